@@ -1,7 +1,7 @@
 /* The driver calls InitializeInjection in cuInit, because CUDA_INJECTION64_PATH names this library.
  *
- * CUPTI allows one subscriber: where another tool is it, everything that needs no CUPTI goes on,
- * and the log says why gpuN/device is missing. */
+ * Where a tool holds CUPTI that memprof cannot share it with (subscription.h), everything that
+ * needs no CUPTI goes on, and the log says why gpuN/device is missing. */
 #include "cuda/cupti.h"
 
 #include <cupti.h>
@@ -20,18 +20,10 @@
 #include "cuda/driver.h"
 #include "cuda/find_cupti.h"
 #include "cuda/sampler.h"
+#include "cuda/subscription.h"
 #include "python/python.h"
 #include "real/real.h"
 #include "torch/torch_ranges.h"
-
-static CUpti_SubscriberHandle subscriber;
-
-static struct {
-    CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
-    CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId);
-    CUptiResult (*version)(uint32_t *);
-    CUptiResult (*result_text)(CUptiResult, const char **);
-} cupti;
 
 /* ---- from a callback to its handler */
 
@@ -49,7 +41,6 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
     const CUpti_CallbackData *d = data;
     if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !handler[id])
         return;
-    if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own call */
     const int saved = errno;
     const struct mp_call call = {
         .params = d->functionParams,
@@ -82,66 +73,103 @@ static const struct listened launches[] = {
 void mp_cupti_listen_to_launches(bool listen)
 {
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
-        cupti.enable(listen, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i].id);
+        mp_party_enable(MP_PARTY_MEMPROF, listen, CUPTI_CB_DOMAIN_DRIVER_API, launches[i].id);
 }
 
 /* A library that is older than this list refuses the calls that it does not know. */
 static void listen_to_calls(void)
 {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (cupti.enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i].id) != CUPTI_SUCCESS)
+        if (mp_party_enable(MP_PARTY_MEMPROF, true, CUPTI_CB_DOMAIN_DRIVER_API, calls[i].id) !=
+            CUPTI_SUCCESS)
             mp_device_note("cupti.refused", calls[i].name);
 }
 
 /* ---- getting in */
 
+static bool given_up;
+
+void mp_cupti_give_up(void) { __atomic_store_n(&given_up, true, __ATOMIC_RELEASE); }
+
+bool mp_cupti_is_given_up(void) { return __atomic_load_n(&given_up, __ATOMIC_ACQUIRE); }
+
 static void give_up(const char *why)
 {
+    mp_cupti_give_up();
     mp_device_note("cupti.off", why);
     mp_say("CUDA allocations are not recorded: ", why, NULL, NULL);
 }
 
-static bool look_up(void *library)
-{
-    cupti.subscribe = (__typeof__(cupti.subscribe))dlsym(library, "cuptiSubscribe");
-    cupti.enable = (__typeof__(cupti.enable))dlsym(library, "cuptiEnableCallback");
-    cupti.version = (__typeof__(cupti.version))dlsym(library, "cuptiGetVersion");
-    cupti.result_text = (__typeof__(cupti.result_text))dlsym(library, "cuptiGetResultString");
-    return cupti.subscribe && cupti.enable && cupti.version && cupti.result_text;
-}
-
-static void note_version(void)
+static void note_version(const struct mp_cupti_library *library)
 {
     static char text[16];
     uint32_t version;
-    if (cupti.version(&version) != CUPTI_SUCCESS) return;
+    if (library->version(&version) != CUPTI_SUCCESS) return;
     struct mp_text t = MP_TEXT(text);
     mp_text_u64(&t, version);
     mp_device_note("cupti", text);
 }
 
-static bool subscribe(void)
+static struct mp_cupti_library cupti;
+static bool counted_on;
+
+/* Text that lives forever. */
+static const char *taken_by(const char *holder)
 {
-    const char *path = "", *why;
-    void *library = mp_find_cupti(&path, &why);
-    if (!library || !look_up(library)) {
-        give_up(library ? "this libcupti lacks its callback interface" : why);
-        return false;
-    }
-    mp_device_note("cupti.path", path);
-    note_version();
-    const CUptiResult result = cupti.subscribe(&subscriber, callback, NULL);
-    if (result == CUPTI_SUCCESS) {
-        listen_to_calls();
+    static char text[160];
+    struct mp_text t = MP_TEXT(text);
+    if (!*holder)
+        return "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
+    mp_text_str(&t, "another tool (");
+    mp_text_str(&t, holder);
+    mp_text_str(&t, ") has taken CUPTI, which serves one at a time");
+    return text;
+}
+
+void mp_cupti_refused(int result)
+{
+    const char *why;
+    if (mp_subscription_library() || !__atomic_exchange_n(&counted_on, false, __ATOMIC_ACQ_REL))
+        return;
+    if (result == CUPTI_ERROR_MAX_LIMIT_REACHED ||
+        result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        why = taken_by(mp_subscription_holder());
+    else if (cupti.result_text((CUptiResult)result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
+    give_up(why);
+    mp_sampler_seek();
+}
+
+/* The one that a tool has subscribed to already, else the one that is found. */
+static bool find_library(const char **path, const char **why)
+{
+    const struct mp_cupti_library *open = mp_subscription_library();
+    Dl_info info;
+    if (open) {
+        cupti = *open;
+        if (dladdr((const void *)cupti.subscribe, &info)) *path = info.dli_fname;
         return true;
     }
-    const bool taken = result == CUPTI_ERROR_MAX_LIMIT_REACHED ||
-                       result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    if (taken)
-        why = "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
-    else if (cupti.result_text(result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
-    give_up(why);
+    void *found = mp_find_cupti(path, why);
+    if (found && mp_cupti_library(found, &cupti)) return true;
+    if (found) *why = "this libcupti lacks its callback interface";
     return false;
+}
+
+static void subscribe(void)
+{
+    const char *path = "", *why;
+    if (!find_library(&path, &why)) {
+        give_up(why);
+        mp_sampler_seek();
+        return;
+    }
+    mp_device_note("cupti.path", path);
+    note_version(&cupti);
+    mp_party_join_memprof(callback);
+    __atomic_store_n(&counted_on, true, __ATOMIC_RELEASE);
+    const CUptiResult result = mp_subscription_open(&cupti, true);
+    if (result == CUPTI_SUCCESS) listen_to_calls();
+    else mp_cupti_refused(result);
 }
 
 void mp_cupti_reset(void)
@@ -154,8 +182,8 @@ void mp_cupti_reset(void)
 static void chain(void)
 {
     const char *path = secure_getenv("MEMPROF_CUDA_CHAIN");
-    void *library = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
-    int (*next)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+    void *its = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
+    int (*next)(void) = its ? (int (*)(void))dlsym(its, "InitializeInjection") : NULL;
     if (next) next();
 }
 
@@ -173,7 +201,7 @@ int InitializeInjection(void)
     if (mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
         mp_sampler_start();
-        if (!subscribe()) mp_sampler_seek();
+        subscribe();
     }
     mp_loader_forget_error();
     errno = saved;

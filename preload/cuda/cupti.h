@@ -6,6 +6,12 @@
 
 /* Listens to kernel launches, or no more.  Any callback. */
 void mp_cupti_listen_to_launches(bool listen);
+/* A subscription that memprof counts on was refused (a CUptiResult): it goes on without device
+ * allocations. */
+void mp_cupti_refused(int result);
+/* memprof does without CUPTI in this process, from here on. */
+void mp_cupti_give_up(void);
+bool mp_cupti_is_given_up(void);
 /* In a forked child of a process that uses CUDA, which cannot use it itself: what a refused call
  * records goes to another log, and the sampler's thread is not there. */
 void mp_cupti_reset(void);

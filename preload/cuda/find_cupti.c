@@ -63,7 +63,7 @@ static void *beside_cuda(void)
     return library;
 }
 
-static void *loaded_already(void)
+void *mp_loaded_cupti(void)
 {
     for (int i = 0; i < NAMES; i++) {
         void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
@@ -100,9 +100,9 @@ static void *find(const char **why)
         *why = "MEMPROF_CUPTI=off";
         return NULL;
     }
-    void *library = loaded_already();
+    void *library = mp_loaded_cupti();
     if (library) return library;
-    if (wish && *wish) {
+    if (wish && *wish && strcmp(wish, "alone") != 0) {
         *why = "MEMPROF_CUPTI names no library that can be loaded";
         return dlopen(wish, RTLD_LAZY);
     }

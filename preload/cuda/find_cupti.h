@@ -9,5 +9,7 @@
  * one that belongs to the CUDA libraries that are loaded; else CONDA_PREFIX, CUDA_HOME, CUDA_PATH,
  * /usr/local/cuda, and where the loader looks. */
 void *mp_find_cupti(const char **path, const char **why);
+/* One that the process has; NULL: none. */
+void *mp_loaded_cupti(void);
 
 #endif

@@ -41,23 +41,25 @@ static CUresult availability(unsigned cbid)
                : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-static bool tell(struct fake_call *call, CUresult *result)
+/* The end of a call is told only where there was a tracer at its start. */
+static void tell(struct fake_call *call, CUresult *result)
 {
     const struct fake_tracer *to = atomic_load(&tracer);
-    if (!to) return false;
+    if (!result) call->told = to != NULL;
+    if (!to || !call->told) return;
     fake_lock();
     const CUcontext context = fake_current();
     const uint32_t uid = context ? context->uid : 0;
     fake_unlock();
     const struct fake_event event = { call->cbid, call->name, call->params,      result,
-                                      context,    uid,        call->correlation, &call->data };
-    return to->api(&event);
+                                      context,    uid,        call->correlation, call->data };
+    to->api(&event);
 }
 
 CUresult fake_enter(struct fake_call *call)
 {
     call->correlation = atomic_fetch_add(&correlations, 1) + 1;
-    call->told = tell(call, NULL);
+    tell(call, NULL);
     fake_lock();
     return availability(call->cbid);
 }
@@ -65,7 +67,7 @@ CUresult fake_enter(struct fake_call *call)
 CUresult fake_leave(struct fake_call *call, CUresult result)
 {
     fake_unlock();
-    if (call->told) tell(call, &result);
+    tell(call, &result);
     return result;
 }
 

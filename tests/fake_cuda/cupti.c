@@ -1,8 +1,9 @@
-/* The stand-in libcupti: one subscriber, callbacks of the driver and resource domains.
- *
- * The subscriber is set before the tracer is, and stays in place after it is taken away: a call
- * that is being told finds it. */
+/* The stand-in libcupti: callbacks of the driver and resource domains, for one subscriber, or,
+ * where FAKE_CUPTI_SEVERAL makes it the one of CUDA 13.3, for those who come by cuptiSubscribe_v2
+ * and allow others.
+ */
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,69 +14,142 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* One that has ended stays: a call that is being told has its address. */
 struct CUpti_Subscriber_st {
     CUpti_CallbackFunc callback;
     void *userdata;
-    atomic_bool subscribed;
+    bool allows_others;
+    char name[64];
     atomic_bool driver[CUPTI_DRIVER_TRACE_CBID_SIZE];
     atomic_bool resource[CUPTI_CBID_RESOURCE_SIZE];
 };
-static struct CUpti_Subscriber_st subscriber;
+static _Atomic(struct CUpti_Subscriber_st *) subscribers[FAKE_TOOLS];
 
 /* ---- callbacks ---- */
 
-static bool api(const struct fake_event *event)
+/* As the real one, it asks at the end of a call again who wants to hear. */
+static void api(const struct fake_event *event)
 {
-    if (!event->result && !atomic_load(&subscriber.driver[event->cbid])) return false;
-    const CUpti_CallbackData data = {
-        .callbackSite = event->result ? CUPTI_API_EXIT : CUPTI_API_ENTER,
-        .functionName = event->name,
-        .functionParams = event->params,
-        .functionReturnValue = event->result,
-        .context = event->context,
-        .contextUid = event->context_uid,
-        .correlationData = event->data,
-        .correlationId = event->correlation,
-    };
-    subscriber.callback(subscriber.userdata, CUPTI_CB_DOMAIN_DRIVER_API, event->cbid, &data);
-    return true;
+    for (int i = 0; i < FAKE_TOOLS; i++) {
+        struct CUpti_Subscriber_st *s = atomic_load(&subscribers[i]);
+        if (!s || !atomic_load(&s->driver[event->cbid])) continue;
+        const CUpti_CallbackData data = {
+            .callbackSite = event->result ? CUPTI_API_EXIT : CUPTI_API_ENTER,
+            .functionName = event->name,
+            .functionParams = event->params,
+            .functionReturnValue = event->result,
+            .context = event->context,
+            .contextUid = event->context_uid,
+            .correlationData = &event->data[i],
+            .correlationId = event->correlation,
+        };
+        s->callback(s->userdata, CUPTI_CB_DOMAIN_DRIVER_API, event->cbid, &data);
+    }
 }
 
 static void resource(unsigned cbid, CUcontext context, CUstream stream, void *descriptor)
 {
-    if (!atomic_load(&subscriber.resource[cbid])) return;
     const CUpti_ResourceData data = { context, { stream }, descriptor };
-    subscriber.callback(subscriber.userdata, CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+    for (int i = 0; i < FAKE_TOOLS; i++) {
+        struct CUpti_Subscriber_st *s = atomic_load(&subscribers[i]);
+        if (s && atomic_load(&s->resource[cbid]))
+            s->callback(s->userdata, CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+    }
 }
 
 static const struct fake_tracer tracer = { api, resource };
 
 /* ---- subscription ---- */
 
+/* CUpti_SubscriberParams of CUDA 13.3. */
+struct params {
+    size_t size;
+    const char *name;
+    char *old_name;
+    size_t old_name_bytes;
+    uint8_t allow_several;
+};
+
+static bool has_several(void) { return getenv("FAKE_CUPTI_SEVERAL") != NULL; }
+
+/* NULL: nobody is in the way. */
+static const char *in_the_way(bool allows_others)
+{
+    if (getenv("FAKE_CUPTI_BUSY")) return "a tool of the test";
+    for (int i = 0; i < FAKE_TOOLS; i++) {
+        const struct CUpti_Subscriber_st *s = atomic_load(&subscribers[i]);
+        if (s && !(allows_others && s->allows_others)) return s->name;
+    }
+    return NULL;
+}
+
+static CUptiResult add(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata,
+                       const char *name, bool allows_others)
+{
+    struct CUpti_Subscriber_st *s = calloc(1, sizeof *s);
+    if (!s) return CUPTI_ERROR_OUT_OF_MEMORY;
+    s->callback = callback;
+    s->userdata = userdata;
+    s->allows_others = allows_others;
+    snprintf(s->name, sizeof s->name, "CUPTI for %s", name ? name : "nobody");
+    for (int i = 0; i < FAKE_TOOLS; i++) {
+        struct CUpti_Subscriber_st *nobody = NULL;
+        if (!atomic_compare_exchange_strong(&subscribers[i], &nobody, s)) continue;
+        *out = s;
+        fake_cuda_set_tracer(&tracer);
+        return CUPTI_SUCCESS;
+    }
+    free(s);
+    return CUPTI_ERROR_MAX_LIMIT_REACHED;
+}
+
+/* As the real one, it starts the driver. */
 EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
                                            void *userdata)
 {
-    if (!out || !callback) return CUPTI_ERROR_INVALID_PARAMETER;
-    if (getenv("FAKE_CUPTI_BUSY") || atomic_exchange(&subscriber.subscribed, true))
-        return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    subscriber.callback = callback;
-    subscriber.userdata = userdata;
-    *out = &subscriber;
-    fake_cuda_set_tracer(&tracer);
+    if (!out) return CUPTI_ERROR_INVALID_PARAMETER;
+    cuInit(0);
+    if (in_the_way(false)) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    return add(out, callback, userdata, NULL, false);
+}
+
+EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *out,
+                                              CUpti_CallbackFunc callback, void *userdata,
+                                              CUpti_SubscriberParams *params)
+{
+    const struct params *p = (const void *)params;
+    if (!out || !p) return CUPTI_ERROR_INVALID_PARAMETER;
+    cuInit(0);
+    const bool allows =
+        has_several() && p->size > offsetof(struct params, allow_several) && p->allow_several;
+    const char *other = in_the_way(allows);
+    if (!other) return add(out, callback, userdata, p->name, allows);
+    if (p->old_name) snprintf(p->old_name, p->old_name_bytes, "%s", other);
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
+/* As the real one, it does not mind being told twice. */
+EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
+{
+    if (!handle) return CUPTI_ERROR_INVALID_PARAMETER;
+    for (int i = 0; i < FAKE_TOOLS; i++) {
+        struct CUpti_Subscriber_st *its = handle;
+        atomic_compare_exchange_strong(&subscribers[i], &its, NULL);
+    }
     return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
+EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
 {
-    if (handle != &subscriber || !atomic_load(&subscriber.subscribed))
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    fake_cuda_set_tracer(NULL);
-    for (unsigned i = 0; i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++)
-        atomic_store(&subscriber.driver[i], false);
-    for (unsigned i = 0; i < CUPTI_CBID_RESOURCE_SIZE; i++)
-        atomic_store(&subscriber.resource[i], false);
-    atomic_store(&subscriber.subscribed, false);
+    for (int i = 0; i < FAKE_TOOLS; i++) atomic_store(&subscribers[i], NULL);
     return CUPTI_SUCCESS;
+}
+
+static bool is_one(CUpti_SubscriberHandle handle)
+{
+    for (int i = 0; i < FAKE_TOOLS; i++)
+        if (handle && atomic_load(&subscribers[i]) == handle) return true;
+    return false;
 }
 
 static bool refused(CUpti_CallbackId cbid)
@@ -92,21 +166,23 @@ static bool refused(CUpti_CallbackId cbid)
 }
 
 /* NULL: there is no such callback. */
-static atomic_bool *switch_of(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+static atomic_bool *switch_of(CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
+                              CUpti_CallbackId cbid)
 {
+    if (!is_one(handle)) return NULL;
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid && cbid < CUPTI_DRIVER_TRACE_CBID_SIZE &&
         !refused(cbid))
-        return &subscriber.driver[cbid];
+        return &handle->driver[cbid];
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid && cbid < CUPTI_CBID_RESOURCE_SIZE)
-        return &subscriber.resource[cbid];
+        return &handle->resource[cbid];
     return NULL;
 }
 
 EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
                                                 CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    atomic_bool *at = switch_of(domain, cbid);
-    if (handle != &subscriber || !at) return CUPTI_ERROR_INVALID_PARAMETER;
+    atomic_bool *at = switch_of(handle, domain, cbid);
+    if (!at) return CUPTI_ERROR_INVALID_PARAMETER;
     atomic_store(at, enable != 0);
     return CUPTI_SUCCESS;
 }
@@ -115,8 +191,8 @@ EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_Subscr
                                                   CUpti_CallbackDomain domain,
                                                   CUpti_CallbackId cbid)
 {
-    const atomic_bool *at = switch_of(domain, cbid);
-    if (handle != &subscriber || !at) return CUPTI_ERROR_INVALID_PARAMETER;
+    const atomic_bool *at = switch_of(handle, domain, cbid);
+    if (!at) return CUPTI_ERROR_INVALID_PARAMETER;
     *enable = atomic_load(at);
     return CUPTI_SUCCESS;
 }
@@ -124,9 +200,18 @@ EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_Subscr
 EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
                                               CUpti_CallbackDomain domain)
 {
-    if (handle != &subscriber) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!is_one(handle) || domain == CUPTI_CB_DOMAIN_INVALID || domain >= CUPTI_CB_DOMAIN_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
     for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
         cuptiEnableCallback(enable, handle, domain, cbid);
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle handle)
+{
+    if (!is_one(handle)) return CUPTI_ERROR_INVALID_PARAMETER;
+    for (CUpti_CallbackDomain domain = 1; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
+        cuptiEnableDomain(enable, handle, domain);
     return CUPTI_SUCCESS;
 }
 
@@ -134,7 +219,7 @@ EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberH
 
 EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {
-    *version = CUPTI_API_VERSION;
+    *version = has_several() ? 130300 : CUPTI_API_VERSION;
     return CUPTI_SUCCESS;
 }
 

@@ -28,7 +28,7 @@ struct fake_call {
     const char *name;
     const void *params;
     uint32_t correlation;
-    uint64_t data; /* the tool's, from enter to exit */
+    uint64_t data[FAKE_TOOLS]; /* the tools', from enter to exit */
     bool told;
 };
 void fake_lock(void);

@@ -2,11 +2,14 @@
  * exported functions.
  *
  * A test steers the stand-ins by the environment:
- *   FAKE_CUDA_DEVICES   devices, default 2, at most FAKE_DEVICES; CUDA_VISIBLE_DEVICES picks and
- * orders them by number FAKE_CUDA_TOTAL     bytes of a device, default 16 GiB FAKE_CUDA_OTHERS
- * bytes of each device that other processes hold, default 0 FAKE_CUPTI_BUSY     set: another tool
- * has subscribed to CUPTI FAKE_CUPTI_REFUSE   driver callbacks that CUPTI does not know: names or
- * ids, with commas between */
+ * - FAKE_CUDA_DEVICES: devices, default 2, at most FAKE_DEVICES; CUDA_VISIBLE_DEVICES picks and
+ *   orders them by number
+ * - FAKE_CUDA_TOTAL: bytes of a device, default 16 GiB
+ * - FAKE_CUDA_OTHERS: bytes of each device that other processes hold, default 0
+ * - FAKE_CUPTI_BUSY: set: another tool has subscribed to CUPTI
+ * - FAKE_CUPTI_SEVERAL: set: CUPTI is 13.3's, which can serve several
+ * - FAKE_CUPTI_REFUSE: driver callbacks that CUPTI does not know: names or ids, with commas between
+ */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -18,6 +21,7 @@
 
 enum {
     FAKE_DEVICES = 8,
+    FAKE_TOOLS = 3,      /* that are told of a call at once */
     FAKE_UUID_TEXT = 41, /* "GPU-" and 36 characters, with the closing 0 */
     FAKE_PCI_TEXT = 13
 };
@@ -34,12 +38,11 @@ struct fake_event {
     CUresult *result;   /* NULL at the start */
     CUcontext context;  /* the thread's, now */
     uint32_t context_uid, correlation;
-    uint64_t *data; /* the tool's, from start to end */
+    uint64_t *data; /* the tools', from start to end: FAKE_TOOLS */
 };
 /* Both are called on the thread that calls the driver. */
 struct fake_tracer {
-    /* True: a callback was made.  The end of a call is told only where the start was. */
-    bool (*api)(const struct fake_event *event);
+    void (*api)(const struct fake_event *event);
     void (*resource)(unsigned cbid, CUcontext context, CUstream stream, void *descriptor);
 };
 

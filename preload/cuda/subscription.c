@@ -1,0 +1,397 @@
+#include "cuda/subscription.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/loader.h"
+#include "core/record.h"
+#include "torch/torch_library.h"
+
+enum {
+    DOMAINS = 8, /* 6 in CUDA 13.0 */
+    IDS = 2048   /* of a domain; the driver has 792 in CUDA 13.0 */
+};
+
+bool mp_cupti_library(void *handle, struct mp_cupti_library *out)
+{
+#define LOOK_UP(field, name) out->field = (__typeof__(out->field))dlsym(handle, name)
+    LOOK_UP(subscribe, "cuptiSubscribe");
+    LOOK_UP(subscribe_v2, "cuptiSubscribe_v2");
+    LOOK_UP(unsubscribe, "cuptiUnsubscribe");
+    LOOK_UP(finalize, "cuptiFinalize");
+    LOOK_UP(enable, "cuptiEnableCallback");
+    LOOK_UP(enable_domain, "cuptiEnableDomain");
+    LOOK_UP(enable_all, "cuptiEnableAllDomains");
+    LOOK_UP(state, "cuptiGetCallbackState");
+    LOOK_UP(version, "cuptiGetVersion");
+    LOOK_UP(result_text, "cuptiGetResultString");
+#undef LOOK_UP
+    return out->subscribe && out->subscribe != cuptiSubscribe && out->unsubscribe &&
+           out->finalize && out->enable && out->enable_domain && out->enable_all && out->state &&
+           out->version && out->result_text;
+}
+
+/* ---- the subscription */
+
+static enum state { CLOSED, OPENING, OPEN } state;
+static struct mp_cupti_library library;
+static CUpti_SubscriberHandle subscriber;
+static bool several;
+static char holder[64]; /* as long as CUPTI gives names */
+
+static bool is_open(void) { return __atomic_load_n(&state, __ATOMIC_SEQ_CST) == OPEN; }
+
+bool mp_subscription_is_one_of_several(void) { return is_open() && several; }
+
+const char *mp_subscription_holder(void) { return holder; }
+
+const struct mp_cupti_library *mp_subscription_library(void) { return is_open() ? &library : NULL; }
+
+/* ---- what each party wants: a bit a party */
+
+static uint8_t wanted[DOMAINS][IDS];
+
+static uint8_t wanted_by(unsigned domain, unsigned id)
+{
+    return __atomic_load_n(&wanted[domain][id], __ATOMIC_SEQ_CST);
+}
+
+/* True: this changed what the party wants. */
+static bool want(int party, bool enable, unsigned domain, unsigned id)
+{
+    const uint8_t bit = (uint8_t)(1u << party);
+    uint8_t *at = &wanted[domain][id];
+    const uint8_t before = enable ? __atomic_fetch_or(at, bit, __ATOMIC_SEQ_CST)
+                                  : __atomic_fetch_and(at, (uint8_t)~bit, __ATOMIC_SEQ_CST);
+    return !(before & bit) == enable;
+}
+
+/* Where two parties change one callback at once, the later look decides for both. */
+static CUptiResult apply(unsigned domain, unsigned id)
+{
+    for (;;) {
+        const bool on = wanted_by(domain, id);
+        const CUptiResult result = library.enable(on, subscriber, (CUpti_CallbackDomain)domain, id);
+        if (result != CUPTI_SUCCESS || on == (wanted_by(domain, id) != 0)) return result;
+    }
+}
+
+static void apply_wanted(unsigned domain)
+{
+    for (unsigned id = 0; id < IDS; id++)
+        if (wanted_by(domain, id)) apply(domain, id);
+}
+
+CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain domain,
+                            CUpti_CallbackId id)
+{
+    if ((unsigned)domain >= DOMAINS || id >= IDS) return CUPTI_ERROR_INVALID_PARAMETER;
+    const bool changed = want(party, enable, domain, id);
+    if (!is_open()) return CUPTI_SUCCESS;
+    const CUptiResult result = apply(domain, id);
+    if (result != CUPTI_SUCCESS && changed && enable) want(party, false, domain, id);
+    return result;
+}
+
+static bool others_want(int party, unsigned domain)
+{
+    for (unsigned id = 0; id < IDS; id++)
+        if (wanted_by(domain, id) & ~(1u << party)) return true;
+    return false;
+}
+
+/* The others' callbacks stay on all the time: a domain is turned off as a whole only where nobody
+ * else wants any of it. */
+static CUptiResult disable_domain(int party, unsigned domain)
+{
+    const bool shared = others_want(party, domain), open = is_open();
+    for (unsigned id = 0; id < IDS; id++)
+        if (want(party, false, domain, id) && open && shared && !wanted_by(domain, id))
+            apply(domain, id);
+    if (shared || !open) return CUPTI_SUCCESS;
+    const CUptiResult result = library.enable_domain(0, subscriber, (CUpti_CallbackDomain)domain);
+    apply_wanted(domain);
+    return result;
+}
+
+CUptiResult mp_party_enable_domain(int party, bool enable, CUpti_CallbackDomain domain)
+{
+    if (domain == CUPTI_CB_DOMAIN_INVALID || (unsigned)domain >= DOMAINS)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!enable) return disable_domain(party, domain);
+    for (unsigned id = 0; id < IDS; id++) want(party, true, domain, id);
+    if (!is_open()) return CUPTI_SUCCESS;
+    const CUptiResult result = library.enable_domain(1, subscriber, domain);
+    if (result != CUPTI_SUCCESS)
+        for (unsigned id = 0; id < IDS; id++) want(party, false, domain, id);
+    return result;
+}
+
+/* Of the domains that are not there nothing is said. */
+CUptiResult mp_party_enable_all(int party, bool enable)
+{
+    for (unsigned domain = 1; domain < DOMAINS; domain++)
+        mp_party_enable_domain(party, enable, (CUpti_CallbackDomain)domain);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult mp_party_state(int party, uint32_t *enabled, CUpti_CallbackDomain domain,
+                           CUpti_CallbackId id)
+{
+    if (!enabled || (unsigned)domain >= DOMAINS || id >= IDS) return CUPTI_ERROR_INVALID_PARAMETER;
+    const CUptiResult result =
+        is_open() ? library.state(enabled, subscriber, domain, id) : CUPTI_SUCCESS;
+    if (result == CUPTI_SUCCESS) *enabled = wanted_by(domain, id) >> party & 1;
+    return result;
+}
+
+/* ---- the parties */
+
+/* A callback that is on its way to a party is counted: the place is given to the next one only when
+ * none is. */
+static struct party {
+    CUpti_CallbackFunc callback;
+    void *userdata;
+    uint32_t taken; /* 0: free */
+    uint32_t told;  /* callbacks on their way */
+    uint32_t turn;  /* who has the place: the how many-th */
+} parties[MP_PARTIES];
+
+enum { BEING_TAKEN = 1, LISTENS = 2 };
+
+static bool take(struct party *p, CUpti_CallbackFunc callback, void *userdata)
+{
+    uint32_t free_place = 0;
+    if (!__atomic_compare_exchange_n(&p->taken, &free_place, BEING_TAKEN, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+        return false;
+    if (__atomic_load_n(&p->told, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&p->taken, 0, __ATOMIC_SEQ_CST);
+        return false;
+    }
+    p->callback = callback;
+    p->userdata = userdata;
+    p->turn++;
+    __atomic_store_n(&p->taken, LISTENS, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+int mp_party_join(CUpti_CallbackFunc callback, void *userdata)
+{
+    for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
+        if (take(&parties[i], callback, userdata)) return i;
+    return -1;
+}
+
+void mp_party_join_memprof(CUpti_CallbackFunc callback)
+{
+    parties[MP_PARTY_MEMPROF].callback = callback;
+}
+
+void mp_party_leave(int party)
+{
+    for (unsigned domain = 1; domain < DOMAINS; domain++) disable_domain(party, domain);
+    __atomic_store_n(&parties[party].taken, 0, __ATOMIC_SEQ_CST);
+}
+
+/* ---- from a callback to the parties */
+
+/* What a party has of a call from its entry to its return: CUPTI's word for it, and which of the
+ * place's parties it is of; 0: of none. */
+struct part {
+    uint64_t word;
+    uint32_t turn;
+};
+
+/* What a party is told of.  A call's data are a copy, for the word is the party's own. */
+struct told {
+    CUpti_CallbackDomain domain;
+    CUpti_CallbackId id;
+    const void *data;
+};
+
+static void tell(const struct party *p, const struct told *t, uint64_t *word)
+{
+    CUpti_CallbackData its;
+    if (!p->callback) return;
+    if (word) {
+        its = *(const CUpti_CallbackData *)t->data;
+        its.correlationData = word;
+    }
+    p->callback(p->userdata, t->domain, t->id, word ? &its : t->data);
+}
+
+/* A place may have gone to another party since `who` was looked at, or since the call was entered:
+ * it has to want the callback, and has no word of another's. */
+static void tell_guest(int party, const struct told *t, struct part *part)
+{
+    struct party *p = &parties[party];
+    __atomic_fetch_add(&p->told, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&p->taken, __ATOMIC_SEQ_CST) == LISTENS &&
+        wanted_by(t->domain, t->id) >> party & 1) {
+        if (part && part->turn != p->turn) *part = (struct part){ .turn = p->turn };
+        tell(p, t, part ? &part->word : NULL);
+    }
+    __atomic_fetch_sub(&p->told, 1, __ATOMIC_SEQ_CST);
+}
+
+/* CUPTI gives a call one word that lasts from its entry to its return.  It is memprof's; in a call
+ * that others hear of it leads to a row with a part for each.  A row whose return is never told is
+ * taken again when many others have been. */
+enum { CALLS = 1024, TRIES = 32 };
+#define IN_ROW (UINT64_C(0x6d70726f) << 32)
+
+static struct call {
+    uint64_t key; /* 0: free */
+    uint8_t who;
+    struct part part[MP_PARTIES];
+} calls[CALLS];
+
+static uint64_t key_of(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
+{
+    return UINT64_C(1) << 63 | (uint64_t)domain << 32 | data->correlationId;
+}
+
+static bool exchange(uint64_t *key, uint64_t from, uint64_t to)
+{
+    return __atomic_compare_exchange_n(key, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static struct call *take_row(uint64_t key)
+{
+    static uint32_t next;
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct call *c = &calls[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % CALLS];
+        if (exchange(&c->key, 0, key)) return c;
+    }
+    struct call *c = &calls[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % CALLS];
+    __atomic_store_n(&c->key, key, __ATOMIC_SEQ_CST);
+    return c;
+}
+
+/* What was kept at the entry; false: nothing. */
+static bool give_row_back(uint64_t key, uint64_t word, struct call *out)
+{
+    if ((word & ~UINT64_C(0xffffffff)) != IN_ROW) return false;
+    struct call *c = &calls[word % CALLS];
+    if (__atomic_load_n(&c->key, __ATOMIC_SEQ_CST) != key) return false;
+    *out = *c;
+    return exchange(&c->key, key, 0);
+}
+
+static void call_enters(uint8_t who, const struct told *t)
+{
+    const CUpti_CallbackData *data = t->data;
+    struct call row = { .key = key_of(t->domain, data), .who = who };
+    if (who & 1u << MP_PARTY_MEMPROF)
+        tell(&parties[MP_PARTY_MEMPROF], t, &row.part[MP_PARTY_MEMPROF].word);
+    for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
+        if (who >> i & 1) tell_guest(i, t, &row.part[i]);
+    struct call *kept = take_row(row.key);
+    kept->who = row.who;
+    memcpy(kept->part, row.part, sizeof row.part);
+    *data->correlationData = IN_ROW | (uint64_t)(kept - calls);
+}
+
+/* As CUPTI does it (13.0, seen on an H200): who wants the callback now is told of the return,
+ * whether or not it was of the entry.  memprof is also told of what it heard begin. */
+static void call_returns(uint8_t who, const struct told *t)
+{
+    const CUpti_CallbackData *data = t->data;
+    struct call row = { .who = 1u << MP_PARTY_MEMPROF };
+    uint64_t *word = &row.part[MP_PARTY_MEMPROF].word;
+    if (!give_row_back(key_of(t->domain, data), *data->correlationData, &row))
+        word = data->correlationData;
+    for (int i = MP_PARTIES; i-- > MP_PARTY_MEMPROF + 1;)
+        if (who >> i & 1) tell_guest(i, t, &row.part[i]);
+    if ((who | row.who) & 1u << MP_PARTY_MEMPROF) tell(&parties[MP_PARTY_MEMPROF], t, word);
+}
+
+static void call(uint8_t who, const struct told *t)
+{
+    const CUpti_CallbackData *data = t->data;
+    if (data->callbackSite == CUPTI_API_EXIT) call_returns(who, t);
+    else if (who == 1u << MP_PARTY_MEMPROF) tell(&parties[MP_PARTY_MEMPROF], t, NULL);
+    else call_enters(who, t);
+}
+
+static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void *data)
+{
+    (void)unused;
+    if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own call is nobody's business */
+    if ((unsigned)domain >= DOMAINS || id >= IDS) return;
+    const uint8_t who = wanted_by(domain, id);
+    const struct told told = { domain, id, data };
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+        call(who, &told);
+        return;
+    }
+    for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
+        if (who >> i & 1) tell_guest(i, &told, NULL);
+}
+
+/* ---- getting in */
+
+/* CUpti_SubscriberParams of CUDA 13.3 (NVIDIA's reference); CUDA 13.0 lacks the last field, and
+ * 12 all of it. */
+struct params {
+    size_t size; /* to the end of the last field */
+    const char *name;
+    char *old_name;
+    size_t old_name_bytes;
+    uint8_t allow_several;
+};
+
+static CUptiResult come_by_v2(bool allow_several)
+{
+    struct params p = { .size = allow_several ? offsetof(struct params, allow_several) + 1
+                                              : offsetof(struct params, allow_several),
+                        .name = "memprof",
+                        .old_name = holder,
+                        .old_name_bytes = sizeof holder,
+                        .allow_several = allow_several };
+    return library.subscribe_v2(&subscriber, callback, NULL, &p);
+}
+
+/* From CUDA 13.3 and driver r610 on there can be several subscribers, if all of them come by
+ * cuptiSubscribe_v2.  PyTorch's profiler does not, and takes its records by the calls that do not
+ * go together with it: where PyTorch is, memprof comes as it does.  Elsewhere a tool that holds
+ * CUPTI gives its name to the newer call. */
+static CUptiResult come(bool may_be_of_several)
+{
+    enum { SEVERAL = 130300 };
+    uint32_t version = 0;
+    library.version(&version);
+    several = may_be_of_several && library.subscribe_v2 && version >= SEVERAL &&
+              !mp_torch_library("libtorch_cpu.so") && come_by_v2(true) == CUPTI_SUCCESS;
+    if (several) return CUPTI_SUCCESS;
+    const CUptiResult result = library.subscribe(&subscriber, callback, NULL);
+    return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && library.subscribe_v2
+               ? come_by_v2(false)
+               : result;
+}
+
+/* The driver calls into it as long as the process lives, whatever the tool does that loaded it. */
+static void keep_loaded(const void *function)
+{
+    Dl_info info;
+    if (dladdr(function, &info)) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    mp_loader_forget_error();
+}
+
+CUptiResult mp_subscription_open(const struct mp_cupti_library *with, bool may_be_of_several)
+{
+    enum state closed = CLOSED;
+    if (!__atomic_compare_exchange_n(&state, &closed, OPENING, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+        return CUPTI_SUCCESS;
+    library = *with;
+    keep_loaded((const void *)library.subscribe);
+    const CUptiResult result = come(may_be_of_several);
+    __atomic_store_n(&state, result == CUPTI_SUCCESS ? OPEN : CLOSED, __ATOMIC_SEQ_CST);
+    for (unsigned domain = 1; domain < DOMAINS && result == CUPTI_SUCCESS; domain++)
+        apply_wanted(domain);
+    return result;
+}

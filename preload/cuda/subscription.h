@@ -1,0 +1,68 @@
+/* The process's one subscription to CUPTI's callbacks, shared by memprof and the program's own
+ * tools.
+ *
+ * CUPTI serves one subscriber (several from CUDA 13.3 on, under conditions).  A party is one of
+ * those that listen: memprof is one, a tool that calls cuptiSubscribe by name (PyTorch's profiler)
+ * is another.  A callback is enabled for the subscription while a party wants it, and each party is
+ * told only of what it wants: memprof first where a call is entered, last where it returns.
+ *
+ * No function here waits, for CUPTI and the driver may hold locks of theirs around a callback and
+ * around a subscription.  Any function may be called in a callback.  NVIDIA asks a subscriber to
+ * enable its callbacks one after the other; parties on several threads may not, which CUPTI 13.0
+ * was seen to bear (tests/gpu's listener, on an H200). */
+#ifndef MP_SUBSCRIPTION_H
+#define MP_SUBSCRIPTION_H
+
+#include <cupti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* libcupti's own functions, not those that stand before them in the order of look-up.  subscribe_v2
+ * is NULL before CUDA 13.0. */
+struct mp_cupti_library {
+    CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
+    CUptiResult (*subscribe_v2)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
+    CUptiResult (*unsubscribe)(CUpti_SubscriberHandle);
+    CUptiResult (*finalize)(void);
+    CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId);
+    CUptiResult (*enable_domain)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain);
+    CUptiResult (*enable_all)(uint32_t, CUpti_SubscriberHandle);
+    CUptiResult (*state)(uint32_t *, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+                         CUpti_CallbackId);
+    CUptiResult (*version)(uint32_t *);
+    CUptiResult (*result_text)(CUptiResult, const char **);
+};
+
+/* Looks them up behind a handle of dlopen, or RTLD_NEXT.  False: one is missing, or it is memprof's
+ * that stands before them. */
+bool mp_cupti_library(void *handle, struct mp_cupti_library *out);
+
+/* Subscribes, and enables what parties want already.  CUPTI's answer; CUPTI_SUCCESS too where the
+ * process is subscribed, or where another thread, or an outer call of this one (the driver starts
+ * inside of cuptiSubscribe), is about to be: that one then has the answer.  may_be_of_several: as
+ * one of CUPTI's several subscribers, where it can have them. */
+CUptiResult mp_subscription_open(const struct mp_cupti_library *library, bool may_be_of_several);
+/* The library that is subscribed to; NULL: none (yet). */
+const struct mp_cupti_library *mp_subscription_library(void);
+/* Other tools can subscribe beside it, and have to (from CUDA 13.3 on). */
+bool mp_subscription_is_one_of_several(void);
+/* The tool for which CUPTI refused, as CUPTI names it; empty: it did not say. */
+const char *mp_subscription_holder(void);
+
+enum { MP_PARTY_MEMPROF, MP_PARTIES = 5 };
+
+/* A place among the parties; -1: they are all taken.  The callback may be NULL, as CUPTI's may: the
+ * tool wants activity records only. */
+int mp_party_join(CUpti_CallbackFunc callback, void *userdata);
+/* memprof's own place is kept for it, and it never leaves. */
+void mp_party_join_memprof(CUpti_CallbackFunc callback);
+/* From then on it is told nothing, but for calls that are on their way to it. */
+void mp_party_leave(int party);
+
+/* As CUPTI's functions of these names, with its answers. */
+CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain, CUpti_CallbackId);
+CUptiResult mp_party_enable_domain(int party, bool enable, CUpti_CallbackDomain);
+CUptiResult mp_party_enable_all(int party, bool enable);
+CUptiResult mp_party_state(int party, uint32_t *enabled, CUpti_CallbackDomain, CUpti_CallbackId);
+
+#endif

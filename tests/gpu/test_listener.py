@@ -1,0 +1,64 @@
+"""A tool of the program's own that listens to CUPTI beside memprof: it is told what it is told without memprof, and the log's books are
+the program's own.
+
+CTest's environment: as for test_capture.py, and GPU_WRAPPER for `wrapped`."""
+import os
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 120       # seconds: a hang, not slowness
+FAKE = os.environ.get("FAKE_CUDA_DIR")
+TWO = """\
+subscribe: 0
+subscribe: 0
+first is one of two: allocs 3 returned 3 infos 3 wrong words 0
+second is one of two: allocs 2 returned 2 infos 2 wrong words 0
+unsubscribe: 0
+first is gone: allocs 7 returned 7 infos 7 wrong words 0
+second is left: allocs 10 returned 10 infos 6 wrong words 0
+more: 0
+more: 0
+more: 0
+more: 39
+"""                 # 39: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+
+
+def listener(what, status=0, **env):
+    if FAKE:
+        env = {"LD_LIBRARY_PATH": FAKE, "MEMPROF_CUPTI": f"{FAKE}/libcupti.so.13", **env}
+    program, argument = ("wrapped", os.environ["GPU_WRAPPER"]) if what == "wrapped" else ("listener", what)
+    done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], program), argument], env={**os.environ, **env}, timeout=TIMEOUT,
+                          capture_output=True, text=True)
+    if done.returncode != status or (done.stderr and not status):
+        sys.exit(f"{program} {argument} ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def compare(told, expected):
+    if told != expected:
+        sys.exit(f"the tool was to be told:\n{expected}\nand was told:\n{told}")
+
+
+def main(what):
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.zst")
+        under = {"LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"}
+        if what == "alone":     # CUPTI has memprof, and tells the tool so
+            compare(listener("late", 1, **under, MEMPROF_CUPTI="alone"), "subscribe: 39\n")
+            return
+        if what == "apart":     # memprof leaves CUPTI to the tool, or does not record this program at all
+            for order in "early", "late", "wrapped":
+                bare = listener(order)
+                compare(listener(order, **under, MEMPROF_CUPTI="off"), bare)
+                compare(listener(order, **under, MEMPROF_PROGRAM="another"), bare)
+            return
+        if what == "newer" and FAKE:
+            under["FAKE_CUPTI_SEVERAL"] = "1"
+        compare(listener(what, **under), TWO if what == "two" else listener(what))
+        check = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
+        print(check.stdout, end="")
+        sys.exit(check.returncode)
+
+
+main(sys.argv[1])
