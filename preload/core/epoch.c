@@ -114,6 +114,7 @@ static void reclaim_dead(struct mp_writer *w)
         struct mp_thread *t = &mp_threads[i];
         if (!seen_dead(t) || !mp_survey_drained(t)) continue;
         w->end[w->ends++] = t->number;
+        mp_window_ends_of(t->number);
         mp_thread_reclaim(t);
     }
 }

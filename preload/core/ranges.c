@@ -29,8 +29,6 @@ static uint64_t level(uint32_t domain, uint16_t depth_there)
     return mp_window_level(mp_self ? mp_self->number : 0, domain, depth_there);
 }
 
-static uint64_t window_until(void) { return __atomic_load_n(&mp_window.until, __ATOMIC_RELAXED); }
-
 static void before(void)
 {
     if (mp_features.before_range) mp_features.before_range();
@@ -54,7 +52,7 @@ int mp_range_pop(uint32_t domain)
     mp_record(MPF_OP_POP, MPF_HEAP_NONE, place(domain, MP_NAME_NONE), 0);
     if (!d) return MP_RANGE_UNTRACKED;
     --*d;
-    if (__builtin_expect(window_until() != 0, 0)) mp_window_ends(level(domain, *d));
+    if (mp_window_waits()) mp_window_ends(level(domain, *d));
     return *d;
 }
 
@@ -74,7 +72,7 @@ void mp_range_start(uint32_t domain, uint32_t name, uint64_t id)
 void mp_range_end(uint64_t id)
 {
     mp_record(MPF_OP_RANGE_END, MPF_HEAP_NONE, 0, id & MPF_SIZE_MAX);
-    if (__builtin_expect(window_until() != 0, 0)) mp_window_ends(mp_window_id(id));
+    if (mp_window_waits()) mp_window_ends(mp_window_id(id));
 }
 
 void mp_range_mark(uint32_t domain, uint32_t name)

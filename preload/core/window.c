@@ -1,6 +1,7 @@
 #include "core/window.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "core/config.h"
 #include "core/counted.h"
@@ -10,7 +11,7 @@
 #include "core/say.h"
 #include "core/state.h"
 
-struct mp_window mp_window = { .open = true, .range = MP_WINDOW_NO_RANGE };
+struct mp_window mp_window = { .open = 1, .range = MP_WINDOW_NO_RANGE };
 
 static uint64_t instances; /* of the range, so far */
 
@@ -21,46 +22,95 @@ static bool by(enum mpf_window_by what)
 
 /* ---- opening and closing */
 
-/* False: it was so already.  Of two threads at once the one that looks last leaves both as they
- * belong together. */
-static bool turn(bool open)
+/* Of two threads at once the one that looks last leaves both as they belong together. */
+static void turn(void)
 {
-    if (__atomic_exchange_n(&mp_window.open, open, __ATOMIC_ACQ_REL) == open) return false;
     bool now;
     do mp_counted_window(now = mp_window_is_open());
     while (mp_window_is_open() != now);
-    return true;
 }
 
-static void set(bool open)
+/* So does the one that tells it last. */
+static void tell(void)
 {
-    if (turn(open)) mp_record(MPF_OP_WINDOW, MPF_HEAP_NONE, open, 0);
+    bool now;
+    do mp_record(MPF_OP_WINDOW, MPF_HEAP_NONE, now = mp_window_is_open(), 0);
+    while (mp_window_is_open() != now);
+}
+
+/* A reason more (1) or one less (-1): does it open or close that way? */
+static bool change(int32_t by)
+{
+    const int32_t now = __atomic_add_fetch(&mp_window.open, by, __ATOMIC_SEQ_CST);
+    const bool turns = (now > 0) != (now - by > 0);
+    if (turns) turn();
+    return turns;
+}
+
+/* Where there is one reason only. */
+static bool set(bool open)
+{
+    const bool turns = __atomic_exchange_n(&mp_window.open, open, __ATOMIC_SEQ_CST) != open;
+    if (turns) turn();
+    return turns;
 }
 
 void mp_window_profiler(bool starts)
 {
-    if (by(MPF_WINDOW_PROFILER)) set(starts);
+    if (by(MPF_WINDOW_PROFILER) && set(starts)) tell();
 }
 
 /* ---- by ranges */
+
+/* False: there is no place. */
+static bool waits_for(uint64_t range)
+{
+    for (int i = 0; i < MP_WINDOW_AT_ONCE; i++) {
+        uint64_t none = 0;
+        if (!__atomic_compare_exchange_n(&mp_window.until[i], &none, range, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_RELAXED))
+            continue;
+        __atomic_add_fetch(&mp_window.waits, 1, __ATOMIC_SEQ_CST);
+        return true;
+    }
+    return false;
+}
+
+/* Whoever takes it out of its place has its end. */
+static bool take(int place, uint64_t range)
+{
+    if (!__atomic_compare_exchange_n(&mp_window.until[place], &range, 0, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED))
+        return false;
+    __atomic_sub_fetch(&mp_window.waits, 1, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+static uint64_t at(int place) { return __atomic_load_n(&mp_window.until[place], __ATOMIC_RELAXED); }
 
 void mp_window_begins(uint64_t range)
 {
     const struct mpf_window *w = &mp_config.window;
     const uint64_t n = __atomic_add_fetch(&instances, 1, __ATOMIC_RELAXED);
-    uint64_t none = 0;
-    const bool last = !w->first || n == w->last;
-    if (last && !__atomic_compare_exchange_n(&mp_window.until, &none, range, false,
-                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return; /* it is open, and another one closes it */
-    if (!w->first || n == w->first) set(true);
+    if ((!w->first || n == w->last) && !waits_for(range)) return;
+    if ((!w->first || n == w->first) && change(1)) tell();
 }
 
 void mp_window_ends(uint64_t range)
 {
-    if (__atomic_compare_exchange_n(&mp_window.until, &range, 0, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED))
-        set(false);
+    for (int i = 0; i < MP_WINDOW_AT_ONCE; i++)
+        if (at(i) == range && take(i, range)) {
+            if (change(-1)) tell();
+            return;
+        }
+}
+
+void mp_window_ends_of(uint32_t thread)
+{
+    for (int i = 0; mp_window_waits() && i < MP_WINDOW_AT_ONCE; i++) {
+        const uint64_t range = at(i);
+        if (mp_window_is_of(range, thread) && take(i, range) && change(-1)) mp_window.again = true;
+    }
 }
 
 static void watch_range(void)
@@ -80,13 +130,20 @@ static bool is_time(uint64_t since_start)
            (!w->duration_ns || since_start - w->delay_ns < w->duration_ns);
 }
 
-/* The encoder's thread has no events of its own. */
-void mp_window_tick(void)
+/* A filter of the program's may refuse the clock. */
+static bool turns_by_clock(void)
 {
     const uint64_t now = mp_window_has_clock() ? mp_sys_clock(CLOCK_MONOTONIC) : 0;
-    if (now < mp_process->start.mono) return; /* a filter of the program's may refuse the clock */
-    const bool open = is_time(now - mp_process->start.mono);
-    if (turn(open)) mp_epoch_note(MPF_OP_WINDOW, open, NULL, 0);
+    return now >= mp_process->start.mono && set(is_time(now - mp_process->start.mono));
+}
+
+/* The encoder's thread has no events of its own: what it tells comes behind those of this epoch,
+ * and those of the next one say what has changed since. */
+void mp_window_tick(void)
+{
+    if (!turns_by_clock() && !mp_window.again) return;
+    mp_window.again = false;
+    mp_epoch_note(MPF_OP_WINDOW, mp_window_is_open(), NULL, 0);
 }
 
 /* ---- by a signal */
@@ -94,7 +151,7 @@ void mp_window_tick(void)
 static void on_signal(int number)
 {
     (void)number;
-    set(!mp_window_is_open());
+    if (set(!mp_window_is_open())) tell();
 }
 
 /* A program that sets a handler of its own later has the signal from then on. */
@@ -128,7 +185,8 @@ void mp_window_start(bool root)
 
 void mp_window_reset(void)
 {
-    mp_window.until = instances = 0;
+    instances = mp_window.waits = mp_window.again = 0;
+    memset(mp_window.until, 0, sizeof mp_window.until);
     if (mp_config.window_text[0] && !by(MPF_WINDOW_SIGNAL))
         mp_window.open = mp_window_has_clock() && is_time(0);
     mp_counted_window(mp_window.open);

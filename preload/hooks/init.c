@@ -142,6 +142,7 @@ static void leave_cuda(void)
     static char own[PATH_MAX + 32];
     const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"),
                *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
+    mp_cupti_give_up();
     mp_say(
         "Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded",
         NULL, NULL, NULL);

@@ -83,6 +83,25 @@ def test_by_the_clock():
     mp.check(log.at_end().range("clock")["bytes_at_peak"] > 0, "nothing is on record at the end")
 
 
+def test_a_thread_that_ends_in_its_range_closes_the_window():
+    logs = mp.fresh()
+    process = mp.start([mp.victim("windows"), "ends"], logs, env={"MEMPROF_WINDOW": "range:step"})
+
+    def is_closed():
+        paths = mp.Logs(logs).paths()
+        log = mp.Log(paths[0]).json if paths else {}
+        return log.get("window_count") == 1 and log["window_to_ns"] < log["duration_ns"] - 2 * 10**8
+
+    try:
+        mp.wait_for(is_closed)
+    finally:
+        process.kill()
+        process.wait()
+    log = mp.Logs(logs).one()
+    mp.equal(log.at_end().range("step")["blocks_at_peak"], 20, "blocks of the window")
+    mp.nothing_missing(log)
+
+
 def test_a_taken_signal_is_named():
     result = mp.run(["/bin/sh", "-c", "trap '' USR2; exec /bin/true"], env={"MEMPROF_WINDOW": "signal:USR2"})
     mp.equal(result.err.count(b"the signal of MEMPROF_WINDOW=signal:USR2 is taken or ignored already"), 1, result.err)

@@ -8,7 +8,10 @@
  * signals N: four threads make, move and free blocks while the main one sends N signals USR2.
  *
  * clock: for 1.6 s 20 blocks of 1,000 bytes every 20 ms in a range "clock", all of which
- * stay. */
+ * stay.
+ *
+ * ends: a thread makes 20 blocks in a range "step" and ends in it; then 20 come every 20 ms in a
+ * range "after", until it is killed. */
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +139,28 @@ static int by_clock(void)
     return 0;
 }
 
+static void *end_inside(void *arg)
+{
+    range_push("step");
+    make(INSIDE, 0);
+    return arg;
+}
+
+static int ends(void)
+{
+    pthread_t thread;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (pthread_create(&thread, NULL, end_inside, NULL)) errx(1, "pthread");
+    pthread_join(thread, NULL);
+    range_push("after");
+    for (;;) {
+        count = 0;
+        make(INSIDE, 0);
+        for (size_t i = 0; i < count; i++) free(kept[i].p);
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
@@ -142,5 +168,6 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "steps") == 0) return steps(n, argc > 3);
     if (argc > 1 && strcmp(argv[1], "signals") == 0) return signals(n);
     if (argc > 1 && strcmp(argv[1], "clock") == 0) return by_clock();
-    errx(2, "steps N, signals N or clock");
+    if (argc > 1 && strcmp(argv[1], "ends") == 0) return ends();
+    errx(2, "steps N, signals N, clock or ends");
 }
