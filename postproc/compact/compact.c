@@ -20,9 +20,10 @@
 #include "life.h"
 #include "thin.h"
 
-/* A log is kept at its size by quarters: three are its newest part, which is whole, one is the
- * fold.  Folding is worth an eighth. */
-enum { WHOLE = 3, QUARTERS = 4, WORTH = 8 };
+/* A log is kept at its size by sixteenths: ten are its newest part, which is whole, one is the
+ * fold. Folding is worth one.  Four are for what a round takes (the fold that there is, and the new
+ * one twice) and for what the program adds meanwhile. */
+enum { PARTS = 16, WHOLE = 10, FOLD = 1, WORTH = 1 };
 /* Of a time nobody says what it takes; less is no budget. */
 #define BUDGET_LEAST (UINT64_C(16) << 20)
 
@@ -144,9 +145,9 @@ static size_t first_kept(const struct subject *s, const struct mpf_keep *keep, s
     size_t last;
     cut->budget = keep->bytes;
     if (!last_events(s, &last, &newest)) return 0;
-    if (keep->bytes) return first_of_bytes(s, last, keep->bytes / QUARTERS * WHOLE);
+    if (keep->bytes) return first_of_bytes(s, last, keep->bytes / PARTS * WHOLE);
     const size_t first = first_of_time(s, last, newest > keep->ns ? newest - keep->ns : 0);
-    cut->budget = (s->end - s->frame[first]) / WHOLE * QUARTERS;
+    cut->budget = (s->end - s->frame[first]) / WHOLE * PARTS;
     if (cut->budget < BUDGET_LEAST) cut->budget = BUDGET_LEAST;
     return first;
 }
@@ -157,7 +158,7 @@ static struct cut choose(const struct subject *s, const struct mpf_keep *keep)
     uint64_t seq, mono;
     if (!s->frames) return cut;
     const size_t first = first_kept(s, keep, &cut);
-    if (s->frame[first] - s->frame[0] < cut.budget / WORTH || first == 0 ||
+    if (s->frame[first] - s->frame[0] < cut.budget / PARTS * WORTH || first == 0 ||
         !read_frame(s, first, &seq, &mono))
         return cut;
     cut.seq = seq - 1;
@@ -217,7 +218,7 @@ static int make_fold(const struct subject *s, const struct cut *cut, struct mpr_
 {
     const int thin = open_thin(s, error);
     if (thin < 0) return -1;
-    int result = mpr_thin(s->path, cut->seq, cut->budget / QUARTERS, thin, thinned, error);
+    int result = mpr_thin(s->path, cut->seq, cut->budget / PARTS * FOLD, thin, thinned, error);
     const uint64_t before = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.events : 0;
     const struct mpr_mark mark = { .seq = cut->seq,
                                    .offset = cut->offset,
@@ -322,7 +323,7 @@ static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr
     const struct cut cut = choose(s, &keep);
     out->outcome = MPR_COMPACT_LITTLE;
     out->ended = s->ended;
-    out->next = s->map.size + cut.budget / WORTH / 2;
+    out->next = s->map.size + cut.budget / PARTS * WORTH / 2;
     if (!cut.offset) return 0;
     return may_punch(s, error) == 0 ? fold(s, &cut, out, error) : -1;
 }

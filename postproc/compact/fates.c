@@ -11,6 +11,7 @@
 #include "log.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
+#include "repairs.h"
 #include "spans.h"
 #include "threads.h"
 
@@ -51,6 +52,7 @@ struct finder {
     size_t instance, busy;                        /* the next of kept->instances and ->busy */
     struct mpr_index domains;                     /* of which a range was pushed, + 1 */
     struct mpr_index live;                        /* by address and heap */
+    struct mpr_repairs repairs;                   /* as replay has them */
     struct life *life;                            /* from 1 */
     uint32_t lives, cap, free;
     struct thread *thread;
@@ -127,6 +129,27 @@ static uint64_t key_of(const struct mpf_event *e)
     return mpr_block_key(e->addr, is_torch(e->heap) ? MPF_HEAP_TORCH : heap_of(e));
 }
 
+/* Threads that hand blocks on are seen in the wrong order now and then.  What replay pairs
+ * otherwise than by order stays, so it pairs it again in the thinned log. */
+static bool is_paired(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind,
+                      uint32_t not_thread)
+{
+    return f->repairs.count && !is_torch(e->heap) &&
+           mpr_repairs_match(&f->repairs, key_of(e), kind, not_thread);
+}
+
+static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind)
+{
+    const struct mpr_repair repair = { key_of(e), e->time, e->thread, (uint8_t)kind };
+    if (!is_torch(e->heap)) mpr_repairs_wait(&f->repairs, &repair);
+}
+
+static void expire_repairs(struct finder *f, uint64_t now)
+{
+    struct mpr_repair late;
+    while (f->repairs.count && mpr_repairs_expire(&f->repairs, now, &late)) {}
+}
+
 static uint32_t new_life(struct finder *f)
 {
     const uint32_t life = f->free;
@@ -170,10 +193,22 @@ static void decide(struct finder *f, uint32_t life, uint32_t thread, const uint6
     f->free = life;
 }
 
-/* One whose address was handed out before its free was seen stays, and so does the next there:
- * which free is whose, replay tells. */
+/* Its free has been seen. */
+static void stillborn(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    mpr_spans_stay(&f->spans, e->thread, false);
+    t->places = 0;
+    t->told -= t->told > 0;
+}
+
+/* One whose address was handed out before its free was seen stays, and so does the next there. */
 static void born(struct finder *f, const struct mpf_event *e)
 {
+    if (is_paired(f, e, MPR_WAIT_ALLOC, e->thread)) {
+        stillborn(f, e);
+        return;
+    }
     struct thread *t = thread_of(f, e->thread);
     const uint64_t key = key_of(e);
     const uint32_t before = mpr_index_get(&f->live, key), life = new_life(f);
@@ -189,6 +224,7 @@ static void born(struct finder *f, const struct mpf_event *e)
     l->levels = levels_before(f, l->heap);
     mpr_spans_hold(&f->spans, e->thread, is_torch(e->heap), l->made_in);
     if (before) {
+        wait_for_partner(f, e, MPR_WAIT_FREE);
         f->life[before].stays = true;
         decide(f, before, e->thread, NULL, 0);
     }
@@ -199,9 +235,11 @@ static void born(struct finder *f, const struct mpf_event *e)
 
 static uint32_t take(struct finder *f, const struct mpf_event *e)
 {
+    if (!may_go(e->heap) || is_paired(f, e, MPR_WAIT_FREE, 0)) return 0;
     const uint64_t key = key_of(e);
-    const uint32_t life = may_go(e->heap) ? mpr_index_get(&f->live, key) : 0;
+    const uint32_t life = mpr_index_get(&f->live, key);
     if (life) mpr_index_set(&f->live, key, 0);
+    else wait_for_partner(f, e, MPR_WAIT_ALLOC);
     return life;
 }
 
@@ -328,6 +366,8 @@ static void on_other(struct finder *f, const struct mpf_event *e)
     if (e->op == MPF_OP_TORCH_CAPTURE_END) f->captures -= f->captures > 0;
     if (e->op >= MPF_OP_MODULE || e->op == MPF_OP_THREAD || e->op == MPF_OP_GPU_CONTEXT) return;
     thread_of(f, e->thread)->places = 0;
+    if (e->op == MPF_OP_MARK || e->op == MPF_OP_RANGE_START)
+        mpr_spans_told_other(&f->spans, e->thread);
     if (e->thread) mpr_spans_stay(&f->spans, e->thread, true);
 }
 
@@ -339,6 +379,7 @@ static void end_thread(struct finder *f, const struct mpf_event *e)
 static void see(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->kept->grain;
+    expire_repairs(f, e->time);
     switch (e->op) {
     case MPF_OP_ALLOC:
         if (may_go(e->heap)) born(f, e);

@@ -15,6 +15,7 @@ enum {
     OPEN = 64,               /* nor more at a time, */
     MOST = 1 << 17,          /* nor more of one kind, */
     MOST_OF_TORCH = 1 << 12, /* where PyTorch makes them, for it has hundreds of kinds */
+    AROUND = 1 << 18,        /* events, on the side of a moment where no instance is known */
 };
 
 #define MOST_BYTES (UINT64_C(512) << 20) /* nor more than these hold */
@@ -43,6 +44,7 @@ struct finder {
     uint64_t failed[FAILURES], failures;
     struct open {
         uint32_t repeat;
+        uint32_t thread;
         uint64_t push, begins;
         struct high high[MPR_HEAPS];
     } * open;
@@ -173,7 +175,9 @@ static void push(struct finder *f, const struct mpr_thread *t)
         !is_candidate(&f->reader.repeats->repeat[repeat]))
         return;
     struct open *o = &f->open[f->opens++];
-    *o = (struct open){ .repeat = repeat, .push = r->count[MPF_OP_PUSH], .begins = f->event };
+    *o = (struct open){
+        .repeat = repeat, .thread = r->actor, .push = r->count[MPF_OP_PUSH], .begins = f->event
+    };
     for (uint32_t i = 0; i < f->kept->heaps.count; i++) look(f, f->kept->heaps.code[i]);
 }
 
@@ -199,6 +203,12 @@ static void pop(struct finder *f, const struct mpr_thread *t)
         }
 }
 
+static void end_thread(struct finder *f, uint64_t thread)
+{
+    for (size_t i = f->opens; i-- > 0 && thread < MPR_THREADS_MAX;)
+        if (f->open[i].thread == thread) close_open(f, i);
+}
+
 static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                       const struct mpf_event *e)
 {
@@ -206,6 +216,7 @@ static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_th
     (void)r;
     if (e->op == MPF_OP_PUSH && !t->beyond) push(f, t);
     else if (e->op == MPF_OP_POP) pop(f, t);
+    else if (e->op == MPF_OP_THREAD_END) end_thread(f, e->addr);
 }
 
 /* ---- one event after the other */
@@ -361,14 +372,18 @@ static int by_begin(const void *left, const void *right)
     return (*a)->begins < (*b)->begins ? -1 : (*a)->begins > (*b)->begins;
 }
 
-/* From the beginning of the newest instance before it to the end of the next. */
+/* From the beginning of the newest instance before it to the end of the next.  Behind the last one
+ * that was measured there may be many more. */
 static void keep_around(struct finder *f, uint64_t moment, struct instance *const *k, size_t count)
 {
     struct mpr_moments *busy = &f->kept->busy;
     size_t next = 0;
     while (next < count && k[next]->begins <= moment) next++;
-    const uint64_t from = next ? k[next - 1]->begins : 0,
-                   to = next < count ? k[next]->ends : f->kept->events;
+    const bool between = next && next < count;
+    uint64_t from = next ? k[next - 1]->begins : 0,
+             to = next < count ? k[next]->ends : f->kept->events;
+    if (!between && moment > AROUND && from < moment - AROUND) from = moment - AROUND;
+    if (!between && to > moment + AROUND) to = moment + AROUND;
     if (busy->count && busy->at[busy->count - 1] >= from) {
         if (busy->at[busy->count - 1] < to) busy->at[busy->count - 1] = to;
         return;

@@ -187,6 +187,11 @@ void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event)
     if (span) add(s, span, event);
 }
 
+void mpr_spans_told_other(struct mpr_spans *s, uint32_t thread)
+{
+    hold_as(s, &stack_of(s, thread)->told, 0);
+}
+
 void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread)
 {
     if (thread >= s->threads) return;

@@ -55,6 +55,8 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
 void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain);
 /* Belongs to the thread's newest PUSH (TORCH_NODE), or PUSH or POP (RANGE_DATA). */
 void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event);
+/* What comes belongs to none: to a mark, or to a range of the process. */
+void mpr_spans_told_other(struct mpr_spans *s, uint32_t thread);
 /* The thread is gone, and what was open on it. */
 void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread);
 /* After the last event: what is open stays. */

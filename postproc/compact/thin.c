@@ -43,6 +43,7 @@ struct writer {
     int fd; /* -1: frames are counted only */
     uint64_t origin, real;
     uint64_t frames, bytes, seq; /* seq: of the first frame */
+    uint64_t events;             /* of the log that is thinned */
     uint64_t now;
     struct mpf_clock from;
     struct mpf_columns *columns;
@@ -107,6 +108,7 @@ static void put(struct writer *w, const struct mpf_event *e)
                                    mpf_slot_head(e->op, e->heap, 0, size) };
     mpf_columns_add(w->columns, &slot, e->thread, e->data);
     w->data += data;
+    w->events += e->op != MPF_OP_FOLDED;
     w->now = e->time;
 }
 
@@ -159,6 +161,7 @@ static void put_told(struct writer *w, const struct mpf_event *e, uint64_t event
             value[MPF_FOLDED_BLOCKS] += w->level[i].blocks;
         }
     put_folded(w, e->time, e->heap, value);
+    w->events++;
 }
 
 static int by_event(const void *left, const void *right)
@@ -283,7 +286,7 @@ static void begin(struct writer *w, const struct mpr_header *header)
     w->origin = header->start.mono;
     w->real = header->start.real;
     w->from = clock_at(w, 0);
-    w->frames = w->bytes = w->now = w->data = w->next_level = 0;
+    w->frames = w->bytes = w->events = w->now = w->data = w->next_level = 0;
     free(w->thread);
     w->thread = NULL;
     w->threads = 0;
@@ -362,7 +365,7 @@ static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, 
     else if (result == 0) result = write_thinned(&w, path, seq, fd, error);
     *out = (struct mpr_thinned){ .frames = w.frames,
                                  .bytes = w.bytes,
-                                 .removed = fates.removed,
+                                 .removed = kept->events > w.events ? kept->events - w.events : 0,
                                  .until = w.origin + kept->until,
                                  .grain = kept->grain };
     mpr_fates_free(&fates);

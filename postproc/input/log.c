@@ -3,62 +3,18 @@
  * FRAMES as long as its process runs.
  *
  *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
-#include "log.h"
+#include "log_parts.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "file.h"
-#include "folded.h"
-#include "frames.h"
-#include "journal.h"
-#include "map.h"
-#include "mpf/columns.h"
 #include "mpf/header.h"
-#include "pending.h"
 
 /* A frame of more events is damage: a writer's have 49,152 */
 #define FRAME_EVENTS_MAX (1u << 18)
-#define SNAPSHOTS        10           /* attempts: a busy process writes some frames a second */
-#define DATA_BYTES       (64u * 1024) /* of one batch out of a journal */
-
-enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
-
-struct mpr_log {
-    char *path;
-    enum state state;
-    struct mpr_map map;
-    struct mpr_folded folded;
-    struct mpr_map *read_from; /* the map that frames come from: one of these two */
-    struct mpr_frames frames;
-    struct mpr_header header;
-    struct mpr_journal journal;
-    struct mpr_pending pending;
-    struct mpf_columns_reader reader;
-    bool reading;            /* `reader` is inside a frame */
-    bool asked;              /* whether its process lives: status.process */
-    bool lent;               /* to who follows it: it is shared while it is read, and no longer */
-    bool followed;           /* its process runs, and its journal is left to it */
-    bool paused;             /* followed, and no frame is left for now */
-    struct mpf_block *block; /* the reader's scratch */
-    uint32_t block_cap;
-    uint64_t kept_seq; /* frames of events that the log holds, for slots in a journal */
-    uint64_t until;    /* ns: what a running process stored later is not read; 0: all is */
-    uint64_t frame_offset;
-    uint64_t stop_after; /* the last frame that is read */
-    struct mpr_log_status status;
-    uint8_t *data;                          /* DATA_BYTES */
-    struct mpf_event batch[MPR_BATCH], *to; /* to: the batch that is being read */
-};
-
-static bool is_journal(const struct mpr_map *map)
-{
-    return map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;
-}
 
 static void sync_status(struct mpr_log *log)
 {
@@ -185,7 +141,7 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     return 0;
 }
 
-static int truncated(const struct mpr_log *log, struct mpr_error *error)
+int mpr_log_truncated(const struct mpr_log *log, struct mpr_error *error)
 {
     return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
 }
@@ -212,7 +168,7 @@ static bool turn(struct mpr_log *log)
 }
 
 /* Goes on to the next frame: 1, 0 when there is none, -1. */
-static int next_frame(struct mpr_log *log, struct mpr_error *error)
+int mpr_log_next_frame(struct mpr_log *log, struct mpr_error *error)
 {
     struct mpf_frame frame;
     int got;
@@ -263,7 +219,7 @@ static long read_pending(struct mpr_log *log)
 {
     long count = 0;
     size_t used = 0;
-    while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
+    while (count < MPR_BATCH && MPR_LOG_DATA_BYTES - used >= MPF_DATA_MAX) {
         struct mpf_event *event = &log->to[count];
         if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used))
             break;
@@ -287,23 +243,23 @@ static void close_pending(struct mpr_log *log)
 }
 
 /* Before the bytes are taken that are read: what has ended by then changes no more. */
-static void ask(struct mpr_log *log)
+void mpr_log_ask(struct mpr_log *log)
 {
     if (!log->journal.image) mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header);
     log->status.process = mpr_life_tell(&log->header, &log->journal);
     log->asked = true;
 }
 
-static bool may_grow(struct mpr_log *log)
+bool mpr_log_may_grow(struct mpr_log *log)
 {
-    ask(log);
+    mpr_log_ask(log);
     mpr_journal_free(&log->journal);
     log->asked = false;
     return log->status.process.life != MPR_LIFE_ENDED;
 }
 
 /* After the last frame: joins the journal when the log has no end. */
-static int join_journal(struct mpr_log *log, struct mpr_error *error)
+int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
@@ -312,7 +268,7 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
                                                                                  log */
         return 0;
     }
-    if (!log->asked) ask(log);
+    if (!log->asked) mpr_log_ask(log);
     if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
     if (!log->journal.image) return 0;
     const int status =
@@ -373,7 +329,7 @@ int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
     if (stat(log->path, &st) != 0) return mpr_fail_errno(error, log->path, "examine");
     if (!mpr_file_same(&st, &log->map.st)) return MPR_LOG_REPLACED;
     if (st.st_size > log->map.st.st_size) return go_on(log, error);
-    log->followed = may_grow(log);
+    log->followed = mpr_log_may_grow(log);
     return log->followed ? MPR_LOG_MORE : go_on(log, error);
 }
 
@@ -386,8 +342,8 @@ static long step(struct mpr_log *log, struct mpr_error *error)
     switch (log->state) {
     case STATE_FRAMES:
         if (log->reading) return read_columns(log);
-        count = next_frame(log, error);
-        if (count == 0 && !pauses(log)) count = join_journal(log, error);
+        count = mpr_log_next_frame(log, error);
+        if (count == 0 && !pauses(log)) count = mpr_log_join_journal(log, error);
         return count < 0 ? -1 : 0;
     case STATE_PENDING:
     case STATE_JOURNAL:
@@ -407,7 +363,7 @@ long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struc
     log->to = events;
     while (log->state != STATE_DONE && !log->paused) {
         const long count = step(log, error);
-        if (log->map.changed || log->folded.map.changed) return truncated(log, error);
+        if (log->map.changed || log->folded.map.changed) return mpr_log_truncated(log, error);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
@@ -427,174 +383,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
     return mpr_log_read(log, log->batch, error);
 }
 
-/* ---- open and close */
-
-/* Its threads go on while the journal is copied: only up to when that began does the copy hold what
- * all of them did.  Before its first frame a journal does not say how long a tick is; it holds
- * little then. */
-static uint64_t until(const struct mpr_log *log, uint64_t began)
-{
-    const struct mpf_journal *head = &log->journal.head;
-    if (!log->journal.image || !mpr_life_same_clock(&log->header.identity)) return 0;
-    return head->last.ticks > head->start.ticks && began > log->header.start.mono
-               ? began - log->header.start.mono
-               : 0;
-}
-
-static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
-{
-    const off_t had = log->map.st.st_size;
-    mpr_map_close(&log->map);
-    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
-    if (log->map.st.st_size < had) return truncated(log, error);
-    if (bytes < log->map.size) log->map.size = (size_t)bytes;
-    log->status.bytes = log->map.size;
-    mpr_frames_turn(&log->frames, &log->map, log->frames.at);
-    return 0;
-}
-
-/* A running process moves events from its journal to its log: both are taken at one instant,
- * between two frames. */
-static int snapshot(struct mpr_log *log, struct mpr_error *error)
-{
-    struct stat before, after;
-    for (int attempt = 0; attempt < SNAPSHOTS; attempt++) {
-        struct timespec now;
-        if (stat(log->path, &before) != 0) return mpr_fail_errno(error, log->path, "examine");
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        mpr_journal_free(&log->journal);
-        mpr_journal_find(&log->journal, log->path, &before, &log->header);
-        log->until = until(log, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
-        if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
-    }
-    return map_again(log, (uint64_t)before.st_size, error);
-}
-
-/* A log that names a journal which is not there is whole, as a rule: of that one it is asked at its
- * end, if it has none. */
-static int take(struct mpr_log *log, struct mpr_error *error)
-{
-    log->followed = log->followed && may_grow(log);
-    if (log->followed) return map_again(log, UINT64_MAX, error);
-    if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) ||
-        !mpr_header_get(&log->header, "journal"))
-        ask(log);
-    const bool ended = log->asked && log->status.process.life == MPR_LIFE_ENDED;
-    if ((ended ? map_again(log, UINT64_MAX, error) : snapshot(log, error)) != 0) return -1;
-    return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
-}
-
-/* Its name in the folder that holds it: a link may lead there. */
-static void find_path(const struct mpr_log *log, char path[PATH_MAX])
-{
-    if (!realpath(log->path, path)) snprintf(path, PATH_MAX, "%s", log->path);
-}
-
-/* Goes on in LOG.fold, if the log's beginning was folded. */
-static int open_fold(struct mpr_log *log, struct mpr_error *error)
-{
-    static const enum mpr_log_folded told[] = {
-        [MPR_FOLDED_FOREIGN] = MPR_LOG_FOREIGN, [MPR_FOLDED_DAMAGED] = MPR_LOG_DAMAGED
-    };
-    struct mpr_folded *f = &log->folded;
-    char path[PATH_MAX];
-    if (!log->status.has_header) return 0;
-    find_path(log, path);
-    if (mpr_folded_find(f, AT_FDCWD, path, &log->map, log->frames.at, &log->header) != 0)
-        return mpr_fail_memory(error, log->path);
-    if (f->state != MPR_FOLDED_USED) {
-        log->status.fold.state = told[f->state];
-        return 0;
-    }
-    mpr_frames_turn(&log->frames, &f->map, f->mark_at);
-    log->read_from = &f->map;
-    log->frame_offset = log->frames.at;
-    log->status.fold.bytes = f->map.size;
-    log->status.bytes =
-        f->map.size + (log->map.size > f->mark.offset ? log->map.size - f->mark.offset : 0);
-    return 0;
-}
-
-/* The first frame must be readable as a header, or something behind it as frames: else it is no
- * log. */
-static int open_first(struct mpr_log *log, struct mpr_error *error)
-{
-    const int got = next_frame(log, error);
-    if (log->map.changed) return truncated(log, error);
-    if (got < 0) return -1;
-    if (got == 0)
-        return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
-                        log->map.size ? "offset 0: no readable frame" : "it is empty");
-    if (log->reading) return 0;
-    return take(log, error) != 0 ? -1 : open_fold(log, error);
-}
-
-static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
-{
-    const bool good = mpr_journal_load(&log->journal, log->path);
-    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
-    if (!good)
-        return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
-    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
-        return mpr_fail_memory(error, log->path);
-    log->status.journal_only = true;
-    return join_journal(log, error);
-}
-
-static int open_file(struct mpr_log *log, struct mpr_error *error)
-{
-    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
-    log->status.bytes = log->map.size;
-    if (is_journal(&log->map)) return open_lone_journal(log, error);
-    if (mpr_frames_open(&log->frames, &log->map) != 0) return mpr_fail_memory(error, log->path);
-    return open_first(log, error);
-}
-
-static int open_log(struct mpr_log **out, const char *path, bool followed, struct mpr_error *error)
-{
-    struct mpr_log *log = calloc(1, sizeof *log);
-    if (!log) return mpr_fail_memory(error, path);
-    log->status.bad_offset = MPR_NO_OFFSET;
-    log->journal.fd = log->map.fd = log->folded.map.fd = -1;
-    log->read_from = &log->map;
-    log->stop_after = UINT64_MAX;
-    log->lent = log->followed = followed;
-    log->path = strdup(path);
-    log->data = malloc(DATA_BYTES);
-    const int result =
-        log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);
-    if (result != 0) {
-        mpr_log_close(log);
-        return -1;
-    }
-    *out = log;
-    return 0;
-}
-
-int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error)
-{
-    return open_log(log, path, false, error);
-}
-
-int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *error)
-{
-    return open_log(log, path, true, error);
-}
-
-void mpr_log_close(struct mpr_log *log)
-{
-    if (!log) return;
-    mpr_pending_close(&log->pending);
-    mpr_journal_free(&log->journal);
-    mpr_header_free(&log->header);
-    mpr_frames_close(&log->frames);
-    mpr_folded_close(&log->folded);
-    mpr_map_close(&log->map);
-    free(log->block);
-    free(log->data);
-    free(log->path);
-    free(log);
-}
+/* ---- what is told of it */
 
 const struct mpr_header *mpr_log_header(const struct mpr_log *log) { return &log->header; }
 

@@ -122,30 +122,62 @@ static bool has_log(const char *line, const char *host, const struct mpr_run_pro
     return false;
 }
 
-static void add_rest(struct mpr_run_rest *rest, const char *line)
+static void add(uint64_t *sum, uint64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum)) *sum = UINT64_MAX;
+}
+
+static void add_rest(struct mpr_run_rest *rest, const struct mpr_run_rest *more)
+{
+    rest->processes += more->processes;
+    rest->unseen += more->unseen;
+    add(&rest->rss, more->rss);
+    if (more->largest > rest->largest) rest->largest = more->largest;
+}
+
+/* A run of the record, as far as it is read. */
+struct run {
+    char host[512];
+    struct mpr_run_rest rest;
+    bool has_logs; /* some process of it has one: else these are the logs of another run */
+};
+
+static void begin(struct run *run, const char *line)
+{
+    const char *host = value(line, "host");
+    *run = (struct run){ .has_logs = false };
+    snprintf(run->host, sizeof run->host, "%s", host ? host : "");
+}
+
+static void take(struct run *run, const char *line, const struct mpr_run_process *known,
+                 size_t count)
 {
     const uint64_t rss = number(line, "rss");
-    rest->processes++;
-    if (rss > rest->largest) rest->largest = rss;
-    if (__builtin_add_overflow(rest->rss, rss, &rest->rss)) rest->rss = UINT64_MAX;
+    if (strncmp(line, "unseen ", 7) == 0) run->rest.unseen++;
+    if (strncmp(line, "end ", 4) != 0) return;
+    if (has_log(line, run->host, known, count)) run->has_logs = true;
+    else add_rest(&run->rest, &(struct mpr_run_rest){ 1, 0, rss, rss });
 }
 
 struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *known, size_t count)
 {
     struct mpr_run_rest rest = { .processes = 0 };
-    char line[2048], host[512] = "";
+    struct run run = { .has_logs = false };
+    char line[2048];
     size_t bytes = 0;
     FILE *f = open_beside(log_path);
     if (count) qsort(known, count, sizeof *known, by_pid);
     while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
         bytes += strlen(line);
         line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "run ", 4) == 0)
-            snprintf(host, sizeof host, "%s", value(line, "host") ? value(line, "host") : "");
-        else if (strncmp(line, "unseen ", 7) == 0) rest.unseen++;
-        else if (strncmp(line, "end ", 4) == 0 && !has_log(line, host, known, count))
-            add_rest(&rest, line);
+        if (strncmp(line, "run ", 4) != 0) {
+            take(&run, line, known, count);
+            continue;
+        }
+        if (run.has_logs) add_rest(&rest, &run.rest);
+        begin(&run, line);
     }
+    if (run.has_logs) add_rest(&rest, &run.rest);
     if (f) fclose(f);
     return rest;
 }

@@ -30,7 +30,8 @@ struct mpr_run_process {
     uint64_t pid, start; /* CLOCK_REALTIME ns */
 };
 
-/* The processes that ended without a log. */
+/* The processes that ended without a log, in those runs of the record of which some process has
+ * one: the logs of others are gone. */
 struct mpr_run_rest {
     uint64_t processes, unseen; /* unseen: that ran without memprof */
     uint64_t rss, largest;      /* the most resident bytes that were seen: their sum, and of one */

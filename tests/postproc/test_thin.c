@@ -16,6 +16,7 @@
 #include "folded.h"
 #include "frames.h"
 #include "hash.h"
+#include "log.h"
 #include "map.h"
 #include "reader.h"
 #include "testlog.h"
@@ -145,7 +146,8 @@ static void assert_same_by(const char *a, const char *b, enum mpr_group by)
         assert_int_equal(x->frees, y->frees);
         assert_int_equal(x->failures, y->failures);
         assert_int_equal(x->unmatched, y->unmatched);
-        assert_int_equal(print_of(&was.replay, (uint8_t)i), print_of(&is.replay, (uint8_t)i));
+        if (by != MPR_GROUP_STACK) /* whose numbers are the log's */
+            assert_int_equal(print_of(&was.replay, (uint8_t)i), print_of(&is.replay, (uint8_t)i));
     }
     mpr_reader_close(&was);
     mpr_reader_close(&is);
@@ -155,6 +157,7 @@ static void assert_same(const char *a, const char *b)
 {
     assert_same_by(a, b, MPR_GROUP_RANGE);
     assert_same_by(a, b, MPR_GROUP_THREAD);
+    assert_same_by(a, b, MPR_GROUP_STACK);
 }
 
 /* ---- random programs */
@@ -283,9 +286,9 @@ static void thinned_again_they_still_do(void **state)
 
 static void golden_logs_keep_what_they_said(void **state)
 {
-    static const char *const name[] = { "h100-spike",      "h100-gpt2", "h100-sleep",
-                                        "h200-graphs-oom", "h200-walk", "python-leak",
-                                        "h200-nccl-rank0", "host-large" };
+    static const char *const name[] = { "h100-spike",      "h100-gpt2",  "h100-sleep",
+                                        "h200-graphs-oom", "h200-walk",  "python-leak",
+                                        "h200-nccl-rank0", "host-large", "host-folded" };
     (void)state;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[512];
@@ -355,6 +358,185 @@ static void instances_keep_their_peaks(void **state)
     remove_files();
 }
 
+/* ---- what only some logs have */
+
+static uint64_t count_events(const char *path, int op)
+{
+    const struct mpf_event *events;
+    struct mpr_error error;
+    struct mpr_log *log;
+    uint64_t found = 0;
+    long count;
+    if (mpr_log_open(&log, path, &error) != 0) fail_msg("%s", error.text);
+    while ((count = mpr_log_next(log, &events, &error)) > 0)
+        for (long i = 0; i < count; i++) found += op < 0 || events[i].op == op;
+    assert_int_equal(count, 0);
+    mpr_log_close(log);
+    return found;
+}
+
+static void what_is_gone_is_counted(void **state)
+{
+    static const char *const name[] = { "h100-spike", "h200-autograd", "h200-pytorch" };
+    (void)state;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s.zst", GOLDEN, name[i]);
+        make_files();
+        const uint64_t removed = thin(path, thinned, 1, 1).removed;
+        assert_true(removed > 0);
+        const uint64_t left = count_events(thinned, -1) - count_events(thinned, MPF_OP_FOLDED);
+        assert_int_equal(count_events(path, -1) - left, removed);
+        remove_files();
+    }
+}
+
+/* A mark's payload is the mark's, whatever range was closed before it. */
+static void marks_keep_their_payloads(void **state)
+{
+    struct program p = { .log = NULL };
+    (void)state;
+    make_files();
+    p.log = testlog_open(whole, NULL);
+    testlog_data(p.log, 0, 1, MPF_OP_NAME, 3, "step", 4);
+    for (uint64_t i = 1; i <= 100; i++) {
+        happen(&p, 1, MPF_OP_PUSH, 0, 3, 0);
+        happen(&p, 1, MPF_OP_PUSH, 0, 4, 0);
+        happen(&p, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 100 * (i == 50) + 8);
+        happen(&p, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
+        happen(&p, 1, MPF_OP_POP, 0, 0, 0);
+        happen(&p, 1, MPF_OP_MARK, 0, 3, 0);
+        testlog_data(p.log, p.now, 1, MPF_OP_RANGE_DATA, 7, &i, sizeof i);
+        happen(&p, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(p.log, "exit");
+    assert_true(thin(whole, thinned, 1, 1).removed > 100);
+    assert_int_equal(count_events(thinned, MPF_OP_MARK), 100);
+    assert_int_equal(count_events(thinned, MPF_OP_RANGE_DATA), 100);
+    remove_files();
+}
+
+/* Threads hand addresses on, and their events are up to 8 us off. */
+struct event {
+    uint64_t time, addr, size;
+    unsigned op;
+    uint32_t thread;
+};
+
+static int by_time(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+enum { ADDRESSES = 12, LIVES = 60 };
+
+static size_t make_lives(struct event *e, uint64_t addr)
+{
+    uint64_t now = 100000;
+    size_t count = 0;
+    for (int i = 0; i < LIVES; i++) {
+        const uint32_t thread = 1 + (uint32_t)rand() % THREADS;
+        now += (uint64_t)rand() % 4 ? (uint64_t)rand() % 4000 : (uint64_t)rand() % 4000000;
+        e[count++] = (struct event){ now, addr, 1 + (uint64_t)rand() % 5000, MPF_OP_ALLOC, thread };
+        now += (uint64_t)rand() % 4 ? (uint64_t)rand() % 9000 : (uint64_t)rand() % 4000000;
+        e[count++] = (struct event){ now, addr, 0, MPF_OP_FREE, 1 + (uint32_t)rand() % THREADS };
+    }
+    for (size_t i = 0; i < count; i++) e[i].time += (uint64_t)rand() % 16000;
+    return count;
+}
+
+static void make_disordered(const char *path)
+{
+    static struct event e[ADDRESSES * LIVES * 2];
+    struct testlog *log = testlog_open(path, NULL);
+    size_t count = 0;
+    for (uint64_t i = 0; i < ADDRESSES; i++) count += make_lives(e + count, 0x1000 + i * 0x10000);
+    qsort(e, count, sizeof *e, by_time);
+    for (size_t i = 0; i < count; i++)
+        testlog_event(log, e[i].time, e[i].thread, e[i].op, MPF_HEAP_HOST, e[i].addr, e[i].size);
+    testlog_close(log, "exit");
+}
+
+static void what_was_seen_in_the_wrong_order_stays(void **state)
+{
+    uint64_t removed = 0;
+    (void)state;
+    for (unsigned seed = 1; seed <= 300; seed++) {
+        srand(seed);
+        make_files();
+        make_disordered(whole);
+        removed += thin(whole, thinned, 1, seed % 2 ? 1 : UINT64_MAX).removed;
+        assert_same(whole, thinned);
+        remove_files();
+    }
+    assert_true(removed > 2000);
+}
+
+/* Of more instances than are measured the later ones go as others do. */
+static void there_may_be_many_instances(void **state)
+{
+    enum { MANY = (1 << 17) + 200000 };
+    struct program p = { .log = NULL };
+    (void)state;
+    make_files();
+    p.log = testlog_open(whole, NULL);
+    testlog_data(p.log, 0, 1, MPF_OP_NAME, 3, "step", 4);
+    testlog_data(p.log, 0, 1, MPF_OP_NAME, 4, "layer", 5);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_PUSH, 0, 3, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_PUSH, 0, 4, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 64);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_POP, 0, 0, 0);
+        if (i % 8000 == 0) testlog_flush(p.log);
+    }
+    testlog_close(p.log, "exit");
+    thin(whole, thinned, 1, UINT64_MAX);
+    assert_same(whole, thinned);
+    assert_true(count_events(thinned, MPF_OP_PUSH) < (1 << 17) + 120000);
+    remove_files();
+}
+
+/* A range that its thread leaves open is closed by the thread's end, and others are measured. */
+static void threads_end_inside_their_ranges(void **state)
+{
+    static const struct mpr_progress none;
+    struct mpr_reader reader;
+    struct mpr_error error;
+    struct steps s = { 0 };
+    struct program p = { .log = NULL };
+    (void)state;
+    make_files();
+    p.log = testlog_open(whole, NULL);
+    testlog_data(p.log, 0, 1, MPF_OP_NAME, 3, "step", 4);
+    for (uint32_t thread = 2; thread < 202; thread++) {
+        testlog_event(p.log, p.now += 1000, thread, MPF_OP_PUSH, 0, 3, 0);
+        testlog_event(p.log, p.now += 1000, thread, MPF_OP_ALLOC, MPF_HEAP_HOST, thread << 20, 64);
+        testlog_event(p.log, p.now += 1000, thread, MPF_OP_FREE, MPF_HEAP_HOST, thread << 20, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_THREAD_END, 0, thread, 0);
+    }
+    for (uint64_t i = 1; i <= STEPS; i++) {
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_PUSH, 0, 3, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 20, i << 10);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_FREE, MPF_HEAP_HOST, i << 20, 0);
+        testlog_event(p.log, p.now += 1000, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(p.log, "exit");
+    thin(whole, thinned, 1, 1);
+    assert_same(whole, thinned);
+    assert_int_equal(mpr_reader_open(&reader, thinned, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error),
+                     0);
+    reader.replay.books.highs = &s.highs;
+    reader.replay.watch = (struct mpr_watch){ see_step, &s };
+    assert_int_equal(mpr_reader_replay(&reader, thinned, &none, &error), 0);
+    assert_int_equal(s.steps, STEPS);
+    for (uint64_t i = 1; i <= STEPS; i++) assert_int_equal(s.peak[i - 1], i << 10);
+    mpr_reader_close(&reader);
+    remove_files();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +544,11 @@ int main(void)
         cmocka_unit_test(thinned_again_they_still_do),
         cmocka_unit_test(golden_logs_keep_what_they_said),
         cmocka_unit_test(instances_keep_their_peaks),
+        cmocka_unit_test(what_is_gone_is_counted),
+        cmocka_unit_test(marks_keep_their_payloads),
+        cmocka_unit_test(what_was_seen_in_the_wrong_order_stays),
+        cmocka_unit_test(there_may_be_many_instances),
+        cmocka_unit_test(threads_end_inside_their_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Long runs under a budget, compared with what the program itself knows: soak.py [--events N] [...]
+
+Starts `memprof run --keep SIZE -- soak ...`, as often at once as --processes says, each with a log and a budget of its own;
+looks every second at what memprof takes (room, descriptors, threads, memory); and compares what the log says with the truth
+that soak.c keeps, to the byte. What starting takes (some hundred bytes) is what a short run with a whole log has beside its
+truth: the long one has to have the same. The exit status is 0 only if all is right, and the room was within the budget."""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+SHORT = 1000000     # events of the short run
+LOSSES = ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "inherited_frees", "damaged_places", "missing_frames")
+wrong = []
+
+
+def check(name, got, expected):
+    if got != expected:
+        wrong.append(f"{name}: {got}, expected {expected}")
+
+
+def units(size):
+    return f"{size / (1 << 20):.1f} MiB"
+
+
+# ---- what is there
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def children(pid):
+    return [int(child) for task in glob.glob(f"/proc/{pid}/task/*/children") for child in read(task).split()]
+
+
+def named(pid, name):
+    """The child of that process with this name, or None."""
+    return next((child for child in children(pid) if read(f"/proc/{child}/comm").strip() == name), None)
+
+
+def status(pid, key):
+    line = next((line for line in read(f"/proc/{pid}/status").splitlines() if line.startswith(key + ":")), None)
+    return int(line.split()[1]) if line else 0
+
+
+def links(folder):
+    found = []
+    for name in os.listdir(folder):
+        try:
+            found.append(os.readlink(os.path.join(folder, name)))
+        except OSError:
+            pass
+    return found
+
+
+def descriptors(pid, logs):
+    """(those of the program's own table, those of any thread to the logs): memprof's threads have tables of their own."""
+    try:
+        own = len(os.listdir(f"/proc/{pid}/fd"))
+        ours = {(task, link) for task in os.listdir(f"/proc/{pid}/task") for link in links(f"/proc/{pid}/task/{task}/fd")
+                if link.startswith(logs)}
+    except OSError:
+        return 0, 0
+    return own, len(ours)
+
+
+def seconds(pid):
+    """Of processor time."""
+    fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0
+
+
+def room(folder, journal=False):
+    total = 0
+    for entry in os.scandir(folder):
+        if entry.name.endswith(".journal") == journal:
+            try:
+                total += entry.stat().st_blocks * 512
+            except OSError:
+                pass
+    return total
+
+
+# ---- one process
+
+class Run:
+    """memprof run, soak below it, and who folds beside it."""
+
+    def __init__(self, options, number, events, keep):
+        self.options, self.events, self.keep = options, events, keep
+        self.where = os.path.join(os.path.abspath(options.out), f"{os.getpid()}.{number}")
+        self.logs = os.path.join(self.where, "logs")
+        self.truth_path = os.path.join(self.where, "truth.json")
+        self.hold_path = os.path.join(self.where, "hold")
+        os.makedirs(self.logs)
+        self.hold(False)
+        self.samples, self.pauses, self.paused = [], 0, 0.0
+        self.process = None
+
+    def hold(self, now):
+        """The program's threads rest, or go on."""
+        with open(self.hold_path, "r+b" if os.path.exists(self.hold_path) else "wb") as f:
+            f.write(bytes([now]))
+
+    def command(self):
+        build, options = self.options.build, self.options
+        argv = [f"{build}/launcher/memprof", "run", "-q", "-o", self.logs, "--min-rss=0"]
+        if self.keep:
+            argv += [f"--keep={self.keep}"]
+        argv += ["--", f"{build}/bench/host/soak", f"--events={self.events}", f"--threads={options.threads}", f"--truth={self.truth_path}",
+                 f"--hold={self.hold_path}"]
+        if self.keep and options.rate:
+            argv += [f"--rate={int(options.rate / options.processes)}"]
+        return argv
+
+    def run(self):
+        began = time.monotonic()
+        environment = {**os.environ, "MEMPROF_LIB": f"{self.options.build}/preload/libmemprof.so",
+                       "MEMPROF_REPORT": f"{self.options.build}/postproc/memprof-report"}
+        self.process = subprocess.Popen(self.command(), env=environment)
+        while self.process.poll() is None:
+            self.look(time.monotonic() - began)
+            try:
+                self.process.wait(1)
+            except subprocess.TimeoutExpired:
+                pass
+        self.elapsed = time.monotonic() - began
+        check("status of memprof run", self.process.returncode, 0)
+
+    def look(self, at):
+        soak, folder = named(self.process.pid, "soak"), named(self.process.pid, "memprof-report")
+        own, ours = descriptors(soak, self.logs) if soak else (0, 0)
+        self.samples.append({"at": at, "runs": bool(soak) and not os.path.exists(self.truth_path), "room": room(self.logs),
+                             "journal": room(self.logs, journal=True), "rss": status(soak, "VmRSS") << 10 if soak else 0,
+                             "threads": status(soak, "Threads") if soak else 0, "own": own, "ours": ours,
+                             "folder_rss": status(folder, "VmRSS") << 10 if folder else 0,
+                             "folder_seconds": seconds(folder) if folder else 0})
+        if soak and self.keep and self.options.pause:
+            self.pause()
+
+    def pause(self):
+        """Where the machine has no time to fold: the program waits for it."""
+        most, began = budget(self.keep) * self.options.pause, time.monotonic()
+        if room(self.logs) <= most:
+            return
+        self.hold(True)
+        while room(self.logs) > most and named(self.process.pid, "memprof-report"):
+            time.sleep(0.5)
+        self.hold(False)
+        self.pauses += 1
+        self.paused += time.monotonic() - began
+
+    # ---- what it says
+
+    def report(self, *arguments):
+        log, = glob.glob(os.path.join(self.logs, "*.zst"))
+        done = subprocess.run([f"{self.options.build}/postproc/memprof-report", *arguments, "--format", "json", log],
+                              stdout=subprocess.PIPE, check=False)
+        check(f"status of {arguments[0]}", done.returncode, 0)
+        return json.loads(done.stdout)
+
+    def beside(self):
+        """Compares with the truth; returns what the log has beside it, which is what starting takes."""
+        with open(self.truth_path, encoding="utf-8") as f:
+            self.truth = json.load(f)
+        self.log, = self.report("peaks", "--by", "range")["logs"]
+        heap, = [heap for heap in self.log["heaps"] if heap["heap"] == "host/heap"]
+        for key in LOSSES:
+            check(key, self.log[key], 0)
+        check("complete", (self.log["complete"], self.log["end"]), (True, "exit"))
+        for state, suffix in (("peak", "bytes_at_peak"), ("end", "end_bytes")):
+            self.compare(state, self.rows(heap, suffix))
+        self.compare_leaks()
+        return {"allocations": heap["allocations"] - self.truth["allocations"], "frees": heap["frees"] - self.truth["frees"],
+                "peak bytes": heap["peak_bytes"] - self.truth["peak"]["all"][0], "peak blocks": heap["blocks_at_peak"] - self.truth["peak"]["all"][1],
+                "end bytes": heap["end_bytes"] - self.truth["end"]["all"][0], "end blocks": heap["end_blocks"] - self.truth["end"]["all"][1]}
+
+    @staticmethod
+    def rows(heap, key):
+        """Bytes by the outermost range."""
+        found = {}
+        for row in heap["ranges"]:
+            name = row["path"][0] if row["path"] else ""
+            found[name] = found.get(name, 0) + row[key]
+        return found
+
+    def compare(self, state, rows):
+        for name, (size, _) in self.truth[state].items():
+            if name != "all":
+                check(f"{state}: {name}", rows.get(name, 0), size)
+
+    def compare_leaks(self):
+        for by, names in (("range", {name: name for name in self.truth["end"]}),
+                          ("stack", {"soak_leak_often": "leak often", "soak_leak_seldom": "leak seldom"})):
+            heap, = [heap for heap in self.report("leaks", "--by", by)["heaps"] if heap["heap"] == "host/heap"]
+            for word, name in names.items():
+                rows = [row for row in heap["live"] if any(word in part for part in row["path"])]
+                if name not in ("all", "peak"):
+                    check(f"leaks by {by}: {word}", [sum(r["bytes"] for r in rows), sum(r["blocks"] for r in rows)], self.truth["end"][name])
+
+    # ---- what it took
+
+    def most(self, key, running=True):
+        return max((sample[key] for sample in self.samples if not running or sample["runs"]), default=0)
+
+    def tell(self):
+        live = [sample for sample in self.samples if sample["runs"]]
+        events, took = self.truth["allocations"] + self.truth["frees"], self.truth["seconds"]
+        print(f"{self.where}: {events} events in {took:.1f} s ({events / took / 1e6:.2f} million a second), until the log was one file {self.elapsed:.1f} s")
+        print(f"  folded: {self.log['fold']}, until {(self.log['folded_until_ns'] or 0) / 1e9:.1f} s, {self.log['folded_events']} events gone, "
+              f"grain {self.log['folded_grain_ns']} ns; the log has {self.log['events']}, {units(room(self.logs))}")
+        print(f"  room while it ran: at most {units(self.most('room'))} of {self.keep}, and a journal of {units(self.most('journal'))}; "
+              f"while it was made one file {units(self.most('room', False))}")
+        print(f"  waited for who folds: {self.pauses} times, {self.paused:.1f} s; who folds: {self.most('folder_seconds', False):.1f} s of a processor, "
+              f"at most {units(self.most('folder_rss', False))}")
+        for n in range(10):
+            part = live[len(live) * n // 10:len(live) * (n + 1) // 10]
+            if part:
+                print(f"  {part[0]['at']:7.1f} s: room {units(max(s['room'] for s in part))}, resident {units(max(s['rss'] for s in part))}, "
+                      f"threads {max(s['threads'] for s in part)}, descriptors {max(s['own'] for s in part)}, of memprof {max(s['ours'] for s in part)}")
+
+    def within(self):
+        if self.most("room") > budget(self.keep):
+            wrong.append(f"room: {units(self.most('room'))}, more than {self.keep}")
+        check("folded", self.log["fold"], "folded")
+        live = [sample for sample in self.samples if sample["runs"]]
+        late = live[len(live) // 10:]
+        check("threads, from a tenth on", {sample["threads"] for sample in late} <= set(range(self.options.threads + 2, self.options.threads + 4)), True)
+        check("descriptors of the program, from a tenth on", len({sample["own"] for sample in late}) <= 1, True)
+
+
+def budget(keep):
+    return int(keep[:-1]) * UNITS[keep[-1]] if keep[-1] in UNITS else int(keep)
+
+
+def number(text):
+    return int(float(text))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build/release", help="with the target bench_soak (default: build/release)")
+    parser.add_argument("--out", default=os.environ.get("BENCH_OUT", "/tmp/soak"), help="where the logs are made")
+    parser.add_argument("--events", type=number, default=number("1e10"), help="in all (default: 1e10)")
+    parser.add_argument("--processes", type=int, default=1, help="among which they are shared, each with its own log (default: 1)")
+    parser.add_argument("--threads", type=int, default=4, help="of each process (default: 4)")
+    parser.add_argument("--rate", type=number, default=0, help="events a second in all (default: as many as it can)")
+    parser.add_argument("--keep", default="1G", help="each log's budget (default: 1G)")
+    parser.add_argument("--pause", type=float, default=0, metavar="PART",
+                        help="hold a program while its log takes more than this part of its budget, for a machine that has no time to fold")
+    parser.add_argument("--remove", action="store_true", help="remove the logs where all is right")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    short = Run(options, "short", SHORT, None)
+    short.run()
+    start = short.beside()
+    print(f"beside the truth, of a short run: {start}", flush=True)
+    runs = [Run(options, n, options.events // options.processes, options.keep) for n in range(options.processes)]
+    jobs = [threading.Thread(target=run.run) for run in runs]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as readers:
+        beside = list(readers.map(Run.beside, runs))
+    for run, more in zip(runs, beside):
+        check("beside the truth", more, start)
+        run.tell()
+        run.within()
+    events = sum(run.truth["allocations"] + run.truth["frees"] for run in runs)
+    print(f"{events} events, {len(runs)} processes, {max(run.elapsed for run in runs):.1f} s: {'wrong' if wrong else 'all as the programs say'}")
+    for line in wrong:
+        print(f"WRONG: {line}")
+    if options.remove and not wrong:
+        for run in [short, *runs]:
+            subprocess.run(["rm", "-r", run.where], check=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
