@@ -1,27 +1,32 @@
-# The page's packages come from npm into the build folder, once for each lock file; without Node, or without a network at
-# that moment, there is no page.
+# Packages from npm: into the build folder, once for each lock file.
 find_program(NODE_PROGRAM NAMES node nodejs)
 find_program(NPM_PROGRAM npm)
+
+# mp_npm(SOURCE INTO VARIABLE [option...]): installs the packages of SOURCE's lock file into INTO; VARIABLE: are they there?
+function(mp_npm source into variable)
+  set(${variable} OFF PARENT_SCOPE)
+  if(NOT NODE_PROGRAM OR NOT NPM_PROGRAM OR "node" IN_LIST MEMPROF_WITHOUT)
+    return()
+  endif()
+  file(SHA256 ${source}/package-lock.json lock)
+  set(stamp ${into}/installed.${lock}${ARGN})
+  if(NOT EXISTS ${stamp})
+    file(COPY ${source}/package.json ${source}/package-lock.json DESTINATION ${into})
+    execute_process(COMMAND ${NPM_PROGRAM} ci ${ARGN} --ignore-scripts --no-audit --no-fund --loglevel=error
+      WORKING_DIRECTORY ${into} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE why)
+    if(failed)
+      message(STATUS "memprof: npm could not install the packages of ${source}: ${why}")
+      return()
+    endif()
+    file(TOUCH ${stamp})
+  endif()
+  set(${variable} ON PARENT_SCOPE)
+endfunction()
+
+# The page's; without Node, or without a network at that moment, there is no page.
 set(MEMPROF_VIEWER_MODULES ${CMAKE_BINARY_DIR}/viewer/npm)
-set(node_packages OFF)
 set(without_tests "")
 if(NOT BUILD_TESTING OR MEMPROF_SANITIZE)
   set(without_tests --omit=dev)
 endif()
-if(NODE_PROGRAM AND NPM_PROGRAM AND NOT "node" IN_LIST MEMPROF_WITHOUT)
-  file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/viewer/package-lock.json lock)
-  set(stamp ${MEMPROF_VIEWER_MODULES}/installed.${lock}${without_tests})
-  if(NOT EXISTS ${stamp})
-    file(COPY viewer/package.json viewer/package-lock.json DESTINATION ${MEMPROF_VIEWER_MODULES})
-    execute_process(COMMAND ${NPM_PROGRAM} ci ${without_tests} --ignore-scripts --no-audit --no-fund --loglevel=error
-      WORKING_DIRECTORY ${MEMPROF_VIEWER_MODULES} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE why)
-    if(failed)
-      message(STATUS "memprof: npm could not install the page's packages: ${why}")
-    else()
-      file(TOUCH ${stamp})
-    endif()
-  endif()
-  if(EXISTS ${stamp})
-    set(node_packages ON)
-  endif()
-endif()
+mp_npm(${CMAKE_CURRENT_SOURCE_DIR}/viewer ${MEMPROF_VIEWER_MODULES} node_packages ${without_tests})

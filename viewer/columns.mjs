@@ -37,7 +37,8 @@ const accounts = readFileSync(join(root, 'postproc/analysis/accounts.h'), 'utf8'
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
 const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
 
-${coded('SPANS', 'Spans')}
+${coded('SPANS', 'SpanLevels')}
+${coded('SPAN_DETAILS', 'SpanDetails')}
 ${coded('BLOCKS', 'Blocks')}
 ${coded('FLOWS', 'Flows')}
 ${coded('INSTANCES', 'Instances')}

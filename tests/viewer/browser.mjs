@@ -1,5 +1,5 @@
 // Pages made by memprof-report from logs made here, in a headless Chromium, or in FIREFOX.  Environment: CHROMIUM, VIEWER_MODULES
-// (a folder with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF (programs and the library).
+// (a folder with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, MEMPROF (programs and the library).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const INCOMPLETE = 3;
-const { CHROMIUM, FIREFOX, VIEWER_MODULES, REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF } = process.env;
+const { CHROMIUM, FIREFOX, VIEWER_MODULES, REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, MEMPROF } = process.env;
 const { chromium, firefox } = createRequire(VIEWER_MODULES)('playwright-core');
 
 const inChromium = () =>
@@ -46,6 +46,11 @@ export class Workshop {
 
   gpuLog(name, scenario) {
     execFileSync(MAKE_GPU_LOG, [scenario, this.path(name)]);
+    return this.path(name);
+  }
+
+  stackLog(name, scenario) {
+    execFileSync(MAKE_STACK_LOG, [scenario, this.path(name)]);
     return this.path(name);
   }
 

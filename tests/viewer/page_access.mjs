@@ -55,6 +55,7 @@ test('axe-core has nothing against a page with everything on it, in light and da
     const page = await shop.show(file, { colorScheme, viewport: { width, height: 900 } });
     assert.deepEqual(await violations(page), [], `${file}, ${colorScheme}, ${width}`);
     await everything(page);
+    await page.evaluate(() => memprof.change({ heat: 'time' }));
     await drawn(page);
     assert.deepEqual(await violations(page), [], `everything in ${file}, ${colorScheme}, ${width}`);
     await page.context().close();

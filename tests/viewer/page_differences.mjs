@@ -38,6 +38,8 @@ test('devices that diff matches lie over each other, whatever number each run ga
     .locator('[data-panel="peak"][data-heap="gpu0/device"] tfoot .total')
     .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title').replace(/ bytes|,/g, ''))));
   assert.deepEqual(peaks, [device.base_bytes, device.new_bytes]);
+  const where = await page.locator('.worth[data-log="1"] .where').allTextContents();
+  assert.ok(where.length > 0 && where.every((of) => of === 'gpu0'), where.join());
   await page.locator('.worth[data-log="1"] button').first().click();
   await drawn(page);
   assert.equal(await page.evaluate(() => memprof.pins[0].heap), 'gpu0/device');

@@ -108,3 +108,18 @@ test('of a log with a sample of malloc the peak has the estimates of the report;
   assert.equal(row.title, `${commas(most.bytes_at_peak)} bytes`);
   assert.deepEqual(page.trouble, []);
 });
+
+test('what has no call stack is called so in estimates and differences, too, as the reports call it', async () => {
+  const logs = ['sampled', 'resampled'].map((scenario) => shop.stackLog(`${scenario}.zst`, scenario)),
+    one = await shop.show(shop.html('stacks.html', logs[0])),
+    names = (page, selector) => page.locator(selector).evaluateAll((all) => all.map((row) => row.textContent));
+  const text = execFileSync(process.env.REPORT, ['peaks', logs[0]], { encoding: 'utf8' });
+  assert.match(text, /\(no call stack\)/);
+  assert.doesNotMatch(text, /outside any range/);
+  const peak = await names(one, '[data-panel="peak"] tbody tr th');
+  assert.ok(peak.includes('(no call stack)'), peak.join());
+  const two = await shop.show(shop.html('stacks2.html', ...logs));
+  for (const page of [one, two])
+    assert.ok(!(await names(page, '#app tbody tr')).some((row) => row.includes('outside any range')));
+  assert.deepEqual(two.trouble, []);
+});

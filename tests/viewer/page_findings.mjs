@@ -61,6 +61,23 @@ test('of two runs each has its own; of the processes of a run the one that was k
   assert.deepEqual((await shown(page, a)).slice(0, 2), lines.slice(0, 2));
 });
 
+test('of up to 16 runs each has its findings when it is shown; of more it is said what tells them', async () => {
+  const few = ['h100-gpt2', 'h100-lora', 'h100-spike'].map(golden),
+    page = await shop.show(shop.html('few.html', ...few)),
+    ranks = Array.from({ length: 17 }, (_, i) => shop.log(`f${i}.zst`, 'rank', `${i}`)),
+    many = await shop.show(shop.html('many.html', ...ranks));
+  for (const [i, log] of few.entries()) {
+    await page.evaluate((of) => memprof.choose('a', of), i);
+    assert.deepEqual(await shown(page, i), told(log));
+  }
+  const heading = (log) => many.locator(`.findings[data-log="${log}"] .heading`).textContent();
+  const { a, b } = await many.evaluate(() => memprof.state);
+  for (const log of [a, b]) assert.doesNotMatch(await heading(log), /nobody asked/);
+  const other = ranks.findIndex((_, i) => i !== a && i !== b);
+  await many.evaluate((of) => memprof.choose('a', of), other);
+  assert.match(await heading(other), /nobody asked for its findings: memprof-report insights/);
+});
+
 test('each finding goes to where it was seen, and pins it', async () => {
   const page = await shop.show(shop.html('spike.html', golden('h100-spike')));
   await shown(page, 0);

@@ -159,6 +159,50 @@ test('rows and columns of that picture have their names beside them, and arrow k
   assert.deepEqual(page.trouble, []);
 });
 
+test('the picture turns to time: the most that each rank held in each slice, the peak as the report has it', async () => {
+  const few = logs.slice(0, 20),
+    page = await shop.show(shop.html('over-time.html', ...few)),
+    turn = (name) => page.locator('.heats .turns').getByText(name, { exact: true });
+  assert.equal(await turn('by range').getAttribute('aria-pressed'), 'true');
+  await turn('over time').focus();
+  await page.keyboard.press('Enter');
+  await page.locator('[data-heat="time"]').waitFor();
+  assert.equal(await turn('over time').getAttribute('aria-pressed'), 'true');
+  assert.ok(await turn('over time').evaluate((element) => element === document.activeElement));
+  assert.match(page.url(), /heat/);
+  const columns = await page.locator('.heats .columns > span').count(),
+    said = page.locator('[data-said="heat"]'),
+    grid = page.locator('.heats .grid');
+  assert.equal(columns, 48);
+  const peaks = new Map(
+    few.map((log, rank) => [`rank ${rank}`, shop.report('peaks', log).logs[0].heaps[0].peak_bytes]),
+  );
+  await grid.focus();
+  for (let row = 0; row < 3; row++) {
+    const told = [];
+    for (let i = 0; i < columns; i++) {
+      told.push({ text: await said.textContent(), bytes: await said.getAttribute('title') });
+      await grid.press('ArrowRight');
+    }
+    const [rank] = told[0].text.split(','),
+      most = Math.max(...told.map(({ bytes }) => Number(bytes.replace(/\D/g, '') || 0)));
+    assert.equal(most, peaks.get(rank), rank);
+    assert.ok(
+      told.every(
+        ({ text, bytes }) =>
+          /: (at most |has ended|has not begun)/.test(text) && (bytes !== '') === /at most/.test(text),
+      ),
+    );
+    await grid.press('ArrowDown');
+    for (let i = 0; i < columns; i++) await grid.press('ArrowLeft');
+  }
+  await page.reload();
+  await page.locator('[data-heat="time"]').waitFor();
+  await turn('by range').click();
+  await page.locator('[data-heat="range"]').waitFor();
+  assert.deepEqual(page.trouble, []);
+});
+
 test('ranks that have a GPU each are compared, whatever its number', async () => {
   const page = await shop.show(
     shop.html('gpus.html', golden('h200-nccl-rank0'), golden('h200-nccl-rank1'), golden('h100-fsdp-rank0')),

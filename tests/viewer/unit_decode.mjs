@@ -1,7 +1,7 @@
 // Columns as render/blob.c writes them, and what data.js makes of them.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readChanges, readSpans } from '../../viewer/src/data.js';
+import { readChanges, readSpanDetails, readSpans } from '../../viewer/src/data.js';
 import { Columns } from '../../viewer/src/leb.js';
 
 const leb = (n) => {
@@ -27,27 +27,27 @@ test('a column that is cut is an error, not a number', () => {
   assert.throws(() => columns([1, 2]).plain(3), /too early/);
 });
 
-test('spans come back as they were', () => {
-  const c = columns(
-    [leb(2)],
-    [leb(48), leb(32)],
-    [leb(1), leb(0)],
-    [zigzag(500), zigzag(-100)],
-    [leb(100), leb(0)],
-    [zigzag(0), zigzag(-50)],
-    [leb(2), leb(0)],
-    [leb(1), leb(4)],
-    [leb(1), leb(2)],
+test('spans come back as they were, and later their details', () => {
+  const spans = readSpans(
+    columns([leb(2)], [leb(48), leb(32)], [zigzag(500), zigzag(-100)], [leb(100), leb(0)], [leb(1), leb(2)]),
   );
-  const spans = readSpans(c);
   assert.deepEqual([...spans.start], [48, 80]);
-  assert.deepEqual([...spans.time], [49, 80]);
   assert.deepEqual([...spans.max], [500, 400]);
   assert.deepEqual([...spans.min], [400, 400]);
+  assert.deepEqual([...spans.end], [1, 3]);
+  readSpanDetails(
+    columns([leb(2)], [leb(1), leb(0)], [zigzag(0), zigzag(-50)], [leb(2), leb(0)], [leb(1), leb(4)]),
+    spans,
+  );
+  assert.deepEqual([...spans.time], [49, 80]);
   assert.deepEqual([...spans.close], [500, 350]);
   assert.deepEqual([...spans.allocs], [2, 0]);
   assert.deepEqual([...spans.frees], [1, 4]);
-  assert.deepEqual([...spans.end], [1, 3]);
+});
+
+test('signed numbers keep 53 bits, and signs of what one word holds', () => {
+  const numbers = [0, -1, 1, 2 ** 30 - 1, -(2 ** 30), 2 ** 30, 2 ** 51, -(2 ** 51)];
+  assert.deepEqual([...columns(numbers.map(zigzag)).signed(numbers.length)], numbers);
 });
 
 test('changes of a band count from its own last value', () => {

@@ -1,7 +1,8 @@
 // Ranks by ranges: which columns there are, and the median that each is told from.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { columnsOf, median } from '../../viewer/src/heatmap.js';
+import { columnsOf, median } from '../../viewer/src/heatranges.js';
+import { mostOf } from '../../viewer/src/heattimes.js';
 
 /** @param {Record<string, number>} bytes @param {boolean} [more] */
 const side = (bytes, more = false) => ({
@@ -32,4 +33,17 @@ test('what is a lower bound stays one', () => {
 
 test('of an even number of values the median is the upper one, as the report takes it', () => {
   assert.equal(median([4, 1, 3, 2]), 3);
+});
+
+test('over time each slice has the most that began in it, else what lasted, and nothing before or behind the run', () => {
+  const heap = /** @type {any} */ ({
+    spans: {
+      start: Float64Array.of(0, 10, 12, 35),
+      max: Float64Array.of(1, 9, 4, 2),
+      min: Float64Array.of(1, 4, 4, 2),
+    },
+  });
+  assert.deepEqual(mostOf(heap, 45, 0, 60, 6), [1, 9, 4, 2, 2, null]);
+  assert.deepEqual(mostOf(heap, 45, -20, 40, 6), [null, null, 1, 9, 4, 2]);
+  assert.deepEqual(mostOf(undefined, 45, 0, 60, 3), [0, 0, 0]);
 });

@@ -7,7 +7,7 @@ import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, sizeTick, time, timeTicks } from '../../viewer/src/format.js';
 import { outliers } from '../../viewer/src/ranks.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
-import { figures } from '../../viewer/src/context.js';
+import { figures, figuresIn } from '../../viewer/src/context.js';
 import { fromHash, initial, repaired, toHash } from '../../viewer/src/state.js';
 
 test('a figure of the driver lasts until the last look before the next one, and as long as it is known', () => {
@@ -36,6 +36,31 @@ test('a figure of the driver lasts until the last look before the next one, and 
   );
   const once = { ...track, name: 'RSS', time: Float64Array.of(0.1 * s), value: Float64Array.of(1) };
   assert.equal(figures(once, 0.16 * s).length, 1, 'nobody looked again');
+});
+
+test('of a track a view sees what lies in it and one figure on either side, and looks at no more', () => {
+  const step = 3e8,
+    count = 2000,
+    whole = Float64Array.from({ length: count }, (_, i) => i * step + (i % 7 ? 0 : 2e8)),
+    track = { name: 'RSS', limit: 0, time: whole, value: whole.map((_, i) => i) },
+    end = count * step,
+    all = figures(track, end);
+  for (const [from, to] of [
+    [0, end],
+    [-5, 1],
+    [whole[7], whole[9]],
+    [whole[500] + 1, whole[500] + 2],
+    [whole[1000] - 1, whole[1040] + 1e8],
+    [whole[count - 1], end + step],
+    [end + step, end + 2 * step],
+  ]) {
+    const seen = all.filter(({ x }, i) => (all[i + 1]?.x ?? x) >= from && (all[i - 1]?.x ?? x) <= to);
+    assert.deepEqual(figuresIn(track, end, from, to), seen);
+  }
+  let asked = 0;
+  const value = new Proxy(track.value, { get: (of, key) => ((asked += 1), Reflect.get(of, key)) });
+  figuresIn({ ...track, value: /** @type {any} */ (value) }, end, whole[1000], whole[1010]);
+  assert.ok(asked < 50, `${asked} of ${count} samples were looked at`);
 });
 
 test('labels of an axis of bytes differ, however near they are', () => {

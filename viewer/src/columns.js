@@ -1,15 +1,19 @@
 // Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
 
-/** @typedef {Record<'start' | 'time' | 'max' | 'min' | 'close' | 'allocs' | 'frees' | 'end', Float64Array>} Spans */
+/** @typedef {Record<'start' | 'max' | 'min' | 'end', Float64Array>} SpanLevels */
 export const SPANS = [
   ['start', 'SUM'],
-  ['time', 'SINCE', 'start'],
   ['max', 'SIGNED_SUM'],
   ['min', 'UNDER', 'max'],
+  ['end', 'SUM'],
+];
+
+/** @typedef {Record<'time' | 'close' | 'allocs' | 'frees', Float64Array>} SpanDetails */
+export const SPAN_DETAILS = [
+  ['time', 'SINCE', 'start'],
   ['close', 'ABOUT', 'max'],
   ['allocs', 'PLAIN'],
   ['frees', 'PLAIN'],
-  ['end', 'SUM'],
 ];
 
 /** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'freer' | 'native' | 'python' | 'live' | 'capture' | 'segment' | 'mapped', Float64Array>} Blocks */

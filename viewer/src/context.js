@@ -35,11 +35,13 @@ const PERIOD = { kernel: 1e8, driver: 1e7 },
   RENEWED = 1e10;
 
 /** The figures over time: each lasts until the last look before the next one, or until nobody knows.
- *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @returns {paint.Figure[]} */
-export function figures({ name, time, value }, end) {
+ *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @param {number} [first] sample @param {number} [last]
+ *  behind the last sample @returns {paint.Figure[]} */
+export function figures({ name, time, value }, end, first = 0, last = time.length) {
   const period = name.startsWith('gpu') ? PERIOD.driver : PERIOD.kernel;
-  return Array.from(time, (at, i) => {
-    const looks = Math.floor((Math.min(end, at + RENEWED) - at) / period),
+  return Array.from(time.subarray(first, last), (at, k) => {
+    const i = first + k,
+      looks = Math.floor((Math.min(end, at + RENEWED) - at) / period),
       known = at + looks * period,
       until = Math.max(at, Math.min(known, i + 1 < time.length ? time[i + 1] - period : known)),
       joined = i > 0 && at <= time[i - 1] + RENEWED + period,
@@ -48,13 +50,18 @@ export function figures({ name, time, value }, end) {
   }).flat();
 }
 
-/** What of the track is in the view, with a figure on either side. @param {StackChart} chart @returns {paint.Figure[]} */
+/** What of a track is in a span, with a figure on either side: of the samples there, however many there are.
+ *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @param {number} from @param {number} to */
+export function figuresIn(track, end, from, to) {
+  const near = figures(track, end, Math.max(0, spanAt(track.time, from) - 1), spanAt(track.time, to) + 2);
+  return near.filter(({ x }, i) => (near[i + 1]?.x ?? x) >= from && (near[i - 1]?.x ?? x) <= to);
+}
+
+/** What of the chart's track is in the view. @param {StackChart} chart @returns {paint.Figure[]} */
 export function seenOf({ app, track, origin, stack }) {
   if (!track) return [];
-  const [from, to] = app.view.map((ns) => ns + origin),
-    all = figures(track, stack.log.duration),
-    within = all.flatMap(({ x }, i) => ((all[i + 1]?.x ?? x) >= from && (all[i - 1]?.x ?? x) <= to ? [i] : []));
-  return within.map((i) => ({ ...all[i], x: all[i].x - origin }));
+  const [from, to] = app.view.map((ns) => ns + origin);
+  return figuresIn(track, stack.log.duration, from, to).map((figure) => ({ ...figure, x: figure.x - origin }));
 }
 
 /** @param {StackChart} chart @param {paint.Surface} s */

@@ -1,6 +1,7 @@
 /**
  * The page's data: what render/html_data.c wrote. Times are ns since the process's start, sizes bytes. *
- * @typedef {import('./columns.js').Spans} Spans one entry a span; `end` is that of its changes
+ * @typedef {import('./columns.js').SpanLevels & import('./columns.js').SpanDetails} Spans one entry a span; `end` is that of its changes; its details are
+ *   there once the log is opened
  * @typedef {import('./columns.js').BandNumbers & { pieces: number[] }} Band node: its range; python: the node of
  *   its Python stack, where there is no range; pieces: by view, whether there is more of its name in bands that do not
  *   say so: bit 0 of the whole path, above it of the path's first so many names
@@ -8,7 +9,7 @@
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], estimates: Estimate[], lines: Record<string, import('./folds.js').View>, blocks:
  *   import('./blocks.js').Blocks, flows: import('./flows.js').Flows }} Heap
- *   about: its peak may be another; estimates: of what is sampled; blocks and flows are there once the log is opened; width: of a span; from exact's first to before its second every instant has a span of its own
+ *   about: its peak may be another; estimates: of what is sampled; blocks and flows are there once the log is opened; lines are read when they are asked for; width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {{ name: string, bytes: number, error: number, blocks: number, about: boolean }} Estimate a line of the peaks report, where only a sample
  *   of the blocks has call stacks; error: one standard error; about: it is estimated
  * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
@@ -43,9 +44,22 @@
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   alike: of more than two logs it is one of those that are compared with each other; alikeAs: in words which of its devices are called as the other run's are; findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
- *   lanes are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
+ *   lanes and the points of tracks are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
-import { ACCOUNT, BANDS, BLOCKS, BOXES, FLOWS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
+import {
+  ACCOUNT,
+  BANDS,
+  BLOCKS,
+  BOXES,
+  FLOWS,
+  HOLDERS,
+  INSTANCES,
+  POINTS,
+  SEGMENTS,
+  SPANS,
+  SPAN_DETAILS,
+  TAKEN,
+} from './columns.js';
 import { readComms } from './comms.js';
 import { calledName, readAccount } from './differences.js';
 import { readLines } from './folds.js';
@@ -58,11 +72,14 @@ function part(id, page) {
   return element.textContent ?? '';
 }
 
+/** The browser's own way, where it has one. @type {(text: string) => Uint8Array<ArrayBuffer>} */
+const fromBase64 =
+  /** @type {any} */ (Uint8Array).fromBase64?.bind(Uint8Array) ??
+  ((/** @type {string} */ text) => Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)));
+
 /** @param {string} id @param {Document} page */
 async function blob(id, page) {
-  const text = atob(part(id, page)),
-    packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+  const packed = fromBase64(part(id, page));
   const { readable, writable } = new DecompressionStream('gzip'),
     // what is damaged is told to the reader, too
     written = new Response(packed).body?.pipeTo(writable).catch(() => {});
@@ -84,20 +101,29 @@ const CODINGS = {
   ABOUT: (c, count, of) => changed(c.signed(count), (more, i) => of[i] + more),
 };
 
-/** Before its columns stands how many rows a table has. @param {Columns} c @param {string[][]} columns @returns {any} */
-function readColumns(c, columns) {
+/** Before its columns stands how many rows a table has. @param {Columns} c @param {string[][]} columns @param {Record<string, Float64Array>} [read] those
+ *  that there are, which these are told by @returns {any} with these */
+function readColumns(c, columns, read = {}) {
   const count = c.number();
-  /** @type {Record<string, Float64Array>} */
-  const read = {};
   for (const [name, coding, of] of columns) read[name] = CODINGS[coding](c, count, read[of]);
   return read;
 }
 
-/** The numbers of a row by their names. @param {string[]} names @returns {(row: number[]) => any} */
-const named = (names) => (row) => Object.fromEntries(names.map((name, i) => [name, row[i]]));
+/** The numbers of a row by their names: there are very many rows, which all have one shape. @param {string[]} names
+ *  @returns {(row: number[]) => any} */
+const named = (names) => (row) => {
+  /** @type {Record<string, number>} */
+  const of = {};
+  for (let i = 0; i < names.length; i++) of[names[i]] = row[i];
+  return of;
+};
+const readBandNumbers = named(BANDS);
 
-/** @param {Columns} c @returns {Spans} */
+/** @param {Columns} c @returns {any} Spans without their details */
 export const readSpans = (c) => readColumns(c, SPANS);
+
+/** @param {Columns} c @param {Spans} spans */
+export const readSpanDetails = (c, spans) => readColumns(c, SPAN_DETAILS, spans);
 
 /** @param {Columns} c @param {number} bands */
 export function readChanges(c, bands) {
@@ -108,7 +134,7 @@ export function readChanges(c, bands) {
 }
 
 /** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
-const readBand = (row) => ({ ...named(BANDS)(row), pieces: row.slice(BANDS.length) });
+const readBand = (row) => Object.assign(readBandNumbers(row), { pieces: row.slice(BANDS.length) });
 
 /** @param {any} raw @param {string[]} frames @param {Columns} c */
 function readHeap(raw, frames, c) {
@@ -165,9 +191,6 @@ function labels(process, path) {
     short: process.rank !== null ? `rank ${process.rank}` : file,
   };
 }
-
-/** @param {any} raw @param {Columns} c @returns {Track} */
-const readTrack = (raw, c) => ({ name: raw.name, limit: raw.limit, ...readColumns(c, POINTS) });
 
 /** @param {any} raw @param {Columns} c @returns {import('./accounts.js').Account} */
 function readDeviceAccount(raw, c) {
@@ -254,7 +277,9 @@ function readLanes(c, heaps) {
 /** @param {Log} log @param {Document} page */
 async function readDetails(log, page) {
   const c = await blob(`b${log.index}-details`, page);
+  for (const track of log.tracks) Object.assign(track, readColumns(c, POINTS));
   for (const heap of log.heaps) {
+    readSpanDetails(c, heap.spans);
     heap.blocks = readColumns(c, BLOCKS);
     heap.flows = readFlows(c);
   }
@@ -266,15 +291,14 @@ export async function openLogs(logs, page) {
   for (const log of logs) if (!log.lanes) await readDetails(log, page);
 }
 
-/** @param {number} index @param {Document} page @returns {Promise<any>} a Log that is not opened */
-async function readLog(index, page) {
+/** @param {number} index @param {Document} page @param {Promise<Columns>} levels its blob @returns {Promise<any>} a Log that is not opened */
+async function readLog(index, page, levels) {
   const raw = JSON.parse(part(`b${index}`, page));
   if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
-  const c = await blob(`b${index}-levels`, page),
+  const c = await levels,
     heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, c)),
     instances = readColumns(c, INSTANCES),
-    accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c)),
-    tracks = raw.tracks.map((/** @type {any} */ track) => readTrack(track, c));
+    accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c));
   return {
     index,
     ...labels(raw.process, raw.path),
@@ -307,8 +331,7 @@ async function readLog(index, page) {
       free: m.free_bytes,
     })),
     marksLeftOut: raw.marks_left_out,
-    instances,
-    tracks,
+    tracks: raw.tracks.map((/** @type {any} */ { name, limit }) => ({ name, limit })),
     accounts,
     segments: raw.segments.map((/** @type {any} */ s) => ({
       device: s.device,
@@ -322,6 +345,7 @@ async function readLog(index, page) {
       listed: s.listed.map(named(SEGMENTS)),
       pins: s.pins.map((/** @type {any} */ pin) => ({ ...pin, free: pin.free_bytes })),
     })),
+    instances,
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
@@ -335,10 +359,26 @@ async function readLog(index, page) {
   };
 }
 
-/** One log after the other: what it takes to read one is free again before the next. @param {Document} page @returns {Promise<Log[]>} */
+/** So many are unpacked while one is read: no more, for what that takes is free again before the next. */
+const AHEAD = 3;
+
+/** One log after the other. @param {Document} page @returns {Promise<Log[]>} */
 export async function readPage(page) {
-  const logs = [];
-  do logs.push(await readLog(logs.length, page));
-  while (page.getElementById(`b${logs.length}`));
+  const logs = [],
+    /** @type {Promise<Columns>[]} */
+    levels = [];
+  do {
+    for (let i = levels.length; i <= logs.length + AHEAD && (i === 0 || page.getElementById(`b${i}`)); i++)
+      levels.push(unpackLevels(i, page));
+    logs.push(await readLog(logs.length, page, levels[logs.length]));
+    delete levels[logs.length - 1];
+  } while (page.getElementById(`b${logs.length}`));
   return logs;
+}
+
+/** Who waits for it is told of damage. @param {number} index @param {Document} page */
+function unpackLevels(index, page) {
+  const unpacked = blob(`b${index}-levels`, page);
+  unpacked.catch(() => {});
+  return unpacked;
 }

@@ -37,20 +37,36 @@ export function matched(base, others) {
 /** @param {string} name @param {Map<number, number>} number */
 const renamed = (name, number) => name.replace(/^gpu(\d+)/, (_, own) => `gpu${number.get(Number(own)) ?? own}`);
 
-/** What the run itself calls what tells of a device. @type {WeakMap<object, any>} */
+/** A sentence, which names heaps. @param {string} text @param {Map<number, number>} number */
+const retold = (text, number) =>
+  text.replace(/\bgpu\d+(?=\/(?:device|torch|managed|pinned)\b)/g, (of) => renamed(of, number));
+
+/** @type {Record<string, (is: any, number: Map<number, number>) => any>} */
+const CALLED = {
+  name: renamed,
+  heap: renamed,
+  where: renamed,
+  what: retold,
+  device: (is, number) => number.get(is) ?? is,
+};
+
+/** What the run itself calls what tells of a device, by the part that does. @type {WeakMap<object, Record<string, any>>} */
 const own = new WeakMap();
 
-/** Each part of the log with a device's name or number in it. @param {Log} log @returns {[any, 'name' | 'heap' | 'device'][]} */
+/** Each part of the log with a device's name or number in it; the command of a finding is for the log itself.
+ *  @param {Log} log @returns {[any, string][]} */
 function parts(log) {
   const { steps, oom } = log;
   return [
     .../** @type {[any, 'name'][]} */ ([...log.heaps, ...log.tracks].map((of) => [of, 'name'])),
     .../** @type {[any, 'heap'][]} */ (
-      [
-        ...log.marks,
-        ...(log.findings ?? []),
-        ...(steps ? [...steps.heaps, ...(steps.compared ? [steps.compared] : [])] : []),
-      ].map((of) => [of, 'heap'])
+      [...log.marks, ...(steps ? [...steps.heaps, ...(steps.compared ? [steps.compared] : [])] : [])].map((of) => [
+        of,
+        'heap',
+      ])
+    ),
+    ...(log.findings ?? []).flatMap((of) =>
+      ['heap', 'where', 'what'].map((key) => /** @type {[any, string]} */ ([of, key])),
     ),
     .../** @type {[any, 'device'][]} */ (
       [...log.accounts, ...log.segments, ...log.comms, ...(oom ? [oom] : [])].map((of) => [of, 'device'])
@@ -58,16 +74,20 @@ function parts(log) {
   ];
 }
 
+/** @param {any} of @param {string} key */
+function ownOf(of, key) {
+  const known = own.get(of) ?? {};
+  own.set(of, known);
+  return (known[key] ??= of[key]);
+}
+
 /** The run's devices are called so from now on. @param {Log} log @param {Map<number, number>} number none: as it calls them itself */
 export function callDevices(log, number) {
   for (const [of, key] of parts(log)) {
-    if (!own.has(of)) own.set(of, of[key]);
-    const is = own.get(of);
-    of[key] = key === 'device' ? (number.get(is) ?? is) : renamed(is, number);
+    of[key] = CALLED[key](ownOf(of, key), number);
   }
   if (!log.lanes) return; // it is not opened
-  if (!own.has(log.lanes)) own.set(log.lanes, log.lanes.taken);
-  log.lanes.taken = new Map([...own.get(log.lanes)].map(([name, taken]) => [renamed(name, number), taken]));
+  log.lanes.taken = new Map([...ownOf(log.lanes, 'taken')].map(([name, taken]) => [renamed(name, number), taken]));
 }
 
 /** As A calls them, and in words which are called otherwise than by B itself. @param {Log} a @param {Log} b @returns {string} */

@@ -16,7 +16,7 @@ import { isEstimated } from './model.js';
 const SHOWN = 12;
 
 /** A path, and who called its innermost name. @param {string[]} path @param {string} caller */
-export const calledName = (path, caller) => (path.join(' > ') || 'outside any range') + (caller && ` <- ${caller}`);
+export const calledName = (path, caller) => path.join(' > ') + (caller && ` <- ${caller}`);
 
 /** @param {any} raw @returns {Account} */
 export const readAccount = (raw) => ({

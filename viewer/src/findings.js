@@ -67,6 +67,12 @@ function graphs(app, log) {
 /** @param {App} app @param {Log} log @returns {Finding[]} */
 const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app, log), ...graphs(app, log)];
 
+/** @param {Log} log */
+function headingOf({ findings }) {
+  if (!findings) return 'nobody asked for its findings: memprof-report insights LOG tells them';
+  return findings.length ? 'findings: what each would save of the peak, at most' : 'nothing that stands out';
+}
+
 /** What happened. @param {App} app @param {Log} log */
 const strip = (app, log) =>
   element(
@@ -81,12 +87,7 @@ const strip = (app, log) =>
         go ? element('button', { type: 'button', title: text, onclick: go }, text) : text,
       ),
     ),
-    log.findings !== null &&
-      element(
-        'li',
-        { class: 'heading' },
-        log.findings.length ? 'findings: what each would save of the peak, at most' : 'nothing that stands out',
-      ),
+    element('li', { class: 'heading' }, headingOf(log)),
   );
 
 /** To where it was seen, which is pinned, and to the panel that has more of it. @param {App} app @param {Log} log @param {Worth} of */

@@ -36,25 +36,33 @@ function readParts(packed, frames, line, parts) {
   }
 }
 
-/** @param {any[]} raw by view @param {string[]} frames @returns {Record<string, View>} */
+/** @param {any[]} raw of a view @param {string[]} frames @returns {View} */
+function readView(raw, frames) {
+  /** @type {Map<number, Part>} */
+  const parts = new Map();
+  const lines = raw.map(([numbers, path, packed]) => {
+    const line = /** @type {Line} */ (Object.fromEntries(LINES.map((name, i) => [name, numbers[i]])));
+    line.path = toldPath(
+      path.map((/** @type {number} */ frame) => frames[frame]),
+      frames[line.caller - 1] ?? '',
+    );
+    line.name = line.path.join(' > ');
+    readParts(packed, frames, line, parts);
+    return line;
+  });
+  return { lines, parts };
+}
+
+/** Each view is read when it is asked for: of most logs only one is. @param {any[]} raw by view @param {string[]} frames
+ *  @returns {Record<string, View>} */
 export function readLines(raw, frames) {
-  return Object.fromEntries(
-    TOLD.map((view, v) => {
-      /** @type {Map<number, Part>} */
-      const parts = new Map();
-      const lines = raw[v].map((/** @type {any} */ [numbers, path, packed]) => {
-        const line = /** @type {Line} */ (Object.fromEntries(LINES.map((name, i) => [name, numbers[i]])));
-        line.path = toldPath(
-          path.map((/** @type {number} */ frame) => frames[frame]),
-          frames[line.caller - 1] ?? '',
-        );
-        line.name = line.path.join(' > ');
-        readParts(packed, frames, line, parts);
-        return line;
-      });
-      return [view, { lines, parts }];
-    }),
-  );
+  const views = /** @type {Record<string, View>} */ ({});
+  TOLD.forEach((view, v) => {
+    /** @type {View | undefined} */
+    let read;
+    Object.defineProperty(views, view, { enumerable: true, get: () => (read ??= readView(raw[v], frames)) });
+  });
+  return views;
 }
 
 /** What of a band or a block a view goes by. @param {Who} who @param {string} by */

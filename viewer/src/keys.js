@@ -1,4 +1,5 @@
 /** The keyboard does all that the mouse does. */
+import { moveCursor, nextBlock, pinCursor } from './cursor.js';
 import { button, element } from './dom.js';
 import { toMark, toPeak } from './steps.js';
 
@@ -19,14 +20,14 @@ const KEYS = [
   [
     ['ArrowLeft'],
     'the cursor to earlier times; with shift: choose a span',
-    (app, e) => app.moveCursor(-STEP, e.shiftKey),
+    (app, e) => moveCursor(app, -STEP, e.shiftKey),
   ],
   [
     ['ArrowRight'],
     'the cursor to later times; with shift: choose a span',
-    (app, e) => app.moveCursor(STEP, e.shiftKey),
+    (app, e) => moveCursor(app, STEP, e.shiftKey),
   ],
-  [['Enter'], 'pin the instant at the cursor', (app) => app.pinCursor()],
+  [['Enter'], 'pin the instant at the cursor', (app) => pinCursor(app)],
   [['p'], 'to the peak, and pin it', toPeak],
   [
     ['n'],
@@ -37,7 +38,7 @@ const KEYS = [
   [[']'], 'to the next marker', (app) => toMark(app, 1)],
   [['/'], 'search for a band', (app) => app.searchBox?.focus()],
   [['o', ' '], 'only the band that is searched for, or has the focus', (app) => app.lit !== null && app.solo(app.lit)],
-  [['b'], 'the next of the largest blocks at the cursor', (app) => app.nextBlock()],
+  [['b'], 'the next of the largest blocks at the cursor', (app) => nextBlock(app)],
   [['t'], 'light or dark', (app) => app.turn()],
   [['Escape'], 'clear pins, selection, search, filter', (app) => app.clear()],
   [['?'], 'this list', (app) => showKeys(app)],

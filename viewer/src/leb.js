@@ -4,6 +4,8 @@ export function changed(numbers, to) {
   return numbers;
 }
 
+const SMALL = 2 ** 31; // less is told from its bits
+
 /** Columns of LEB128 numbers, exact up to 2^53. */
 export class Columns {
   /** @param {Uint8Array} bytes */
@@ -12,14 +14,18 @@ export class Columns {
     this.at = 0;
   }
 
-  /** @param {number} count */
+  /** Most numbers are one byte. @param {number} count */
   plain(count) {
     const out = new Float64Array(count),
       { bytes } = this;
     let { at } = this;
     for (let i = 0; i < count; i++) {
-      let byte = bytes[at++], // undefined behind the end, which is told below
-        value = byte & 127;
+      let byte = bytes[at++]; // undefined behind the end, which is told below
+      if (byte < 128) {
+        out[i] = byte;
+        continue;
+      }
+      let value = byte & 127;
       for (let scale = 128; byte & 128; scale *= 128) {
         byte = bytes[at++];
         value += (byte & 127) * scale;
@@ -35,20 +41,33 @@ export class Columns {
     return this.plain(1)[0];
   }
 
+  // loops of their own: a function that is called for each number takes as long as all the rest
+
   /** Numbers with signs (zigzag). @param {number} count */
   signed(count) {
-    return changed(this.plain(count), (n) => (n % 2 ? -(n + 1) / 2 : n / 2));
+    const out = this.plain(count);
+    for (let i = 0; i < count; i++) {
+      const n = out[i];
+      if (n < SMALL) out[i] = (n >>> 1) ^ -(n & 1);
+      else out[i] = n % 2 ? -(n + 1) / 2 : n / 2;
+    }
+    return out;
   }
 
   /** Each the sum of all up to it. @param {number} count */
   sums(count) {
-    let sum = 0;
-    return changed(this.plain(count), (n) => (sum += n));
+    return summed(this.plain(count));
   }
 
   /** As sums, of numbers with signs. @param {number} count */
   signedSums(count) {
-    let sum = 0;
-    return changed(this.signed(count), (n) => (sum += n));
+    return summed(this.signed(count));
   }
+}
+
+/** @param {Float64Array} numbers */
+function summed(numbers) {
+  let sum = 0;
+  for (let i = 0; i < numbers.length; i++) numbers[i] = sum += numbers[i];
+  return numbers;
 }

@@ -138,11 +138,11 @@ export function blockName(log, heap, i, grouping) {
 export const isInside = (name, range) => (name + INSIDE).startsWith(range);
 
 /** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf
- *  @param {Float64Array} sums @param {(span: number) => void} each */
-function walk(heap, nameOf, sums, each) {
+ *  @param {Float64Array} sums @param {(span: number) => void} each @param {number} [spans] so many, from the first on */
+function walk(heap, nameOf, sums, each, spans = heap.spans.start.length) {
   const held = new Float64Array(heap.bands.length);
   let at = 0;
-  for (let span = 0; span < heap.spans.start.length; span++) {
+  for (let span = 0; span < spans; span++) {
     for (; at < heap.spans.end[span]; at++) {
       const band = heap.changeBand[at],
         bytes = heap.changeBytes[at];
@@ -155,10 +155,9 @@ function walk(heap, nameOf, sums, each) {
 
 /** The span that holds the peak. @param {Heap} heap */
 export function peakSpan(heap) {
+  const { max } = heap.spans;
   let best = 0;
-  heap.spans.max.forEach((max, i) => {
-    if (max > heap.spans.max[best]) best = i;
-  });
+  for (let i = 1; i < max.length; i++) if (max[i] > max[best]) best = i;
   return best;
 }
 
@@ -187,17 +186,39 @@ function namesOf(log, heap, grouping) {
   return { names, nameOf, partial, open, folds };
 }
 
+/** What each name held at the peak, or half of its most at any time. @param {Heap} heap @param {Int32Array} nameOf
+ *  @param {number} names */
+function weights(heap, nameOf, names) {
+  const { start, end } = heap.spans,
+    { changeBand, changeBytes } = heap,
+    peak = peakSpan(heap),
+    held = new Float64Array(heap.bands.length),
+    sums = new Float64Array(names),
+    weight = new Float64Array(names);
+  let at = 0;
+  for (let span = 0; span < start.length; span++) {
+    const first = at;
+    for (; at < end[span]; at++) {
+      const band = changeBand[at];
+      sums[nameOf[band]] += changeBytes[at] - held[band];
+      held[band] = changeBytes[at];
+    }
+    // those that have not changed since held as much at an earlier span
+    for (let i = first; i < at; i++) {
+      const name = nameOf[changeBand[i]];
+      if (sums[name] > 2 * weight[name]) weight[name] = sums[name] / 2;
+    }
+    if (span !== peak) continue;
+    for (let name = 0; name < names; name++) if (sums[name] > weight[name]) weight[name] = sums[name];
+  }
+  return weight;
+}
+
 /** The names that have a band of their own, the heaviest first: what they held at the peak, or half of their most at any time.
  *  @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Map<string, number>} */
 export function foremost(log, heap, grouping, most = 18) {
   const { names, nameOf } = namesOf(log, heap, grouping),
-    peak = peakSpan(heap),
-    sums = new Float64Array(names.length),
-    weight = new Float64Array(names.length);
-  walk(heap, nameOf, sums, (span) => {
-    const part = span === peak ? 1 : 0.5;
-    for (let i = 0; i < sums.length; i++) if (sums[i] * part > weight[i]) weight[i] = sums[i] * part;
-  });
+    weight = weights(heap, nameOf, names.length);
   const order = [...names.keys()]
     .filter((i) => names[i] !== ELSE)
     .sort((a, b) => weight[b] - weight[a] || (names[a] < names[b] ? -1 : 1));
@@ -275,11 +296,13 @@ export function composition(log, heap, grouping, span) {
   /** @type {Map<string, { bytes: number, least: boolean }>} */
   const held = new Map();
   let more = false;
-  walk(heap, nameOf, sums, (now) => {
+  /** @param {number} now */
+  const look = (now) => {
     if (now !== span) return;
     more = sumOpen(open, sums) > 0;
     names.forEach((name, i) => held.set(name, { bytes: sums[i], least: partial[i] && more }));
-  });
+  };
+  walk(heap, nameOf, sums, look, Math.min(span + 1, heap.spans.start.length));
   return { held, more };
 }
 

@@ -15,7 +15,7 @@ export function bestOf([first, ...others]) {
   return alike && (first.best === 'range' || first.best === 'library' || first.best === 'stack') ? first.best : 'auto';
 }
 
-/** A colour for every name, the same in all logs, of two that are shown unlike in both; a heap's small one counts by its share. @param {App} app */
+/** A colour for every name, the same in all logs, of two that are shown unlike in both; a heap's small one counts by its share. @param {import('./shown.js').Shown} app */
 export function colourAll(app) {
   const largest = new Map(),
     beside = new Map(),

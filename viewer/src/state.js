@@ -3,8 +3,9 @@
  * only: a name; with " > " behind it a range and all in it. span: the chosen one's begin and end, else nothing.
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
  *   | 'overlay' | 'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, theme: 'light' |
- *   'dark' | '' }} State
+ *   number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, heat: '' |
+ *   'time', theme: 'light' | 'dark' | '' }} State
+ *   heat: what the columns of the picture of ranks are, ranges or slices of time
  */
 
 import { VIEWS } from './columns.js';
@@ -37,6 +38,7 @@ export const initial = () => ({
   flameAt: '',
   blocks: '',
   steady: false,
+  heat: '',
   theme: '',
 });
 
@@ -95,6 +97,7 @@ export function repaired(state, logs) {
     hidden: state.hidden.filter((name) => typeof name === 'string'),
     unfolded: state.unfolded.filter((name) => typeof name === 'string'),
     span: spanOf(state.span, Math.max(...[a, b].map((i) => logs[i]?.duration ?? 0))),
+    heat: state.heat === 'time' ? 'time' : '',
     theme: THEMES.includes(state.theme) ? state.theme : '',
   };
 }

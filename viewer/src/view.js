@@ -1,0 +1,132 @@
+/** The span of time that is in view, of the runs that are shown; by time or by events. */
+import { BY_TIME, byEvents, scaled } from './axis.js';
+import { isExact, spanAt } from './model.js';
+import { opening } from './opening.js';
+import { Shown } from './shown.js';
+
+/**
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./data.js').Heap} Heap
+ */
+
+const SHORTEST = 200; // ns: the least that the axis shows
+
+export class View extends Shown {
+  /** @param {Log[]} logs */
+  constructor(logs) {
+    super(logs);
+    /** @type {[number, number]} */
+    this.whole = [0, 1];
+    /** @type {[number, number]} */
+    this.view = [0, 1];
+    /** What it was, or would be, as the page opened. @type {[number, number]} */
+    this.opened = [0, 1];
+    /** @type {import('./axis.js').Axis} */
+    this.axis = BY_TIME;
+  }
+
+  /** After the view has changed: of who draws it. */
+  later() {}
+
+  /** As the state says, else as it opens. */
+  lookAgain() {
+    this.whole = this.extent(this.runs());
+    this.axis = this.axisOf();
+    this.opened = this.within(...this.opening());
+    const { from, to } = this.state;
+    this.view = from !== null && to !== null && from < to ? this.within(from, to) : this.opened;
+  }
+
+  /** From the first begin to the last end. @param {Log[]} logs @returns {[number, number]} */
+  extent(logs) {
+    const from = Math.min(...logs.map((log) => 0 - this.origin(log)));
+    const to = Math.max(...logs.map((log) => log.duration - this.origin(log)));
+    return [from, Math.max(to, from + SHORTEST)];
+  }
+
+  axisOf() {
+    const heaps = this.runs().flatMap((log) => log.heaps.map((heap) => ({ heap, origin: this.origin(log) })));
+    return this.state.axis === 'events' ? byEvents(heaps, this.whole) : BY_TIME;
+  }
+
+  /** Where in the view a time of a log lies. @param {number} origin the log's */
+  scaleOf(origin) {
+    const { share, at } = scaled(this.axis, this.view);
+    return {
+      share: (/** @type {number} */ ns) => share(ns - origin),
+      at: (/** @type {number} */ part) => at(part) + origin,
+    };
+  }
+
+  /** What the runs that are shown open on. @returns {[number, number]} */
+  opening() {
+    const spans = this.runs().map((log) => opening(log).map((ns) => ns - this.origin(log)));
+    return [Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))];
+  }
+
+  /** What of a span of time can be shown. @param {number} from @param {number} to @returns {[number, number]} */
+  within(from, to) {
+    const [low, high] = this.whole,
+      length = Math.min(high - low, Math.max(SHORTEST, to - from)),
+      start = Math.min(high - length, Math.max(low, from));
+    return [start, start + length];
+  }
+
+  /** @param {number} from @param {number} to */
+  setView(from, to) {
+    this.view = this.within(from, to);
+    const asOpened = this.view.every((ns, i) => ns === this.opened[i]);
+    [this.state.from, this.state.to] = asOpened ? [null, null] : this.view;
+    this.later();
+  }
+
+  /** @param {number} share where in the view the time stays, 0 to 1 @param {number} factor */
+  zoom(share, factor) {
+    const { place, time } = this.axis,
+      [from, to] = this.view.map(place),
+      [low, high] = this.whole.map(place),
+      length = Math.min(high - low, Math.max(this.axis === BY_TIME ? SHORTEST : 1, (to - from) * factor)),
+      start = Math.min(high - length, Math.max(low, from + share * (to - from - length)));
+    this.setView(time(start), time(start + length));
+  }
+
+  /** As the keys do: the newest pin stays where it is, else the middle. @param {number} factor */
+  zoomIn(factor) {
+    const share = this.scaleOf(0).share(this.pins.at(-1)?.at ?? NaN);
+    this.zoom(share >= 0 && share <= 1 ? share : 0.5, factor);
+  }
+
+  /** @param {number} by of the view's length */
+  pan(by) {
+    const { place, time } = this.axis,
+      [from, to] = this.view.map(place),
+      [low, high] = this.whole.map(place),
+      start = Math.min(high - (to - from), Math.max(low, from + by * (to - from)));
+    this.setView(time(start), time(start + to - from));
+  }
+
+  fit() {
+    this.setView(...this.whole);
+  }
+
+  reopen() {
+    this.setView(...this.opened);
+  }
+
+  /** @param {number} at @param {number} length */
+  centre(at, length) {
+    this.setView(at - length / 2, at + length / 2);
+  }
+
+  /** The span of an instant on the axis; -1 before the first. @param {Log} log @param {Heap} heap @param {number} at */
+  pinSpan(log, heap, at) {
+    return spanAt(heap.spans.start, at + this.origin(log));
+  }
+
+  /** When the state was that is drawn at a time: what a click there pins. @param {Log} log @param {Heap} heap
+   *  @param {number} span that is drawn @param {number} ns */
+  instantOf(log, heap, span, ns) {
+    const itself = span < 0 || (span === this.pinSpan(log, heap, ns) && isExact(heap, span));
+    return itself ? ns : heap.spans.time[span] - this.origin(log);
+  }
+}
