@@ -1,6 +1,7 @@
 #include "breakdown.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "labels.h"
@@ -46,23 +47,31 @@ static bool is_as_large(const uint64_t *size, size_t sizes, uint64_t wanted)
     return low < sizes && size[low] <= wanted + rest;
 }
 
+/* What may have a gradient: parameters; where the only pass does not tell them all, what was there
+ * before it. */
+static bool has_gradient(const struct told *told)
+{
+    return told->role == MPR_ROLE_PARAMETERS ||
+           (told->of.only_pass && told->of.made.phase == MPR_PHASE_SETUP);
+}
+
 /* What a backward pass made and nobody gave back: gradients that are set to zero, or workspaces. */
 static void tell_kept(struct told *told, size_t count)
 {
     uint64_t *size = mpr_alloc(count, sizeof *size);
     size_t sizes = 0;
     for (size_t i = 0; i < count; i++)
-        if (told[i].role == MPR_ROLE_PARAMETERS) size[sizes++] = told[i].life->block.size;
+        if (has_gradient(&told[i])) size[sizes++] = told[i].life->block.size;
     qsort(size, sizes, sizeof *size, by_number);
     for (size_t i = 0; i < count; i++) {
-        if (told[i].role != MPR_ROLE_WORKSPACES) continue;
+        if (!mpr_role_is_left_by_backward(&told[i].of)) continue;
         told[i].of.as_parameter = is_as_large(size, sizes, told[i].life->block.size);
         told[i].role = mpr_role_of(&told[i].of);
     }
     free(size);
 }
 
-static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
+static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r, bool broken_off,
                          const struct mpr_block_life *life, size_t count)
 {
     struct told *told = mpr_alloc(2 * count, sizeof *told); /* a part of a block may sleep */
@@ -75,6 +84,9 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
                                           .lives = life[i].lives,
                                           .says = says,
                                           .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
+                                          .only_pass = lives->phases.now.passes == 1,
+                                          .broken_off = broken_off,
+                                          .captured = life[i].captured,
                                           .under = life[i].under };
         told[i] = (struct told){ .life = &life[i],
                                  .of = of,
@@ -83,7 +95,7 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
                                  .bytes = b->size,
                                  .blocks = 1 };
     }
-    if (!lives->returns_grads) tell_kept(told, count);
+    if (!lives->returns_grads || lives->phases.now.passes == 1) tell_kept(told, count);
     return told;
 }
 
@@ -182,7 +194,8 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
     const struct mpr_heap *heap = &r->books.heap[code];
     size_t count;
     struct mpr_block_life *life = mpr_lives_end(lives, r, device, &count);
-    struct told *told = tell(lives, r, life, count);
+    const bool broken_off = strcmp(breakdown->summary.end_reason, "exit") != 0;
+    struct told *told = tell(lives, r, broken_off, life, count);
     const struct mpr_moment *instant = &lives->device[device].instant;
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
     *out = (struct mpr_breakdown_heap){ .device = device,
@@ -259,12 +272,14 @@ void mpr_breakdown_end(struct mpr_breakdown_reading *reading)
 }
 
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
-                       const struct mpr_progress *progress, struct mpr_error *error)
+                       bool without_malloc, const struct mpr_progress *progress,
+                       struct mpr_error *error)
 {
     struct mpr_reader reader;
     struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(breakdown, path, at);
     int status = mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error);
     if (status == 0) {
+        reader.replay.options.without_malloc = without_malloc;
         mpr_breakdown_see(b, &reader);
         status = mpr_reader_replay(&reader, path, progress, error);
     }

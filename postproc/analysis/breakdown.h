@@ -40,6 +40,7 @@ enum mpr_role {
     MPR_ROLE_GATHERED,
     MPR_ROLE_CACHE,
     MPR_ROLE_INPUTS,
+    MPR_ROLE_GRAPHS,
     MPR_ROLE_WORKSPACES,
     MPR_ROLE_TEMPORARIES,
     MPR_ROLE_ASLEEP,
@@ -82,8 +83,10 @@ struct mpr_breakdown {
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */
+/* without_malloc: its blocks are left out, and the summary tells nothing of them. */
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
-                       const struct mpr_progress *progress, struct mpr_error *error);
+                       bool without_malloc, const struct mpr_progress *progress,
+                       struct mpr_error *error);
 void mpr_breakdown_free(struct mpr_breakdown *breakdown);
 
 /* As the guest of a reading of peaks at that instant (peaks.h), in whose memory its paths may lie:

@@ -144,8 +144,8 @@ static int read_roles(struct mpr_check *check, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     MPR_GROW(check->breakdown, check->breakdowns, check->breakdown_room);
-    if (mpr_breakdown_read(&check->breakdown[check->breakdowns], path, MPR_INSTANT_PEAK, progress,
-                           error) != 0)
+    if (mpr_breakdown_read(&check->breakdown[check->breakdowns], path, MPR_INSTANT_PEAK, true,
+                           progress, error) != 0)
         return -1;
     check->breakdowns++;
     return 0;

@@ -214,7 +214,7 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
     struct mpr_digest_source source;
     mpr_digest_look(&source, path); /* what comes later makes it stale */
     *d = (struct mpr_digest){ 0 };
-    if (mpr_insights_read(&insights, path, NULL, progress, error) != 0) return -1;
+    if (mpr_insights_read(&insights, path, NULL, NULL, progress, error) != 0) return -1;
     fill_process(d, &insights.peaks.log[0], words);
     d->process->source = source;
     mpr_digest_fill_peaks(d, &insights.peaks.log[0], words->naming);

@@ -45,7 +45,7 @@ struct mpr_digest_process {
 
 struct mpr_digest_heap {
     const char *heap, *inside; /* inside: the heap whose bytes these are a part of; "" */
-    bool estimated;
+    bool estimated; /* from samples, or its peak may be another: blocks were counted now and then */
     uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
     const char *instance; /* of a repeated range, that the peak is in: "step 7"; "" */

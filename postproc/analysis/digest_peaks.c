@@ -11,7 +11,7 @@ static void fill_heap(struct mpr_digest *d, const struct mpr_heap_peak *h)
     d->heap[d->heaps++] = (struct mpr_digest_heap){
         .heap = mpr_digest_text(d, h->name),
         .inside = mpr_digest_text(d, h->inside),
-        .estimated = h->estimated,
+        .estimated = h->estimated || h->is_about,
         .peak_bytes = h->peak_bytes,
         .peak_ns = h->peak_time,
         .peak_blocks = h->peak_blocks,

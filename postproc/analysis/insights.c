@@ -28,6 +28,10 @@ struct gathering {
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
+    const char *path;
+    struct mpr_instances_reading *instances; /* of a range that is known already; NULL: none is */
+    struct mpr_instances measured;
+    bool has_measured;
     struct mpr_first_look look;         /* range: the outermost one that repeats often enough to
                                            compare; NULL: none does */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
@@ -114,6 +118,7 @@ static void begin(void *arg, struct mpr_reader *reader)
     g->peak = g->others = 0;
     g->refusals = (struct mpr_refusals){ 0 };
     reader->replay.watch = (struct mpr_watch){ see, g };
+    if (g->instances) mpr_instances_watch(g->instances, reader);
     mpr_clock_begin(&reader->replay,
                     &(struct mpr_clock){ .tick = tick, .arg = g, .every = TICK_NS });
 }
@@ -153,6 +158,15 @@ static void fill_states(struct gathering *g, const struct mpr_reader *reader,
     }
 }
 
+static void take_instances(struct gathering *g, const struct mpr_reader *reader)
+{
+    struct mpr_error none;
+    g->measured = mpr_instances_none;
+    g->has_measured =
+        mpr_instances_take(&g->measured, g->instances, reader, g->path, NULL, &none) == 0;
+    if (!g->has_measured) mpr_instances_free(&g->measured);
+}
+
 static void end(void *arg, const struct mpr_reader *reader)
 {
     struct gathering *g = arg;
@@ -165,6 +179,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     g->look.range =
         mpr_repeats_outermost_name_with(reader->repeats, &g->out->arena, MPR_STEPS_LEAST);
     mpr_first_look_ended(&g->look, reader);
+    if (g->instances) take_instances(g, reader);
     count_lasting(g, mpr_log_status(reader->log)->end_ns);
     g->evidence.threads = threads(&reader->replay);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
@@ -253,13 +268,20 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 /* ---- a log */
 
 /* It takes readings of its own, so only where a range repeats. */
-static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const char *range,
-                       const char *path, const struct mpr_progress *progress)
+static void read_steps(struct mpr_insights *out, struct gathering *g, const char *path,
+                       const struct mpr_progress *progress)
 {
     struct mpr_error none;
+    struct mpr_evidence *e = &g->evidence;
+    const char *range = g->look.range;
+    if (g->has_measured && (!range || strcmp(range, g->measured.range) != 0)) {
+        mpr_instances_free(&g->measured); /* who knew it was wrong */
+        g->has_measured = false;
+    }
     const struct mpr_steps_options options = { .instances = { .range = range },
                                                .by = MPR_GROUP_AUTO,
-                                               .choice = &e->log->choice };
+                                               .choice = &e->log->choice,
+                                               .known = g->has_measured ? &g->measured : NULL };
     out->has_steps = range && mpr_steps_read(&out->steps, path, &options, progress, &none) == 0;
     if (out->has_steps) e->steps = &out->steps;
 }
@@ -286,48 +308,63 @@ static bool has_torch(const struct mpr_log_peaks *log)
     return false;
 }
 
-/* A reading of its own, too. */
-static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
+/* With who held then, by Python's stacks. */
+static bool read_by_python(struct mpr_insights *out, struct mpr_instant at, const char *path,
                            const struct mpr_progress *progress)
 {
     struct mpr_error none;
-    const struct mpr_instant at = out->oom.told ? MPR_INSTANT_AT(out->oom.time) : MPR_INSTANT_PEAK;
-    if (!has_torch(e->log)) return;
     struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(&out->breakdown, path, at);
     const struct mpr_peaks_guest guest = { mpr_breakdown_see, mpr_breakdown_fill, b };
     mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){
                                         .by = MPR_GROUP_PYTHON, .at = at, .guest = &guest });
-    out->has_breakdown = mpr_peaks_add(&out->by_python, path, progress, &none) == 0;
+    const bool is_read = mpr_peaks_add(&out->by_python, path, progress, &none) == 0;
     out->by_python.options.guest = NULL; /* it ends with this function */
     mpr_breakdown_end(b);
+    return is_read;
+}
+
+/* A reading of its own, too. */
+static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
+                           bool alone, const struct mpr_progress *progress)
+{
+    struct mpr_error none;
+    const struct mpr_instant at = out->oom.told ? MPR_INSTANT_AT(out->oom.time) : MPR_INSTANT_PEAK;
+    if (!has_torch(e->log)) return;
+    out->has_breakdown =
+        alone ? mpr_breakdown_read(&out->breakdown, path, at, true, progress, &none) == 0
+              : read_by_python(out, at, path, progress);
     if (out->has_breakdown) e->breakdown = &out->breakdown;
 }
 
 int mpr_insights_read(struct mpr_insights *out, const char *path,
-                      const struct mpr_processes *family, const struct mpr_progress *progress,
-                      struct mpr_error *error)
+                      const struct mpr_processes *family, const struct mpr_insights_known *known,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct gathering g = { .out = out };
+    struct gathering g = { .out = out, .path = path };
     const struct mpr_peaks_guest guest = { begin, end, &g };
     const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
                                                .at = MPR_INSTANT_PEAK,
+                                               .choice = known ? known->choice : NULL,
                                                .guest = &guest };
+    if (known && known->range) g.instances = mpr_instances_begin(known->range);
     *out = (struct mpr_insights){ .family = family };
     mpr_peaks_init(&out->peaks, &options);
     const int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* it ends with this function */
+    out->peaks.options.guest = NULL; /* they end with this function, or may */
+    out->peaks.options.choice = NULL;
     if (status == 0) {
         mpr_peaks_finish(&out->peaks);
         g.evidence.log = &out->peaks.log[0];
         g.evidence.segments = &g.segments;
         g.evidence.state = g.state;
         g.look.choice = out->peaks.log[0].choice;
-        read_steps(out, &g.evidence, g.look.range, path, progress);
+        read_steps(out, &g, path, progress);
         read_leaks(out, &g.evidence, &g.look, path, progress);
-        read_breakdown(out, &g.evidence, path, progress);
+        read_breakdown(out, &g.evidence, path, known != NULL, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
     mpr_segments_free(&g.segments);
+    mpr_instances_end(g.instances);
     return status;
 }
 

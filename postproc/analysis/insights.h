@@ -86,11 +86,17 @@ struct mpr_insights {
     size_t findings, cap;
 };
 
-/* family: outlives the insights; NULL: nothing is known of others.  0, or -1 with *error filled
- * (nothing to free then). */
+/* What another reading of the log has found out: it saves readings. */
+struct mpr_insights_known {
+    const struct mpr_choice *choice; /* what AUTO stands for */
+    const char *range;               /* whose instances are compared; NULL: of none */
+};                                   /* who knows asks for findings, not for by_python */
+
+/* family: outlives the insights; NULL: nothing is known of others.  known: NULL: nothing.  0, or -1
+ * with *error filled (nothing to free then). */
 int mpr_insights_read(struct mpr_insights *insights, const char *path,
-                      const struct mpr_processes *family, const struct mpr_progress *progress,
-                      struct mpr_error *error);
+                      const struct mpr_processes *family, const struct mpr_insights_known *known,
+                      const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_insights_free(struct mpr_insights *insights);
 
 #endif

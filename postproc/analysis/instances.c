@@ -19,9 +19,10 @@ struct entry {
     bool unended;
 };
 
-struct builder {
+struct mpr_instances_reading {
     struct mpr_named_ranges named;
     struct mpr_follow follow;
+    struct mpr_watch next;  /* who watched before */
     struct mpr_taken taken; /* by entry */
     const char *name;       /* of the range; NULL: there is none */
     struct entry *entry;
@@ -41,7 +42,7 @@ static struct entry merged(const struct entry *a, const struct entry *b)
     return m;
 }
 
-static void halve(struct builder *b)
+static void halve(struct mpr_instances_reading *b)
 {
     b->entries /= 2;
     for (size_t i = 0; i < b->entries; i++) {
@@ -51,12 +52,12 @@ static void halve(struct builder *b)
     b->each *= 2;
 }
 
-static size_t entry_of(const struct builder *b, uint64_t number)
+static size_t entry_of(const struct mpr_instances_reading *b, uint64_t number)
 {
     return (size_t)((number - 1) / b->each);
 }
 
-static struct entry *entry_for(struct builder *b, const struct mpr_followed *f)
+static struct entry *entry_for(struct mpr_instances_reading *b, const struct mpr_followed *f)
 {
     if (entry_of(b, f->number) == MPR_INSTANCES_MAX) halve(b);
     const size_t at = entry_of(b, f->number);
@@ -73,14 +74,14 @@ static struct entry *entry_for(struct builder *b, const struct mpr_followed *f)
 
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
-    struct builder *b = arg;
+    struct mpr_instances_reading *b = arg;
     return mpr_named_ranges_which(&b->named, r, node);
 }
 
 /* The highs since the range event before are those of all that was open. */
 static void before(void *arg, const struct mpr_replay *r)
 {
-    struct builder *b = arg;
+    struct mpr_instances_reading *b = arg;
     mpr_taken_learn(&b->taken, r);
     for (size_t i = 0; i < b->follow.count; i++) {
         const uint64_t number = b->follow.open[i].number;
@@ -91,7 +92,7 @@ static void before(void *arg, const struct mpr_replay *r)
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
-    struct builder *b = arg;
+    struct mpr_instances_reading *b = arg;
     f->number = ++b->count;
     struct entry *entry = entry_for(b, f);
     const size_t at = (size_t)(entry - b->entry);
@@ -101,7 +102,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
-    struct builder *b = arg;
+    struct mpr_instances_reading *b = arg;
     const size_t at = entry_of(b, f->number);
     b->entry[at].end_ns = r->now;
     b->entry[at].unended |= !ended;
@@ -110,8 +111,9 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
 
 /* ---- the result */
 
-static struct mpr_instance instance_of(const struct builder *b, const struct mpr_reader *reader,
-                                       const struct entry *e, struct mpr_arena *arena)
+static struct mpr_instance instance_of(const struct mpr_instances_reading *b,
+                                       const struct mpr_reader *reader, const struct entry *e,
+                                       struct mpr_arena *arena)
 {
     const struct mpr_replay *r = &reader->replay;
     return (struct mpr_instance){
@@ -147,7 +149,7 @@ static bool some_are_alike(const struct mpr_instances *out)
 }
 
 /* Those that the program does not number are told apart by theirs. */
-static const char *with_path(const struct builder *b, struct mpr_arena *arena,
+static const char *with_path(const struct mpr_instances_reading *b, struct mpr_arena *arena,
                              const struct mpr_reader *reader, uint32_t node, const char *name)
 {
     size_t depth;
@@ -163,7 +165,7 @@ static const char *with_number(struct mpr_arena *arena, const char *name, uint64
 
 /* Where the program numbers them in each of several ranges: "epoch 0 > step 3"; where it does not
  * number those: "epoch > step 3 (no. 15)". */
-static void tell_apart(const struct builder *b, const struct mpr_reader *reader,
+static void tell_apart(const struct mpr_instances_reading *b, const struct mpr_reader *reader,
                        struct mpr_instances *out)
 {
     if (!some_are_alike(out)) return;
@@ -201,7 +203,8 @@ static void fill_heap(struct mpr_instances *out, const char *name, const char *i
         if (of[i].peak_bytes > heap->peak_bytes) heap->peak_bytes = of[i].peak_bytes;
 }
 
-static void fill_heaps(const struct builder *b, const char *only, struct mpr_instances *out)
+static void fill_heaps(const struct mpr_instances_reading *b, const char *only,
+                       struct mpr_instances *out)
 {
     out->heap = mpr_arena_alloc(&out->arena, b->taken.heaps.count * sizeof *out->heap);
     for (uint32_t i = 0; i < b->taken.heaps.count; i++) {
@@ -214,7 +217,7 @@ static void fill_heaps(const struct builder *b, const char *only, struct mpr_ins
 }
 
 /* Of several paths the first one. */
-static void fill_path(const struct builder *b, struct mpr_instances *out)
+static void fill_path(const struct mpr_instances_reading *b, struct mpr_instances *out)
 {
     const uint32_t repeat = b->named.repeats->of_node[b->entry[0].node];
     out->depth = b->named.repeats->repeat[repeat].depth;
@@ -224,8 +227,8 @@ static void fill_path(const struct builder *b, struct mpr_instances *out)
     out->path = path;
 }
 
-static void fill(const struct builder *b, const struct mpr_reader *reader, const char *only,
-                 struct mpr_instances *out)
+static void fill(const struct mpr_instances_reading *b, const struct mpr_reader *reader,
+                 const char *only, struct mpr_instances *out)
 {
     out->range = mpr_arena_text(&out->arena, b->name);
     fill_path(b, out);
@@ -255,25 +258,68 @@ static bool have_gaps(const struct mpr_instances *in)
 
 /* ---- two passes */
 
-static int measure(struct builder *b, const char *path, const char *only_heap,
+const struct mpr_instances mpr_instances_none = { .range = "", .each = 1 };
+
+struct mpr_instances_reading *mpr_instances_begin(const char *range)
+{
+    struct mpr_instances_reading *b = mpr_alloc(1, sizeof *b);
+    b->name = range;
+    b->each = 1;
+    mpr_named_ranges_begin(&b->named, range, NULL);
+    b->entry = mpr_alloc(MPR_INSTANCES_MAX, sizeof *b->entry);
+    return b;
+}
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    struct mpr_instances_reading *b = arg;
+    mpr_follow_see(&b->follow, r, t, e);
+    if (b->next.event) b->next.event(b->next.arg, r, t, e);
+}
+
+void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *reader)
+{
+    b->follow = (struct mpr_follow){
+        .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
+    };
+    b->next = reader->replay.watch;
+    reader->replay.watch = (struct mpr_watch){ see, b };
+    mpr_taken_watch(&b->taken, &reader->replay, MPR_INSTANCES_MAX);
+}
+
+int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *b,
+                       const struct mpr_reader *reader, const char *path, const char *heap,
+                       struct mpr_error *error)
+{
+    mpr_follow_end(&b->follow, &reader->replay);
+    mpr_reader_summary(reader, path, &out->arena, &out->summary);
+    if (b->count) fill(b, reader, heap, out);
+    else if (b->name)
+        return mpr_fail(error, "%s: no range %s%s", path, b->name,
+                        mpr_named_ranges_hint(&b->named, &out->arena));
+    return 0;
+}
+
+void mpr_instances_end(struct mpr_instances_reading *b)
+{
+    if (!b) return;
+    mpr_taken_free(&b->taken);
+    mpr_named_ranges_free(&b->named);
+    free(b->entry);
+    free(b);
+}
+
+static int measure(struct mpr_instances_reading *b, const char *path, const char *heap,
                    const struct mpr_progress *progress, struct mpr_instances *out,
                    struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    b->follow = (struct mpr_follow){
-        .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
-    };
-    mpr_taken_watch(&b->taken, &reader.replay, MPR_INSTANCES_MAX);
-    reader.replay.watch = (struct mpr_watch){ mpr_follow_see, &b->follow };
+    mpr_instances_watch(b, &reader);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status != 0) return status;
-    mpr_follow_end(&b->follow, &reader.replay);
-    mpr_reader_summary(&reader, path, &out->arena, &out->summary);
-    if (b->count) fill(b, &reader, only_heap, out);
-    else if (b->name)
-        status = mpr_fail(error, "%s: no range %s%s", path, b->name,
-                          mpr_named_ranges_hint(&b->named, &out->arena));
+    status = mpr_instances_take(out, b, &reader, path, heap, error);
     mpr_reader_close(&reader);
     return status;
 }
@@ -282,16 +328,9 @@ static int measure_range(const char *range, const char *path, const char *only_h
                          const struct mpr_progress *progress, struct mpr_instances *out,
                          struct mpr_error *error)
 {
-    struct builder *b = mpr_alloc(1, sizeof *b);
-    b->name = range;
-    b->each = 1;
-    mpr_named_ranges_begin(&b->named, range, NULL);
-    b->entry = mpr_alloc(MPR_INSTANCES_MAX, sizeof *b->entry);
+    struct mpr_instances_reading *b = mpr_instances_begin(range);
     const int status = measure(b, path, only_heap, progress, out, error);
-    mpr_taken_free(&b->taken);
-    mpr_named_ranges_free(&b->named);
-    free(b->entry);
-    free(b);
+    mpr_instances_end(b);
     return status;
 }
 
@@ -301,7 +340,7 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
 {
     struct mpr_first_look look = { .range = options->range };
     int status = 0;
-    *out = (struct mpr_instances){ .range = "", .each = 1 };
+    *out = mpr_instances_none;
     if (!look.range)
         status = mpr_first_look(&look, &out->arena, path, MPR_GROUP_RANGE, progress, error);
     if (status == 0) status = measure_range(look.range, path, options->heap, progress, out, error);

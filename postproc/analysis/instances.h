@@ -61,11 +61,25 @@ struct mpr_instances {
     size_t heaps;
 };
 
+/* What none of them is in: to begin with. */
+extern const struct mpr_instances mpr_instances_none;
 /* Reads one log.  0, or -1 with *error filled: there is no such range. */
 int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_instances_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_instances_free(struct mpr_instances *instances);
+
+/* Of one range, beside what else is asked for in a reading. */
+struct mpr_reader;
+struct mpr_instances_reading;
+struct mpr_instances_reading *mpr_instances_begin(const char *range);
+/* Before the first event: to watch replay, beside who does so already. */
+void mpr_instances_watch(struct mpr_instances_reading *reading, struct mpr_reader *reader);
+/* After the last one, once, as mpr_instances_read. */
+int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *reading,
+                       const struct mpr_reader *reader, const char *path, const char *heap,
+                       struct mpr_error *error);
+void mpr_instances_end(struct mpr_instances_reading *reading); /* NULL: nothing */
 
 /* The instance that has the peak of an entry: its name, or of several "step:12", as --at takes it.
  * In the arena, or as long as the instances. */

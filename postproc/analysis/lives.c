@@ -43,6 +43,7 @@ static void bury(struct mpr_lives *l, const struct mpr_replay *r, const struct m
     const bool before = heap->epoch == d->epoch || heap->bytes != heap->peak_bytes;
     look(l, r, device, false);
     life->gone = mpr_phases_of(&l->phases, r, t);
+    life->captured = life->block.capture && t->gpu.capture != life->block.capture;
     const struct mpr_role_life role = { .made = life->made,
                                         .gone = life->gone,
                                         .under = life->under };
@@ -122,6 +123,7 @@ struct mpr_block_life *mpr_lives_end(struct mpr_lives *l, const struct mpr_repla
         const struct mpr_block_life *life = &l->live[i];
         if (mpf_heap_device(life->block.heap) != device || life->block.birth > d->births) continue;
         all[*count] = *life;
+        all[*count].captured = life->block.capture != 0;
         all[(*count)++].gone = l->phases.now;
     }
     return all;

@@ -16,6 +16,7 @@ struct mpr_block_life {
     struct mpr_moment made, gone;
     unsigned under; /* its thread's ranges, as mpr_torch_says */
     bool lives;
+    bool captured; /* made while a graph was captured, and not gone in that capture */
 };
 
 /* Zero before the first event. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fold.h"
+#include "thread_names.h"
 
 /* Rows by what has no path have names of their own: a thread's number, a class of sizes. */
 static bool has_paths(enum mpr_group by)
@@ -21,11 +22,22 @@ static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_
     line->caller = told.caller;
 }
 
+/* All calls: of those of C++ without the arguments of templates. */
+static const char *const *shortened(struct mpr_arena *arena, enum mpr_group by,
+                                    const struct mpr_row *row)
+{
+    const char **path = mpr_arena_alloc(arena, row->depth * sizeof *path);
+    for (size_t i = 0; i < row->depth; i++)
+        path[i] = mpr_telling_call(arena, row->path[i], mpr_group_is_calls(by));
+    return path;
+}
+
 struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
                                 enum mpr_group by, const struct mpr_row *row)
 {
     struct mpr_line line = mpr_line_of(row);
-    if (naming->telling && has_paths(by)) tell(arena, naming->telling, by, &line);
+    if (has_paths(by) && naming->telling) tell(arena, naming->telling, by, &line);
+    else if (has_paths(by)) line.row.path = shortened(arena, by, &line.row);
     return line;
 }
 
@@ -44,9 +56,43 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
     return line;
 }
 
+/* Each line leads to the row that it was, as those of mpr_naming_merge do. */
+static void link_lines(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    struct mpr_row_link *link = mpr_arena_alloc(arena, lines * sizeof *link);
+    struct mpr_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
+    for (size_t i = 0; i < lines; i++) {
+        if (line[i].link) continue;
+        row[i] = line[i].row;
+        link[i] = (struct mpr_row_link){ &link[i], &row[i] };
+        line[i].link = &link[i];
+    }
+}
+
+/* Of threads what folds is their names, and not the kernel's numbers. */
+static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    link_lines(arena, line, lines);
+    for (size_t i = 0; i < lines; i++)
+        if (line[i].row.depth == 1)
+            line[i].row.path = mpr_thread_path(arena, line[i].row.path[0], &line[i].row.depth);
+    lines = mpr_fold(arena, line, mpr_lines_merge(line, lines));
+    for (size_t i = 0; i < lines; i++) {
+        struct mpr_line *l = &line[i];
+        if (l->link->row->depth != 1) continue;
+        const char **name = mpr_arena_alloc(arena, sizeof *name);
+        *name = l->rows > 1 ? mpr_thread_folded(arena, l->row.path, l->row.depth, l->rows)
+                            : l->link->row->path[0];
+        l->row.path = name;
+        l->row.depth = 1;
+    }
+    return mpr_lines_merge(line, lines);
+}
+
 size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                        struct mpr_line *line, size_t lines)
 {
+    if (!naming->unfold && by == MPR_GROUP_THREAD) return fold_threads(arena, line, lines);
     return !naming->unfold && has_paths(by) ? mpr_fold(arena, line, lines) : lines;
 }
 

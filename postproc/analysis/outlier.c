@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "apart.h"
+#include "books.h"
 #include "kin.h"
 
 static const char HOST[] = "host/heap";
@@ -40,18 +41,21 @@ static bool any_ranked(const struct mpr_timeline *run, size_t runs)
     return false;
 }
 
-/* Those that one process started; of several such the most. */
+/* Those that one process started, of several such the most; or those that none of these started,
+ * where they are more: a fork among independent runs does not hide them. */
 static void siblings(const struct mpr_timeline *run, size_t runs, bool *alike)
 {
     const struct mpr_summary **log = mpr_alloc(runs, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(runs, sizeof *kin);
-    size_t *children = mpr_alloc(runs, sizeof *children), most = MPR_NO_PROCESS;
+    size_t *children = mpr_alloc(runs, sizeof *children), most = MPR_NO_PROCESS, alone = 0;
     for (size_t i = 0; i < runs; i++) log[i] = &run[i].summary;
     mpr_kin_find(log, runs, kin);
     for (size_t i = 0; i < runs; i++)
         if (kin[i].parent != MPR_NO_PROCESS) children[kin[i].parent]++;
+        else alone++;
     for (size_t i = 0; i < runs; i++)
         if (children[i] && (most == MPR_NO_PROCESS || children[i] > children[most])) most = i;
+    if (most != MPR_NO_PROCESS && alone > children[most]) most = MPR_NO_PROCESS;
     for (size_t i = 0; i < runs; i++) alike[i] = kin[i].parent == most;
     free(log);
     free(kin);
@@ -89,21 +93,49 @@ static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_
     return most;
 }
 
+static const char *heap_of(const struct mpr_timeline *t, const char *kind)
+{
+    for (size_t i = 0; i < t->heaps; i++)
+        if (strcmp(mpr_apart_kind(t->heap[i].name), kind) == 0) return t->heap[i].name;
+    return kind;
+}
+
+/* Kinds of heaps: there are few, whatever the number of runs. */
+struct kinds {
+    const char *name[MPR_HEAPS];
+    size_t count;
+};
+
+static void add_kind(struct kinds *k, const char *kind)
+{
+    for (size_t i = 0; i < k->count; i++)
+        if (strcmp(k->name[i], kind) == 0) return;
+    if (k->count < MPR_HEAPS) k->name[k->count++] = kind;
+}
+
+static struct kinds kinds_of(const struct mpr_timeline *run, const size_t *which, size_t count)
+{
+    struct kinds kinds = { .count = 0 };
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < run[which[i]].heaps; k++) {
+            const struct mpr_heap_line *heap = &run[which[i]].heap[k];
+            if (!heap->inside) add_kind(&kinds, mpr_apart_kind(heap->name));
+        }
+    return kinds;
+}
+
 static uint64_t find(const struct mpr_timeline *run, const size_t *which, size_t count,
                      struct mpr_outlier *out)
 {
+    const struct kinds kinds = kinds_of(run, which, count);
     uint64_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < run[which[i]].heaps; k++) {
-            const struct mpr_heap_line *heap = &run[which[i]].heap[k];
-            struct mpr_outlier found;
-            const uint64_t away =
-                heap->inside ? 0 : judge(run, which, count, mpr_apart_kind(heap->name), &found);
-            if (away <= most || found.outlier != which[i]) continue;
-            most = away;
-            *out = found;
-            out->heap = heap->name;
-        }
+    for (size_t i = 0; i < kinds.count; i++) {
+        struct mpr_outlier found;
+        const uint64_t away = judge(run, which, count, kinds.name[i], &found);
+        if (away <= most) continue;
+        most = away;
+        *out = found;
+        out->heap = heap_of(&run[found.outlier], kinds.name[i]);
     }
     return most;
 }

@@ -11,7 +11,8 @@ struct mpr_outlier {
 };
 
 /* Which of the runs are compared: those of ranks, one a rank; where there are none those that one
- * process started, without itself; else all.  `alike` has room for all. */
+ * process started, without itself, or those that none of them started, whichever are more.  `alike`
+ * has room for all. */
 void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike);
 
 /* Of these, by the heap in which one is farthest away in bytes, and by more than a twentieth.

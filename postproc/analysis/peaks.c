@@ -248,6 +248,29 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }
 
+/* A name may be told somewhat later than it is used; frames end each 100 ms. */
+static bool is_behind(const struct mpr_replay *r)
+{
+    enum { LATER_NS = 500000000 };
+    return r->pinned && mpr_less(r->now, r->options.at.to) > LATER_NS;
+}
+
+/* Totals and samples tell of what was before them, too. */
+static bool may_stop(const struct mpr_peaks *peaks, const struct mpr_replay *r)
+{
+    const struct mpr_replay_options *o = &r->options;
+    return peaks->options.only_then && !mpr_instant_is_peak(o->at) && o->sample_mean == 0 &&
+           o->torch_sample_mean == 0 && o->python_sample_mean == 0 && !*o->rest_name;
+}
+
+/* Its state is as if the log ended there. */
+static int stop(struct mpr_reader *reader)
+{
+    mpr_replay_finish(&reader->replay);
+    mpr_repeats_end(reader->repeats, &reader->replay);
+    return 0;
+}
+
 static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
                      bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
                      const char *path, const struct mpr_progress *progress, struct mpr_error *error)
@@ -255,11 +278,13 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
     if (mpr_reader_open(reader, path, by, peaks->options.at, error) != 0) return -1;
     reader->replay.options.no_inherit = peaks->options.no_inherit;
     reader->replay.options.backward_of = peaks->options.backward_of;
-    reader->enough = enough;
+    const bool stops = !enough && may_stop(peaks, &reader->replay);
+    reader->enough = stops ? is_behind : enough;
     if (peaks->options.guest) peaks->options.guest->begin(peaks->options.guest->arg, reader);
     reader->repeats = mpr_repeats_new();
     mpr_repeats_watch(reader->repeats, &reader->replay);
-    return mpr_reader_replay(reader, path, progress, error);
+    const int status = mpr_reader_replay(reader, path, progress, error);
+    return stops && status > 0 ? stop(reader) : status;
 }
 
 /* What AUTO stands for is known at the end.  As long as nothing but native stacks has shown up, it

@@ -37,6 +37,8 @@ struct mpr_peaks_options {
     const char *heap;      /* only this one; NULL: all */
     enum mpr_order order;  /* of rows */
     struct mpr_instant at; /* what stands for the peak */
+    bool only_then;        /* who held then is all that is asked for: of a log whose blocks are all
+                              there, by a choice that is known, what comes later is not read */
     const struct mpr_peaks_guest *guest; /* NULL: nobody */
 };
 

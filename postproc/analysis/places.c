@@ -101,9 +101,18 @@ static bool is_index(const struct part *p, const char *number, const char *to)
 
 /* ---- frames */
 
+/* A range of PyTorch's own, "torch:FSDP::post_backward_reduce (layers.0)": no frame, and what is in
+ * its parentheses no file. */
+static bool is_range_of_torch(const char *name)
+{
+    if (strncmp(name, "FSDP::", 6) == 0) return true;
+    return strncmp(name, "torch:", 6) == 0 && name[6] != ':';
+}
+
 /* " (file.py:12)" or " (libfoo.so.1)" at the end; NULL: a range's name. */
 static const char *source_of(const char *name)
 {
+    if (is_range_of_torch(name)) return NULL;
     const size_t length = strlen(name);
     const char *open = length && name[length - 1] == ')' ? strrchr(name, '(') : NULL;
     if (!open || open < name + 2 || open[-1] != ' ' ||

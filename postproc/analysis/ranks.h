@@ -3,7 +3,7 @@
  * It is made of digests, which must outlive it.  Of each rank one process stands for it, the one
  * with the largest peak on a device, or of all heaps; those that belong to it (its children, what
  * it executed, what ran beside it on its node) are left out.  Where no process has a rank, each
- * stands for itself.
+ * stands for itself, with the program that held most of those that it executed.
  *
  * Bytes are requested bytes; wall times are CLOCK_REALTIME ns, put right where the clocks of nodes
  * differ. */
@@ -34,6 +34,7 @@ struct mpr_ranks_measure {
     const char *key;  /* of a heap what its name has behind "gpu0", of a part its key */
     const char *name; /* "gpu0/torch"; "gpuN/torch" where ranks have devices of their own */
     bool inside;      /* a heap that lies in another: it makes no outlier */
+    bool estimated;   /* in some rank it is from samples, or may be another */
     uint64_t *value;  /* by rank, bytes */
     uint64_t median, least, most;
     size_t median_rank, least_rank, most_rank;
@@ -112,6 +113,8 @@ struct mpr_ranks {
     size_t ranks;
     bool numbered;       /* processes have ranks */
     size_t belonging;    /* processes that belong to those of a rank */
+    size_t executed;     /* logs of these processes that are of programs which they executed before
+                            or after the one that is taken */
     size_t unranked;     /* processes without a rank, where others have one */
     const char *missing; /* "{3, 17}": ranks that there should be; "": none */
     size_t missings;

@@ -104,16 +104,46 @@ static void add_rank(struct mpr_ranks *r, const struct claim *c)
                                              .number = c->number };
 }
 
+/* Is it the same process, as it was before or after it executed another program? */
+static bool same_process(const struct mpr_digest_process *a, const struct mpr_digest_process *b)
+{
+    return a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
+           strcmp(a->start_ns <= b->start_ns ? a->ended : b->ended, "exec") == 0;
+}
+
 /* Those of one rank, of which the first one stands for it. */
 static void add_claims(struct mpr_ranks *r, const struct claim *of, size_t count)
 {
     add_rank(r, &of[0]);
     for (size_t i = 1; i < count; i++) {
-        if (belongs(of, count, 0, i)) r->belonging++;
+        if (same_process(of[0].digest->process, of[i].digest->process)) r->executed++;
+        else if (belongs(of, count, 0, i)) r->belonging++;
         else
             r->doubled[r->doubles++] = (struct mpr_ranks_doubled){ r->rank[r->ranks - 1].name,
                                                                    of[0].digest, of[i].digest };
     }
+}
+
+static bool is_larger(const struct claim *a, const struct claim *b)
+{
+    return a->device != b->device ? a->device > b->device : a->largest > b->largest;
+}
+
+/* Of a process that executed programs one after the other, the one that held most.  Sorted by their
+ * starts; those that are taken have no digest any more. */
+static void add_process(struct mpr_ranks *r, struct claim *claim, size_t claims, size_t first)
+{
+    struct claim last = claim[first], most = last;
+    for (size_t i = first + 1; i < claims && strcmp(last.digest->process->ended, "exec") == 0;
+         i++) {
+        if (!claim[i].digest || !same_process(last.digest->process, claim[i].digest->process))
+            continue;
+        last = claim[i];
+        claim[i].digest = NULL;
+        if (is_larger(&last, &most)) most = last;
+        r->executed++;
+    }
+    add_rank(r, &most);
 }
 
 static bool same_rank(const struct claim *a, const struct claim *b)
@@ -121,14 +151,21 @@ static bool same_rank(const struct claim *a, const struct claim *b)
     return strcmp(a->digest->process->rank, b->digest->process->rank) == 0;
 }
 
-static void add_all(struct mpr_ranks *r, const struct claim *claim, size_t claims)
+static void add_numbered(struct mpr_ranks *r, const struct claim *claim, size_t claims)
 {
     for (size_t i = 0, end; i < claims; i = end) {
         end = i + 1;
-        while (r->numbered && end < claims && same_rank(&claim[i], &claim[end])) end++;
-        if (r->numbered && !*claim[i].digest->process->rank) r->unranked += end - i;
+        while (end < claims && same_rank(&claim[i], &claim[end])) end++;
+        if (!*claim[i].digest->process->rank) r->unranked += end - i;
         else add_claims(r, &claim[i], end - i);
     }
+}
+
+static void add_all(struct mpr_ranks *r, struct claim *claim, size_t claims)
+{
+    if (r->numbered) add_numbered(r, claim, claims);
+    for (size_t i = 0; !r->numbered && i < claims; i++)
+        if (claim[i].digest) add_process(r, claim, claims, i);
 }
 
 /* ---- who is missing */

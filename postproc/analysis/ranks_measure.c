@@ -55,6 +55,7 @@ static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct
     if (kind != h->heap && strcmp(m->name, h->heap) != 0)
         m->name = mpr_arena_format(&r->arena, "gpuN%s", kind);
     m->inside |= *h->inside != 0;
+    m->estimated |= h->estimated;
     if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
 }
 

@@ -6,13 +6,15 @@ static const struct {
     const char *key, *name, *rule;
 } roles[MPR_ROLES] = {
     [MPR_ROLE_PARAMETERS] = { "parameters", "parameters, buffers",
-                              "made for a module outside of passes, lived through two or to the end" },
+                              "made for a module outside of passes: by what makes or moves it, or "
+                              "lived through two or to the end" },
     [MPR_ROLE_GRADIENTS] = { "gradients", "gradients",
                              "made in a backward pass, outlived it; DistributedDataParallel's buckets" },
     [MPR_ROLE_OPTIMIZER] = { "optimizer_state", "optimizer state",
                              "made in an optimizer's step, outlived it" },
     [MPR_ROLE_ACTIVATIONS] = { "activations", "activations",
-                               "made before a backward pass, went in it, or none came" },
+                               "made before a backward pass, went in it, or it broke off, or none "
+                               "came" },
     [MPR_ROLE_OUTPUTS] = { "outputs", "outputs",
                            "made in a forward pass, outlived the backward pass" },
     [MPR_ROLE_GATHERED] = { "gathered_parameters", "gathered parameters",
@@ -20,6 +22,8 @@ static const struct {
     [MPR_ROLE_CACHE] = { "kv_cache", "KV cache", "made by a call of a cache" },
     [MPR_ROLE_INPUTS] = { "inputs", "inputs, other data",
                           "made before a forward pass, for no module; outlived it" },
+    [MPR_ROLE_GRAPHS] = { "graphs", "captured graphs",
+                          "made while a graph was captured, outlived the capture" },
     [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
                               "made in a pass, never given back (cuBLAS)" },
     [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
@@ -62,8 +66,17 @@ static enum mpr_role of_optimizer(const struct mpr_role_life *l)
 static enum mpr_role of_backward(const struct mpr_role_life *l)
 {
     if (!mpr_role_is_left_by_backward(l)) return MPR_ROLE_TEMPORARIES;
+    if (l->only_pass && l->lives && !l->as_parameter)
+        return MPR_ROLE_UNEXPLAINED; /* a gradient, or a workspace */
     if (!l->lives || passes(l) == 0 || l->as_parameter) return MPR_ROLE_GRADIENTS;
     return MPR_ROLE_WORKSPACES;
+}
+
+/* No backward pass came, or it is not known to have ended. */
+static bool in_last_pass(const struct mpr_role_life *l)
+{
+    if (passes(l) == 0) return l->gone.passes > 0;
+    return passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
 }
 
 static enum mpr_role of_forward(const struct mpr_role_life *l)
@@ -72,8 +85,10 @@ static enum mpr_role of_forward(const struct mpr_role_life *l)
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
         return MPR_ROLE_ACTIVATIONS;
     if (l->says & MPR_SAYS_CACHE && !(trains && went_in_phase(l))) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
     if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
-    if (l->lives && trains && passes(l) == 0) return MPR_ROLE_ACTIVATIONS; /* of the last pass */
+    if (l->lives && in_last_pass(l)) return MPR_ROLE_ACTIVATIONS;
+    if (l->lives && l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
     if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : MPR_ROLE_WORKSPACES;
     return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
 }
@@ -84,15 +99,19 @@ static enum mpr_role of_training(const struct mpr_role_life *l)
     const bool modules = !l->says || l->says & MPR_SAYS_MODULE;
     const bool fresh = l->made.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the last batch */
     if (lasts(l) && modules && !fresh) return MPR_ROLE_PARAMETERS;
+    if (l->says & MPR_SAYS_BUILT && (l->lives || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
+    if (l->only_pass && modules && !l->lives && l->made.phase == MPR_PHASE_SETUP)
+        return MPR_ROLE_UNEXPLAINED; /* a parameter, or the batch */
     if (l->lives || passes(l) > 0) return MPR_ROLE_INPUTS;
     return l->made.phase == MPR_PHASE_BETWEEN ? MPR_ROLE_TEMPORARIES : MPR_ROLE_UNEXPLAINED;
 }
 
 static enum mpr_role of_between(const struct mpr_role_life *l)
 {
-    if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
+    if (went_in_phase(l) && !l->captured) return MPR_ROLE_TEMPORARIES;
     if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
     if (l->gone.passes > 0) return of_training(l);
     if (l->says & MPR_SAYS_MODULE || (!l->says && l->lives)) return MPR_ROLE_PARAMETERS;
     return l->says ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
@@ -102,6 +121,7 @@ static enum mpr_role of_between(const struct mpr_role_life *l)
 static enum mpr_role of_no_phase(const struct mpr_role_life *l)
 {
     if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
     return l->lives && l->says & MPR_SAYS_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
 }
 

@@ -11,7 +11,11 @@ struct mpr_role_life {
     unsigned says;     /* its Python stack: mpr_torch_says; 0: it has none */
     unsigned under;    /* the ranges of its thread */
     bool no_pass;      /* the log has none, and no optimizer's step: no phase begins or ends */
-    bool as_parameter; /* it is as large as a parameter, and no gradient was ever given back */
+    bool captured;     /* made while a graph was captured, and not gone in that capture */
+    bool as_parameter; /* it is as large as a parameter, and no gradient was ever given back; of a
+                          log's only pass: as something that was made before the pass */
+    bool only_pass;    /* the log has one backward pass: none tells what outlives the next one */
+    bool broken_off;   /* the log ends without the process's end: its last pass may go on */
 };
 
 enum mpr_role mpr_role_of(const struct mpr_role_life *life);

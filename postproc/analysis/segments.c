@@ -140,17 +140,20 @@ static int by_pinned(const void *left, const void *right)
 static void fill_pins(struct walk *w)
 {
     struct mpr_segments_device *d = w->out;
+    struct mpr_pinned *in = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *in);
     d->pin = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *d->pin);
     if (w->helds) qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
     for (size_t i = 0; i < w->helds; i++) {
         const struct held *h = &w->held[i];
         const bool new_key = !i || h->key != h[-1].key;
         if (new_key) {
-            d->pin[d->pins] = (struct mpr_segment_pin){ .oldest_time = UINT64_MAX };
+            d->pin[d->pins] = (struct mpr_segment_pin){ .oldest_time = UINT64_MAX, .in = in };
             d->pin[d->pins].path = label(w, h->key, &d->pin[d->pins].depth);
             d->pins++;
         }
-        add_to_pin(&d->pin[d->pins - 1], h, new_key || h->segment != h[-1].segment);
+        const bool first_there = new_key || h->segment != h[-1].segment;
+        if (first_there) *in++ = (struct mpr_pinned){ h->segment, h->free };
+        add_to_pin(&d->pin[d->pins - 1], h, first_there);
     }
     qsort(d->pin, d->pins, sizeof *d->pin, by_pinned);
 }

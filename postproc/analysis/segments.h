@@ -54,6 +54,11 @@ struct mpr_segment_pool {
     bool graph;
 };
 
+/* A split segment, and its free bytes that live blocks pin. */
+struct mpr_pinned {
+    uint64_t segment, free;
+};
+
 /* Blocks of one path that lie in split segments with free bytes. */
 struct mpr_segment_pin {
     const char *const *path; /* ranges, or the Python stack where there were none; outermost first
@@ -63,6 +68,7 @@ struct mpr_segment_pin {
     uint64_t free; /* that is split in the segments that they lie in: several paths may pin the
                       same bytes */
     uint64_t oldest_time;
+    const struct mpr_pinned *in; /* those segments, by address */
 };
 
 struct mpr_segments_device {

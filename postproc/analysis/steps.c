@@ -230,6 +230,7 @@ static int read_peak(const struct mpr_steps *s, size_t instance, enum mpr_group 
     const struct mpr_peaks_options options = { .by = by,
                                                .choice = choice,
                                                .heap = heap->name,
+                                               .only_then = true,
                                                .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
     mpr_peaks_init(peaks, &options);
     return mpr_peaks_add(peaks, path, progress, error);
@@ -304,7 +305,9 @@ int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_ste
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     *out = (struct mpr_steps){ .shown = 0 };
-    int status = mpr_instances_read(&out->instances, path, &options->instances, progress, error);
+    int status = 0;
+    if (options->known) out->instances = *options->known;
+    else status = mpr_instances_read(&out->instances, path, &options->instances, progress, error);
     if (status != 0 || !out->instances.heaps) return status;
     judge(out);
     if (out->heap[out->shown].peaks_out) status = compare_all(out, path, options, progress, error);

@@ -60,8 +60,10 @@ struct mpr_steps {
 
 struct mpr_steps_options {
     struct mpr_instances_options instances;
-    enum mpr_group by;               /* what two peaks are compared by */
-    const struct mpr_choice *choice; /* what AUTO stands for in the log; NULL: it is found out */
+    enum mpr_group by;                 /* what two peaks are compared by */
+    const struct mpr_choice *choice;   /* what AUTO stands for in the log; NULL: it is found out */
+    const struct mpr_instances *known; /* that were measured already, and are the steps' from now
+                                          on; NULL: they are measured */
 };
 
 /* 0, or -1 with *error filled. */

@@ -397,6 +397,11 @@ static bool is_native(const char *frame)
            (colon && strspn(colon + 1, "0123456789") == strlen(colon) - 2);
 }
 
+const char *mpr_telling_call(struct mpr_arena *arena, const char *name, bool sure)
+{
+    return sure || is_native(name) ? mpr_telling_short(arena, name) : name;
+}
+
 /* Native stacks have no ranges before them: all names are calls, and some look like nothing else.
  */
 static bool is_native_stack(const char *const *path, size_t depth)

@@ -47,6 +47,9 @@ const char *mpr_telling_difference(struct mpr_arena *arena, const char *const *p
 /* "std::vector<..>::push_back (a.cpp:1)": arguments of templates that are long are left out. */
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame);
 
+/* That of a call; a range's name as it is.  sure: it is a call, else its looks tell. */
+const char *mpr_telling_call(struct mpr_arena *arena, const char *name, bool sure);
+
 /* Does the pattern match all of the text?  * is any text. */
 bool mpr_telling_matches(const char *pattern, const char *text);
 /* Where " (file.c:12)" or " (libfoo.so)" begins in a frame's text; its end where there is none. */

@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "reader.h"
 #include "repeats.h"
+#include "steps.h"
 #include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
@@ -119,6 +120,7 @@ static void fill_repeat(struct mpr_timeline *t, const struct mpr_repeats *s)
 {
     const uint32_t outermost = mpr_repeats_outermost(s);
     const struct mpr_repeat *repeat = &s->repeat[outermost];
+    t->compared = mpr_repeats_outermost_name_with(s, &t->arena, MPR_STEPS_LEAST);
     if (!outermost) return;
     t->repeat = (struct mpr_timeline_repeat){ .name = mpr_repeats_name(s, &t->arena, outermost),
                                               .instances = repeat->instances,

@@ -293,6 +293,7 @@ struct mpr_timeline {
     struct mpr_segments segments; /* at each device's peak */
     struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
     struct mpr_timeline_oom oom;
+    const char *compared; /* the range whose instances insights compares; NULL: none */
     struct mpr_timeline_repeat repeat;
     uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
                              UINT64_MAX: to the end */

@@ -44,9 +44,12 @@ static unsigned frame_says(const char *frame)
 {
     unsigned says = 0;
     const char *file = strrchr(frame, '(');
-    const bool torch = file && begins(file, "(torch/nn/modules/module.py:"); /* torch.nn.Module's
-                                                                                own */
+    const bool modules = file && begins(file, "(torch/nn/modules/");
+    const bool torch = modules && begins(file, "(torch/nn/modules/module.py:"); /* torch.nn.Module's
+                                                                                   own */
     if (torch && strstr(frame, "._call_impl")) says |= MPR_SAYS_FORWARD;
+    if ((modules && strstr(frame, ".__init__")) || (torch && strstr(frame, "._apply")))
+        says |= MPR_SAYS_BUILT;
     if (torch || strstr(frame, " [") || strstr(frame, ".__init__")) says |= MPR_SAYS_MODULE;
     return says;
 }
@@ -99,7 +102,7 @@ unsigned mpr_torch_says(struct mpr_torch_names *names, const struct mpr_ranges *
         unknown[depth++] = at;
     unsigned says = names->says[at] | MPR_SAYS_LOOKED;
     while (depth-- > 0)
-        names->says[unknown[depth]] = (uint8_t)(says |= one_says(ranges, unknown[depth]));
+        names->says[unknown[depth]] = (uint16_t)(says |= one_says(ranges, unknown[depth]));
     return says;
 }
 

@@ -15,12 +15,13 @@ enum mpr_torch_says {
     MPR_SAYS_MODULE = 16,   /* a method of a module, or what makes an object */
     MPR_SAYS_CACHE = 32,    /* its innermost calls are a cache's */
     MPR_SAYS_BUCKET = 64,   /* its innermost call is DistributedDataParallel's own */
-    MPR_SAYS_LOOKED = 128
+    MPR_SAYS_BUILT = 128,   /* what makes a module of PyTorch's, or moves one, is in the stack */
+    MPR_SAYS_LOOKED = 256
 };
 
 /* Zero before its first use. */
 struct mpr_torch_names {
-    uint8_t *says; /* by node */
+    uint16_t *says; /* by node */
     uint32_t nodes;
 };
 

@@ -56,8 +56,8 @@ size_t mpr_utf8_columns(const char *text)
     size_t columns = 0;
     while (*text) {
         uint32_t code;
-        mpr_utf8_next(&text, &code);
-        columns += mpr_utf8_width(code);
+        const bool whole = mpr_utf8_next(&text, &code);
+        columns += whole ? mpr_utf8_width(code) : shown_width ? strlen("\\xff") : 1;
     }
     return columns;
 }

@@ -15,7 +15,7 @@ bool mpr_utf8_next(const char **at, uint32_t *code);
  * the library again). */
 size_t mpr_utf8_width(uint32_t code);
 void mpr_utf8_shown_as(size_t (*width)(uint32_t code));
-/* Of valid UTF-8. */
+/* A byte that is none takes one, or that of \xNN where whoever writes the text says so. */
 size_t mpr_utf8_columns(const char *text);
 /* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be
  * seen. */

@@ -31,7 +31,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .instants = 32,
                                                    .exact = 128 };
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
-enum { DETAILED_LOGS = 2 };
+enum { DETAILED_LOGS = 2, FOUND_LOGS = 16 };
 
 static const struct argp_option options[] = {
     { "output", 'o', "FILE", 0, "write there (memprof.html); - is standard output", 1 },
@@ -169,7 +169,7 @@ static void read_family(const struct runs *runs, struct mpr_processes *family)
     mpr_processes_finish(family);
 }
 
-/* Of one or two logs, and of many of those that the page opens with: they take more readings. */
+/* Of a few logs of all, and of many of those that the page opens with: they take more readings. */
 static void find(struct findings *f, const struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
@@ -178,10 +178,11 @@ static void find(struct findings *f, const struct runs *runs, const struct mpr_p
     f->of = mpr_alloc(runs->count, sizeof *f->of);
     if (runs->count > 1) read_family(runs, &f->family);
     for (size_t i = 0; i < runs->count; i++) {
-        if (runs->count > DETAILED_LOGS && i != page->base && i != page->now && i != dead) continue;
+        if (runs->count > FOUND_LOGS && i != page->base && i != page->now && i != dead) continue;
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
+        const struct mpr_insights_known known = { &runs->at[i].best, runs->at[i].compared };
         if (mpr_insights_read(in, runs->at[i].summary.path, runs->count > 1 ? &f->family : NULL,
-                              &progress, &none) == 0)
+                              &known, &progress, &none) == 0)
             f->of[i] = in;
         else free(in);
     }

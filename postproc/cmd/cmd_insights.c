@@ -16,7 +16,7 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
 {
     (void)chosen;
     const struct mpr_processes *run = family.count ? &family : NULL;
-    if (mpr_insights_read(&insights, path, run, progress, error) != 0) return NULL;
+    if (mpr_insights_read(&insights, path, run, NULL, progress, error) != 0) return NULL;
     *incomplete = insights.peaks.log[0].summary.incomplete;
     return &insights;
 }

@@ -32,10 +32,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'b': a->by = mpr_selection_by(arg, state); return 0;
     case KEY_BACKWARD_OF: a->backward_of = true; return 0;
-    case ARGP_KEY_END:
-        if (a->output.renderer == &mpr_render_csv)
-            argp_error(state, "--format=csv: text or json is wanted");
-        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

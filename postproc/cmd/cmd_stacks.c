@@ -52,10 +52,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
     case KEY_FOLDED: a->tree.folded = a->output.for_tools = true; return 0;
-    case ARGP_KEY_END:
-        if (!a->output.renderer->stacks)
-            argp_error(state, "--format=%s: text or json is wanted", a->output.renderer->name);
-        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -143,22 +143,64 @@ static const char *folders_of(const char *word, size_t bytes, const char **end)
     return *end && *end > from + strlen("…") && strncmp(from, "…", strlen("…")) != 0 ? from : NULL;
 }
 
+struct folders {
+    const char *from, *to;
+    bool out;
+};
+
+/* The longest first, of equals the first. */
+static int by_length(const void *left, const void *right)
+{
+    const struct folders *a = *(struct folders *const *)left, *b = *(struct folders *const *)right;
+    if (a->to - a->from != b->to - b->from) return a->to - a->from > b->to - b->from ? -1 : 1;
+    return a->from < b->from ? -1 : 1;
+}
+
+static size_t find_folders(const char *command, struct folders **folders)
+{
+    size_t count = 0, cap = 0;
+    *folders = NULL;
+    for (const char *word = command + strspn(command, " "); *word; word += strspn(word, " ")) {
+        const size_t bytes = strcspn(word, " ");
+        const char *end, *begin = folders_of(word, bytes, &end);
+        word += bytes;
+        if (!begin) continue;
+        MPR_GROW(*folders, count, cap);
+        (*folders)[count++] = (struct folders){ .from = begin, .to = end };
+    }
+    return count;
+}
+
+/* Takes out as many as it takes. */
+static void choose_folders(struct folders *folders, size_t count, size_t columns, size_t width)
+{
+    struct folders **by = mpr_alloc(count, sizeof *by);
+    for (size_t i = 0; i < count; i++) by[i] = &folders[i];
+    if (count) qsort(by, count, sizeof *by, by_length);
+    for (size_t i = 0; i < count && columns > width; i++) {
+        char *part = mpr_text_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
+        columns -= mpr_utf8_columns(part) - mpr_utf8_columns("…");
+        by[i]->out = true;
+        free(part);
+    }
+    free(by);
+}
+
 /* Of a command the folders of paths go first, the longest before the others: what it runs tells. */
 static char *without_folders(const char *command, size_t width)
 {
-    char *text = mpr_text_copy(command);
-    while (mpr_utf8_columns(text) > width) {
-        const char *from = NULL, *to = NULL;
-        for (const char *word = text; *word; word += strspn(word, " ")) {
-            const char *end, *begin = folders_of(word, strcspn(word, " "), &end);
-            if (begin && (!from || end - begin > to - from)) from = begin, to = end;
-            word += strcspn(word, " ");
-        }
-        if (!from) break;
-        char *shorter = mpr_text_format("%.*s…%s", (int)(from - text), text, to);
-        free(text);
-        text = shorter;
+    char *text = mpr_alloc(strlen(command) + 1, 1), *out = text;
+    const char *from = command;
+    struct folders *folders;
+    const size_t count = find_folders(command, &folders);
+    choose_folders(folders, count, mpr_utf8_columns(command), width);
+    for (size_t i = 0; i < count; i++) {
+        if (!folders[i].out) continue;
+        out = stpcpy(mempcpy(out, from, (size_t)(folders[i].from - from)), "…");
+        from = folders[i].to;
     }
+    strcpy(out, from);
+    free(folders);
     return text;
 }
 

@@ -13,6 +13,7 @@
 #include "html_comms.h"
 #include "html_differences.h"
 #include "html_findings.h"
+#include "html_path.h"
 #include "html_steps.h"
 #include "insights.h"
 #include "json.h"
@@ -56,10 +57,11 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what)
         static const struct type none;                                                             \
         const struct type *k, *p;                                                                  \
         mpr_blob_number(b, rows);                                                                  \
-        list(COLUMN)                                                                               \
+        list(COLUMN)(void) p;                                                                      \
     }
 
 COLUMNS(span_columns, mpr_span, PAGE_SPANS)
+COLUMNS(span_details, mpr_span, PAGE_SPAN_DETAILS)
 COLUMNS(block_columns, mpr_lifetime, PAGE_BLOCKS)
 COLUMNS(flow_columns, mpr_band_flow, PAGE_FLOWS)
 COLUMNS(instance_columns, mpr_range_instance, PAGE_INSTANCES)
@@ -96,8 +98,6 @@ static void levels_blob(FILE *out, const struct mpr_timeline *t, size_t log)
     for (size_t i = 0; i < t->heaps; i++) heap_columns(&b, &t->heap[i]);
     instance_columns(&b, t->instance, t->instances);
     for (size_t i = 0; i < t->accounts; i++) device_columns(&b, &t->account[i]);
-    for (size_t i = 0; i < MPR_TRACKS; i++)
-        if (t->track[i].points) point_columns(&b, t->track[i].point, t->track[i].points);
     blob(out, &b, log, "levels");
 }
 
@@ -116,7 +116,10 @@ static void slice_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
 static void details_blob(FILE *out, const struct mpr_timeline *t, size_t log)
 {
     struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < MPR_TRACKS; i++)
+        if (t->track[i].points) point_columns(&b, t->track[i].point, t->track[i].points);
     for (size_t i = 0; i < t->heaps; i++) {
+        span_details(&b, t->heap[i].span, t->heap[i].spans);
         block_columns(&b, t->heap[i].lifetime, t->heap[i].lifetimes);
         slice_columns(&b, &t->heap[i]);
     }
@@ -314,7 +317,7 @@ static void estimates(struct mpr_json *j, const struct mpr_heap_peak *h, enum mp
     for (size_t i = 0; line && i < live; i++) {
         const struct mpr_row *r = &line[i].row;
         mpr_json_open(j, NULL, '{');
-        mpr_json_path(j, "path", r->path, r->depth);
+        mpr_html_path(j, r->path, r->depth, by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "bytes", r->bytes);
         mpr_json_number(j, "error_bytes", r->estimated ? mpr_row_error(r->variance) : 0);

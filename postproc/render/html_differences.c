@@ -5,6 +5,7 @@
 
 #include "amount.h"
 #include "diff.h"
+#include "html_path.h"
 #include "row.h"
 
 enum { ROWS = 60 }; /* of an account; the rest is summed */
@@ -22,10 +23,10 @@ static int by_change(const void *left, const void *right)
     return order ? order : strcmp(a->caller, b->caller);
 }
 
-static void row(struct mpr_json *j, const struct mpr_diff_row *r)
+static void row(struct mpr_json *j, const struct mpr_diff_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_json_path(j, "path", r->path, r->depth);
+    mpr_html_path(j, r->path, r->depth, by);
     mpr_json_text(j, "caller", r->caller);
     mpr_json_signed(j, "base_bytes", r->base.is);
     mpr_json_signed(j, "new_bytes", r->now.is);
@@ -33,13 +34,13 @@ static void row(struct mpr_json *j, const struct mpr_diff_row *r)
     mpr_json_close(j, '}');
 }
 
-static void rows(struct mpr_json *j, struct mpr_diff_row *r, size_t count)
+static void rows(struct mpr_json *j, struct mpr_diff_row *r, size_t count, enum mpr_group by)
 {
     int64_t base = 0, now = 0;
     if (count) qsort(r, count, sizeof *r, by_change);
     mpr_json_open(j, "rows", '[');
     for (size_t i = 0; i < count; i++) {
-        if (i < ROWS) row(j, &r[i]);
+        if (i < ROWS) row(j, &r[i], by);
         else {
             base = mpr_plus(base, r[i].base.is);
             now = mpr_plus(now, r[i].now.is);
@@ -62,7 +63,7 @@ static void account(struct mpr_json *j, const struct mpr_diff *diff,
     mpr_json_flag(j, "peak", a->of == MPR_DIFF_DEVICE || a->of == MPR_DIFF_HEAP);
     mpr_json_signed(j, "base_bytes", a->base.is);
     mpr_json_signed(j, "new_bytes", a->now.is);
-    rows(j, r, count);
+    rows(j, r, count, a->by);
     mpr_json_close(j, '}');
     mpr_arena_free(&arena);
 }

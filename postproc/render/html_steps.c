@@ -1,6 +1,7 @@
 #include "html_steps.h"
 
 #include "amount.h"
+#include "html_path.h"
 #include "naming.h"
 #include "report_rows.h"
 #include "steps.h"
@@ -50,10 +51,10 @@ static void heap(struct mpr_json *j, const struct mpr_steps *s, const struct mpr
     mpr_json_close(j, '}');
 }
 
-static void row(struct mpr_json *j, const struct mpr_steps_row *r)
+static void row(struct mpr_json *j, const struct mpr_steps_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_json_path(j, "path", r->path, r->depth);
+    mpr_html_path(j, r->path, r->depth, by);
     mpr_json_number(j, "bytes", r->here);
     mpr_json_number(j, "median_bytes", r->median);
     mpr_json_close(j, '}');
@@ -70,7 +71,7 @@ static void stacks(struct mpr_json *j, const struct mpr_steps_comparison *c,
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < live && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        mpr_json_path(j, "path", line[i].row.path, line[i].row.depth);
+        mpr_html_path(j, line[i].row.path, line[i].row.depth, c->choice.by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "more_bytes", line[i].row.bytes);
         mpr_json_flag(j, "estimated", line[i].row.estimated);
@@ -108,7 +109,7 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
     instance(j, "median", &s->instances, heap, c->median);
     mpr_json_close(j, '}');
     mpr_json_open(j, "paths", '[');
-    for (size_t i = 0; i < c->rows && i < PATHS; i++) row(j, &c->row[i]);
+    for (size_t i = 0; i < c->rows && i < PATHS; i++) row(j, &c->row[i], c->choice.by);
     mpr_json_close(j, ']');
     mpr_json_number(j, "other_paths", mpr_less(c->rows, PATHS));
     stacks(j, &s->calls, naming);

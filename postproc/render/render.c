@@ -9,7 +9,8 @@ const struct mpr_renderer mpr_render_text = { "text", mpr_text_document, mpr_tim
                                               mpr_stacks_text };
 const struct mpr_renderer mpr_render_json = { "json", mpr_json_report, mpr_timeline_json,
                                               mpr_stacks_json };
-const struct mpr_renderer mpr_render_csv = { "csv", mpr_csv_report, mpr_timeline_csv, NULL };
+const struct mpr_renderer mpr_render_csv = { "csv", mpr_csv_report, mpr_timeline_csv,
+                                             mpr_stacks_csv };
 
 const struct mpr_renderer *mpr_render_find(const char *name)
 {

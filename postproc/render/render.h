@@ -22,7 +22,7 @@ struct mpr_style {
 struct mpr_renderer {
     const char *name;
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-    /* What is no document, and why, their files say; NULL: not in this format. */
+    /* What is no document, and why, their files say. */
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
     void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 };

@@ -11,6 +11,7 @@
 #include "calltrees.h"
 #include "cut.h"
 #include "reports.h"
+#include "telling.h"
 #include "text.h"
 #include "units.h"
 #include "utf8.h"
@@ -85,14 +86,15 @@ static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uin
 
 /* Deep calls begin in the middle of the room at most, and their names are cut in theirs; width:
  * of the line, 0: all that it takes. */
-static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigned indent, int width)
+static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, const char *told,
+                      unsigned indent, int width)
 {
     enum { LEAST = 8 };
     const struct mpr_call *c = &t->call[i];
     const int room = width > FIGURES + 2 * LEAST ? width - FIGURES : 2 * LEAST;
     int in = (int)indent * 2;
     if (width && in > room / 2) in = room / 2;
-    char *name = mpr_text_harmless(c->name),
+    char *name = mpr_text_harmless(told),
          *shown = width ? mpr_cut_text(name, (size_t)(room - in)) : mpr_text_copy(name);
     if (continues(t, i)) fprintf(out, "%*s", FIGURES, "");
     else figures(out, t, c->bytes, c->blocks);
@@ -101,15 +103,49 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigne
     free(name);
 }
 
+/* ---- names: short, and no two below one call are alike */
+
+struct told {
+    size_t parent, call;
+    const char *name;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct told *a = left, *b = right;
+    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* By call; whole where two would be the same. */
+static const char **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
+{
+    const char **name = mpr_arena_alloc(arena, t->calls * sizeof *name);
+    struct told *told = mpr_arena_alloc(arena, t->calls * sizeof *told);
+    for (size_t i = 0; i < t->calls; i++) {
+        const size_t parent = t->call[i].parent == i ? SIZE_MAX : t->call[i].parent;
+        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].name) };
+    }
+    if (t->calls) qsort(told, t->calls, sizeof *told, by_name);
+    for (size_t i = 0; i < t->calls; i++) {
+        const bool alike = (i && by_name(&told[i - 1], &told[i]) == 0) ||
+                           (i + 1 < t->calls && by_name(&told[i], &told[i + 1]) == 0);
+        name[told[i].call] = alike ? t->call[told[i].call].name : told[i].name;
+    }
+    return name;
+}
+
 static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
     bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TEXT_TOP);
     unsigned *indent = mpr_alloc(t->calls, sizeof *indent);
+    struct mpr_arena arena = { 0 };
+    const char **name = names_of(t, &arena);
     size_t left_out = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         indent[i] = c->parent == i ? 0 : indent[c->parent] + !continues(t, i);
-        if (shown[i]) call_line(out, t, i, indent[i], style->width);
+        if (shown[i]) call_line(out, t, i, name[i], indent[i], style->width);
         else left_out++;
     }
     if (t->unknown_bytes) {
@@ -117,6 +153,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
         fprintf(out, "(no %scall stack)\n", t->options.python ? "Python " : "");
     }
     if (left_out) fprintf(out, "(%zu smaller calls)\n", left_out);
+    mpr_arena_free(&arena);
     free(indent);
     free(shown);
 }
@@ -135,16 +172,18 @@ static void folded_name(FILE *out, const char *name)
     }
 }
 
-static struct cut stacks_cut(const struct mpr_calltree *t, size_t top)
+bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top)
 {
-    if (!top) return (struct cut){ 0, SIZE_MAX };
     uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
+    bool *ending = mpr_alloc(t->calls, sizeof *ending);
     size_t count = 0;
     for (size_t i = 0; i < t->calls; i++)
         if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
-    const struct cut cut = cut_at(bytes, count, top);
+    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    for (size_t i = 0; i < t->calls; i++)
+        ending[i] = t->call[i].own_bytes && is_above(&cut, t->call[i].own_bytes);
     free(bytes);
-    return cut;
+    return ending;
 }
 
 static void folded_stack(FILE *out, const char *const *path, const struct mpr_call *c)
@@ -160,13 +199,13 @@ static void folded_stack(FILE *out, const char *const *path, const struct mpr_ca
 static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
 {
     const char **path = mpr_alloc(t->calls, sizeof *path);
-    struct cut cut = stacks_cut(t, top);
+    bool *ending = mpr_stacks_ending(t, top);
     uint64_t rest = 0, left_out = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         path[c->depth] = c->name;
         if (!c->own_bytes) continue;
-        if (is_above(&cut, c->own_bytes)) {
+        if (ending[i]) {
             folded_stack(out, path, c);
             continue;
         }
@@ -177,6 +216,7 @@ static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
     if (t->unknown_bytes)
         fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
                 t->unknown_bytes);
+    free(ending);
     free(path);
 }
 

@@ -16,7 +16,8 @@
 
 /* Columns before a row, what stands below one, and text; those that a note has at least. */
 enum { INDENT = 2, BELOW = 4, GAP = 2, NOTE = 40 };
-enum { LEAST = 18, MOST = 100, PATHS = 4 }; /* columns of a path; how many of them a table has */
+/* Columns of a path, where nothing tells the width up to WHOLE; how many of them a table has. */
+enum { LEAST = 18, MOST = 100, WHOLE = 200, PATHS = 4 };
 
 /* What a column of paths shows, row by row: no two of one table look alike, so all are cut
  * together. */
@@ -195,6 +196,10 @@ static void path_cell(struct line *l, const struct cuts *cuts, size_t row, bool 
 {
     if (!first && cuts->column->lead) put(l, l->column, cuts->column->lead, 0);
     align(l, cuts->column, cuts->text[row], first);
+    const struct mpr_column *next = next_column(l, cuts->column + 1);
+    if (l->style->width || !next || next->below || l->end <= l->column) return;
+    fputc('\n', l->out); /* longer than any line should be: what is behind it stands below */
+    l->end = 0;
 }
 
 /* ---- lines */
@@ -422,7 +427,7 @@ static int notes_width(const struct line *l, size_t rows, bool beside)
  * much as the longest, but for one that is longer than any line should be. */
 static int path_width(const struct line *l, const struct cuts *k, int paths)
 {
-    if (!l->style->width) return between(usual_width(k->column), k->longest, MOST);
+    if (!l->style->width) return between(usual_width(k->column), k->longest, WHOLE);
     const int room = l->style->width - columns_width(l, false),
               notes = notes_width(l, k->rows, false), needed = needed_width(k) * paths;
     return between(LEAST, (room - notes >= needed ? room - notes : room) / paths, MOST);

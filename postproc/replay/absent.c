@@ -23,14 +23,16 @@ static uint32_t cell_of(struct mpr_replay *r, uint8_t heap)
     return mpr_maker_cell(r, &maker, heap);
 }
 
-/* To these bytes and blocks in one change, so that a peak is one of both. */
+/* To these bytes and blocks in one change, so that a peak is one of both.  The cell may be others',
+ * too: by call stack it is that of blocks without one. */
 static void change(struct mpr_replay *r, uint8_t heap, uint64_t bytes, uint64_t blocks)
 {
     const uint32_t index = cell_of(r, heap);
-    const struct mpr_cell *was = &r->books.cell[index];
+    struct mpr_absent_live *was = &r->absent[heap];
     if (bytes >= was->bytes)
         mpr_books_add_many(&r->books, index, bytes - was->bytes, blocks - was->blocks, r->now);
     else mpr_books_remove_many(&r->books, index, was->bytes - bytes, was->blocks - blocks);
+    *was = (struct mpr_absent_live){ bytes, blocks };
 }
 
 void mpr_absent_take(struct mpr_replay *r, const struct mpf_event *e)

@@ -17,6 +17,11 @@ struct mpr_absent {
 };
 struct mpr_absent mpr_absent_of(const struct mpf_event *e);
 
+/* What a heap has of them now. */
+struct mpr_absent_live {
+    uint64_t bytes, blocks;
+};
+
 void mpr_absent_take(struct mpr_replay *r, const struct mpf_event *e);
 
 #endif

@@ -553,8 +553,35 @@ static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *
     mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
 }
 
+static bool is_of_malloc(const struct mpf_event *e)
+{
+    return e->heap == MPF_HEAP_HOST && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
+                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
+}
+
+/* Its time passes, and its call stack is nobody else's. */
+static void leave_out(struct mpr_replay *r, const struct mpf_event *e)
+{
+    if (e->time >= r->turn) mpr_chosen_turn(r, e->time);
+    r->now = e->time;
+    if (e->op != MPF_OP_FREE)
+        mpr_threads_get(&r->threads, e->thread)->at = (struct mpr_site){ 0, 0 };
+}
+
+static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_of_malloc(&events[i])) leave_out(r, &events[i]);
+        else apply(r, &events[i]);
+    }
+}
+
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
+    if (r->options.without_malloc) {
+        batch_without_malloc(r, events, count);
+        return;
+    }
     for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
     for (size_t i = 0; i < count; i++) {
         if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);

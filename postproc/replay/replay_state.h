@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "absent.h"
 #include "blocks.h"
 #include "books.h"
 #include "estimates.h"
@@ -34,6 +35,7 @@ struct mpr_replay_options {
     bool has_parent;           /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;           /* threads without ranges do not take those of another thread */
     bool backward_of;          /* PyTorch's backward ranges stand below their forward operators' */
+    bool without_malloc;       /* malloc's blocks are left out: who asks of devices needs none */
     double sample_mean;        /* bytes between samples of call stacks; 0: they are not sampled */
     double torch_sample_mean;  /* the same of the Python stacks of PyTorch's blocks; a log that has
                                   both has one mean */
@@ -79,6 +81,7 @@ struct mpr_replay {
     struct mpr_totals totals;
     uint32_t absent_site; /* of what is not in the log any more (absent.h); 0: nothing was told of
                              it */
+    struct mpr_absent_live absent[MPR_HEAPS];
     struct mpr_windows windows;
     struct mpr_wrappers wrappers;
     struct mpr_large *large; /* observers of blocks; NULL: none */

@@ -157,6 +157,10 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
                                             MPR_ROWS(role, roles),
                                             .all = MPR_FOR_PEOPLE,
                                             .whole = h->bytes });
+    if (b->passes == 1 && h->role[MPR_ROLE_UNEXPLAINED].bytes)
+        mpr_doc_line(doc,
+                     "  one backward pass alone does not tell what it leaves behind (a gradient, "
+                     "an output, a workspace)");
     for (size_t i = 0; i < roles; i++)
         if (role[i].bytes) role_lines(doc, h, role[i].share);
     mpr_doc_close(doc);

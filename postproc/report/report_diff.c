@@ -396,7 +396,8 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
         mpr_doc_line(doc, "no allocations were recorded");
         return;
     }
-    mpr_doc_say(doc, "nothing differs");
+    mpr_doc_say(doc, diff->peaks.logs > 2 ? "the runs that stand for the sides do not differ"
+                                          : "nothing differs");
     for (size_t i = 0; i < diff->accounts; i++)
         mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", diff->account[i].name,
                     diff->account[i].inside ? "~" : "", signed_size(doc, diff->account[i].now.is));
@@ -414,9 +415,10 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
         return;
     }
     if (is_noise(diff))
-        mpr_doc_line(doc, "%s differs by more than %s",
-                     sums_differ(diff) ? "no line of a heap" : "nothing",
-                     diff->peaks.logs > 2 ? "the runs of one side do" : "samples differ by chance");
+        mpr_doc_line(doc, "%s %s",
+                     sums_differ(diff) ? "of the heaps' lines every change" : "every change",
+                     diff->peaks.logs > 2 ? "is within what the runs of one side differ by"
+                                          : "is no more than samples differ by, by chance");
     account_table(doc, diff);
     for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
 }

@@ -45,6 +45,47 @@ static const struct mpr_column columns[] = {
 };
 // clang-format on
 
+/* ---- what an instance is called: by its range, "epoch", where that is a short word */
+
+static bool is_word(const char *name)
+{
+    enum { LEAST = 2, MOST = 9 };
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const size_t bytes = strlen(name);
+    return bytes >= LEAST && bytes <= MOST && strspn(name, letters) == bytes &&
+           name[bytes - 1] != 's';
+}
+
+static const char *instance_word(const struct mpr_leaks *l)
+{
+    return is_word(l->range) ? l->range : "instance";
+}
+
+static const char *unit(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    const char *word = instance_word(l);
+    if (!*l->range) return "a second";
+    return mpr_arena_format(&doc->arena, "%s %s", strchr("aeioAEIO", *word) ? "an" : "a", word);
+}
+
+static bool ends_with(const char *word, const char *end)
+{
+    const size_t bytes = strlen(word), its = strlen(end);
+    return bytes >= its && strcmp(word + bytes - its, end) == 0;
+}
+
+/* "40 epochs", "3 batches" */
+static const char *instances(struct mpr_document *doc, const struct mpr_leaks *l, uint64_t count)
+{
+    const char *word = instance_word(l);
+    const bool hisses = ends_with(word, "x") || ends_with(word, "z") || ends_with(word, "sh") ||
+                        ends_with(word, "tch") || ends_with(word, "nch");
+    return mpr_arena_format(&doc->arena, "%s %s%s", mpr_doc_count(doc, count), word,
+                            count == 1 ? ""
+                            : hisses   ? "es"
+                                       : "s");
+}
+
 /* Steps may be as short as a ns of a second. */
 static int64_t share(uint64_t bytes, double steps)
 {
@@ -66,8 +107,8 @@ static const char *number(struct mpr_document *doc, double value, bool estimated
 static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
 
 /* "oldest 40 steps, median 20", "oldest 2.50 s, median 1.25 s"; ages of a sample are estimates. */
-static const char *age_text(struct mpr_document *doc, const struct mpr_leaks_age *age,
-                            bool estimated)
+static const char *age_text(struct mpr_document *doc, const struct mpr_leaks *l,
+                            const struct mpr_leaks_age *age, bool estimated)
 {
     struct mpr_number oldest, median;
     const char *about = estimated ? "~" : "";
@@ -76,9 +117,8 @@ static const char *age_text(struct mpr_document *doc, const struct mpr_leaks_age
         return mpr_arena_format(&doc->arena, "oldest %s%s, median %s%s", about,
                                 mpr_units_span(&oldest, age->oldest_ns), about,
                                 mpr_units_span(&median, age->median_ns));
-    return mpr_arena_format(&doc->arena, "oldest %s%s step%s, median %s%s", about,
-                            mpr_doc_count(doc, age->oldest_steps),
-                            age->oldest_steps == 1 ? "" : "s", about,
+    return mpr_arena_format(&doc->arena, "oldest %s%s, median %s%s", about,
+                            instances(doc, l, age->oldest_steps), about,
                             mpr_doc_count(doc, age->median_steps));
 }
 
@@ -109,7 +149,7 @@ static const char *known_text(struct mpr_document *doc, const struct mpr_leaks *
 {
     double variance;
     const struct mpr_leaks_age age = age_of(doc, l, line, first, row, &variance);
-    const char *text = age_text(doc, &age, line->row.estimated);
+    const char *text = age_text(doc, l, &age, line->row.estimated);
     if (variance == 0) return text;
     return mpr_arena_format(&doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
                             100 * sqrt(variance) / (double)line->row.bytes);
@@ -229,8 +269,6 @@ static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
 
 static bool is_known(const struct mpr_leaks *l) { return l->kept >= MPR_LEAKS_LEAST; }
 
-static const char *unit(const struct mpr_leaks *l) { return *l->range ? "a step" : "a second"; }
-
 /* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
 static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                        const struct mpr_leaks_heap *h)
@@ -247,7 +285,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_say(doc, "; ");
     mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s%s %s", mpr_doc_count(doc, sites),
                 sites == 1 ? "" : "s", sites == 1 ? "s" : "", about ? "~" : "",
-                mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(l));
+                mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
 /* Of a heap whose sum is exact, that must grow, too. */
@@ -274,7 +312,7 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
     if (h->grows)
         mpr_doc_say(doc, "; it grows by %s%s %s", about,
-                    mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(l));
+                    mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(doc, l));
     if (has_few(h)) {
         mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
                                   : "; too few samples to tell what grows");
@@ -321,8 +359,8 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     rows(doc, l, h, h->by, "may_grow", h->few, h->fews);
     rows(doc, l, h, by, "live", living, live);
     table(doc, l,
-          &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l),
-                            h->by, mpr_leaks_steps(l) },
+          &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word),
+                            unit(doc, l), h->by, mpr_leaks_steps(l) },
           h->growing, h->growings);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word),

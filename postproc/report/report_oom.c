@@ -295,5 +295,6 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_report_oom_first_failure(doc, ooms);
     mpr_report_oom_threads(doc, ooms);
     mpr_report_oom_cause(doc, ooms);
+    mpr_report_oom_records(doc, ooms);
     doc->json_ends_blank = true;
 }

@@ -19,6 +19,8 @@ void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story 
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Which threads of the first to fail held the host memory that ran out, where several did. */
 void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* As CSV: each lack of memory a record. */
+void mpr_report_oom_records(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* What one process met of host memory. */
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
 

@@ -7,7 +7,7 @@
 #include "naming.h"
 #include "report_oom.h"
 #include "report_rows.h"
-#include "thread_lines.h"
+#include "thread_names.h"
 
 enum { TOP = 5, TENTH = 10 };
 
@@ -45,7 +45,7 @@ static int by_path(const void *left, const void *right)
 static const char *name_of(struct mpr_document *doc, const struct mpr_row *row)
 {
     const char *name = row->depth ? *row->path : "";
-    const size_t bare = mpr_report_thread_bare(name);
+    const size_t bare = mpr_thread_bare(name);
     return bare ? mpr_arena_format(&doc->arena, "%.*s", (int)bare, name) : name;
 }
 

@@ -76,6 +76,7 @@ static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
     mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
     mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
+    mpr_doc_fact(doc, "executed_programs", mpr_value_number(MPR_COUNT, r->executed));
     mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "clocks",
                                             .only = MPR_IN_JSON,
@@ -106,6 +107,9 @@ static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
     if (r->belonging)
         mpr_doc_say(doc, "; %s of their other processes left out",
                     mpr_doc_count(doc, r->belonging));
+    if (r->executed)
+        mpr_doc_say(doc, "; %s log%s of what they executed before or after left out",
+                    mpr_doc_count(doc, r->executed), plural(r->executed));
     if (r->unranked)
         mpr_doc_say(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
     mpr_doc_end_wrapped(doc, 2);
@@ -245,18 +249,20 @@ static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
 struct shown_measure {
     const char *of, *name, *least_rank, *most_rank;
     uint64_t median, least, most, apart;
+    bool estimated;
 };
 
 // clang-format off
 static const struct mpr_column measure_columns[] = {
     { .key = "of", .type = MPR_WORD, OF_MEASURE(of) },
     { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median) },
-    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median), .estimate = true },
+    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3, .estimate = true },
     { .key = "least_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(least_rank), .width = 9, .spare = 1 },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most) },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most), .estimate = true },
     { .key = "most_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(most_rank), .width = 9, .spare = 2 },
     { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(apart), .width = 7 },
+    { .key = "estimated", .type = MPR_FLAG, OF_MEASURE(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
 
@@ -269,8 +275,11 @@ static struct shown_measure measure_of(const struct mpr_ranks *r, const struct m
                                    m->median,
                                    m->least,
                                    m->most,
-                                   m->aparts };
+                                   m->aparts,
+                                   m->estimated };
 }
+
+static bool is_estimated(const void *row) { return ((const struct shown_measure *)row)->estimated; }
 
 static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
 {
@@ -288,7 +297,8 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_table(doc, &(struct mpr_table){ .title = "peak of each heap",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(measure_columns),
-                                            MPR_ROWS(row, heaps) });
+                                            MPR_ROWS(row, heaps),
+                                            .estimated = is_estimated });
     if (heaps == r->measures) return;
     mpr_doc_table(doc, &(struct mpr_table){ .title = "of the devices, at their peaks",
                                             .only = MPR_FOR_PEOPLE,
@@ -302,7 +312,7 @@ struct cell {
     const char *name, *host, *of, *measure, *cause;
     uint64_t rank, pid, value, median;
     int64_t change, cause_change;
-    bool apart;
+    bool apart, estimated;
 };
 
 // clang-format off
@@ -319,6 +329,7 @@ static const struct mpr_column cell_columns[] = {
     { .key = "apart", .type = MPR_FLAG, OF_CELL(apart) },
     { .key = "cause", .type = MPR_TEXT, OF_CELL(cause), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "cause_change_bytes", .type = MPR_CHANGE, OF_CELL(cause_change) },
+    { .key = "estimated", .type = MPR_FLAG, OF_CELL(estimated) },
 };
 // clang-format on
 
@@ -332,6 +343,7 @@ static struct cell cell_of(const struct mpr_ranks *r, size_t rank, size_t measur
                           .measure = m->name,
                           .rank = of->number,
                           .pid = of->digest->process->pid,
+                          .estimated = m->estimated,
                           .value = m->value[rank],
                           .median = m->median,
                           .change = (int64_t)(m->value[rank] - m->median) };

@@ -25,14 +25,31 @@ static struct mpr_value failed_of(const void *row, const void *context)
     return mpr_value_number(MPR_COUNT, ((const struct mpr_ranks_node *)row)->failed);
 }
 
+static struct mpr_value of_shown(const struct mpr_ranks *r, uint64_t bytes)
+{
+    struct mpr_value v = mpr_value_number(MPR_BYTES, bytes);
+    v.about = r->measure[r->shown].estimated;
+    return v;
+}
+
+static struct mpr_value median_of(const void *row, const void *context)
+{
+    return of_shown(context, ((const struct mpr_ranks_node *)row)->median);
+}
+
+static struct mpr_value most_of_node(const void *row, const void *context)
+{
+    return of_shown(context, ((const struct mpr_ranks_node *)row)->most);
+}
+
 #define OF_NODE(member) MPR_FIELD(mpr_ranks_node, member)
 
 // clang-format off
 static const struct mpr_column node_columns[] = {
     { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
     { .key = "ranks", .title = "ranks", .type = MPR_COUNT, .get = ranks_of, .width = 7 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median) },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(most) },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, .get = median_of },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, .get = most_of_node },
     { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9, .spare = 2 },
     { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
     { .key = "failed", .title = "failed", .type = MPR_COUNT, .get = failed_of, .width = 8 },
@@ -226,9 +243,9 @@ void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *r)
     const size_t each = (r->ranks + ROWS - 1) / ROWS;
     heat_fields(doc, r);
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "%s over %s from the first start on, full at %s", r->measure[r->shown].name,
+    mpr_doc_say(doc, "%s over %s from the first start on, full at %s%s", r->measure[r->shown].name,
                 mpr_doc_lasting(doc, r->heat_width * MPR_RANKS_COLUMNS),
-                mpr_doc_size(doc, r->heat_most));
+                r->measure[r->shown].estimated ? "~" : "", mpr_doc_size(doc, r->heat_most));
     if (each > 1) mpr_doc_say(doc, "; a row is the most of %zu ranks", each);
     mpr_doc_end_wrapped(doc, 2);
     for (size_t i = 0; i < r->ranks; i += each)

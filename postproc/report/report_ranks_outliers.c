@@ -67,6 +67,7 @@ static void fields(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->median));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
     mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[m->median_rank].name));
+    if (m->estimated) mpr_doc_fact(doc, "estimated", mpr_value_flag(true));
     mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
     causes(doc, "causes", o->cause, o->causes);
     causes(doc, "account", o->part, o->parts);
@@ -123,10 +124,10 @@ static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r,
 
 /* ---- lines */
 
-static const char *change(struct mpr_document *doc, int64_t bytes)
+static const char *change(struct mpr_document *doc, int64_t bytes, bool estimated)
 {
     struct mpr_number n;
-    return mpr_arena_text(&doc->arena, mpr_units_change(&n, bytes));
+    return mpr_arena_format(&doc->arena, "%s%s", estimated ? "~" : "", mpr_units_change(&n, bytes));
 }
 
 static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
@@ -155,8 +156,7 @@ static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c
         return;
     }
     for (size_t i = 0; i < same && i < CAUSES; i++) {
-        mpr_doc_say(doc, "%s%s%s ", i ? "; " : "", c[i].estimated ? "~" : "",
-                    change(doc, c[i].change));
+        mpr_doc_say(doc, "%s%s ", i ? "; " : "", change(doc, c[i].change, c[i].estimated));
         say_cause(doc, &c[i]);
     }
     if (same > CAUSES) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
@@ -171,17 +171,20 @@ static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
     say_causes(doc, o->cause, o->causes, whole);
     if (lines != m) return;
     if (o->parts && (o->part[0].change > 0) == (o->change > 0))
-        mpr_doc_say(doc, "; of the account %s %s", o->part[0].path, change(doc, o->part[0].change));
+        mpr_doc_say(doc, "; of the account %s %s", o->part[0].path,
+                    change(doc, o->part[0].change, false));
 }
 
 static void line(struct mpr_document *doc, const struct mpr_ranks *r, const struct alike *a)
 {
     const struct mpr_ranks_outlier *o = a->first;
+    const bool about = r->measure[o->measure].estimated;
     mpr_doc_add(doc, MPR_STRONG, "  %s", mpr_report_ranks_set(doc, r, a->rank, a->ranks));
     if (a->ranks == 1) mpr_doc_say(doc, " (%s)", r->rank[o->rank].host);
     mpr_doc_say(doc, "  %s", r->measure[o->measure].name);
-    mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change));
-    if (a->ranks > 1 && a->least != o->change) mpr_doc_say(doc, " to %s", change(doc, a->least));
+    mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));
+    if (a->ranks > 1 && a->least != o->change)
+        mpr_doc_say(doc, " to %s", change(doc, a->least, about));
     say_why(doc, r, o);
     mpr_doc_end_wrapped(doc, HANG);
 }

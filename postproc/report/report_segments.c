@@ -7,10 +7,11 @@
 #include "alike.h"
 #include "amount.h"
 #include "naming.h"
+#include "pin_lines.h"
 #include "reports.h"
 #include "segments.h"
 
-enum { PATH = 24, PIN = 38 }; /* columns of text */
+enum { PATH = 24 }; /* columns of text */
 
 /* What columns need beside the row. */
 struct around {
@@ -155,7 +156,7 @@ static const struct mpr_column shape_columns[] = {
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
     { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 4 },
     { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
-    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
+    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH, .spare = 5 },
     { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 3 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
@@ -263,21 +264,13 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
 
 #define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
 
-static struct mpr_value pin_age(const void *row, const void *context)
-{
-    const struct around *a = context;
-    return mpr_value_number(MPR_TIME,
-                            mpr_less(a->time, ((const struct mpr_segment_pin *)row)->oldest_time));
-}
-
 static const struct mpr_column pin_columns[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_segment_pin, path, depth), .width = PIN },
-    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_PIN(free) },
-    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments), .spare = 4 },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks), .spare = 2 },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes), .spare = 1 },
+    { .key = "path", MPR_PATH_FIELD(mpr_segment_pin, path, depth) },
+    { .key = "free_bytes", .type = MPR_BYTES, OF_PIN(free) },
+    { .key = "segments", .type = MPR_COUNT, OF_PIN(segments) },
+    { .key = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },
+    { .key = "bytes", .type = MPR_BYTES, OF_PIN(bytes) },
     { .key = "oldest_ns", .type = MPR_TIME, OF_PIN(oldest_time) },
-    { .title = "oldest's age", .type = MPR_TIME, .lasting = true, .get = pin_age, .spare = 3 },
 };
 
 /* ---- devices */
@@ -340,10 +333,10 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
                                             .only = MPR_IN_JSON | MPR_IN_CSV });
     shapes(doc, d, around);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "pins",
-                                            .title = "what pins the split free memory",
+                                            .only = MPR_IN_JSON,
                                             MPR_COLUMNS(pin_columns),
-                                            MPR_ROWS(d->pin, d->pins),
-                                            .context = around });
+                                            MPR_ROWS(d->pin, d->pins) });
+    mpr_report_pin_lines(doc, d);
     mpr_doc_close(doc);
 }
 

@@ -176,6 +176,14 @@ static const size_t *order_of(struct mpr_document *doc, const struct mpr_step *l
     return order;
 }
 
+/* A line of several instances has the largest of their peaks: how far it is from that of the line
+ * before. */
+static void tell_changes(struct mpr_step *line, size_t lines)
+{
+    for (size_t i = 1; i < lines; i++)
+        line[i].change = mpr_change(line[i - 1].peak_bytes, line[i].peak_bytes);
+}
+
 struct mpr_step_lines mpr_step_lines(struct mpr_document *doc, const struct mpr_step *step,
                                      size_t steps, uint64_t median)
 {
@@ -187,6 +195,7 @@ struct mpr_step_lines mpr_step_lines(struct mpr_document *doc, const struct mpr_
         for (size_t i = 0; i < steps; i++) line[i] = line_of(&step[i]);
     else lines = join_enough(line, join_alike(step, steps, median, line), steps, top);
     for (size_t i = 0; i < lines; i++) finish(doc, &line[i], median);
+    tell_changes(line, lines);
     tell_one(line, lines, top);
     const bool one_more = !doc->top && lines == top + 1; /* is shown, too */
     return (struct mpr_step_lines){ line, lines, order_of(doc, line, lines, top + one_more) };

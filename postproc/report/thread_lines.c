@@ -1,11 +1,7 @@
 #include "thread_lines.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "mpf/sample.h"
 #include "naming.h"
-#include "places.h"
 #include "report_rows.h"
 
 /* sum: of all of its threads, but for the own peak. */
@@ -15,55 +11,16 @@ struct thread_line {
     bool own_at_least;
 };
 
-/* ---- what is alike */
-
-size_t mpr_report_thread_bare(const char *label)
+static struct mpr_row row_of(const struct mpr_thread_row *r)
 {
-    const char *open = strrchr(label, '(');
-    const bool number = open && open > label + 1 && open[-1] == ' ' &&
-                        open[1 + strspn(open + 1, "0123456789")] == ')';
-    return number ? (size_t)(open - 1 - label) : 0;
-}
-
-/* "worker12", which no range is called, is "worker" and "12". */
-static size_t number_of(const char *name, size_t bytes)
-{
-    enum { DIGITS = 9 };
-    size_t digits = 0;
-    while (digits < bytes && isdigit((unsigned char)name[bytes - 1 - digits])) digits++;
-    const char *number = name + bytes - digits;
-    const bool is_one = digits && digits <= DIGITS && digits < bytes &&
-                        isalpha((unsigned char)number[-1]) && (*number != '0' || digits == 1);
-    return is_one ? digits : 0;
-}
-
-/* Threads without numbers in their names have the kernel's: each is its own line. */
-static const char *const *path_of(struct mpr_document *doc, const char *label, size_t *depth)
-{
-    struct mpr_place place;
-    const char **path = mpr_arena_alloc(&doc->arena, 2 * sizeof *path);
-    const size_t bare = mpr_report_thread_bare(label), digits = number_of(label, bare);
-    const char *name = mpr_arena_format(&doc->arena, "%.*s", (int)bare, label);
-    *depth = 1;
-    path[0] = label;
-    if (digits) {
-        path[0] = mpr_arena_format(&doc->arena, "%.*s", (int)(bare - digits), name);
-        path[1] = name + bare - digits;
-        *depth = 2;
-    } else if (mpr_places_find(name, &place, 1)) path[0] = name;
-    return path;
-}
-
-static struct mpr_row row_of(struct mpr_document *doc, const struct mpr_thread_row *r)
-{
-    struct mpr_row row = { .bytes = r->bytes,
-                           .blocks = r->blocks,
-                           .own_peak = r->own_peak,
-                           .allocations = r->allocations,
-                           .end_bytes = r->end_bytes,
-                           .estimated = r->estimated };
-    row.path = path_of(doc, r->thread.name, &row.depth);
-    return row;
+    return (struct mpr_row){ .path = &r->thread.name,
+                             .depth = 1,
+                             .bytes = r->bytes,
+                             .blocks = r->blocks,
+                             .own_peak = r->own_peak,
+                             .allocations = r->allocations,
+                             .end_bytes = r->end_bytes,
+                             .estimated = r->estimated };
 }
 
 /* ---- lines */
@@ -87,40 +44,24 @@ static struct thread_line line_of(struct mpr_document *doc, const struct mpr_lin
     struct thread_line line = { .sum = row[link->row - first],
                                 .note =
                                     mpr_report_siblings(doc, l->sibling_least, l->sibling_most) };
-    line.name = line.sum.thread.name;
+    line.name = l->row.path[0];
     if (l->rows == 1) return line;
     while ((link = link->next) != l->link) add(&line.sum, &row[link->row - first]);
     line.sum.own_peak = l->row.own_peak;
     line.own_at_least = l->own_peaks > l->row.own_peak;
-    line.name =
-        mpr_arena_format(&doc->arena, "%s%s (%s threads)", l->row.path[0],
-                         l->row.depth > 1 ? l->row.path[1] : "", mpr_doc_count(doc, l->rows));
     return line;
-}
-
-static size_t fold(struct mpr_document *doc, struct mpr_line *line, size_t lines)
-{
-    const struct mpr_naming *naming = mpr_report_naming(doc);
-    if (naming->unfold) return lines;
-    lines = mpr_lines_merge(line, lines);
-    return mpr_naming_fold(&doc->arena, naming, MPR_GROUP_RANGE, line, lines);
 }
 
 static const struct thread_line *lines_of(struct mpr_document *doc, const struct mpr_thread_heap *h,
                                           size_t *lines)
 {
+    const struct mpr_naming *naming = mpr_report_naming(doc);
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
-    struct mpr_row_link *link = mpr_arena_alloc(&doc->arena, h->rows * sizeof *link);
-    struct mpr_line *line = mpr_arena_alloc(&doc->arena, h->rows * sizeof *line);
     struct thread_line *out = mpr_arena_alloc(&doc->arena, h->rows * sizeof *out);
-    for (size_t i = 0; i < h->rows; i++) {
-        row[i] = row_of(doc, &h->row[i]);
-        link[i] = (struct mpr_row_link){ &link[i], &row[i] };
-        line[i] = mpr_line_of(&row[i]);
-        line[i].link = &link[i];
-    }
-    *lines = fold(doc, line, h->rows);
-    if (*lines < h->rows) mpr_lines_sort(line, *lines, MPR_ORDER_BYTES);
+    for (size_t i = 0; i < h->rows; i++) row[i] = row_of(&h->row[i]);
+    struct mpr_line *line =
+        mpr_naming_merge(&doc->arena, naming, MPR_GROUP_THREAD, row, h->rows, lines);
+    *lines = mpr_naming_fold(&doc->arena, naming, MPR_GROUP_THREAD, line, *lines);
     for (size_t i = 0; i < *lines; i++) out[i] = line_of(doc, &line[i], row, h->row);
     return out;
 }

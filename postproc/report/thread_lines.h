@@ -6,9 +6,6 @@
 #include "document.h"
 #include "thread_use.h"
 
-/* Bytes of a thread's name in its label, "worker 3 (4243)": without the kernel's number; 0: it has
- * none. */
-size_t mpr_report_thread_bare(const char *label);
 void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_heap *heap);
 
 #endif

@@ -67,6 +67,9 @@ def pytorch():
     equal((top["path"], top["bytes_at_peak"]), (["capture 256"], 38798336), "the largest range")
     burst, = captures("h200-pytorch.zst")
     equal(burst["captures"], 2, "captures of the burst")
+    roles, _ = roles_at("h200-pytorch.zst", "peak")
+    equal(roles["graphs"], 38798336, "what the capture made is the graph's, cuBLAS's workspace in its pool, too")
+    equal(roles["activations"], 0, "no pass comes behind the captures")
     oom, = report("oom", "h200-pytorch.zst")["ooms"]
     equal((oom["hard"], oom["bytes"], oom["path"]), (True, 400 << 30, ["too large"]), "the failure")
     equal(oom["python"][-1], "main (gold.py:15)", "where in Python")
@@ -133,6 +136,9 @@ def sleep():
             equal(device["used_bytes"], used, f"{at}: used")
         if abs(part["unknown"]) > device["used_bytes"] / 100:
             sys.exit(f"{at}: unknown: {part['unknown']} bytes")
+    roles, _ = roles_at("h100-sleep.zst", "peak", 65 * MIB + (32 << 10))
+    equal((roles["parameters"], roles["gradients"]), (256 * MIB, 256 * MIB), "the layer's weight and its gradient")
+    equal(roles["inputs"], 23 * (1 << 30) + 128 * MIB, "the batch and what the layer is called with")
     asleep = report("peaks", "h100-sleep.zst", "--at", "train:1.end")["devices"][0]["torch_asleep"]
     equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "what sleeps")
 
@@ -192,4 +198,17 @@ def roles():
     equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture}[sys.argv[1]]()
+def findings():
+    """findings.py printed [301989888, 134217728, 67108864], 637535232 and 840957952.
+
+    The graphs' pools have 2 MiB more here: a segment that a capture's beginning makes, before its pool is used."""
+    check_peaks(report("peaks", "h200-findings.zst"), 0, 637535232, 840957952)
+    found = {f["finding"]: f["numbers"] for f in report("insights", "h200-findings.zst", whole=True)["findings"]}
+    equal(found["stack_limit"], {"stack_bytes": 4152360960}, "stacks") 
+    equal(found["idle_communicators"]["communicators"], 1, "communicators without a collective")
+    equal(found["graph_pools"], {"pools": 3, "pool_bytes": 301989888 + 134217728 + 67108864 + 2 * MIB,
+                                 "largest_pool_bytes": 301989888 + 2 * MIB}, "graphs' pools")
+
+
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture,
+ "findings": findings}[sys.argv[1]]()

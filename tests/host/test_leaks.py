@@ -49,9 +49,9 @@ def test_a_cache_is_told_from_a_leak():
 
 def test_the_text_names_them():
     text = leaks(server(), "--by", "stack")
-    line, = [l for l in text.splitlines() if "make_session (" in l and "a step" not in l and "oldest" in l]
+    line, = [l for l in text.splitlines() if "make_session (" in l and "a request" not in l and "oldest" in l]
     mp.check("make_session (server.c:" in line and "<- handle" in line and f"+{SESSIONS} " in line, text)
-    mp.check(f"1 site grows by {SESSIONS * SESSION} B a step" in text, text)
+    mp.check(f"1 site grows by {SESSIONS * SESSION} B a request" in text, text)
 
 
 # Each request keeps what a line of JSON says.  The text of it is a block of its own, of which the Python stack is always recorded.
@@ -109,7 +109,7 @@ def test_a_line_of_python_that_leaks_is_named():
         row, = at(heap["levelled_off"], CACHES)
         mp.equal((row["blocks"], row["bytes"]), (10, 10 * size), f"{python}: the cache")
         line, = [l for l in leaks(path, "--by", "python").splitlines() if "script.py:12" in l and "oldest" in l]
-        mp.check("handle" in line and "oldest 40 steps" in line, f"{python}: {line}")
+        mp.check("handle" in line and "oldest 40 " in line, f"{python}: {line}")
 
 
 def test_small_objects_that_leak_are_estimated():

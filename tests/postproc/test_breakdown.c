@@ -21,13 +21,13 @@
 #define BLOCK(k) (UINT64_C(1) << (k))
 
 enum { MAIN = 1, AUTOGRAD, TORCH = 7 };
-enum { NODE = 11, STEP, GATHER, MINE };                  /* names of ranges */
-enum { NOBODY, MAKER, MODEL, CALL, CACHE, DDP, STACKS }; /* Python's stacks */
+enum { NODE = 11, STEP, GATHER, MINE };                         /* names of ranges */
+enum { NOBODY, MAKER, MODEL, CALL, CACHE, DDP, LAYER, STACKS }; /* Python's stacks */
 
 static struct testlog *out;
 static char path[] = "/tmp/test_breakdown.XXXXXX";
 static uint64_t now;
-static struct mpr_breakdown result;
+static struct mpr_breakdown result, without;
 
 static void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
@@ -73,16 +73,31 @@ static void begin(void)
     stack(MODEL, "Net.cuda", "/v/site-packages/torch/nn/modules/module.py");
     stack(CALL, "Module._call_impl", "/v/site-packages/torch/nn/modules/module.py");
     stack(CACHE, "DynamicCache.update", "cache_utils.py");
+    stack(LAYER, "Linear.__init__", "/v/site-packages/torch/nn/modules/linear.py");
     stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
 }
 
+/* What malloc serves is nothing to a device's blocks. */
+static void compare(void)
+{
+    assert_int_equal(without.heaps, result.heaps);
+    for (size_t i = 0; i < result.heaps; i++)
+        for (int k = 0; k < MPR_ROLES; k++) {
+            assert_int_equal(without.heap[i].role[k].bytes, result.heap[i].role[k].bytes);
+            assert_int_equal(without.heap[i].role[k].oldest, result.heap[i].role[k].oldest);
+        }
+    mpr_breakdown_free(&without);
+}
+
 /* Ends the log and reads it. */
-static void end_at(struct mpr_instant at)
+static void end_with(struct mpr_instant at, const char *reason)
 {
     struct mpr_error error;
     const struct mpr_progress progress = { 0 };
-    testlog_close(out, "exit");
-    assert_int_equal(mpr_breakdown_read(&result, path, at, &progress, &error), 0);
+    testlog_close(out, reason);
+    assert_int_equal(mpr_breakdown_read(&without, path, at, true, &progress, &error), 0);
+    assert_int_equal(mpr_breakdown_read(&result, path, at, false, &progress, &error), 0);
+    compare();
     unlink(path);
     strcpy(path + strlen(path) - 6, "XXXXXX");
     assert_int_equal(result.heaps, 1);
@@ -91,6 +106,7 @@ static void end_at(struct mpr_instant at)
     assert_int_equal(bytes, result.heap[0].bytes);
 }
 
+static void end_at(struct mpr_instant at) { end_with(at, "exit"); }
 static void end(void) { end_at(MPR_INSTANT_PEAK); }
 
 static uint64_t blocks_of(enum mpr_role role) { return result.heap[0].role[role].bytes / MIB; }
@@ -382,6 +398,76 @@ static void a_block_whose_free_was_lost_is_gone(void **state)
     mpr_breakdown_free(&result);
 }
 
+/* Where one pass is all there is, what lives behind it may be an output, a gradient or a workspace:
+ * a module's weight is told by what made it, its gradient by its size. */
+static void one_pass_alone_tells_no_workspaces(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, LAYER, WEIGHT);
+    make(MAIN, NOBODY, STATE);
+    make(MAIN, MAKER, BATCH);
+    make(MAIN, CALL, WORKSPACE);
+    make(MAIN, CALL, LOGITS);
+    next(1);
+    run(AUTOGRAD, 0);
+    event(AUTOGRAD, MPF_OP_ALLOC, T, UINT64_C(1) << 30, MIB); /* as large as WEIGHT */
+    make(AUTOGRAD, NOBODY, TOP);
+    pop(AUTOGRAD);
+    drop(MAIN, LOGITS);
+    event(MAIN, MPF_OP_FREE, T, UINT64_C(1) << 30, 0);
+    drop(MAIN, STATE);
+    drop(MAIN, BATCH);
+    drop(MAIN, WEIGHT);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    assert_int_equal(blocks_of(MPR_ROLE_GRADIENTS), 1);
+    assert_int_equal(blocks_of(MPR_ROLE_OUTPUTS), BLOCK(LOGITS));
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH));
+    assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), BLOCK(WORKSPACE) + BLOCK(STATE) + BLOCK(TOP));
+    mpr_breakdown_free(&result);
+}
+
+/* Killed in its first backward pass: what the forward pass made has not had the time to go. */
+static void a_pass_that_broke_off_has_its_activations(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, LAYER, WEIGHT);
+    make(MAIN, CALL, SAVED);
+    next(1);
+    run(AUTOGRAD, 0);
+    make(AUTOGRAD, NOBODY, TEMPORARY);
+    drop(AUTOGRAD, TEMPORARY);
+    end_with(MPR_INSTANT_PEAK, "SIGTERM");
+    assert_int_equal(blocks_of(MPR_ROLE_ACTIVATIONS), BLOCK(SAVED));
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
+    mpr_breakdown_free(&result);
+}
+
+static void what_outlives_a_capture_is_the_graph_s(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 2; i++) train(i, i == 0);
+    make(MAIN, CALL, GRADIENT);
+    event(MAIN, MPF_OP_CAPTURE_BEGIN, 0, 5, 0);
+    event(MAIN, MPF_OP_ALLOC, T, UINT64_C(1) << 30, 1024 * MIB);
+    make(MAIN, CALL, SAVED);
+    drop(MAIN, SAVED);
+    event(MAIN, MPF_OP_ALLOC, T, UINT64_C(1) << 31, 512 * MIB);
+    event(MAIN, MPF_OP_CAPTURE_END, 0, 5, 0);
+    make(MAIN, CALL, TEMPORARY);
+    event(MAIN, MPF_OP_FREE, T, UINT64_C(1) << 30, 0);
+    drop(MAIN, TEMPORARY);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_GRAPHS), 1024 + 512);
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
+    assert_int_equal(blocks_of(MPR_ROLE_ACTIVATIONS), BLOCK(GRADIENT));
+    mpr_breakdown_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +481,9 @@ int main(void)
         cmocka_unit_test(wrappers_have_roles_of_their_own),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
         cmocka_unit_test(a_block_whose_free_was_lost_is_gone),
+        cmocka_unit_test(one_pass_alone_tells_no_workspaces),
+        cmocka_unit_test(a_pass_that_broke_off_has_its_activations),
+        cmocka_unit_test(what_outlives_a_capture_is_the_graph_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

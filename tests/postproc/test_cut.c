@@ -38,6 +38,45 @@ static void columns_of_a_terminal(void **state)
     assert_int_equal(mpr_utf8_columns("\u00e9…"), 2);
 }
 
+static size_t escaped(uint32_t code) { return code < 0x80 ? 1 : strlen("\\u{00}"); }
+
+/* Written as ASCII a byte that is no UTF-8 is \xff, whatever character has its number. */
+static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
+{
+    (void)state;
+    assert_int_equal(mpr_utf8_columns("a\xff"), 2);
+    mpr_utf8_shown_as(escaped);
+    assert_int_equal(mpr_utf8_columns("a\xff"), 5);
+    assert_int_equal(mpr_utf8_columns("a\u00ff"), 7);
+    mpr_utf8_shown_as(NULL);
+}
+
+/* The longest first, and of two that are as long the first; no more than it takes. */
+static void folders_of_a_command_go_before_its_words(void **state)
+{
+    const struct mpr_cut command = {
+        .whole = "python3 /home/me/job/train.py --data=/data/long/folder/of/a/set --to /var/x/out",
+        .front = "",
+        .caller = "",
+        .lead = strlen("python3")
+    };
+    static const struct {
+        size_t width;
+        const char *text;
+    } as[] = {
+        { 62, "python3 /home/me/job/train.py --data=…/set --to /var/x/out" },
+        { 48, "python3 …/train.py --data=…/set --to /var/x/out" },
+        { 43, "python3 …/train.py --data=…/set --to …/out" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
+        char **text = mpr_cut_paths(&command, 1, as[i].width);
+        assert_string_equal(text[0], as[i].text);
+        free(text[0]);
+        free(text);
+    }
+}
+
 static void the_middle_is_cut(void **state)
 {
     (void)state;
@@ -219,6 +258,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_of_a_terminal),
+        cmocka_unit_test(a_byte_alone_is_as_wide_as_it_is_written),
+        cmocka_unit_test(folders_of_a_command_go_before_its_words),
         cmocka_unit_test(the_middle_is_cut),
         cmocka_unit_test(callers_stay_callers),
         cmocka_unit_test(what_tells_is_not_cut),

@@ -48,6 +48,9 @@ static void indices_are_places(void **state)
     becomes("rank#3", "rank##");
     becomes("7", "#");
     becomes("capture 3, pool 0:1", "capture #, pool 0:1");
+    becomes("torch:FSDP::post_backward_reduce (layers.3)",
+            "torch:FSDP::post_backward_reduce (layers.#)");
+    becomes("FSDP::all_gather (model.layers.3.mlp)", "FSDP::all_gather (model.layers.#.mlp)");
 }
 
 static void a_module_is_told_by_its_index(void **state)
@@ -63,6 +66,8 @@ static void numbers_that_are_names_are_not(void **state)
 {
     (void)state;
     stays("torch:AddmmBackward0");
+    stays("torch::f (libtorch.so.3)");
+    stays("f (layers.3)"); /* an object file's name, for all that is known */
     stays("file.py:88");
     stays("conv2d");
     stays("float16");

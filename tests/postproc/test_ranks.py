@@ -197,6 +197,24 @@ def missing(base):
         told = job.report()
         starts = [r["start_realtime_ns"] for r in told["ranks"]]
         check({r["name"] for r in told["ranks"]} == {"pid 1000", "pid 1001", "pid 1002"} and starts == sorted(starts) and not told["missing_ranks"], "no ranks", told["ranks"])
+        executed(job)
+
+
+def executed(job):
+    """A process is one, whatever it executed; a number that is used again is another one."""
+    for name, after, *changes in (("sh", -2, "ended = 'exec'"), ("env", -1, "ended = 'exec'"), ("again", 3600)):
+        path = os.path.join(job.folder, f"{name}.zst.digest")
+        shutil.copy(job.path[1], path)
+        edit(path, f"UPDATE processes SET file = '{name}.zst', start_realtime_ns = start_realtime_ns + {after} * 1000000000", "DELETE FROM heaps WHERE heap LIKE 'gpu%'",
+             *(f"UPDATE processes SET {change}" for change in changes))
+    told = job.report()
+    check(sorted(r["name"] for r in told["ranks"]) == ["pid 1000", "pid 1001", "pid 1001", "pid 1002"], "executed", told["ranks"])
+    check(told["executed_programs"] == 2 and {r["file"] for r in told["ranks"]} >= {"train.n000.1001.zst", "again.zst"}, "what stands for it", told["ranks"])
+    check("4 processes on 1 node; 2 logs of what they executed" in run(job.folder).stdout, "in words")
+    edit(job.path[0], "UPDATE heaps SET estimated = 1 WHERE heap = 'gpu0/torch'")
+    text, told = run(job.folder).stdout, by_name(job.report()["measures"])
+    check(told["gpu0/torch"]["estimated"] and "estimated" not in told["gpu0/device"], "an estimate", told)
+    check(len([line for line in text.splitlines() if line.startswith("  gpu0/torch") and " ~" in line]) == 1, "an estimate in words", text)
 
 
 def fails(at):

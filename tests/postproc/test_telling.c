@@ -257,6 +257,13 @@ static void templates_are_shortened(void **state)
                         "<core::Vec<T> as Clone>::clone (v.rs:1)");
     assert_string_equal(mpr_telling_short(&f->arena, "A::operator< (a.h:1)"),
                         "A::operator< (a.h:1)");
+    assert_string_equal(
+        mpr_telling_call(&f->arena, "f<some::long_name_of_a_type> (a.cpp:1)", false),
+        "f<..> (a.cpp:1)");
+    assert_string_equal(mpr_telling_call(&f->arena, "g<some::long_name_of_a_type> (prog)", true),
+                        "g<..> (prog)");
+    assert_string_equal(mpr_telling_call(&f->arena, "batch<some long name of a range>", false),
+                        "batch<some long name of a range>");
     assert_string_equal(mpr_telling_short(&f->arena, "load.<locals>.<listcomp> (a.py:1)"),
                         "load.<locals>.<listcomp> (a.py:1)");
 }

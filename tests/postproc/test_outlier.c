@@ -1,0 +1,89 @@
+/* Which runs are compared, and which of them differs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "outlier.h"
+
+#define MIB UINT64_C(1048576)
+
+enum { RUNS = 6 };
+
+static struct mpr_timeline run[RUNS];
+static struct mpr_heap_line heap[RUNS][2];
+static char path[RUNS][32];
+
+/* Started one after the other by nobody that has a log; each holds 100 MiB. */
+static int alone(void **state)
+{
+    (void)state;
+    memset(run, 0, sizeof run);
+    for (size_t i = 0; i < RUNS; i++) {
+        snprintf(path[i], sizeof path[i], "p.%zu.zst", i);
+        heap[i][0] = (struct mpr_heap_line){ .name = "host/heap", .peak_bytes = 100 * MIB };
+        heap[i][1] = (struct mpr_heap_line){ .name = "host/mmap", .peak_bytes = 10 * MIB };
+        run[i].heap = heap[i];
+        run[i].heaps = 2;
+        run[i].summary = (struct mpr_summary){ .path = path[i], .end_reason = "exit" };
+        run[i].summary.process.host = "n01";
+        run[i].summary.process.rank = run[i].summary.process.parent_log = "";
+        run[i].summary.process.pid = 100 + i;
+        run[i].summary.process.ppid = 1;
+        run[i].summary.process.start_ns = i + 1;
+    }
+    return 0;
+}
+
+static void forked(size_t child, size_t parent)
+{
+    run[child].summary.process.ppid = run[parent].summary.process.pid;
+}
+
+static void the_farthest_in_any_heap_is_found(void **state)
+{
+    struct mpr_outlier out;
+    (void)state;
+    assert_false(mpr_outlier_find(run, RUNS, &out));
+    heap[2][0].peak_bytes = 120 * MIB;
+    heap[4][1].peak_bytes = 50 * MIB;
+    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_int_equal(out.outlier, 4);
+    assert_string_equal(out.heap, "host/mmap");
+}
+
+static void a_fork_among_independent_runs_hides_none(void **state)
+{
+    struct mpr_outlier out;
+    (void)state;
+    forked(5, 4);
+    heap[1][0].peak_bytes = 300 * MIB;
+    heap[5][0].peak_bytes = 900 * MIB; /* is of another kind than those */
+    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_int_equal(out.outlier, 1);
+}
+
+static void workers_are_compared_without_who_started_them(void **state)
+{
+    struct mpr_outlier out;
+    (void)state;
+    for (size_t i = 1; i < RUNS; i++) forked(i, 0);
+    heap[0][0].peak_bytes = 900 * MIB;
+    heap[3][0].peak_bytes = 130 * MIB;
+    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_int_equal(out.outlier, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_farthest_in_any_heap_is_found, alone),
+        cmocka_unit_test_setup(a_fork_among_independent_runs_hides_none, alone),
+        cmocka_unit_test_setup(workers_are_compared_without_who_started_them, alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
