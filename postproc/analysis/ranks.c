@@ -34,6 +34,8 @@ void mpr_ranks_make(struct mpr_ranks *r, const struct mpr_digest *digest, size_t
     *r = (struct mpr_ranks){ .missing = "" };
     mpr_ranks_choose(r, digest, digests);
     mpr_ranks_align(r);
+    mpr_ranks_share(r);
+    mpr_ranks_split(r);
     mpr_ranks_measure(r);
     mpr_ranks_explain(r);
     mpr_ranks_gather(r);

@@ -27,6 +27,33 @@ struct mpr_rank {
     uint64_t failed_ns; /* likewise, of the first lack of memory; UINT64_MAX: none */
 };
 
+/* Groups of one size that lie alike among the ranks, one of them around each rank: a dimension of
+ * the job's parallelism. */
+struct mpr_ranks_axis {
+    const struct mpr_ranks_group *first;
+    size_t groups;
+    size_t *group, *place; /* by rank: which group it is in, and as which of it */
+};
+
+/* Ranks told apart by axes: by group, by their places in the groups, or by what the groups of two
+ * axes join.  Classes in order of their first ranks. */
+enum mpr_ranks_by { MPR_RANKS_BY_GROUP, MPR_RANKS_BY_PLACE, MPR_RANKS_BY_JOINED };
+struct mpr_ranks_split {
+    enum mpr_ranks_by by;
+    const struct mpr_ranks_axis *axis, *other; /* other: that it is joined with; else NULL */
+    size_t classes;
+    size_t *rank, *begin; /* of class k rank[begin[k]] up to rank[begin[k + 1]], ascending */
+};
+
+/* A heap's peaks are alike within a stage, and differ from one to the other. */
+struct mpr_ranks_stage {
+    const char *members; /* "{0..15}" */
+    const size_t *rank;
+    size_t ranks, apart; /* apart: so many of them lie apart from the others */
+    uint64_t median, least, most;
+    struct mpr_ranks_outlier *differs; /* its median rank from that of all ranks */
+};
+
 /* What is compared: the peak of a heap of one kind, or a part of a device's account.  Of a rank
  * with several devices it is that of the one where it is largest, or that is used most. */
 struct mpr_ranks_measure {
@@ -38,8 +65,13 @@ struct mpr_ranks_measure {
     uint64_t *value;  /* by rank, bytes */
     uint64_t median, least, most;
     size_t median_rank, least_rank, most_rank;
-    size_t *apart; /* ranks, the farthest first */
+    size_t *usual; /* by rank: the rank that is the median of its stage, or of all */
+    size_t *apart; /* ranks that are apart from that, the farthest first */
     size_t aparts;
+    const struct mpr_ranks_split *split; /* into stages; NULL: there are none */
+    struct mpr_ranks_stage *stage;       /* the farthest from the median first */
+    uint64_t within;                     /* by so much ranks of one stage differ at most, but for
+                                            those that lie apart */
 };
 
 /* What two ranks differ by: a line, by what it is alike to, or a part of the account. */
@@ -54,12 +86,13 @@ struct mpr_ranks_cause {
 /* A rank that lies apart, by the heap in which it is farthest away. */
 struct mpr_ranks_outlier {
     size_t rank, measure;
+    size_t usual; /* the rank that it is compared with, the median of its stage or of all */
     uint64_t value;
-    int64_t change;  /* from the median */
+    int64_t change;  /* from that one's */
     size_t lines_of; /* the measure whose lines these are: PyTorch's blocks rather than
                         their segments, where they differ by as much */
     struct mpr_ranks_cause *cause; /* the most in the direction of the change first; they sum to
-                                      that of lines_of, from the median rank's */
+                                      that of lines_of */
     size_t causes;
     struct mpr_ranks_cause *part; /* of the device's account likewise, where it is a device's heap
                                    */
@@ -82,6 +115,7 @@ struct mpr_ranks_group {
     const char *first_use;
     size_t present;
     size_t *rank;
+    uint64_t *place;       /* in the communicator, by rank of these; UINT64_MAX: not known */
     uint64_t median, most; /* of the measure that is shown */
     uint64_t bytes;        /* the median of what it takes */
 };
@@ -131,6 +165,10 @@ struct mpr_ranks {
     size_t groups;
     struct mpr_ranks_kind *kind;
     size_t kinds;
+    struct mpr_ranks_axis *axis;
+    size_t axes;
+    struct mpr_ranks_split *split; /* the fewest classes first */
+    size_t splits;
     struct mpr_ranks_clock *clock; /* of nodes whose clock can be told */
     size_t clocks;
     size_t *failed; /* ranks, the first one first */

@@ -1,4 +1,5 @@
-/* What makes a rank differ from the one that is the median. */
+/* What makes a rank differ from the one that is the median of its stage, or of all; and a stage's
+ * from that of all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,8 +90,7 @@ static struct causes begin(const struct mpr_ranks_outlier *o, size_t most)
 static void explain_lines(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
-    const struct mpr_digest *here = r->rank[o->rank].digest,
-                            *median = r->rank[m->median_rank].digest;
+    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
     const struct mpr_digest_heap *own = mpr_ranks_heap(here, m->key),
                                  *other = mpr_ranks_heap(median, m->key);
     struct causes all = begin(o, here->lines + median->lines);
@@ -102,8 +102,7 @@ static void explain_lines(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 static void explain_parts(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *m = &r->measure[o->measure];
-    const struct mpr_digest *here = r->rank[o->rank].digest,
-                            *median = r->rank[m->median_rank].digest;
+    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
     if (m->key[0] != '/') return;
     struct causes all = begin(o, here->parts + median->parts);
     add_parts(&all, here, true);
@@ -115,7 +114,8 @@ static void explain_parts(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 
 static bool goes_with(const struct mpr_ranks_measure *m, const struct mpr_ranks_outlier *o)
 {
-    const int64_t change = mpr_change(m->median, m->value[o->rank]), tenth = o->change / 10;
+    const int64_t change = mpr_change(m->value[o->usual], m->value[o->rank]),
+                  tenth = o->change / 10;
     return o->change > 0 ? change >= o->change - tenth : change <= o->change - tenth;
 }
 
@@ -130,12 +130,20 @@ static size_t lines_of(const struct mpr_ranks *r, const struct mpr_ranks_outlier
     return o->measure;
 }
 
+static void explain(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
+{
+    o->lines_of = lines_of(r, o);
+    explain_lines(r, o);
+    explain_parts(r, o);
+}
+
+static void explain_stages(struct mpr_ranks *r, const struct mpr_ranks_measure *m)
+{
+    for (size_t i = 0; m->split && i < m->split->classes; i++) explain(r, m->stage[i].differs);
+}
+
 void mpr_ranks_explain(struct mpr_ranks *r)
 {
-    for (size_t i = 0; i < r->outliers; i++) {
-        struct mpr_ranks_outlier *o = &r->outlier[i];
-        o->lines_of = lines_of(r, o);
-        explain_lines(r, o);
-        explain_parts(r, o);
-    }
+    for (size_t i = 0; i < r->outliers; i++) explain(r, &r->outlier[i]);
+    for (size_t i = 0; i < r->measures; i++) explain_stages(r, &r->measure[i]);
 }

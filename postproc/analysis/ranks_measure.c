@@ -73,9 +73,7 @@ static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
     }
 }
 
-/* ---- spread */
-
-static void judge(struct mpr_ranks *r, struct mpr_ranks_measure *m)
+static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
 {
     m->median = mpr_apart_median(m->value, r->ranks);
     m->least = UINT64_MAX;
@@ -84,8 +82,6 @@ static void judge(struct mpr_ranks *r, struct mpr_ranks_measure *m)
         if (m->value[i] <= m->least) m->least = m->value[m->least_rank = i];
         if (m->value[i] >= m->most) m->most = m->value[m->most_rank = i];
     }
-    m->apart = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->apart);
-    m->aparts = mpr_apart_find(m->value, r->ranks, m->apart);
 }
 
 static int by_size(const void *left, const void *right)
@@ -99,20 +95,18 @@ static int by_size(const void *left, const void *right)
 
 /* ---- outliers */
 
-static int64_t change_of(const struct mpr_ranks_measure *m, size_t rank)
-{
-    return mpr_change(m->median, m->value[rank]);
-}
-
 static void consider(struct mpr_ranks_outlier *o, const struct mpr_ranks *r, size_t measure,
                      size_t rank)
 {
-    const int64_t change = change_of(&r->measure[measure], rank);
+    const struct mpr_ranks_measure *m = &r->measure[measure];
+    const size_t usual = m->usual[rank];
+    const int64_t change = mpr_change(m->value[usual], m->value[rank]);
     if (llabs(change) <= llabs(o->change)) return;
     *o = (struct mpr_ranks_outlier){ .rank = rank,
                                      .measure = measure,
                                      .lines_of = measure,
-                                     .value = r->measure[measure].value[rank],
+                                     .usual = usual,
+                                     .value = m->value[rank],
                                      .change = change };
 }
 
@@ -158,7 +152,7 @@ void mpr_ranks_measure(struct mpr_ranks *r)
         for (size_t k = 0; k < r->rank[i].digest->heaps; k++)
             add_heap(r, &cap, i, &r->rank[i].digest->heap[k]);
     for (size_t i = 0; i < r->ranks; i++) add_parts(r, &cap, i);
-    for (size_t i = 0; i < r->measures; i++) judge(r, &r->measure[i]);
+    for (size_t i = 0; i < r->measures; i++) summarize(r, &r->measure[i]);
     struct mpr_ranks_measure *grown = r->measure;
     r->measure = mpr_arena_alloc(&r->arena, r->measures * sizeof *r->measure);
     if (r->measures) {
@@ -166,6 +160,7 @@ void mpr_ranks_measure(struct mpr_ranks *r)
         qsort(r->measure, r->measures, sizeof *r->measure, by_size);
     }
     free(grown);
+    for (size_t i = 0; i < r->measures; i++) mpr_ranks_judge(r, i);
     find_outliers(r);
     r->shown = shown(r);
 }

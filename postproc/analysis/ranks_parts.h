@@ -6,6 +6,9 @@
 
 /* Which processes stand for ranks; who is missing, and who is there twice. */
 void mpr_ranks_choose(struct mpr_ranks *ranks, const struct mpr_digest *digest, size_t digests);
+/* Which ranks share communicators; what these tell ranks apart by. */
+void mpr_ranks_share(struct mpr_ranks *ranks);
+void mpr_ranks_split(struct mpr_ranks *ranks);
 /* What is compared, and who lies apart. */
 void mpr_ranks_measure(struct mpr_ranks *ranks);
 /* Why: causes of each outlier. */
@@ -16,6 +19,11 @@ void mpr_ranks_align(struct mpr_ranks *ranks);
 void mpr_ranks_gather(struct mpr_ranks *ranks);
 void mpr_ranks_heat(struct mpr_ranks *ranks);
 
+/* Finds the measure's stages, and the ranks that lie apart in theirs, or from all. */
+void mpr_ranks_judge(struct mpr_ranks *ranks, size_t measure);
+
+/* "{0..7}"; places in the list where ranks have no numbers. */
+const char *mpr_ranks_set(struct mpr_ranks *ranks, const size_t *rank, size_t count);
 /* The heap of that kind with the largest peak; NULL: the rank has none. */
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, const char *kind);
 /* The device that is used most; NULL: none is known. */

@@ -44,7 +44,7 @@ static const struct argp argp = {
     parse,
     "DIR|DIGEST|LOG...",
     "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
-    "makes each of those differ that do, by node, by communicator and over time."
+    "makes each of those differ that do, by stage, by node, by communicator and over time."
     "\vDigests are what memprof-report digest wrote; a log without one, or with an old one, is read itself, which takes "
     "longer.\n\n"
     "Examples:\n"

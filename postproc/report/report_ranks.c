@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "report_ranks.h"
 #include "reports.h"
 #include "units.h"
@@ -309,7 +310,7 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
 /* ---- CSV: a row a rank and a measure */
 
 struct cell {
-    const char *name, *host, *of, *measure, *cause;
+    const char *name, *host, *of, *measure, *stage, *cause;
     uint64_t rank, pid, value, median;
     int64_t change, cause_change;
     bool apart, estimated;
@@ -330,6 +331,7 @@ static const struct mpr_column cell_columns[] = {
     { .key = "cause", .type = MPR_TEXT, OF_CELL(cause), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "cause_change_bytes", .type = MPR_CHANGE, OF_CELL(cause_change) },
     { .key = "estimated", .type = MPR_FLAG, OF_CELL(estimated) },
+    { .key = "stage", .type = MPR_TEXT, OF_CELL(stage), .unless = MPR_UNKNOWN_AT_0 },
 };
 // clang-format on
 
@@ -345,8 +347,17 @@ static struct cell cell_of(const struct mpr_ranks *r, size_t rank, size_t measur
                           .pid = of->digest->process->pid,
                           .estimated = m->estimated,
                           .value = m->value[rank],
-                          .median = m->median,
-                          .change = (int64_t)(m->value[rank] - m->median) };
+                          .stage = "",
+                          .median = m->value[m->usual[rank]],
+                          .change = mpr_change(m->value[m->usual[rank]], m->value[rank]) };
+}
+
+static void stages(struct cell *cell, const struct mpr_ranks *r, size_t measure)
+{
+    const struct mpr_ranks_measure *m = &r->measure[measure];
+    for (size_t i = 0; m->split && i < m->split->classes; i++)
+        for (size_t k = 0; k < m->stage[i].ranks; k++)
+            cell[m->stage[i].rank[k] * r->measures + measure].stage = m->stage[i].members;
 }
 
 static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
@@ -354,9 +365,11 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
     const size_t count = r->ranks * r->measures;
     struct cell *cell = mpr_arena_alloc(&doc->arena, count * sizeof *cell);
     for (size_t i = 0; i < count; i++) cell[i] = cell_of(r, i / r->measures, i % r->measures);
-    for (size_t m = 0; m < r->measures; m++)
+    for (size_t m = 0; m < r->measures; m++) {
+        stages(cell, r, m);
         for (size_t i = 0; i < r->measure[m].aparts; i++)
             cell[r->measure[m].apart[i] * r->measures + m].apart = true;
+    }
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
         if (!o->causes) continue;
@@ -383,6 +396,7 @@ void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
     failures(doc, r);
     endings(doc, r);
     mpr_report_ranks_outliers(doc, r);
+    mpr_report_ranks_stages(doc, r);
     spread(doc, r);
     mpr_report_ranks_groups(doc, r);
     mpr_report_ranks_heat(doc, r);

@@ -7,6 +7,8 @@
 
 /* Who lies apart, and what makes each differ. */
 void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks);
+/* Which stages' peaks differ, and what makes each differ. */
+void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *ranks);
 /* By node and by communicator. */
 void mpr_report_ranks_groups(struct mpr_document *doc, const struct mpr_ranks *ranks);
 /* Ranks over time. */
@@ -15,5 +17,10 @@ void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *ran
 /* "ranks {0..7}", "rank 3", "3 processes"; by their places. */
 const char *mpr_report_ranks_set(struct mpr_document *doc, const struct mpr_ranks *ranks,
                                  const size_t *rank, size_t count);
+/* What makes it differ: as fields, and behind what was said. */
+void mpr_report_ranks_causes(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                             const struct mpr_ranks_outlier *outlier);
+void mpr_report_ranks_why(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                          const struct mpr_ranks_outlier *outlier);
 
 #endif

@@ -53,6 +53,14 @@ static void causes(struct mpr_document *doc, const char *key, const struct mpr_r
                                             MPR_ROWS(cause, count) });
 }
 
+void mpr_report_ranks_causes(struct mpr_document *doc, const struct mpr_ranks *r,
+                             const struct mpr_ranks_outlier *o)
+{
+    mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
+    causes(doc, "causes", o->cause, o->causes);
+    causes(doc, "account", o->part, o->parts);
+}
+
 static void fields(struct mpr_document *doc, const struct mpr_ranks *r,
                    const struct mpr_ranks_outlier *o)
 {
@@ -64,13 +72,11 @@ static void fields(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_fact(doc, "host", mpr_value_known_text(rank->host, MPR_UNKNOWN));
     mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
     mpr_doc_fact(doc, "peak_bytes", mpr_value_number(MPR_BYTES, o->value));
-    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->median));
+    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->value[o->usual]));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
-    mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[m->median_rank].name));
+    mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->usual].name));
     if (m->estimated) mpr_doc_fact(doc, "estimated", mpr_value_flag(true));
-    mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
-    causes(doc, "causes", o->cause, o->causes);
-    causes(doc, "account", o->part, o->parts);
+    mpr_report_ranks_causes(doc, r, o);
     mpr_doc_close(doc);
 }
 
@@ -136,11 +142,18 @@ static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
     if (*c->caller) mpr_doc_say(doc, " <- %s", c->caller);
 }
 
-/* Of the change nineteen twentieths: the rest is what always differs. */
+/* But for a twentieth: that is what always differs. */
 static bool is_all(const struct mpr_ranks_cause *c, int64_t whole)
 {
-    const int64_t twentieth = whole / 20;
-    return whole > 0 ? c->change >= whole - twentieth : c->change <= whole - twentieth;
+    return llabs(mpr_minus(c->change, whole)) <= llabs(whole) / 20;
+}
+
+/* What goes the other way by more than a twentieth. */
+static void say_against(struct mpr_document *doc, const struct mpr_ranks_cause *c, int64_t whole)
+{
+    if ((c->change > 0) == (whole > 0) || llabs(c->change) <= llabs(whole) / 20) return;
+    mpr_doc_say(doc, "; against it %s ", change(doc, c->change, c->estimated));
+    say_cause(doc, c);
 }
 
 /* Those that go the way of the change; in all three, and how many more. */
@@ -160,13 +173,14 @@ static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c
         say_cause(doc, &c[i]);
     }
     if (same > CAUSES) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
+    say_against(doc, &c[count - 1], whole);
 }
 
-static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
-                    const struct mpr_ranks_outlier *o)
+void mpr_report_ranks_why(struct mpr_document *doc, const struct mpr_ranks *r,
+                          const struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *lines = &r->measure[o->lines_of], *m = &r->measure[o->measure];
-    const int64_t whole = mpr_change(lines->median, lines->value[o->rank]);
+    const int64_t whole = mpr_change(lines->value[o->usual], lines->value[o->rank]);
     if (o->causes) mpr_doc_say(doc, ": ");
     say_causes(doc, o->cause, o->causes, whole);
     if (lines != m) return;
@@ -185,7 +199,7 @@ static void line(struct mpr_document *doc, const struct mpr_ranks *r, const stru
     mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));
     if (a->ranks > 1 && a->least != o->change)
         mpr_doc_say(doc, " to %s", change(doc, a->least, about));
-    say_why(doc, r, o);
+    mpr_report_ranks_why(doc, r, o);
     mpr_doc_end_wrapped(doc, HANG);
 }
 
@@ -193,6 +207,8 @@ void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks 
 {
     size_t count;
     const struct alike *all = gather(doc, r, &count);
+    bool staged = false;
+    for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
     mpr_doc_list(doc, "outliers");
     for (size_t i = 0; i < r->outliers; i++) fields(doc, r, &r->outlier[i]);
     mpr_doc_close(doc);
@@ -200,10 +216,12 @@ void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks 
     if (!count) {
         mpr_doc_line(doc, "%s",
                      r->ranks < 3 ? "too few to tell who lies apart"
+                     : staged     ? "nobody's peak lies more than 5 % from its stage's median"
                                   : "nobody's peak lies more than 5 % from the median");
         return;
     }
-    mpr_doc_line(doc, "more than 5 %% from the median, the farthest first:");
+    mpr_doc_line(doc, "more than 5 %% from the median%s, the farthest first:",
+                 staged ? " of their stage" : "");
     for (size_t i = 0; i < count && i < LINES; i++) line(doc, r, &all[i]);
     if (count > LINES)
         mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - LINES));

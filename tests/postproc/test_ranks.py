@@ -158,6 +158,76 @@ def account(base):
         check("of the account NCCL +4.00 GiB" in text, text)
 
 
+# ---- stages
+
+TENSOR, DATA, PIPELINE = 2, 4, 4                        # 32 ranks: a stage of the pipeline is {0..7}, {8..15}, ...
+USES = {"tensor": "ncclAllReduce", "data": "ncclReduceScatter", "pipeline": "ncclSend", "pairs": "ncclSend", "stage": "ncclAllGather", "all": "ncclAllReduce"}
+STAGES = ["{0..7}", "{8..15}", "{16..23}", "{24..31}"]
+
+
+def groups_of(rank, kinds):
+    """(name, size, place, first use) of the communicators of a rank, by what its number says."""
+    tensor, data, stage = rank % TENSOR, rank // TENSOR % DATA, rank // (TENSOR * DATA)
+    all_kinds = {
+        "tensor": [(f"{data}.{stage}", TENSOR, tensor)], "data": [(f"{tensor}.{stage}", DATA, data)], "pipeline": [(f"{tensor}.{data}", PIPELINE, stage)],
+        "stage": [(f"{stage}", TENSOR * DATA, rank % (TENSOR * DATA))],
+        "pairs": [(f"{tensor}.{data}.{first}", 2, stage - first) for first in (stage - 1, stage) if 0 <= first < PIPELINE - 1],
+        "all": [("", TENSOR * DATA * PIPELINE, rank)],
+    }
+    return [(f"{kind} {name}", size, place, USES[kind]) for kind in kinds for name, size, place in all_kinds[kind]]
+
+
+def staged(rank, kinds, more):
+    """The rank's communicators, and what it holds more by its stage, or alone."""
+    def change(db):
+        db.execute("DELETE FROM communicators")
+        for of in groups_of(rank, kinds):
+            db.execute("INSERT INTO communicators VALUES (1, 0, ?, ?, ?, ?, ?, 1048576, 1)", (*of, make_ranks.MADE_NS))
+        for path, bytes in more.get(STAGES[rank // (TENSOR * DATA)], []) + more.get(rank, []):
+            make_ranks.hold_more(db, "gpu0/torch", bytes, path, path)
+    return change
+
+
+def stages_of(base, kinds, more, without=()):
+    """By heap what is told of stages, and everything; as text, wide and as the manual has it."""
+    count = TENSOR * DATA * PIPELINE
+    with Job(base, count, changes={rank: staged(rank, kinds, more) for rank in range(count)}) as job:
+        for rank in without:
+            os.unlink(job.path[rank])
+        told = job.report(status=3 if without else 0)
+        text = [run(f"--width={width}", job.folder).stdout for width in ("full", 80)]
+        rows = list(csv.DictReader(run("--format", "csv", job.folder).stdout.splitlines()))
+        return by_name(told["stages"], "heap"), told, text, rows
+
+
+def manual():
+    with open(os.path.join(GOLDEN, "..", "..", "docs", "man", "memprof-report.1"), encoding="utf-8") as f:
+        return f.read().replace("\\-", "-")
+
+
+def stages(base):
+    """Peaks that go with a dimension of the job are told by stages, and who lies apart by those of its stage; what communicators do not tell is not."""
+    more = {"{0..7}": [("step > embedding", 8 * GIB)], "{24..31}": [("step > head", 3 * GIB)], 21: [(make_ranks.LINE, 2 * GIB)]}
+    for kinds, by in ((("all", "tensor", "data", "pipeline"), "place"), (("pairs", "tensor", "data"), "joined"), (("stage",), "group")):
+        found, told, (text, narrow), rows = stages_of(base, kinds, more)
+        of = found["gpu0/torch"]
+        check(of["by"] == by and of["within_bytes"] == 0, kinds, of["by"], of["within_bytes"])
+        got = [(s["members"], s["change_bytes"], s["apart"], [(c["path"], c["change_bytes"]) for c in s["causes"]]) for s in of["stages"]]
+        less = "step > head", -3 * GIB          # the median is of the last stage
+        check(got == [("{0..7}", 5 * GIB, 0, [("step > embedding", 8 * GIB), less]), ("{8..15}", -3 * GIB, 0, [less]), ("{16..23}", -3 * GIB, 1, [less]), ("{24..31}", 0, 0, [])], kinds, got)
+        check([(o["rank"], o["change_bytes"], [c["path"] for c in o["causes"]]) for o in told["outliers"]] == [(21, 2 * GIB, [make_ranks.LINE])], kinds, told["outliers"])
+        check("ranks {0..7}" in text and "+5.00 GiB: +8.00 GiB step > embedding; against it -3.00 GiB step > head" in text and "-3.00 GiB: all of it step > head" in text and "within one ranks differ by at most 0 B, but for the 1 above" in text, kinds, text)
+        check(by != "place" or narrow.partition("\npeak of each heap")[0] in manual(), "the manual shows something else", narrow)
+        cells = {row["name"]: row for row in rows if row["measure"] == "gpu0/torch"}
+        check([cells[f"rank {rank}"]["stage"] for rank in (0, 8, 21, 31)] == STAGES and int(cells["rank 0"]["change_bytes"]) == 0, "CSV", cells["rank 0"])
+    found, told, _, _ = stages_of(base, ("tensor", "data", "pipeline"), more, without=(0, 9, 30))
+    members = [s["members"] for s in found["gpu0/torch"]["stages"]]
+    check(members == ["{1..7}", "{8, 10..15}", "{16..23}", "{24..29, 31}"] and [o["rank"] for o in told["outliers"]] == [21], "without some", members)
+    for kinds, of in ((("all", "pairs"), more), (("all", "tensor", "data", "pipeline"), {rank: [(make_ranks.LINE, GIB)] for rank in (3, 11, 17, 30)}), (("tensor", "data"), {})):
+        found, told, text, rows = stages_of(base, kinds, of)
+        check(not found and "stage" not in text[0] and not any(row["stage"] for row in rows), kinds, found)
+
+
 # ---- which ranks
 
 
@@ -318,7 +388,7 @@ def bad(base):
 with tempfile.TemporaryDirectory() as folder:
     base = os.path.join(folder, "base")
     make_ranks.digest_of(REPORT, os.path.join(GOLDEN, "h100-fsdp-rank0.zst"), base)
-    for each in seeded, causes, account, missing, clocks, tables, bad:
+    for each in seeded, causes, account, stages, missing, clocks, tables, bad:
         each(base)
     os.unlink(base)
     from_logs(folder)
