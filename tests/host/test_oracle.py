@@ -5,6 +5,7 @@ import shutil
 import sys
 
 import mp
+from test_failures import mount, small_disk
 
 SCRIPT = """
 import json, sqlite3, random, zlib
@@ -18,10 +19,10 @@ assert zlib.decompress(zlib.compress(text.encode())) == text.encode()
 """
 
 
-def same_books(argv, **popen):
+def same_books(argv, preload=None, **popen):
     """Runs the program over the oracle; its books and memprof's agree to the byte."""
     out = os.path.join(mp.fresh("oracle"), "books.json")
-    log = mp.run(argv, preload=[mp.victim("liboracle.so")], env={"ORACLE_OUT": out, "PYTHONMALLOC": "malloc"}, **popen).logs.one()
+    log = mp.run(argv, preload=[mp.victim("liboracle.so")] if preload is None else preload, env={"ORACLE_OUT": out, "PYTHONMALLOC": "malloc"}, **popen).logs.one()
     mp.whole(log)
     with open(out, encoding="utf-8") as f:
         oracle = json.load(f)
@@ -52,6 +53,20 @@ def test_oracle_jq():
 def test_oracle_sqlite():
     same_books([program("sqlite3"), ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)"
                 " select count(*), max(s) from (select i % 1000 as k, group_concat(hex(i)) as s from n group by k)"])
+
+
+def test_oracle_of_the_system():
+    """What /etc/ld.so.preload names is behind what LD_PRELOAD names: it serves the program, and takes nothing away."""
+    with small_disk("4m") as disk:
+        for name in ("upper", "work"):
+            os.mkdir(os.path.join(disk, name))
+        mount("-t", "overlay", "overlay", "-o", f"lowerdir=/etc,upperdir={disk}/upper,workdir={disk}/work", "/etc")
+        with open("/etc/ld.so.preload", "w", encoding="utf-8") as f:
+            f.write(mp.victim("liboracle.so") + "\n")
+        try:
+            same_books([mp.victim("work"), "3000"], preload=[])
+        finally:
+            os.unlink("/etc/ld.so.preload")
 
 
 def test_oracle_cxx():
