@@ -28,6 +28,8 @@ void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t
 /* CAPTURE_BEGIN, TORCH_CAPTURE; CAPTURE_END, TORCH_CAPTURE_END. */
 void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* Number of the capture that what the thread makes now belongs to; 0: none. */
+uint32_t mpr_graph_under_way(const struct mpr_thread *t);
 /* The block was made; is it a capture's? */
 void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch);
 /* PyTorch's graph object gives up its pool. */

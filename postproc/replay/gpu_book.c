@@ -1,6 +1,7 @@
 #include "gpu_book.h"
 
 #include "backward.h"
+#include "gpu.h"
 #include "gpu_path.h"
 #include "lives.h"
 #include "maker.h"
@@ -68,7 +69,7 @@ struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t
                                .context = t->gpu.context,
                                .thread = t->number,
                                .heap = e->heap,
-                               .capture = t->gpu.capture };
+                               .capture = mpr_graph_under_way(t) };
     const struct mpr_site at = { t->at.stack,
                                  t->at.python ? t->at.python : mpr_backward_python(r, t) };
     b.node = mpr_backward_path(r, t);

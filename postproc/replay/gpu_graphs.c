@@ -50,7 +50,10 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     if (torch)
         mpr_graph_reset(g, e->addr, e->time); /* a graph captures once: this is another one in its
                                                  place */
-    if (t->gpu.capture) return;
+    if (t->gpu.capture) {
+        t->gpu.capture_early = false;
+        return;
+    }
     MPR_GROW(g->capture, g->captures, g->capture_cap);
     const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
     const uint32_t burst = !last                             ? 1
@@ -64,6 +67,12 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
+    t->gpu.capture_early = torch && g->driver.live; /* else the driver's calls are not recorded */
+}
+
+uint32_t mpr_graph_under_way(const struct mpr_thread *t)
+{
+    return t->gpu.capture_early ? 0 : t->gpu.capture;
 }
 
 void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -77,6 +86,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     c->time = e->time;
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
+    t->gpu.capture_early = false;
 }
 
 void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)

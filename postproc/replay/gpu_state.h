@@ -146,7 +146,9 @@ struct mpr_gpu_thread {
     uint32_t capture;    /* under way; 0: none */
     uint32_t last_capture;
     bool torch_capture;
-    uint32_t oom;  /* number of a failure that is not decided yet, from 1 */
+    bool capture_early; /* PyTorch has begun to begin it: what it makes before the driver begins is
+                           no graph's */
+    uint32_t oom;       /* number of a failure that is not decided yet, from 1 */
     bool oom_past; /* the thread has made something else since: the next refusal is another failure
                     */
     uint32_t carried, own, path; /* path of `own` under the ranges of `carried`, as last built */

@@ -27,6 +27,40 @@ static void a_capture_counts_what_is_made_in_its_window(void **state)
     over();
 }
 
+/* PyTorch makes the tensors of its random numbers, before its allocator takes from the graph's
+ * pool.
+ */
+static void what_pytorch_makes_before_the_driver_begins_is_no_graphs(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 20 * MIB);
+    for (uint64_t i = 1; i <= 2; i++) {
+        WORDS(1, MPF_OP_TORCH_CAPTURE, 0, 0x60 + i, 0, 0);
+        alloc(D, i * B, 2 * MIB);
+        alloc(T, i * B, MIB);
+        event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
+        alloc(T, i * B + MIB, MIB / 2);
+        event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
+        WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x60 + i, 0, i);
+        assert_int_equal(gpu()->capture[i - 1].segment_bytes, 0);
+        assert_int_equal(gpu()->capture[i - 1].block_bytes, MIB / 2);
+    }
+    over();
+}
+
+/* CUPTI was another tool's. */
+static void a_capture_without_the_drivers_calls_begins_with_pytorchs(void **state)
+{
+    (void)state;
+    begin();
+    WORDS(1, MPF_OP_TORCH_CAPTURE, 0, 0x61, 0, 0);
+    alloc(T, B, MIB);
+    WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x61, 0, 9);
+    assert_int_equal(gpu()->capture[0].block_bytes, MIB);
+    over();
+}
+
 static void captures_close_to_each_other_are_one_burst(void **state)
 {
     (void)state;
@@ -175,6 +209,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_counts_what_is_made_in_its_window),
+        cmocka_unit_test(what_pytorch_makes_before_the_driver_begins_is_no_graphs),
+        cmocka_unit_test(a_capture_without_the_drivers_calls_begins_with_pytorchs),
         cmocka_unit_test(captures_close_to_each_other_are_one_burst),
         cmocka_unit_test(an_executable_knows_its_capture_and_what_it_took),
         cmocka_unit_test(an_executable_may_be_made_while_the_capture_is_open),
