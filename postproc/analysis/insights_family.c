@@ -1,9 +1,11 @@
-/* What forked workers hold each for itself. */
+/* What forked workers hold each for itself: blocks that they made, and pages of their parent's that
+ * they copied when they wrote to them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "apart.h"
 #include "evidence.h"
 
@@ -29,25 +31,62 @@ static size_t index_of(const struct mpr_processes *all, const char *path)
     return MPR_NO_PROCESS;
 }
 
+static const struct mpr_process_heap *mapped(const struct mpr_process *p)
+{
+    static const struct mpr_process_heap none;
+    for (size_t i = 0; i < p->heaps; i++)
+        if (strcmp(p->heap[i].name, "host/mmap") == 0) return &p->heap[i];
+    return &none;
+}
+
+/* What blocks of the process held: of mappings, which need not be touched, no more than makes so
+ * many bytes with the others. */
+static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
+{
+    const uint64_t blocks = p->host.peak_bytes, most = mpr_less(touched, blocks),
+                   mappings = mapped(p)->peak_bytes;
+    return blocks + (mappings < most ? mappings : most);
+}
+
+/* A fork shares its parent's memory until one of them writes to it: what it has touched is its
+ * alone, which is read seldom, and comes on top of what the parent had, which is read often. */
+static uint64_t made(const struct mpr_process *worker, const struct mpr_process *parent)
+{
+    const uint64_t alone = worker->summary.alone,
+                   more = mpr_less(worker->summary.anonymous, parent->summary.anonymous);
+    return blocks_of(worker, alone > more ? alone : more);
+}
+
+/* What it had to itself and did not make: at least so many bytes of its parent's pages are copied.
+ */
+static uint64_t copied(const struct mpr_process *worker, const struct mpr_process *parent)
+{
+    (void)parent;
+    return mpr_less(worker->summary.alone, worker->host.peak_bytes + mapped(worker)->peak_bytes);
+}
+
 struct worker {
-    uint64_t peak; /* bytes of host/heap */
+    uint64_t bytes;
     const struct mpr_process *process;
 };
 
 static int most_first(const void *left, const void *right)
 {
     const struct worker *a = left, *b = right;
-    if (a->peak != b->peak) return a->peak > b->peak ? -1 : 1;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     return a->process < b->process ? -1 : a->process > b->process;
 }
 
-/* The workers of one parent, largest first. */
-static size_t find(const struct mpr_processes *all, size_t parent, struct worker *worker)
+/* The workers of one parent, those with most of what is counted first. */
+static size_t find(const struct mpr_processes *all, size_t parent,
+                   uint64_t bytes_of(const struct mpr_process *, const struct mpr_process *),
+                   struct worker *worker)
 {
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++)
         if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
-            worker[count++] = (struct worker){ all->at[i].host.peak_bytes, &all->at[i] };
+            worker[count++] =
+                (struct worker){ bytes_of(&all->at[i], &all->at[parent]), &all->at[i] };
     if (count) qsort(worker, count, sizeof *worker, most_first);
     return count;
 }
@@ -57,14 +96,14 @@ static size_t find(const struct mpr_processes *all, size_t parent, struct worker
 static uint64_t typical(const struct worker *worker, size_t count)
 {
     uint64_t sum = 0, so_far = 0;
-    for (size_t i = 0; i < count; i++) sum += worker[i].peak;
+    for (size_t i = 0; i < count; i++) sum += worker[i].bytes;
     for (size_t i = 0; i < count; i++)
-        if ((so_far += worker[i].peak) >= sum / 2) return worker[i].peak;
+        if ((so_far += worker[i].bytes) >= sum / 2) return worker[i].bytes;
     return 0;
 }
 
 struct workers {
-    uint64_t count, sum, most, least; /* bytes, of their peaks of host/heap */
+    uint64_t count, sum, most, least; /* bytes */
 };
 
 /* Those that hold from half to twice what is typical of them: workers that load as much differ by
@@ -74,11 +113,11 @@ static struct workers alike(const struct worker *worker, size_t count)
     const uint64_t middle = typical(worker, count);
     struct workers w = { .least = UINT64_MAX };
     for (size_t i = 0; i < count; i++) {
-        const uint64_t peak = worker[i].peak;
-        if (peak < middle - middle / 2 || peak / 2 > middle) continue;
-        if (peak < w.least) w.least = peak;
-        if (peak > w.most) w.most = peak;
-        w.sum += peak;
+        const uint64_t bytes = worker[i].bytes;
+        if (bytes < middle - middle / 2 || bytes / 2 > middle) continue;
+        if (bytes < w.least) w.least = bytes;
+        if (bytes > w.most) w.most = bytes;
+        w.sum += bytes;
         w.count++;
     }
     return w;
@@ -91,21 +130,20 @@ static const char *from_to(struct mpr_insights *out, uint64_t least, uint64_t mo
     return strcmp(from, to) == 0 ? from : mpr_arena_format(&out->arena, "%s to %s", from, to);
 }
 
-static void tell_alike(struct mpr_insights *out, const struct workers *w, uint64_t beside,
-                       uint64_t time)
+/* In its larger heap of the host. */
+static void look_at(struct mpr_finding *f, const struct mpr_process *seen)
 {
-    if (w->count < 2 || !mpr_worth(w->sum - w->most, w->sum)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "workers", "host", w->sum - w->most);
-    f->what = mpr_arena_format(
-        &out->arena,
-        "%s forked workers hold about as much each, %s of host/heap, %s in all; their parent "
-        "holds %s",
-        mpr_finding_number(out, w->count), from_to(out, w->least, w->most),
-        mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
-    f->change = "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
-                "alike once, in shared memory";
+    const struct mpr_process_heap *mappings = mapped(seen);
+    if (mappings->peak_bytes > seen->host.peak_bytes)
+        mpr_finding_at(f, mappings->name, mappings->peak_time);
+    else mpr_finding_at(f, "host/heap", seen->host.peak_time);
+}
+
+static void add_numbers(struct mpr_finding *f, const struct workers *w, uint64_t beside,
+                        const struct mpr_process *seen)
+{
     f->look = "processes";
-    mpr_finding_at(f, "host/heap", time);
+    look_at(f, seen);
     mpr_finding_count(f, "workers", w->count);
     mpr_finding_bytes(f, "least_bytes", w->least);
     mpr_finding_bytes(f, "most_bytes", w->most);
@@ -113,46 +151,120 @@ static void tell_alike(struct mpr_insights *out, const struct workers *w, uint64
     mpr_finding_bytes(f, "parent_bytes", beside);
 }
 
+static void tell_alike(struct mpr_insights *out, const struct workers *w, uint64_t beside,
+                       const struct mpr_process *seen)
+{
+    if (w->count < 2 || !mpr_worth(w->sum - w->most, w->sum)) return;
+    struct mpr_finding *f = mpr_finding_add(out, "workers", "host", w->sum - w->most);
+    f->what = mpr_arena_format(
+        &out->arena,
+        "%s forked workers hold about as much each, %s of host memory, %s in all; their parent "
+        "holds %s",
+        mpr_finding_number(out, w->count), from_to(out, w->least, w->most),
+        mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
+    f->change = "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
+                "alike once, in shared memory";
+    add_numbers(f, w, beside, seen);
+}
+
 /* Of a worker that holds more than its like, as one that leaks does, the largest one. */
 static void tell_apart(struct mpr_insights *out, const struct worker *worker, size_t count,
-                       uint64_t time)
+                       const struct mpr_process *seen)
 {
-    const uint64_t median = worker[count / 2].peak, more = worker->peak - median,
+    const uint64_t median = worker[count / 2].bytes, more = worker->bytes - median,
                    pid = worker->process->summary.process.pid;
-    if (!mpr_worth_growth(more, worker->peak)) return;
+    if (!mpr_worth_growth(more, worker->bytes)) return;
     struct mpr_finding *f = mpr_finding_add(out, "worker", "host", more);
     f->what = mpr_arena_format(&out->arena,
                                "one of %s forked workers, pid %" PRIu64
-                               ", peaks at %s of host/heap, %s above the "
+                               ", peaks at %s of host memory, %s above the "
                                "median",
                                mpr_finding_number(out, count), pid,
-                               mpr_finding_size(out, worker->peak), mpr_finding_size(out, more));
+                               mpr_finding_size(out, worker->bytes), mpr_finding_size(out, more));
     f->change = "what this one does and the others do not; diff of its log and another worker's "
                 "says what it holds more";
     f->look = "processes";
-    mpr_finding_at(f, "host/heap", time);
+    look_at(f, seen);
     mpr_finding_count(f, "pid", pid);
     mpr_finding_count(f, "workers", count);
-    mpr_finding_bytes(f, "peak_bytes", worker->peak);
+    mpr_finding_bytes(f, "peak_bytes", worker->bytes);
     mpr_finding_bytes(f, "median_peak_bytes", median);
 }
 
-/* The log is of one of them, or of their parent. */
+/* A page that a child only reads is its parent's; whoever writes to it first takes a copy, and
+ * Python writes to an object when it counts references to it. */
+static void tell_copied(struct mpr_insights *out, const struct workers *w, uint64_t beside,
+                        const struct mpr_process *seen)
+{
+    if (w->count < 2 || !mpr_worth(w->sum, w->sum)) return;
+    struct mpr_finding *f = mpr_finding_add(out, "copied_pages", "host", w->sum);
+    f->what = mpr_arena_format(&out->arena,
+                               "%s forked workers copied pages of their parent's by writing to "
+                               "them, %s each, %s in all; their parent holds %s",
+                               mpr_finding_number(out, w->count), from_to(out, w->least, w->most),
+                               mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
+    f->change = "what workers read in memory that reading does not write to: arrays of numbers or "
+                "shared memory, not Python's objects, which have reference counts; fewer workers";
+    add_numbers(f, w, beside, seen);
+}
+
+/* ---- whose */
+
+static bool is_below(const struct mpr_processes *all, size_t process, size_t top)
+{
+    while (process != top && process != MPR_NO_PROCESS) process = all->at[process].parent;
+    return process == top;
+}
+
+static uint64_t held_by_workers(const struct mpr_processes *all, size_t parent)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
+            bytes += made(&all->at[i], &all->at[parent]) + copied(&all->at[i], &all->at[parent]);
+    return bytes;
+}
+
+/* The parent of the workers that the log tells of: it is one of them, or their parent, or began
+ * that, as who uses a fork server does; of several the one whose workers hold most. */
+static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
+{
+    if (is_worker(all, &all->at[own])) return all->at[own].parent;
+    size_t found = own;
+    uint64_t most = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const uint64_t bytes = is_below(all, i, own) ? held_by_workers(all, i) : 0;
+        if (bytes <= most) continue;
+        most = bytes;
+        found = i;
+    }
+    return found;
+}
+
+static void tell_made(struct mpr_insights *out, const struct mpr_processes *all, size_t parent,
+                      uint64_t beside, struct worker *worker, const struct mpr_process *seen)
+{
+    const size_t count = find(all, parent, made, worker);
+    uint64_t *bytes = mpr_alloc(count, sizeof *bytes);
+    for (size_t i = 0; i < count; i++) bytes[i] = worker[i].bytes;
+    const size_t apart = mpr_apart_above(bytes, count);
+    const struct workers w = alike(worker + apart, count - apart);
+    tell_alike(out, &w, beside, seen);
+    if (apart) tell_apart(out, worker, count, seen);
+    free(bytes);
+}
+
 void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_processes *all = out->family;
     const size_t own = all ? index_of(all, e->log->summary.path) : MPR_NO_PROCESS;
     if (own == MPR_NO_PROCESS) return;
-    const size_t parent = is_worker(all, &all->at[own]) ? all->at[own].parent : own;
+    const struct mpr_process *seen = &all->at[own];
+    const size_t parent = parent_of_workers(all, own);
+    const uint64_t beside = blocks_of(&all->at[parent], all->at[parent].summary.anonymous);
     struct worker *worker = mpr_alloc(all->count, sizeof *worker);
-    const size_t count = find(all, parent, worker);
-    uint64_t *peak = mpr_alloc(count, sizeof *peak);
-    for (size_t i = 0; i < count; i++) peak[i] = worker[i].peak;
-    const size_t apart = mpr_apart_above(peak, count);
-    const struct workers w = alike(worker + apart, count - apart);
-    const uint64_t time = all->at[own].host.peak_time;
-    tell_alike(out, &w, all->at[parent].host.peak_bytes, time);
-    if (apart) tell_apart(out, worker, count, time);
-    free(peak);
+    tell_made(out, all, parent, beside, worker, seen);
+    const struct workers w = alike(worker, find(all, parent, copied, worker));
+    tell_copied(out, &w, beside, seen);
     free(worker);
 }

@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "names.h"
+#include "reading.h"
 #include "repeats.h"
 #include "units.h"
 
@@ -316,6 +317,13 @@ static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
     }
 }
 
+static void fill_resident(const struct mpr_samples *samples, struct mpr_summary *out)
+{
+    out->anonymous = mpr_reading_high(samples, MPF_RSS_ANON);
+    out->alone = mpr_less(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
+                          mpr_reading_high(samples, MPF_RSS_MEMPROF));
+}
+
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
                         struct mpr_summary *out)
 {
@@ -327,6 +335,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_fate(status, out);
+    fill_resident(&reader->replay.samples, out);
     fill_losses(&reader->replay, status->lost, out);
     fill_unwritten(reader, out);
     fill_repairs(&reader->replay.books, out);

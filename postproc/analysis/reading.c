@@ -30,6 +30,12 @@ uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told)
     return told && (seen == MPF_UNKNOWN || told > seen) ? told : seen;
 }
 
+uint64_t mpr_reading_high(const struct mpr_samples *samples, int value)
+{
+    const uint64_t most = mpr_reading_of(&samples->source[MPR_SOURCE_RSS].largest).value[value];
+    return most == MPF_UNKNOWN ? 0 : most;
+}
+
 /* The sample before the instant still held until a period before the one after it. */
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
                                        uint64_t instant)

@@ -24,6 +24,8 @@ struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
 /* The most resident bytes: of the samples, or what the log's end says (0: nothing); MPF_UNKNOWN. */
 struct mpr_samples;
 uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told);
+/* The largest that samples had of one of the kernel's values (MPF_RSS_*); 0: none had it. */
+uint64_t mpr_reading_high(const struct mpr_samples *samples, int value);
 /* What held at the instant, the heap's peak: the nearest sample, where one that said nothing new
  * was not kept. */
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,

@@ -79,12 +79,15 @@ struct mpr_summary {
     const char *end_reason;    /* what the END frame says; "" : none */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
-    int fate_status;  /* that it exited with, or the signal */
-    bool status_told; /* of an end that the log itself says, exit: the run's record has the status
-                       */
-    uint64_t hwm;     /* resident bytes at most, where samples say nothing; 0: not known */
-    bool complete;    /* the log has its end, and nothing is damaged */
-    bool incomplete;  /* events are missing (exit code 3) */
+    int fate_status;    /* that it exited with, or the signal */
+    bool status_told;   /* of an end that the log itself says, exit: the run's record has the status
+                         */
+    uint64_t hwm;       /* resident bytes at most, where samples say nothing; 0: not known */
+    uint64_t anonymous; /* resident bytes at most; 0: not known */
+    uint64_t alone;     /* the same of what the process shared with no other one (Private_Dirty),
+                           less memprof's own */
+    bool complete;      /* the log has its end, and nothing is damaged */
+    bool incomplete;    /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
     struct mpr_summary_fold fold;
     enum mpr_summary_life {

@@ -2,10 +2,33 @@
 import json
 import os
 import subprocess
+import sys
 
 import mp
 
 FREED = 2000 * (64 << 10)       # bytes: retains.c
+WORKERS, SAMPLES = 4, 400000
+OBJECTS = SAMPLES * 112         # bytes: b"..." of 64 is of 97, and pymalloc hands out multiples of 16
+
+# A DataLoader's shape: what the parent has loaded forked workers read, or each loads it for itself, until standard input is closed.
+LOADER = """
+import array, multiprocessing, sys
+kind, workers, samples = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+def objects():
+    return [b"%064d" % number for number in range(samples)]
+def work(loaded, over):
+    own = objects() if kind == "made" else loaded
+    while not over.is_set():
+        sum(own[::512] if kind == "numbers" else map(len, own))
+        for _ in range(1000): bytearray(8192)
+fork = multiprocessing.get_context("fork")
+loaded, over = {"objects": objects, "numbers": lambda: array.array("q", bytes(112 * samples)), "made": list}[kind](), fork.Event()
+started = [fork.Process(target=work, args=(loaded, over)) for _ in range(workers)]
+for process in started: process.start()
+sys.stdin.read()
+over.set()
+for process in started: process.join()
+"""
 
 
 def kept(**environment):
@@ -26,3 +49,59 @@ def test_pages_that_malloc_keeps_are_found():
 def test_pages_that_malloc_gives_back_are_no_finding():
     """The same blocks, each in a mapping of its own."""
     mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "what is given back")
+
+
+def report(command, logs):
+    """Of processes that run, too: then they are told so, with status 0."""
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], command, "--format", "json", *logs], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=mp.TIMEOUT, text=True)
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def of_workers(kind, enough):
+    """The findings about workers, once `enough` of the logs' paths holds."""
+    argv, folder = [sys.executable, "-c", LOADER, kind, str(WORKERS), str(SAMPLES)], mp.fresh()
+    process, logs = mp.start(argv, folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True), mp.Logs(folder)
+    mp.wait_for(lambda: len(logs.paths()) == 1 + WORKERS and enough(logs.paths()))
+    mp.finish(process, argv, folder)
+    return found(logs.paths())
+
+
+def found(logs):
+    told = report("insights", logs)
+    return {f["finding"]: f["numbers"] for f in told["findings"] if f["finding"] in ("workers", "copied_pages")} if told else {}
+
+
+def of_all(logs, key):
+    """The least of what workers hold, once all of them are told."""
+    numbers = found(logs).get(key, {})
+    return numbers["least_bytes"] if numbers.get("workers") == WORKERS else 0
+
+
+def test_objects_that_workers_read_are_copied():
+    """Counting references writes to them: each worker has all of them to itself, though it made none."""
+    told = of_workers("objects", lambda logs: of_all(logs, "copied_pages") > OBJECTS * 0.9)
+    mp.equal(list(told), ["copied_pages"], "findings")
+    numbers = told["copied_pages"]
+    mp.within(numbers["least_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
+    mp.within(numbers["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
+    mp.within(numbers["parent_bytes"], OBJECTS * 0.9, OBJECTS + (32 << 20), "what the parent holds")
+
+
+def test_numbers_that_workers_read_are_not_copied():
+    """As many bytes without reference counts."""
+    def sampled(logs):
+        told = report("peaks", ["--all", *logs])
+        return told and all("rss" in log["largest"] and log["largest"]["rss"]["private_dirty_bytes"] for log in told["logs"])
+    mp.equal(of_workers("numbers", sampled), {}, "findings")
+
+
+def test_objects_that_each_worker_makes_are_told():
+    """In pymalloc's arenas, which are mappings."""
+    told = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
+    mp.equal((list(told), told["workers"]["workers"]), (["workers"], WORKERS), "findings")
+    mp.within(told["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "what a worker made")
+
+
+if __name__ == "__main__":
+    mp.main()

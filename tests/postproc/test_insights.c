@@ -542,12 +542,13 @@ static void a_worker_above_its_like_is_told(void **state)
     assert_int_equal(f->out.findings, 2);
     assert_string_equal(f->out.finding[0].what,
                         "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
-                        "host/heap, 212.00 MiB in all; their parent holds 10.00 MiB");
+                        "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
     assert_string_equal(f->out.finding[1].key, "worker");
     assert_int_equal(f->out.finding[1].bytes, 15 * MIB);
-    assert_string_equal(f->out.finding[1].what,
-                        "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host/heap, 15.00 "
-                        "MiB above the median");
+    assert_string_equal(
+        f->out.finding[1].what,
+        "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host memory, 15.00 "
+        "MiB above the median");
 }
 
 static void workers_that_hold_as_much_are_copies(void **state)
@@ -560,7 +561,7 @@ static void workers_that_hold_as_much_are_copies(void **state)
     assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
     assert_string_equal(f->out.finding[0].what,
                         "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
-                        "host/heap, 241.00 MiB in all; their parent holds 10.00 MiB");
+                        "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
 }
 
 static void a_small_worker_is_not_one_of_the_large_ones(void **state)
@@ -570,6 +571,69 @@ static void a_small_worker_is_not_one_of_the_large_ones(void **state)
     look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 1 * MIB, 100 * MIB });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+}
+
+/* Python's objects lie in mappings; of mappings that are not touched nobody holds anything. */
+static void what_workers_map_and_touch_is_theirs(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_process_heap map = { .name = "host/mmap", .peak_bytes = 80 * MIB, .peak_time = 9 };
+    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .heap = &map, .heaps = 1 };
+    const uint64_t bytes[] = { 10 * MIB, 10 * MIB, 11 * MIB };
+    look_at_workers(f, child, bytes);
+    child.summary.alone = 20 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 0);
+    child.summary.alone = 90 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 180 * MIB);
+    assert_string_equal(f->out.finding[0].heap, "host/mmap");
+    assert_int_equal(f->out.finding[0].time, 9);
+    child.summary.alone = 0;
+    child.summary.anonymous = 90 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[1].bytes, 180 * MIB);
+}
+
+/* What a worker has to itself beyond what it made is of its parent. */
+static void pages_that_workers_copied_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
+    look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "copied_pages");
+    assert_int_equal(f->out.finding[0].bytes, 117 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "3 forked workers copied pages of their parent's by writing to them, "
+                        "38.00 MiB to 40.00 MiB each, 117.00 MiB in all; their parent holds "
+                        "10.00 MiB");
+    child.summary.alone = 20 * MIB;
+    look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
+    assert_int_equal(f->out.findings, 1);
+}
+
+/* Who uses a fork server is not their parent: that one executed another command. */
+static void workers_of_a_fork_server_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const main_argv[] = { "train.py" }, *const server_argv[] = { "server.py" };
+    struct mpr_process p[4];
+    struct mpr_processes all = { .at = p, .count = 4 };
+    for (size_t i = 0; i < 4; i++)
+        p[i] = (struct mpr_process){ .parent = i > 1 ? 1 : i - 1,
+                                     .image_of = MPR_NO_PROCESS,
+                                     .host.peak_bytes = i > 1 ? 100 * MIB : MIB,
+                                     .summary = { .path = i ? "child.zst" : "main.zst",
+                                                  .process = { .argv = i ? server_argv : main_argv,
+                                                               .argc = 1 } } };
+    f->out.family = &all;
+    f->log.summary.path = "main.zst";
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
 }
 
 static void workers_that_differ_and_other_children_are_fine(void **state)
@@ -624,6 +688,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
+        cmocka_unit_test_setup_teardown(what_workers_map_and_touch_is_theirs, begin, end),
+        cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_a_fork_server_are_told, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
                                         end),
     };
