@@ -3,6 +3,9 @@ in a manual page (*.1) such a line behind .EX, and the lines up to .EE.
 
 test_shown.py DOCUMENT, with MEMPROF_REPORT set.  Commands run in tests/golden, in a terminal of 96 columns (a manual's of 80).  With UPDATE=1 the
 document is written again.
+
+test_shown.py --parts DOCUMENT is of examples that leave lines out, of logs in tests/golden, in no terminal: what is shown is printed, in that order.
+A line that ends in "..." is the beginning of one.
 """
 import difflib
 import os
@@ -10,18 +13,20 @@ import re
 import subprocess
 import sys
 
-GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+GOLDEN = os.path.join(ROOT, "tests", "golden")
 EXAMPLE = re.compile(r"^    \$ (memprof-report .*)\n((?:(?:    (?!\$ ).*)?\n)*?)(?=\S|    \$ |\Z)", re.M)
 
 
+PARTS = re.compile(r"^    \$ (memprof-report .*tests/golden/.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)", re.M)
 MANUAL = re.compile(r"^\.EX\n\$ (memprof.?-report .*)\n(?:.*\n)*?\.EE$", re.M)
 FINE = 0, 4                     # check's, where a limit is broken
 
 
-def run(command, columns, **options):
+def run(command, columns, cwd=GOLDEN, **options):
     report = os.environ["MEMPROF_REPORT"]
     environment = dict(os.environ, COLUMNS=str(columns), PATH=f"{os.path.dirname(report)}:{os.environ['PATH']}")
-    done = subprocess.run(command, shell=True, cwd=GOLDEN, env=environment, stdout=subprocess.PIPE, text=True, **options)
+    done = subprocess.run(command, shell=True, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, **options)
     if done.returncode not in FINE:
         sys.exit(f"{command}: status {done.returncode}")
     return done.stdout.splitlines()
@@ -42,7 +47,22 @@ def manual(match):
     return "\n".join([".EX", f"$ {match[1]}", *map(roff, lines), ".EE"])
 
 
+def check_parts(path):
+    with open(path, encoding="utf-8") as f:
+        examples = PARTS.findall(f.read())
+    if not examples:
+        sys.exit(f"{path}: no example")
+    for command, shown in examples:
+        lines = iter(run(command, "", ROOT))
+        for wanted in filter(None, (line[4:] for line in shown.splitlines())):
+            begins = wanted.endswith("...")
+            if not any(line.startswith(wanted[:-3]) if begins else line == wanted for line in lines):
+                sys.exit(f"{command} does not print, or not there:\n{wanted}")
+
+
 def main():
+    if sys.argv[1] == "--parts":
+        return check_parts(sys.argv[2])
     with open(sys.argv[1], encoding="utf-8") as f:
         shown = f.read()
     example, example_of = (MANUAL, manual) if sys.argv[1].endswith(".1") else (EXAMPLE, lambda m: f"    $ {m[1]}\n{printed(m[1])}")
