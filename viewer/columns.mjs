@@ -54,7 +54,7 @@ ${plain('LINES', 'LineNumbers')}
 /** @type {By[]} */
 export const VIEWS = [${views.join(', ')}];
 /** Those whose names the reports tell. */
-export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
+export const TOLD = VIEWS.slice(0, VIEWS.indexOf('size'));
 
 /** What instants of a device's account are. */
 export const ACCOUNT_KINDS = [${exact.join(', ')}];

@@ -39,6 +39,7 @@ static struct mpr_holder who(const struct mpr_heap_lines *l, enum mpr_view view,
     case MPR_VIEW_RANGE: return (struct mpr_holder){ .node = of->node };
     case MPR_VIEW_PYTHON: return (struct mpr_holder){ .python = of->python };
     case MPR_VIEW_STACK: return (struct mpr_holder){ .native = of->native };
+    case MPR_VIEW_THREAD: return (struct mpr_holder){ .thread = of->thread };
     default: break;
     }
     if (of->node) return (struct mpr_holder){ .node = of->node };
@@ -47,17 +48,20 @@ static struct mpr_holder who(const struct mpr_heap_lines *l, enum mpr_view view,
     return (struct mpr_holder){ .library = of->library };
 }
 
-/* Ranges and Python stacks have numbers of one tree; behind these native stacks or libraries. */
+/* Ranges and Python stacks have numbers of one tree; behind these native stacks, libraries or
+ * threads. */
 static size_t place_of(const struct mpr_heap_lines *l, const struct mpr_holder *w)
 {
-    const uint32_t behind = w->native | w->library;
+    const uint32_t behind = w->native | w->library | w->thread;
     return behind ? l->reader->replay.ranges.nodes + behind : w->node | w->python;
 }
 
 static struct mpr_band block_of(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
-    return (struct mpr_band){ .node = mpr_all_of(cell->key).node,
+    const struct mpr_all all = mpr_all_of(cell->key);
+    return (struct mpr_band){ .node = all.node,
+                              .thread = all.thread,
                               .python = site.python,
                               .native = site.stack,
                               .library = mpr_sites_library(&r->sites, site.stack) };
@@ -73,6 +77,7 @@ static int by_bytes(const void *left, const void *right)
     if ((a->node | a->python) != (b->node | b->python))
         return (a->node | a->python) < (b->node | b->python) ? -1 : 1;
     if (a->library != b->library) return a->library < b->library ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
     return a->native < b->native ? -1 : a->native > b->native;
 }
 
@@ -150,13 +155,16 @@ static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap
     free(row_of);
 }
 
-static const char *const *path_of(const struct mpr_heap_lines *l, const struct mpr_holder *w,
-                                  size_t *depth)
+static const char *const *path_of(const struct mpr_heap_lines *l, enum mpr_group by,
+                                  const struct mpr_holder *w, size_t *depth)
 {
+    const struct mpr_replay *r = &l->reader->replay;
     if (w->native) return mpr_label_stack(l->arena, l->reader, w->native, depth);
-    if (!w->library) return mpr_label_node(l->arena, l->reader, w->node | w->python, depth);
+    if (by != MPR_GROUP_THREAD && !w->library)
+        return mpr_label_node(l->arena, l->reader, w->node | w->python, depth);
     const char **name = mpr_arena_alloc(l->arena, sizeof *name);
-    *name = mpr_arena_text(l->arena, mpr_sites_library_name(&l->reader->replay.sites, w->library));
+    *name = w->library ? mpr_arena_text(l->arena, mpr_sites_library_name(&r->sites, w->library))
+                       : mpr_label_maker(l->arena, r, w->thread);
     *depth = 1;
     return name;
 }
@@ -171,7 +179,7 @@ static void name_rows(struct mpr_heap_lines *l, struct view *v)
                                  .estimated = v->estimated,
                                  .at_least = v->who[i].at_least,
                                  .allocations = v->who[i].allocations };
-        row->path = path_of(l, &v->who[i], &row->depth);
+        row->path = path_of(l, v->by, &v->who[i], &row->depth);
     }
 }
 
@@ -199,8 +207,16 @@ static void make_lines(struct mpr_heap_lines *l, struct view *v)
 static enum mpr_group group_of(const struct mpr_heap_lines *l, enum mpr_view view)
 {
     static const enum mpr_group by[MPR_TOLD_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
-                                                       MPR_GROUP_PYTHON, MPR_GROUP_STACK };
+                                                       MPR_GROUP_PYTHON, MPR_GROUP_STACK,
+                                                       MPR_GROUP_THREAD };
     return view == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[view];
+}
+
+static size_t most_behind(const struct mpr_replay *r)
+{
+    size_t most = (size_t)r->sites.libraries + 1;
+    if (r->sites.stacks.nodes > most) most = r->sites.stacks.nodes;
+    return r->threads.count > most ? r->threads.count : most;
 }
 
 struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct mpr_reader *reader,
@@ -212,8 +228,7 @@ struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct 
                                   .reader = reader,
                                   .naming = t->options.naming,
                                   .by_native = t->best.by == MPR_GROUP_STACK };
-    const size_t libraries = (size_t)r->sites.libraries + 1, stacks = r->sites.stacks.nodes;
-    l->places = r->ranges.nodes + (libraries > stacks ? libraries : stacks) + 1;
+    l->places = r->ranges.nodes + most_behind(r) + 1;
     for (enum mpr_view i = 0; i < MPR_TOLD_VIEWS; i++) {
         struct view *v = &l->view[i];
         v->by = group_of(l, i);
@@ -266,13 +281,18 @@ static bool is_same(const struct mpr_line *a, const struct mpr_line *b)
 }
 
 /* False: the result does not speak of it. */
-static bool number_part(const struct mpr_holder *w, const struct mpr_tree *tree,
+static bool number_part(enum mpr_group by, const struct mpr_holder *w, const struct mpr_tree *tree,
                         const struct mpr_callers *callers, struct mpr_line_part *part)
 {
+    part->kind = by == MPR_GROUP_THREAD ? MPR_PART_THREAD
+                 : w->node              ? MPR_PART_NODE
+                 : w->python            ? MPR_PART_PYTHON
+                                        : MPR_PART_NATIVE;
+    part->number = w->thread;
+    if (by == MPR_GROUP_THREAD) return true;
     if (w->node) part->number = tree->number[w->node] ? tree->number[w->node] - 1 : 0;
     else if (w->python) part->number = callers->of_python[w->python];
     else part->number = w->native ? callers->of_native[w->native] : 0;
-    part->kind = w->node ? MPR_PART_NODE : w->python ? MPR_PART_PYTHON : MPR_PART_NATIVE;
     return part->number != 0;
 }
 
@@ -296,7 +316,7 @@ static void fill_parts(const struct mpr_heap_lines *l, const struct view *v,
     out->part = mpr_arena_alloc(l->arena, line->rows * sizeof *out->part);
     do {
         struct mpr_line_part *part = &out->part[out->parts];
-        if (!number_part(&v->who[at->row - v->row], tree, callers, part)) continue;
+        if (!number_part(v->by, &v->who[at->row - v->row], tree, callers, part)) continue;
         tell_part(l, v, line, at->row, callers, part);
         out->parts++;
     } while ((at = at->next) != line->link);

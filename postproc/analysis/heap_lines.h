@@ -13,8 +13,8 @@ struct mpr_heap_lines;
 /* All rows of the heap, by numbers of replay; in the timeline's arena. */
 struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct mpr_reader *reader,
                                            uint8_t heap);
-/* The number of its line in a view: its node, Python and native stack and library are those of a
- * block. 0: of none. */
+/* The number of its line in a view: its node, Python and native stack, library and thread are
+ * those of a block. 0: of none. */
 uint32_t mpr_heap_lines_find(const struct mpr_heap_lines *lines, enum mpr_view view,
                              const struct mpr_band *of);
 /* How many rows the line of that number has. */

@@ -43,14 +43,14 @@ struct mpr_timeline_options {
  * SMALL: of that range (or Python stack) and library, what has no band of its own.  FOLD: of
  * those that are one line (heap_lines.h) with them.  OTHER: everything that has none. */
 #define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
-/* What a page can stack by; before THREAD what the reports tell, and fold to lines. */
+/* What a page can stack by; before SIZE what the reports tell, and fold to lines. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
 
 #define X(name) MPR_BAND_##name,
 enum mpr_band_kind { MPR_BAND_KINDS(X) };
 #undef X
 #define X(name) MPR_VIEW_##name,
-enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_THREAD };
+enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
 #undef X
 
 struct mpr_band {
@@ -161,9 +161,9 @@ struct mpr_call_stack {
 };
 
 /* Who held a heap's peak: a range, else a Python stack; else a native stack or a library, by what
- * AUTO is in this log, or nobody that is known. */
+ * AUTO is in this log, or nobody that is known; of threads one. */
 struct mpr_holder {
-    uint32_t node, python, native, library;
+    uint32_t node, python, native, library, thread;
     uint64_t bytes, blocks, allocations;
     bool at_least; /* sampled blocks as they are: there may be more */
 };
@@ -174,8 +174,8 @@ struct mpr_told_path {
     uint32_t caller;
 };
 
-/* A row of a line: a range, a Python stack or a native one. */
-enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE };
+/* A row of a line: a range, a Python stack, a native one or a thread. */
+enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE, MPR_PART_THREAD };
 struct mpr_line_part {
     enum mpr_part_kind kind;
     enum { MPR_TOLD_WHOLE, MPR_TOLD_AS_LINE, MPR_TOLD_ITSELF } how; /* unfolded it is told so */

@@ -244,7 +244,8 @@ static void frames(struct mpr_json *j, const struct mpr_call_stack *path)
 
 static void part(struct mpr_json *j, const struct mpr_line_part *p)
 {
-    mpr_json_number(j, NULL, (uint64_t)p->number * 9 + (unsigned)p->how * 3 + p->kind);
+    enum { KINDS = MPR_PART_THREAD + 1, HOWS = MPR_TOLD_ITSELF + 1 };
+    mpr_json_number(j, NULL, ((uint64_t)p->number * HOWS + p->how) * KINDS + p->kind);
     if (p->how != MPR_TOLD_ITSELF) return;
     mpr_json_number(j, NULL, p->told.caller);
     mpr_json_number(j, NULL, p->told.path.depth);

@@ -107,6 +107,17 @@ test('under the cursor the account of an instant beside it is not called exact, 
   assert.deepEqual({ parts, total }, expected(log, 0, gap.at));
 });
 
+test('at the peak of the heap that P pins, microseconds before that of the device, it is the account of the device at its peak', async () => {
+  const log = golden('h200-graphs-oom'),
+    page = await shop.show(shop.html('near.html', log));
+  await page.keyboard.press('p');
+  await drawn(page);
+  const { parts, total, caption, exact } = await told(page, 'gpu0');
+  assert.match(caption, /^nothing is told pinned; at /);
+  assert.ok(!exact);
+  assert.deepEqual({ parts, total }, expected(log, 0, shop.report('peaks', log).logs[0].devices[0].time_ns));
+});
+
 test('a second click, and Enter at the cursor, pin as they do in the other charts', async () => {
   const page = await shop.show(shop.html('pins.html', golden('h200-graphs-oom')));
   const chart = '.chart[data-account="gpu0"]';

@@ -12,8 +12,10 @@ after(() => shop.close());
 const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
 
 /** What people read of a log: by heap the lines' names and sizes, as text. Estimates are for what no sample named. */
-function linesOf(log) {
-  const text = execFileSync(process.env.REPORT, ['peaks', '--width=full', '--top=100000', log], { encoding: 'utf8' });
+function linesOf(log, ...how) {
+  const text = execFileSync(process.env.REPORT, ['peaks', '--width=full', '--top=100000', ...how, log], {
+    encoding: 'utf8',
+  });
   const heaps = new Map();
   let lines = null;
   for (const line of text.split('\n')) {
@@ -116,4 +118,25 @@ test('a click shows what a fold is of, another folds it again', async () => {
   await drawn(page);
   assert.ok((await names()).includes(fold));
   assert.ok(!page.url().includes('unfolded'));
+});
+
+test('threads of a pool are one band as in the report; a click shows them', async () => {
+  const log = shop.log('pool.zst', 'pool', '32');
+  const page = await shop.show(shop.html('pool.html', log));
+  await page.getByLabel('stack by').selectOption('thread');
+  await drawn(page);
+  const shown = () =>
+    page
+      .locator('.chart .bands tbody tr')
+      .evaluateAll((rows) => rows.map((row) => [row.dataset.name, row.querySelector('td').textContent]));
+  const told = linesOf(log, '--by', 'thread').get('host/heap'),
+    pool = 'worker {0, 1, 3..31} (31 threads)';
+  assert.ok(told.some(([name]) => name === pool));
+  assert.deepEqual((await shown()).sort(), told.sort());
+  const rows = page.locator(`.chart .bands tr[data-name="${pool}"]`);
+  assert.match(await rows.locator('button.folder').getAttribute('title'), /show its 31 parts/);
+  await rows.locator('button.folder').click();
+  await drawn(page);
+  const names = (await shown()).map(([name]) => name);
+  assert.ok(names.includes('worker 0 (4242)') && !names.includes(pool), names.join());
 });

@@ -259,3 +259,63 @@ test('what pins the free memory, and all segments in one picture, are those of t
     await shown.context().close();
   }
 });
+
+/** Words of a canvas and level lines through it, in the order in which they are drawn; pixels of the canvas. */
+const drawnOn = (canvas) =>
+  canvas.evaluate(async (of) => {
+    const paint = CanvasRenderingContext2D.prototype,
+      { fillText, lineTo, moveTo, stroke } = paint,
+      seen = [];
+    let from = null,
+      line = null;
+    paint.moveTo = function (x, y) {
+      from = { x, y };
+      line = null;
+      return moveTo.call(this, x, y);
+    };
+    paint.lineTo = function (x, y) {
+      line = from && from.y === y && Math.abs(x - from.x) > 200 ? { left: from.x, right: x, y } : null;
+      from = null;
+      return lineTo.call(this, x, y);
+    };
+    paint.stroke = function (/** @type {any[]} */ ...path) {
+      if (line && this.canvas === of) seen.push({ line });
+      line = null;
+      return stroke.apply(this, /** @type {any} */ (path));
+    };
+    paint.fillText = function (text, x, y) {
+      const width = this.measureText(text).width,
+        left = this.textAlign === 'right' ? x - width : this.textAlign === 'center' ? x - width / 2 : x;
+      if (this.canvas === of && this.textBaseline === 'alphabetic')
+        seen.push({ text, left, right: left + width, top: y - 9 * devicePixelRatio, bottom: y });
+      return fillText.call(this, text, x, y);
+    };
+    for (const { plot } of memprof.charts) plot.u.redraw(false);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    Object.assign(paint, { fillText, lineTo, moveTo, stroke });
+    return seen;
+  });
+
+test('words in a chart lie beside each other, and no line is drawn over them', async () => {
+  const log = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
+    logs = [log('h200-graphs-eager'), log('h200-graphs-oom')];
+  for (const width of [1440, 1024]) {
+    const both = await shop.show(shop.html('both.html', ...logs), { viewport: { width, height: 900 } });
+    for (const canvas of await both.locator('.chart[data-heap="gpu0/device"] .u-wrap canvas').all()) {
+      const seen = await drawnOn(canvas),
+        words = seen.filter((one) => one.text);
+      assert.match(
+        words.map(({ text }) => text).join(),
+        width > 1024 ? /memory of the GPU.*used, as the driver says/ : /memory of the GPU/,
+      );
+      for (const [i, a] of seen.entries())
+        for (const b of seen.slice(i + 1)) {
+          if (!a.text) continue;
+          const box = b.line ? { ...b.line, top: b.line.y, bottom: b.line.y } : b;
+          const meets = a.left < box.right && box.left < a.right && a.top < box.bottom && box.top < a.bottom;
+          assert.ok(!meets, `${width}: ${a.text} and ${b.text ?? 'a line'}`);
+        }
+    }
+    await both.context().close();
+  }
+});

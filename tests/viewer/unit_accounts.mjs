@@ -1,7 +1,7 @@
 // A device's account: which instant tells a time, and how parts lie on each other.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { begins, instantAt, isTold, peakOf, spread } from '../../viewer/src/accounts.js';
+import { begins, instantAt, isTold, nearestTo, peakOf, spread } from '../../viewer/src/accounts.js';
 import { ACCOUNT_KINDS } from '../../viewer/src/columns.js';
 import { edges } from '../../viewer/src/edges.js';
 
@@ -35,6 +35,14 @@ test('what came after an instant, and before the next state that is known, is no
   assert.ok(isTold(of, 1, 30));
   assert.ok(!isTold(of, 2, 30));
   assert.ok(isTold(of, 2, 31));
+});
+
+test('of a time that nothing is told of the nearest instant is meant', () => {
+  const of = account();
+  assert.deepEqual(
+    [9, 15, 21, 25, 26, 29, 30, 31, 99].map((ns) => nearestTo(of, ns)),
+    [-1, 0, 0, 0, 1, 1, 1, 2, 2],
+  );
 });
 
 test('the peak is known, and is not counted among the instants that are spread', () => {

@@ -6,17 +6,20 @@ import { partOf, readLines } from '../../viewer/src/folds.js';
 import { ELSE, SEVERAL, WHOLE, composition, isLeast, stack } from '../../viewer/src/model.js';
 import { log, randomHeap } from './made.mjs';
 
-const FRAMES = ['layer {0..3}', 'main (t.py:3)', 'run', 'one (a.py:1)'];
+const FRAMES = ['layer {0..3}', 'main (t.py:3)', 'run', 'one (a.py:1)', 'io{1,2} (2 threads)'];
 const LAYERS = [4, 1000, 4, 0, 0, 0, 1, 0]; // rows, bytes, blocks, least, most, open, partsOpen, caller
-const AS_LINE = 3,
-  ITSELF = 6;
+const AS_LINE = 4,
+  ITSELF = 8,
+  ROW = 12,
+  THREAD = 3;
 
 /** Nodes 1 to 3 are a fold; Python stack 5 is told by a frame and its caller. */
 const raw = [
-  [[LAYERS, [0], [9, 18, 27]]],
-  [[LAYERS, [0], [9, 18, 27 + AS_LINE]]],
-  [[[2, 7, 1, 3, 9, 0, 0, 3], [1], [5 * 9 + ITSELF + 1, 4, 1, 2, 6 * 9 + 1]]],
+  [[LAYERS, [0], [ROW, 2 * ROW, 3 * ROW]]],
+  [[LAYERS, [0], [ROW, 2 * ROW, 3 * ROW + AS_LINE]]],
+  [[[2, 7, 1, 3, 9, 0, 0, 3], [1], [5 * ROW + ITSELF + 1, 4, 1, 2, 6 * ROW + 1]]],
   [],
+  [[[2, 7, 2, 0, 0, 0, 0, 0], [4], [THREAD, ROW + THREAD]]],
 ];
 
 test('a part is found by what its view goes by, and told as the report tells it alone', () => {
@@ -29,7 +32,8 @@ test('a part is found by what its view goes by, and told as the report tells it 
   assert.equal(partOf(heap, 'auto', { node: 2, python: 5, native: 0 })?.line.name, 'layer {0..3}');
   assert.equal(partOf(heap, 'auto', { node: 4, python: 0, native: 0 }), undefined);
   assert.equal(partOf(heap, 'stack', { node: 1, python: 5, native: 0 }), undefined);
-  assert.equal(partOf(heap, 'thread', { node: 1, python: 5, native: 0 }), undefined);
+  assert.equal(partOf(heap, 'thread', { node: 1, python: 5, native: 0, thread: 0 })?.line.name, 'io{1,2} (2 threads)');
+  assert.equal(partOf(heap, 'thread', { node: 1, python: 5, native: 0, thread: 2 }), undefined);
 });
 
 /** Bands 0 to 2 are rows of the fold, 3 holds more of it, 4 is none of it, 5 is the rest. */

@@ -1,5 +1,5 @@
 /** A device's account over time: what its used bytes were, up to the limit that it has; beside it the table of an instant. */
-import { begins, fills, instantAt, isTold, peakOf, spread } from './accounts.js';
+import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
 import { commTable } from './comms.js';
 import { colour, element, swatch } from './dom.js';
 import { edges } from './edges.js';
@@ -183,7 +183,7 @@ export class AccountChart {
       return { i: this.peak, ns: account.time[this.peak], label: 'at the peak of the device' };
     const ns = Math.round(this.cursor ?? pin.at) + origin,
       label = this.cursor !== null ? 'under the cursor' : app.pins.length > 1 ? 'first pin' : 'pinned';
-    return { i: instantAt(account, ns), ns, label };
+    return { i: this.cursor !== null ? instantAt(account, ns) : nearestTo(account, ns), ns, label };
   }
 
   fillLegend() {

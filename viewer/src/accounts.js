@@ -30,6 +30,14 @@ export function instantAt(account, ns) {
   return own >= 0 ? own : spanAt(begins(account), ns);
 }
 
+/** The same, but where nothing is told of a time it is the one that is nearest to it. @param {Account} account @param {number} ns */
+export function nearestTo(account, ns) {
+  const { time, since } = account,
+    i = instantAt(account, ns);
+  if (i < 0 || i + 1 === time.length || isTold(account, i, ns)) return i;
+  return Math.min(since[i + 1], time[i + 1]) - ns < ns - time[i] ? i + 1 : i;
+}
+
 /** Is it known that the account was so then? @param {Account} account @param {number} i @param {number} ns */
 export const isTold = ({ since, time }, i, ns) => ns === time[i] || (ns > since[i] && ns < time[i]);
 

@@ -102,7 +102,7 @@ export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'parts
 /** @type {By[]} */
 export const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
 /** Those whose names the reports tell. */
-export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
+export const TOLD = VIEWS.slice(0, VIEWS.indexOf('size'));
 
 /** What instants of a device's account are. */
 export const ACCOUNT_KINDS = ['spread', 'peak', 'oom'];

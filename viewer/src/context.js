@@ -64,28 +64,27 @@ export function seenOf({ app, track, origin, stack }) {
   return figuresIn(track, stack.log.duration, from, to).map((figure) => ({ ...figure, x: figure.x - origin }));
 }
 
-/** @param {StackChart} chart @param {paint.Surface} s */
+/** The limit lies behind the track and its name, and all words find room beside the peak's flag.
+ *  @param {StackChart} chart @param {paint.Surface} s */
 export function drawContext(chart, s) {
-  const { track, limit } = chart;
+  const { track, limit } = chart,
+    taken = [paint.flagTakes(s, s.x(chart.stack.heap.peakTime - chart.origin))];
+  if (limit && s.y(limit.bytes) >= s.top - 1)
+    taken.push(paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`, taken));
   if (track && chart.app.allVisible()) {
     const seen = seenOf(chart);
     paint.samples(s, seen, colour('--faint'));
-    nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
+    nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says', taken);
   }
-  if (limit && s.y(limit.bytes) >= s.top - 1)
-    paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
 }
 
-/** At the track's right end, in the middle, or left of the peak's flag: where the flag leaves room.
- *  @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name */
-function nameTrack(chart, s, seen, name) {
-  const WIDTH = 160 * s.ratio,
-    FLAG = 95 * s.ratio,
-    peak = s.x(chart.stack.heap.peakTime - chart.origin),
-    end = Math.min(s.right, s.x(chart.stack.log.duration - chart.origin)) - 6 * s.ratio;
-  const x = [end, (s.left + end) / 2, peak - FLAG].find(
-    (at) => at - WIDTH >= s.left && (at <= peak - FLAG || at - WIDTH >= peak + FLAG),
-  );
+/** At the track's right end, in the middle, or left of other words.
+ *  @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name @param {[number, number][]} taken */
+function nameTrack(chart, s, seen, name, taken) {
+  const end = Math.min(s.right, s.x(chart.stack.log.duration - chart.origin)) - 6 * s.ratio,
+    width = paint.widthOf(s, name) + 6 * s.ratio,
+    ends = [end, (s.left + end) / 2, ...taken.map(([from]) => from)].filter((at) => at - width >= s.left);
+  const x = paint.room(taken, width, ends);
   if (x === undefined) return;
   const at = spanAt(
     Float64Array.from(seen, (figure) => s.x(figure.x)),
@@ -96,5 +95,6 @@ function nameTrack(chart, s, seen, name) {
     above = s.y(most) <= s.top,
     label = above ? `↑ ${name} ${size(most)}` : name,
     y = above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio;
+  if (!above) paint.plate(s, x, y, width, colour('--ground'));
   paint.text(s, x, y, label, colour('--faint'), 'right', colour('--ground'));
 }

@@ -1,7 +1,7 @@
 /**
  * Lines as the reports have them: rows that are told alike, or that differ in a number only, are one. The report says
  * which; here they are read, found and opened. *
- * @typedef {Record<'node' | 'python' | 'native', number>} Who
+ * @typedef {Record<'node' | 'python' | 'native', number> & { thread?: number }} Who
  * @typedef {import('./columns.js').LineNumbers & { name: string, path: string[] }} Line path: its name in parts; least, most: bytes of those that it was told
  *   apart from; open: some of it lies in bands that do not say so; partsOpen: or not of which row it is
  * @typedef {{ line: Line, told: string | null, toldPath: string[] }} Part told: its name where the line is unfolded; null: its whole path
@@ -9,7 +9,8 @@
  */
 import { LINES, TOLD } from './columns.js';
 
-const KINDS = 3,
+const KINDS = 4,
+  HOWS = 3,
   ITSELF = 2; // the others are told by their whole path: there is nothing shorter that tells them apart
 
 /** @param {string[]} path @param {string} caller */
@@ -20,8 +21,8 @@ const toldPath = (path, caller) =>
 function readParts(packed, frames, line, parts) {
   for (let i = 0; i < packed.length; ) {
     const kind = packed[i] % KINDS,
-      how = Math.floor(packed[i] / KINDS) % KINDS,
-      number = Math.floor(packed[i++] / (KINDS * KINDS));
+      how = Math.floor(packed[i] / KINDS) % HOWS,
+      number = Math.floor(packed[i++] / (KINDS * HOWS));
     /** @type {string[] | null} */
     let told = null;
     if (how === ITSELF) {
@@ -66,10 +67,11 @@ export function readLines(raw, frames) {
 }
 
 /** What of a band or a block a view goes by. @param {Who} who @param {string} by */
-function keyOf({ node, python, native }, by) {
+function keyOf({ node, python, native, thread = -1 }, by) {
   if (by === 'range') return node * KINDS;
   if (by === 'python') return python * KINDS + 1;
   if (by === 'stack') return native * KINDS + 2;
+  if (by === 'thread') return thread * KINDS + 3;
   return node ? node * KINDS : python ? python * KINDS + 1 : native * KINDS + 2;
 }
 

@@ -110,9 +110,14 @@ export function upright(s, x, colour, dash = []) {
 
 const NARROW = 300; // CSS pixels: no room for words beside the peak's label
 
+/** Where words of a width end that meet no others: of the places that they may have the first. @param {[number, number][]} taken by
+ *  others @param {number} width @param {number[]} ends @returns {number | undefined} */
+export const room = (taken, width, ends) =>
+  ends.find((end) => taken.every(([from, to]) => end <= from || end - width >= to));
+
 /** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label "what: how much"; where it is
- *  narrow how much alone */
-export function across(s, y, colour, label) {
+ *  narrow how much alone @param {[number, number][]} [taken] by other words @returns {[number, number]} what its words take */
+export function across(s, y, colour, label, taken = []) {
   s.c.strokeStyle = colour;
   s.c.lineWidth = s.ratio;
   s.c.setLineDash([6 * s.ratio, 4 * s.ratio]);
@@ -122,7 +127,10 @@ export function across(s, y, colour, label) {
   s.c.stroke();
   s.c.setLineDash([]);
   const told = s.right - s.left < NARROW * s.ratio ? label.slice(label.lastIndexOf(': ') + 2) : label;
-  text(s, s.left + 6 * s.ratio, y - 4 * s.ratio, told, colour);
+  const width = widthOf(s, told) + 12 * s.ratio,
+    end = room(taken, width, [s.left + width, s.right]) ?? s.left + width;
+  text(s, end - 6 * s.ratio, y - 4 * s.ratio, told, colour, 'right');
+  return [end - width, end];
 }
 
 /** @param {Surface} s */
@@ -149,7 +157,7 @@ const widths = new Map();
 const MOST_WIDTHS = 10_000;
 
 /** @param {Surface} s @param {string} text */
-function widthOf(s, text) {
+export function widthOf(s, text) {
   const known = widths.get(text);
   if (known !== undefined) return known * s.ratio;
   s.c.font = font(s);
@@ -157,6 +165,13 @@ function widthOf(s, text) {
   if (widths.size >= MOST_WIDTHS) widths.clear();
   widths.set(text, width / s.ratio);
   return width;
+}
+
+/** What words lie on, so that what is behind them does not go through them. @param {Surface} s @param {number} right
+ *  @param {number} y @param {number} width @param {string} colour */
+export function plate(s, right, y, width, colour) {
+  s.c.fillStyle = colour;
+  s.c.fillRect(right - width, y - 9 * s.ratio, width, 11 * s.ratio);
 }
 
 /** As much of a text as there is room for. @param {Surface} s @param {string} text @param {number} room */
@@ -183,8 +198,19 @@ export function flag(s, x, y, label, colour, halo) {
   s.c.lineTo(x - r, top);
   s.c.lineTo(x + r, top);
   s.c.fill();
-  const right = x < (s.left + s.right) / 2;
+  const right = isFlagRight(s, x);
   text(s, x + (right ? 2 : -2) * r, top + 1.3 * r, label, colour, right ? 'left' : 'right', halo);
+}
+
+/** @param {Surface} s @param {number} x */
+const isFlagRight = (s, x) => x < (s.left + s.right) / 2;
+
+const FLAG = 95; // CSS pixels of its label
+
+/** What the flag at x and its label take of the width. @param {Surface} s @param {number} x @returns {[number, number]} */
+export function flagTakes(s, x) {
+  const [label, flag] = [FLAG * s.ratio, 6 * s.ratio];
+  return isFlagRight(s, x) ? [x - flag, x + label] : [x - label, x + flag];
 }
 
 /** A marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */
