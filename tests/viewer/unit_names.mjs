@@ -37,6 +37,13 @@ test('of a long call the word that differs', () => {
   assert.ok(tell.startsWith('float') && tell.length <= 32, tell);
 });
 
+test('a pool of threads is told by its name, not by how many they are', () => {
+  const all = ['io{1,2} (2 threads)', 'worker {0, 1, 3..31} (31 threads)', 'worker 2 (4244)'];
+  assert.deepEqual(parts(all[0], all), ['', 'io{1,2}', ' (2 threads)']);
+  assert.deepEqual(parts(all[1], all), ['', 'worker {0, 1, 3..31}', ' (31 threads)']);
+  assert.deepEqual(parts(all[2], all), ['', '', 'worker 2 (4244)']);
+});
+
 test('of names at random no two have the same beginning to tell and the same end', () => {
   let state = 7;
   const dice = (sides) => (state = (state * 48271) % 0x7fffffff) % sides,

@@ -6,6 +6,7 @@
  */
 
 const INTO = ' > ',
+  POOL = / \([\d,]+ threads\)$/, // as the reports fold threads
   SEEN = 12, // characters of an end, at least
   SHORT = 16,
   MOST = 32; // of what tells a name
@@ -46,6 +47,8 @@ function lastDifference(a, b) {
 
 /** @param {string} name @param {Iterable<string>} among the names that it stands beside @returns {Parts} */
 export function partsOf(name, among) {
+  const pool = name.search(POOL);
+  if (pool > 0) return { begin: '', tell: name.slice(0, pool), last: name.slice(pool) };
   const end = name.slice(Math.max(name.lastIndexOf(INTO), name.length - SEEN, 0)),
     places = [...among]
       .filter((other) => other !== name && other.endsWith(end))
