@@ -211,3 +211,43 @@ test('on a phone no name of a table lies under a number, and what was found is t
     await page.context().close();
   }
 });
+
+test('tables of peaks, pins and blocks have room for names, however narrow the page is', async () => {
+  for (const name of ['h100-spike', 'h200-graphs-oom']) {
+    const file = shop.html(`${name}-room.html`, fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url))),
+      page = await shop.show(file);
+    await page.evaluate(() => {
+      const { heap, log } = memprof.charts.find((chart) => chart.stack).stack;
+      memprof.pin([{ heap: heap.name, log: log.index, at: heap.peakTime }]);
+      memprof.select(...memprof.whole);
+    });
+    for (const width of [390, 768, 1024]) {
+      await page.setViewportSize({ width, height: 900 });
+      await drawn(page);
+      const cut = await page.locator('[data-panel] tbody th .name .text').evaluateAll((all) =>
+        all
+          .map((name) => ({
+            text: name.textContent,
+            panel: /** @type {HTMLElement} */ (name.closest('[data-panel]')).dataset.panel,
+            room: name.getBoundingClientRect().width,
+            whole: [...name.children].reduce(
+              (sum, part) => sum + part.firstElementChild.getBoundingClientRect().width,
+              0,
+            ),
+          }))
+          .filter(({ panel }) => ['peak', 'pin', 'blocks', 'kept', 'segments'].includes(panel))
+          .filter(({ room, whole }) => room < 0.95 * Math.min(140, whole)),
+      );
+      assert.deepEqual(cut, [], `${name}, ${width}`);
+    }
+    await page.context().close();
+  }
+});
+
+test('on a phone the controls leave the screen to the charts', async () => {
+  const page = await shop.show(gpt, { viewport: { width: 390, height: 800 } });
+  await page.evaluate(() => scrollTo(0, 600));
+  assert.ok((await page.locator('#bar').boundingBox()).y < -100);
+  await page.setViewportSize({ width: 1024, height: 800 });
+  assert.equal((await page.locator('#bar').boundingBox()).y, 0);
+});

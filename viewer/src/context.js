@@ -95,6 +95,6 @@ function nameTrack(chart, s, seen, name, taken) {
     above = s.y(most) <= s.top,
     label = above ? `↑ ${name} ${size(most)}` : name,
     y = above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio;
-  if (!above) paint.plate(s, x, y, width, colour('--ground'));
+  if (chart.limit && !above) paint.plate(s, x, y, width, s.y(chart.limit.bytes), colour('--ground'));
   paint.text(s, x, y, label, colour('--faint'), 'right', colour('--ground'));
 }

@@ -167,11 +167,14 @@ export function widthOf(s, text) {
   return width;
 }
 
-/** What words lie on, so that what is behind them does not go through them. @param {Surface} s @param {number} right
- *  @param {number} y @param {number} width @param {string} colour */
-export function plate(s, right, y, width, colour) {
+/** What words lie on where a level line would go through them. @param {Surface} s @param {number} right @param {number} y
+ *  @param {number} width @param {number} line y, too @param {string} colour */
+export function plate(s, right, y, width, line, colour) {
+  const top = y - 9 * s.ratio,
+    height = 11 * s.ratio;
+  if (line < top || line > top + height) return;
   s.c.fillStyle = colour;
-  s.c.fillRect(right - width, y - 9 * s.ratio, width, 11 * s.ratio);
+  s.c.fillRect(right - width, top, width, height);
 }
 
 /** As much of a text as there is room for. @param {Surface} s @param {string} text @param {number} room */
