@@ -60,11 +60,22 @@ layout() {
     esac
 }
 
+# Each target of tests/fuzz, for a minute.
+fuzz() {
+    if clang --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null | grep -q / && [ "$(uname -m)" = x86_64 ]; then
+        run fuzz fuzz
+    else
+        echo "== fuzz: skipped, for clang and its libFuzzer are not there"
+        skipped=$((skipped + 1))
+    fi
+}
+
 run ci ci
 layout
 run without without
 run asan asan
 run tsan tsan
+fuzz
 if [ $slow ]; then run ci slow; fi
 rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
 

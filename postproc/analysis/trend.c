@@ -144,7 +144,7 @@ static bool has_levelled(const struct mpr_level *l, size_t count)
 
 /* ---- the whole */
 
-static struct mpr_trend trend(int as, const struct mpr_history_value *from,
+static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_value *from,
                               const struct mpr_history_value *to)
 {
     return (struct mpr_trend){ .as = as,

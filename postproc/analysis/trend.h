@@ -20,7 +20,7 @@
 #include "history.h"
 
 struct mpr_trend {
-    enum {
+    enum mpr_trend_as {
         MPR_TREND_OTHER,
         MPR_TREND_GROWS,
         MPR_TREND_LEVELLED,

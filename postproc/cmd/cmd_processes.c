@@ -25,8 +25,8 @@ static void release(void *result) { mpr_processes_free(result); }
 
 int mpr_cmd_processes(int argc, char **argv)
 {
-    static struct mpr_processes processes;
-    static const struct mpr_all all = {
+    struct mpr_processes processes = { 0 };
+    const struct mpr_all all = {
         .doc =
             "Shows the processes of a run as a tree: what each held at its peak and at the end, how long it lived and how it ended."
             "\vExamples:\n"

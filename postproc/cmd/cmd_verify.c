@@ -24,8 +24,8 @@ static void release(void *result) { mpr_verify_free(result); }
 
 int mpr_cmd_verify(int argc, char **argv)
 {
-    static struct mpr_verify verify;
-    static const struct mpr_all all = {
+    struct mpr_verify verify = { 0 };
+    const struct mpr_all all = {
         .doc =
             "Checks every frame of each log and says up to which offset and time it is good."
             "\vExamples:\n  memprof-report verify memprof.n03.4242.zst\n  memprof-report verify logs/\n\n"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Fuzzes one target, from the logs of tests/golden and those that tests make: run.sh BUILD TARGET SECONDS [OPTION-OF-LIBFUZZER...]
+# What ends it is kept in BUILD/fuzz/TARGET; a copy in tests/fuzz/found/TARGET is tried first from then on.
+set -euo pipefail
+fuzz=$(cd "$(dirname "$0")" && pwd) build=$(cd "$1" && pwd) target=$2 seconds=$3
+shift 3
+tests=$fuzz/.. programs=$build/tests/fuzz made=$build/tests/postproc
+kept=$build/fuzz/$target
+[ -d /dev/shm ] && export TMPDIR=/dev/shm
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$kept/corpus" "$scratch/logs" "$scratch/seeds"
+
+# A whole log, one that is cut, one that was killed and left a journal, and so on.
+make_logs() {
+    local scenario
+    cp "$tests"/golden/*.zst "$scratch/logs/"
+    for scenario in whole unended killed lossy hole nasty child crashed limited; do
+        "$made/make_log" $scenario "$scratch/logs/$scenario.zst"
+    done
+    for scenario in graphs segments growing reset serving backward expandable; do
+        "$made/make_gpu_log" $scenario "$scratch/logs/gpu-$scenario.zst"
+    done
+}
+
+little_endian() { printf '%08x' "$1" | sed -E 's/(..)(..)(..)(..)/\\x\4\\x\3\\x\2\\x\1/'; }
+
+# Logs as the target wants them.
+make_seeds() {
+    local log name journal command=0
+    for log in "$scratch"/logs/*.zst; do
+        name=$(basename "$log") journal=$log.journal
+        case $target in
+        input) { printf "$(little_endian "$(stat -c %s "$log")")"; cat "$log"; [ ! -e "$journal" ] || cat "$journal"; } >"$scratch/seeds/$name" ;;
+        journal) [ ! -e "$journal" ] || cp "$journal" "$scratch/seeds/$name" ;;
+        digest) "$build/postproc/memprof-report" --max-memory=0 digest -o "$scratch/seeds/$name" "$log" || true ;;
+        reports) "$programs/pack_log" $((command++)) "$log" >"$scratch/seeds/$name" ;;
+        header | columns) "$programs/pack_log" --bodies $target "$log" "$scratch/seeds/$name" ;;
+        esac
+    done
+}
+
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+make_logs
+make_seeds
+for found in "$fuzz/found/$target"/*; do
+    [ ! -e "$found" ] || "$programs/fuzz_$target" -runs=1 -timeout=20 -rss_limit_mb=2048 -close_fd_mask=3 "$found"
+done
+"$programs/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=1000000 -close_fd_mask=3 -print_final_stats=1 \
+    -artifact_prefix="$kept/" "$@" "$kept/corpus" "$scratch/seeds"
