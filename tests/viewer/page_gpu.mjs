@@ -297,25 +297,41 @@ const drawnOn = (canvas) =>
   });
 
 test('words in a chart lie beside each other, and no line is drawn over them', async () => {
-  const log = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
-    logs = [log('h200-graphs-eager'), log('h200-graphs-oom')];
-  for (const width of [1440, 1024]) {
-    const both = await shop.show(shop.html('both.html', ...logs), { viewport: { width, height: 900 } });
-    for (const canvas of await both.locator('.chart[data-heap="gpu0/device"] .u-wrap canvas').all()) {
-      const seen = await drawnOn(canvas),
-        words = seen.filter((one) => one.text);
-      assert.match(
-        words.map(({ text }) => text).join(),
-        width > 1024 ? /memory of the GPU.*used, as the driver says/ : /memory of the GPU/,
-      );
+  const log = (name) => fileURLToPath(new URL(`../golden/${name}`, import.meta.url)),
+    both = [log('h200-graphs-eager.zst'), log('h200-graphs-oom.zst')];
+  for (const [logs, width, expected] of /** @type {[string[], number, RegExp][]} */ ([
+    [both, 1440, /memory of the GPU.*used, as the driver says/],
+    [both, 1024, /memory of the GPU/],
+    [both, 390, /139.80 GiB/],
+    [[log('h200-walk.zst')], 1440, /↑ used, as the driver says 540.81 MiB/],
+    [[log('python-leak.zst')], 1440, /RSS/],
+  ])) {
+    const page = await shop.show(shop.html('words.html', ...logs), { viewport: { width, height: 900 } }),
+      all = [];
+    for (const canvas of await page.locator('.chart[data-heap] .u-wrap canvas').all()) {
+      const seen = await drawnOn(canvas);
+      all.push(...seen.flatMap(({ text }) => text ?? []));
       for (const [i, a] of seen.entries())
         for (const b of seen.slice(i + 1)) {
           if (!a.text) continue;
           const box = b.line ? { ...b.line, top: b.line.y, bottom: b.line.y } : b;
           const meets = a.left < box.right && box.left < a.right && a.top < box.bottom && box.top < a.bottom;
-          assert.ok(!meets, `${width}: ${a.text} and ${b.text ?? 'a line'}`);
+          assert.ok(!meets, `${logs} at ${width}: ${a.text} and ${b.text ?? 'a line'}`);
         }
     }
-    await both.context().close();
+    assert.match(all.join(), expected);
+    await page.context().close();
   }
+});
+
+test('the name of a figure stands where the figure is known, not at the end of the chart', async () => {
+  const folder = fileURLToPath(new URL('../golden/workers', import.meta.url)),
+    page = await shop.show(shop.html('workers.html', folder), { viewport: { width: 1440, height: 900 } });
+  const words = await drawnOn(page.locator('.chart[data-heap="host/heap"] .u-wrap canvas').first()),
+    name = words.find(({ text }) => text === 'RSS');
+  const x = await page.evaluate(() => {
+    const { plot, track } = memprof.charts.find(({ track: of }) => of?.name === 'RSS');
+    return plot.u.valToPos(track.time[track.time.length - 1], 'x', true);
+  });
+  assert.ok(name && Math.abs(name.right - x) < 20, `${name?.right} is far from ${x}`);
 });

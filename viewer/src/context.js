@@ -64,37 +64,57 @@ export function seenOf({ app, track, origin, stack }) {
   return figuresIn(track, stack.log.duration, from, to).map((figure) => ({ ...figure, x: figure.x - origin }));
 }
 
-/** The limit lies behind the track and its name, and all words find room beside the peak's flag.
- *  @param {StackChart} chart @param {paint.Surface} s */
+/** The limit lies behind the track, and all words find room beside the peak's flag, or the flag's give way.
+ *  @param {StackChart} chart @param {paint.Surface} s @returns {paint.Box[]} what the words take */
 export function drawContext(chart, s) {
   const { track, limit } = chart,
-    taken = [paint.flagTakes(s, s.x(chart.stack.heap.peakTime - chart.origin))];
+    [flag, tip] = paint.flagTakes(s, s.x(chart.stack.heap.peakTime - chart.origin)),
+    words = [];
   if (limit && s.y(limit.bytes) >= s.top - 1)
-    taken.push(paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`, taken));
+    words.push(
+      paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`, [[flag], [tip]]),
+    );
   if (track && chart.app.allVisible()) {
     const seen = seenOf(chart);
     paint.samples(s, seen, colour('--faint'));
-    nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says', taken);
+    const taken = [flag, ...words.map(({ left, right }) => /** @type {[number, number]} */ ([left, right]))],
+      said = nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says', taken);
+    if (said) words.push(said);
   }
+  return words;
 }
 
-/** At the track's right end, in the middle, or left of other words.
+/** What the words of a track say above or on its line, where they end at x.
+ *  @param {paint.Surface} s @param {paint.Figure[]} seen @param {Float64Array} xs of these @param {string} name @param {number} x */
+function trackWords(s, seen, xs, name, x) {
+  const at = Math.max(0, spanAt(xs, x)),
+    most = Math.max(seen[at].y, seen[at + 1]?.y ?? 0),
+    above = s.y(most) <= s.top,
+    label = above ? `↑ ${name} ${size(most)}` : name;
+  return {
+    label,
+    above,
+    y: above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio,
+    width: paint.widthOf(s, label) + 6 * s.ratio,
+  };
+}
+
+/** At the end of what is known of the track, in the middle, left of other words, or behind that end.
  *  @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name @param {[number, number][]} taken */
 function nameTrack(chart, s, seen, name, taken) {
-  const end = Math.min(s.right, s.x(chart.stack.log.duration - chart.origin)) - 6 * s.ratio,
-    width = paint.widthOf(s, name) + 6 * s.ratio,
-    ends = [end, (s.left + end) / 2, ...taken.map(([from]) => from)].filter((at) => at - width >= s.left);
-  const x = paint.room(taken, width, ends);
-  if (x === undefined) return;
-  const at = spanAt(
-    Float64Array.from(seen, (figure) => s.x(figure.x)),
-    x,
-  );
-  if (at < 0) return;
-  const most = Math.max(seen[at].y, seen[at + 1]?.y ?? 0),
-    above = s.y(most) <= s.top,
-    label = above ? `↑ ${name} ${size(most)}` : name,
-    y = above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio;
+  if (!seen.length) return null;
+  const xs = Float64Array.from(seen, (figure) => s.x(figure.x)),
+    told = (/** @type {number} */ x) => trackWords(s, seen, xs, name, x),
+    last = xs[xs.length - 1],
+    end = Math.min(s.right, last) - 6 * s.ratio,
+    ends = [end, (s.left + end) / 2, ...taken.map(([from]) => from), last + 6 * s.ratio + told(last).width];
+  const x = ends.find((at) => {
+    const { width } = told(at);
+    return at - width >= s.left && at <= s.right && paint.room(taken, width, [at]) !== undefined;
+  });
+  if (x === undefined) return null;
+  const { label, above, y, width } = told(x);
   if (chart.limit && !above) paint.plate(s, x, y, width, s.y(chart.limit.bytes), colour('--ground'));
   paint.text(s, x, y, label, colour('--faint'), 'right', colour('--ground'));
+  return paint.boxOf(s, x, y, width);
 }

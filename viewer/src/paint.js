@@ -115,9 +115,18 @@ const NARROW = 300; // CSS pixels: no room for words beside the peak's label
 export const room = (taken, width, ends) =>
   ends.find((end) => taken.every(([from, to]) => end <= from || end - width >= to));
 
+/** What words take of a canvas. @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
+
+/** @param {Surface} s @param {number} end of the words @param {number} y  they stand on @param {number} width @returns {Box} */
+export const boxOf = (s, end, y, width) => ({ left: end - width, right: end, top: y - 9 * s.ratio, bottom: y });
+
+/** @param {Box} a @param {Box} b */
+const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
 /** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label "what: how much"; where it is
- *  narrow how much alone @param {[number, number][]} [taken] by other words @returns {[number, number]} what its words take */
-export function across(s, y, colour, label, taken = []) {
+ *  narrow how much alone @param {[number, number][][]} [avoided] by its words; where they have no room beside the first of these,
+ *  the next @returns {Box} what they take */
+export function across(s, y, colour, label, avoided = []) {
   s.c.strokeStyle = colour;
   s.c.lineWidth = s.ratio;
   s.c.setLineDash([6 * s.ratio, 4 * s.ratio]);
@@ -128,9 +137,10 @@ export function across(s, y, colour, label, taken = []) {
   s.c.setLineDash([]);
   const told = s.right - s.left < NARROW * s.ratio ? label.slice(label.lastIndexOf(': ') + 2) : label;
   const width = widthOf(s, told) + 12 * s.ratio,
-    end = room(taken, width, [s.left + width, s.right]) ?? s.left + width;
+    ends = [s.left + width, s.right],
+    end = avoided.map((taken) => room(taken, width, ends)).find((at) => at !== undefined) ?? ends[0];
   text(s, end - 6 * s.ratio, y - 4 * s.ratio, told, colour, 'right');
-  return [end - width, end];
+  return boxOf(s, end, y - 4 * s.ratio, width);
 }
 
 /** @param {Surface} s */
@@ -184,15 +194,17 @@ export function shortened(s, text, room) {
 }
 
 /**
- * The peak's flag: a small triangle that points down at (x, y), and its label on the side that has room.
+ * The peak's flag: a small triangle that points down at (x, y), and its label on a side that has room, if one has: the chart's
+ * head has it, too.
  * @param {Surface} s
  * @param {number} x
  * @param {number} y
  * @param {string} label
  * @param {string} colour
  * @param {string} halo
+ * @param {Box[]} taken by other words
  */
-export function flag(s, x, y, label, colour, halo) {
+export function flag(s, x, y, label, colour, halo, taken) {
   const r = 4.5 * s.ratio,
     top = Math.max(s.top, y - 2.2 * r);
   s.c.fillStyle = colour;
@@ -201,7 +213,14 @@ export function flag(s, x, y, label, colour, halo) {
   s.c.lineTo(x - r, top);
   s.c.lineTo(x + r, top);
   s.c.fill();
-  const right = isFlagRight(s, x);
+  const width = widthOf(s, label),
+    box = (/** @type {boolean} */ right) => boxOf(s, right ? x + 2 * r + width : x - 2 * r, top + 1.3 * r, width),
+    first = isFlagRight(s, x),
+    right = [first, !first].find((side) => {
+      const { left, right: end } = box(side);
+      return (side === first || (left >= s.left && end <= s.right)) && !taken.some((other) => meet(other, box(side)));
+    });
+  if (right === undefined) return;
   text(s, x + (right ? 2 : -2) * r, top + 1.3 * r, label, colour, right ? 'left' : 'right', halo);
 }
 
@@ -210,10 +229,11 @@ const isFlagRight = (s, x) => x < (s.left + s.right) / 2;
 
 const FLAG = 95; // CSS pixels of its label
 
-/** What the flag at x and its label take of the width. @param {Surface} s @param {number} x @returns {[number, number]} */
+/** What the flag at x takes of the width, with its label and without. @param {Surface} s @param {number} x
+ *  @returns {[[number, number], [number, number]]} */
 export function flagTakes(s, x) {
   const [label, flag] = [FLAG * s.ratio, 6 * s.ratio];
-  return isFlagRight(s, x) ? [x - flag, x + label] : [x - label, x + flag];
+  return [isFlagRight(s, x) ? [x - flag, x + label] : [x - label, x + flag], [x - flag, x + flag]];
 }
 
 /** A marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */

@@ -30,7 +30,7 @@ export function drawStack(chart, s) {
       end,
       dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)',
     );
-  drawContext(chart, s);
+  const words = drawContext(chart, s);
   drawMarks(chart, s);
   if (app.allVisible()) {
     const x = s.x(heap.spans.time[chart.peak] - origin);
@@ -42,6 +42,7 @@ export function drawStack(chart, s) {
         amount(heap.peakBytes, false, hasAboutPeak(heap)),
         colour('--ink'),
         colour('--ground'),
+        words,
       );
   }
   for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
