@@ -1,7 +1,7 @@
 // Of a long name what tells it from its neighbours is not cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commonBegins, cutApart, partsOf } from '../../viewer/src/names.js';
+import { callParts, commonBegins, cutApart, partsOf } from '../../viewer/src/names.js';
 
 const parts = (name, among) => {
   const { begin, tell, last } = partsOf(name, among);
@@ -35,6 +35,21 @@ test('of a long call the word that differs', () => {
     [begin, tell] = parts(call('float'), [call('float'), call('double')]);
   assert.ok(begin.endsWith('<4, '), begin);
   assert.ok(tell.startsWith('float') && tell.length <= 32, tell);
+});
+
+test('of a call and its caller the line is never cut, and has its file where another has that line', () => {
+  const call = (of) => `Images.${of} <- Loader.work`,
+    told = (name, ...beside) => Object.values(callParts(call(name), [name, ...beside].map(call)) ?? { none: null }),
+    tail = ' <- Loader.work';
+  assert.deepEqual(told('decode (workers.py:17)', 'decode (workers.py:18)'), [
+    'Images.decode (workers.py',
+    ':17)',
+    tail,
+  ]);
+  assert.deepEqual(told('decode (workers.py:17)', 'decode (pool.py:17)'), ['Images.decode', ' (workers.py:17)', tail]);
+  assert.deepEqual(told('decode (workers.py:17)', 'crop (workers.py:17)'), [null]);
+  assert.equal(callParts('step > forward', []), null);
+  assert.equal(callParts('decode (workers.py:17)', []), null);
 });
 
 test('a pool of threads is told by its name, not by how many they are', () => {

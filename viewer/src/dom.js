@@ -1,5 +1,5 @@
 /** Elements without markup: names from logs are text, never HTML. */
-import { partsOf } from './names.js';
+import { callParts, partsOf } from './names.js';
 
 /**
  * @param {string} tag
@@ -60,7 +60,7 @@ export function swatch(paint) {
 /** A name; where it is too long it loses its middle, but not what tells it from those beside it. @param {string} name
  *  @param {Iterable<string>} [among] these */
 export function nameText(name, among = []) {
-  const parts = Object.entries(partsOf(name, among)).filter(([, text]) => text),
+  const parts = Object.entries(callParts(name, among) ?? partsOf(name, among)).filter(([, text]) => text),
     of = (/** @type {string} */ part) => (parts.length > 1 ? { class: part } : {});
   return element(
     'span',

@@ -63,6 +63,21 @@ export function partsOf(name, among) {
   return { begin: name.slice(0, from), tell: name.slice(from, to), last: name.slice(to) };
 }
 
+const CALL = /^(.*?)( \(.*(:\d+\)))( <- .*)$/;
+
+/** Of a call that is told with its caller: this goes first where there is no room, then the end of the function's name; never its
+ *  line, with the file where others have a line of that number.  null: no such call, or others are of that line.
+ *  @param {string} name @param {Iterable<string>} among the names that it stands beside
+ *  @returns {{ head: string, tell: string, caller: string } | null} */
+export function callParts(name, among) {
+  const call = CALL.exec(name);
+  if (!call) return null;
+  const [, , place, line, caller] = call,
+    others = [...among].filter((other) => other !== name).map((other) => CALL.exec(other)),
+    tell = [line, place].find((part, i) => !others.some((other) => other?.[3 - i] === part));
+  return tell ? { head: name.slice(0, -(tell + caller).length), tell, caller } : null;
+}
+
 /** How many characters each name has in common with another one. @param {Iterable<string>} names @returns {Map<string, number>} */
 export function commonBegins(names) {
   const all = [...new Set(names)].sort(),
