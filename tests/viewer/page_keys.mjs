@@ -36,7 +36,7 @@ test('a span that the mouse chose is forgotten by the keys: they choose one from
 
 test('the arrows scroll what has the focus and can be scrolled, elsewhere they move the cursor', async () => {
   const page = await shop.show(oom, { viewport: { width: 390, height: 800 } }),
-    panel = page.locator('[data-panel="segments"]').first();
+    panel = page.locator('[data-panel="marks"]');
   const scrollable = await panel.evaluate((root) => {
     const found = [root, ...root.querySelectorAll('*')].find(
       (e) => e.scrollWidth > e.clientWidth && /auto|scroll/.test(getComputedStyle(e).overflowX),

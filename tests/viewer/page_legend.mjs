@@ -177,16 +177,32 @@ test('a row with the focus keeps it while the order changes', async () => {
   }
 });
 
-test('a wide legend has the shape of each band', async () => {
-  const page = await shop.show(mixed, { viewport: { width: 1600, height: 900 } });
-  const painted = await page.locator('.chart .legend tbody tr:not([hidden]) .shape').evaluateAll((all) =>
-    all.map((canvas) => {
-      const { width, height } = /** @type {HTMLCanvasElement} */ (canvas);
-      const { data } = /** @type {HTMLCanvasElement} */ (canvas).getContext('2d').getImageData(0, 0, width, height);
-      return data.some((part, i) => i % 4 === 3 && part > 0);
+test('a wide legend has the shape of each band, beside its chart or below it', async () => {
+  const page = await shop.show(mixed);
+  for (const width of [1600, 768]) {
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    const painted = await page.locator('.chart .legend tbody tr:not([hidden]) .shape').evaluateAll((all) =>
+      all.map((canvas) => {
+        const of = /** @type {HTMLCanvasElement} */ (canvas),
+          { data } = of.getContext('2d').getImageData(0, 0, of.width, of.height);
+        return of.offsetWidth > 0 && data.some((part, i) => i % 4 === 3 && part > 0);
+      }),
+    );
+    assert.ok(painted.length > 4 && painted.every(Boolean), `${width}: ${painted.join()}`);
+  }
+});
+
+test('of a call that is cut its function and its line are in sight', async () => {
+  const workers = fileURLToPath(new URL('../golden/workers', import.meta.url)),
+    page = await shop.show(shop.html('workers.html', workers), { viewport: { width: 1024, height: 900 } });
+  const names = await page.locator('.legend .name .text:has(.caller)').evaluateAll((all) =>
+    all.map((text) => {
+      const [head, tell] = [...text.children];
+      return { text: text.textContent, head: head.clientWidth, whole: tell.scrollWidth <= tell.clientWidth };
     }),
   );
-  assert.ok(painted.length > 4 && painted.every(Boolean), painted.join());
+  assert.ok(names.length > 1 && names.every(({ head, whole }) => head > 60 && whole), JSON.stringify(names));
 });
 
 test('on a phone no name of a table lies under a number, and what was found is told in full', async () => {
@@ -242,6 +258,18 @@ test('tables of peaks, pins and blocks have room for names, however narrow the p
     }
     await page.context().close();
   }
+});
+
+test('on a phone segments and the account of the device are seen as a whole', async () => {
+  const log = fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url)),
+    page = await shop.show(shop.html('phone.html', log), { viewport: { width: 390, height: 800 } });
+  const hidden = await page
+    .locator('.panel.segments, .chart[data-account] .legend')
+    .evaluateAll((all) => all.map((of) => [of.scrollWidth - of.clientWidth, of.scrollHeight - of.clientHeight]));
+  assert.deepEqual(hidden, [
+    [0, 0],
+    [0, 0],
+  ]);
 });
 
 test('on a phone the controls leave the screen to the charts', async () => {
