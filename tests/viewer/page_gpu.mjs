@@ -224,6 +224,47 @@ test('no two names of what pins the free memory look alike', async () => {
   }
 });
 
+const bytes = (/** @type {number} */ n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
+
+/** Of the picture of all segments how many are alike, and their free bytes. */
+const mapOf = async (page) =>
+  (
+    await page
+      .locator('.map tbody tr')
+      .evaluateAll((rows) =>
+        rows.map((row) => `${row.dataset.segments},${row.querySelectorAll('td')[1].firstElementChild.title}`),
+      )
+  ).sort();
+
+/** The same of the segments report. */
+function shapesOf({ segments }) {
+  const shapes = new Map();
+  for (const s of segments) {
+    const key = [s.bytes, s.live_bytes, s.largest_hole_bytes, s.state].join(),
+      known = shapes.get(key) ?? [0, 0];
+    shapes.set(key, [known[0] + 1, known[1] + s.free_bytes]);
+  }
+  return [...shapes.values()].map(([count, free]) => `${count},${bytes(free)}`).sort();
+}
+
+test('at any pinned instant of thousands of blocks the picture has all segments, as the report has them', async () => {
+  const golden = fileURLToPath(new URL('../golden/h100-fragments.zst', import.meta.url)),
+    shown = await shop.show(shop.html('fragments.html', golden));
+  for (let i = 1; i < 6; i++) {
+    const at = await shown.evaluate((share) => {
+      const { heap, log } = memprof.charts.find(({ stack }) => stack?.heap.name === 'gpu0/torch').stack,
+        { time } = heap.spans,
+        when = time[Math.floor(time.length * share)];
+      memprof.pin([{ heap: heap.name, log: log.index, at: when }]);
+      return when;
+    }, i / 6);
+    await drawn(shown);
+    const report = shop.report('segments', '--at', `${at}ns`, golden).devices[0];
+    assert.ok(report.segments.length > 500);
+    assert.deepEqual(await mapOf(shown), shapesOf(report), `${at}`);
+  }
+});
+
 test('what pins the free memory, and all segments in one picture, are those of the segments report', async () => {
   const golden = fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url));
   for (const of of [log, golden]) {
@@ -236,26 +277,13 @@ test('what pins the free memory, and all segments in one picture, are those of t
           [...row.querySelectorAll('td')].map((cell) => cell.querySelector('span')?.title ?? cell.textContent),
         ),
       );
-    const bytes = (/** @type {number} */ n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     assert.deepEqual(
       pins,
       report.pins
         .slice(0, 12)
         .map((pin) => [bytes(pin.free_bytes), `${pin.segments}`, `${pin.blocks}`, bytes(pin.bytes)]),
     );
-    const map = await shown
-      .locator('.map tbody tr')
-      .evaluateAll((rows) =>
-        rows.map((row) => [Number(row.dataset.segments), row.querySelectorAll('td')[1].firstElementChild.title]),
-      );
-    const shapes = new Map();
-    for (const s of report.segments) {
-      const key = [s.bytes, s.live_bytes, s.largest_hole_bytes, s.state].join(),
-        known = shapes.get(key) ?? [0, 0];
-      shapes.set(key, [known[0] + 1, known[1] + s.free_bytes]);
-    }
-    const expected = [...shapes.values()].map(([segments, free]) => [segments, bytes(free)]);
-    assert.deepEqual(map.map(String).sort(), expected.map(String).sort());
+    assert.deepEqual(await mapOf(shown), shapesOf(report));
     await shown.context().close();
   }
 });
