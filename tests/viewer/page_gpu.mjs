@@ -248,20 +248,21 @@ function shapesOf({ segments }) {
 }
 
 test('at any pinned instant of thousands of blocks the picture has all segments, as the report has them', async () => {
-  const golden = fileURLToPath(new URL('../golden/h100-fragments.zst', import.meta.url)),
-    shown = await shop.show(shop.html('fragments.html', golden));
-  for (let i = 1; i < 6; i++) {
-    const at = await shown.evaluate((share) => {
-      const { heap, log } = memprof.charts.find(({ stack }) => stack?.heap.name === 'gpu0/torch').stack,
-        { time } = heap.spans,
-        when = time[Math.floor(time.length * share)];
-      memprof.pin([{ heap: heap.name, log: log.index, at: when }]);
-      return when;
-    }, i / 6);
-    await drawn(shown);
-    const report = shop.report('segments', '--at', `${at}ns`, golden).devices[0];
-    assert.ok(report.segments.length > 500);
-    assert.deepEqual(await mapOf(shown), shapesOf(report), `${at}`);
+  for (const name of ['h100-fragments', 'h200-graphs-oom']) {
+    const golden = fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
+      shown = await shop.show(shop.html('all.html', golden));
+    const instants = await shown.evaluate(() => {
+      const { time, max, close } = memprof.logs[0].heaps.find((heap) => heap.name === 'gpu0/torch').spans,
+        within = [...time].filter((_, i) => max[i] !== close[i]); // something came and went in that nanosecond
+      return [...[1, 2, 3, 4].map((share) => time[Math.floor((time.length * share) / 5)]), ...within.slice(-2)];
+    });
+    for (const at of instants) {
+      await shown.evaluate((ns) => memprof.pin([{ heap: 'gpu0/torch', log: 0, at: ns }]), at);
+      await drawn(shown);
+      const report = shop.report('segments', '--at', `${at}ns`, golden).devices[0];
+      assert.deepEqual(await mapOf(shown), shapesOf(report), `${name} at ${at}`);
+    }
+    await shown.context().close();
   }
 });
 

@@ -129,10 +129,14 @@ export function segmentsAt(device, torch, at, { heldUntil }) {
 /** @param {Blocks} b @param {number} at */
 const liveBytes = (b, at) => liveAt(b, at).reduce((all, i) => all + b.size[i], 0);
 
-/** Whether all that was live then is among the blocks that are kept. @param {import('./data.js').Heap} heap @param {number} at */
+/** Whether all that was live then is among the blocks that are kept. What comes and goes within a nanosecond is in a span's largest
+ *  state, and no block of its time. @param {import('./data.js').Heap} heap @param {number} at */
 function isWhole(heap, at) {
-  const span = spanAt(heap.spans.start, at);
-  return span < 0 || (isExactAt(heap, span, at) && heap.spans.max[span] === liveBytes(heap.blocks, at));
+  const { start, max, close } = heap.spans,
+    span = spanAt(start, at);
+  if (span < 0) return true;
+  const live = liveBytes(heap.blocks, at);
+  return isExactAt(heap, span, at) && (live === max[span] || (at === start[span] && live === close[span]));
 }
 
 /** Whether nothing has changed between two times. @param {import('./data.js').Heap} heap @param {number} a @param {number} b */
