@@ -29,6 +29,11 @@ test('ends are alike where only what stands before the last part differs', () =>
   assert.deepEqual(parts(all[0], all), ['capture', ' > batch 65536', ' > layer 0']);
 });
 
+test('a name that ends as all of another one is told by what stands before that', () => {
+  const all = ['exchange > NCCL:ncclCommInitRankConfig', 'NCCL:ncclCommInitRankConfig'];
+  assert.deepEqual(parts(all[0], all), ['', 'exchange', ' > NCCL:ncclCommInitRankConfig']);
+});
+
 test('of a long call the word that differs', () => {
   const call = (type) =>
       `void at::native::vectorized_elementwise_kernel<4, ${type}, std::array<char*, 2ul> > (loops.cuh:41)`,

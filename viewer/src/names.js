@@ -38,11 +38,12 @@ function partAt(name, at) {
   };
 }
 
-/** The last character that is not the same from there to the end. @param {string} a @param {string} b */
+/** The last character that is not the same from there to the end; of what stands before all of the other its own end.
+ *  @param {string} a @param {string} b */
 function lastDifference(a, b) {
   let i = a.length - 1;
   for (let k = b.length - 1; i > 0 && a[i] === b[k]; k--) i--;
-  return i;
+  return a.slice(0, i + 1).endsWith(INTO) ? i - INTO.length : i;
 }
 
 /** @param {string} name @param {Iterable<string>} among the names that it stands beside @returns {Parts} */
