@@ -139,16 +139,86 @@ static void record_new(unsigned op, void *p, size_t usable)
     else mp_record(op, MPF_HEAP_PART, (uintptr_t)p, usable);
 }
 
-void mp_counted_look(struct mp_thread *t, void *p, size_t usable)
+void *mp_counted_look(struct mp_thread *t, void *p, size_t usable)
 {
     if (begins(t, p, usable)) record_new(MPF_OP_ALLOC, p, usable);
     else mp_counted_add(&t->made, usable);
+    return p;
 }
 
-void mp_counted_end(struct mp_thread *t, void *p, size_t usable)
+void *mp_counted_end(struct mp_thread *t, void *p, size_t usable)
 {
     if (ends(p, usable)) mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
     else mp_counted_add(&t->freed, usable);
+    return p;
+}
+
+/* The C library's own function looks at the next block, too: a line of the cache that nobody else
+ * wants.  Where a block's size stands is taken for known once one has shown it. */
+static size_t usable_of(void *p)
+{
+    const size_t usable = mp_counted.usable(p);
+    if (!mp_real_frees_libc || __atomic_load_n(&mp_counted.compared, __ATOMIC_RELAXED))
+        return usable;
+    const size_t in_front = mp_real_libc_bytes(p);
+    if (!in_front) return usable;
+    __atomic_store_n(&mp_counted.compared, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&mp_counted.in_front, in_front == usable, __ATOMIC_RELAXED);
+    return usable;
+}
+
+static __attribute__((noinline)) void *made_slow(void *p, size_t bytes)
+{
+    struct mp_thread *t = mp_counted_thread(bytes);
+    if (t && mp_counted.usable) return mp_counted_add_made(t, p, usable_of(p));
+    if (mp_counted.each) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    return p;
+}
+
+static inline size_t bytes_in_front(const void *p)
+{
+    const bool known = __atomic_load_n(&mp_counted.in_front, __ATOMIC_RELAXED);
+    return __builtin_expect(known, 1) ? mp_real_libc_bytes(p) : 0;
+}
+
+void *mp_counted_made(void *p, size_t bytes)
+{
+    struct mp_thread *t = mp_self;
+    if (__builtin_expect(!mp_counted_is_plain(t, bytes), 0)) return made_slow(p, bytes);
+    const size_t usable = bytes_in_front(p);
+    if (__builtin_expect(usable != 0, 1)) return mp_counted_add_made(t, p, usable);
+    return mp_counted.usable ? made_slow(p, bytes) : p;
+}
+
+static inline bool may_be_on_record(const void *p, size_t usable)
+{
+    if (usable >= mp_counted.large) return true;
+    if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
+    return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
+}
+
+static inline void *add_freed(struct mp_thread *t, void *p, size_t usable)
+{
+    if (__builtin_expect(may_be_on_record(p, usable), 0)) return mp_counted_end(t, p, usable);
+    mp_counted_add(&t->freed, usable);
+    return p;
+}
+
+static __attribute__((noinline)) void *freed_slow(void *p)
+{
+    struct mp_thread *t = mp_counted_thread(0);
+    if (t && mp_counted.usable) return add_freed(t, p, usable_of(p));
+    if (mp_counted.each) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    return p;
+}
+
+void *mp_counted_freed(void *p)
+{
+    struct mp_thread *t = mp_self;
+    if (__builtin_expect(!mp_counted_is_plain(t, 0), 0)) return freed_slow(p);
+    const size_t usable = bytes_in_front(p);
+    if (__builtin_expect(usable != 0, 1)) return add_freed(t, p, usable);
+    return mp_counted.usable ? freed_slow(p) : p;
 }
 
 struct mp_counted_move mp_counted_moves(void *p)

@@ -29,6 +29,8 @@ struct mp_counted {
     bool each;                 /* each block is recorded, */
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
+    bool compared;             /* what that says of a block and what stands in front of it were, */
+    bool in_front;             /* and are the same: it need not be asked */
     size_t large;              /* usable bytes from which each block is recorded */
     size_t from;               /* the same just now: in a window all are (window.h) */
     uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
@@ -50,12 +52,14 @@ void mp_counted_window(bool open);
 /* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
  * usable or requested bytes of a block that the program has just got, else 0. */
 struct mp_thread *mp_counted_slow(size_t made) __attribute__((noinline));
+static inline bool mp_counted_is_plain(const struct mp_thread *t, size_t made)
+{
+    return t && (t->guard & ~(uint32_t)MP_STACKS_WANTED) == MP_COUNTS && made < MP_LARGE;
+}
 static inline struct mp_thread *mp_counted_thread(size_t made)
 {
     struct mp_thread *t = mp_self;
-    const bool plain =
-        t && (t->guard & ~(uint32_t)MP_STACKS_WANTED) == MP_COUNTS && made < MP_LARGE;
-    return __builtin_expect(plain, 1) ? t : mp_counted_slow(made);
+    return __builtin_expect(mp_counted_is_plain(t, made), 1) ? t : mp_counted_slow(made);
 }
 
 /* Each by one instruction, so that what a signal handler counts in between is not lost. */
@@ -65,42 +69,24 @@ static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
     __asm__ volatile("addq $1, %0" : "+m"(totals->blocks) : : "cc");
 }
 
+/* These give p back: a hook needs to keep nothing meanwhile. */
+
 /* Records or counts a block of at least `large` bytes, or one that reaches the thread's `due`. */
-void mp_counted_look(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
-static inline void mp_counted_add_made(struct mp_thread *t, void *p, size_t usable)
+void *mp_counted_look(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
+static inline void *mp_counted_add_made(struct mp_thread *t, void *p, size_t usable)
 {
     const bool look = (usable >= mp_counted.from) | (t->made.bytes + usable >= t->due);
-    if (__builtin_expect(look, 0)) mp_counted_look(t, p, usable);
-    else mp_counted_add(&t->made, usable);
+    if (__builtin_expect(look, 0)) return mp_counted_look(t, p, usable);
+    mp_counted_add(&t->made, usable);
+    return p;
 }
+/* Records or counts the end of a block, which is on record if it is a large one or in a set. */
+void *mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 
-static inline void mp_counted_made(void *p, size_t bytes)
-{
-    struct mp_thread *t = mp_counted_thread(bytes);
-    if (!t || !mp_counted.usable) {
-        if (mp_counted.each) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
-        return;
-    }
-    mp_counted_add_made(t, p, mp_counted.usable(p));
-}
-
-/* Records or counts the end of such a block, or of a smaller one that may be on record. */
-void mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
+/* A block of `bytes` that the program has just got. */
+void *mp_counted_made(void *p, size_t bytes) __attribute__((noinline));
 /* Before the real free. */
-static inline void mp_counted_freed(void *p)
-{
-    struct mp_thread *t = mp_counted_thread(0);
-    if (!t || !mp_counted.usable) {
-        if (mp_counted.each) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
-        return;
-    }
-    const size_t usable = mp_counted.usable(p);
-    const bool may_be_sample = mp_counted.samples && mp_addresses_may_have(mp_counted.samples, p),
-               windowed = mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
-    if (__builtin_expect(usable >= mp_counted.large || may_be_sample || windowed, 0))
-        mp_counted_end(t, p, usable);
-    else mp_counted_add(&t->freed, usable);
-}
+void *mp_counted_freed(void *p) __attribute__((noinline));
 
 /* A realloc of p, before the real one; what it gave; or that it failed, behind the event of that.
  */

@@ -30,23 +30,21 @@ static void *allocated(void *p, size_t bytes)
     if (__builtin_expect(!p, 0)) return failed(bytes);
     if (__builtin_expect(mp_counted.each, 1))
         return (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
-    mp_counted_made(p, bytes);
-    return p;
-}
-
-/* The block's end, before the real free.  was: as mp_record_of has it. */
-static inline void *frees(void *p, size_t was)
-{
-    if (__builtin_expect(mp_counted.each, 1))
-        return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, was);
-    mp_counted_freed(p);
-    return p;
+    return mp_counted_made(p, bytes);
 }
 
 /* glibc has a block's size and three bits in front of it, and reads them next. */
 static inline size_t bytes_of(const void *p)
 {
     return mp_real_frees_libc ? ((const size_t *)p)[-1] : 0;
+}
+
+/* The block's end, before the real free. */
+static inline void *frees(void *p, bool is_libcs)
+{
+    if (__builtin_expect(!mp_counted.each, 0)) return mp_counted_freed(p);
+    const size_t was = is_libcs ? bytes_of(p) : 0;
+    return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, was);
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -69,7 +67,7 @@ HOOK void free(void *p)
 {
     if (!p) return;
     mp_real_ready();
-    if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p, bytes_of(p));
+    if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p, true);
     mp_real.free(p);
 }
 
@@ -150,7 +148,7 @@ HOOK void *pvalloc(size_t bytes)
 void *mp_begin_free(void *p)
 {
     void *const outer = mp_operator.deleting;
-    if (p && p != outer) frees(p, 0);
+    if (p && p != outer) frees(p, false);
     mp_operator.deleting = p;
     return outer;
 }

@@ -54,6 +54,14 @@ extern bool mp_real_has_heap;
 /* Is it the C library's free? */
 extern bool mp_real_frees_libc;
 
+/* The usable bytes of a block of its malloc; 0: it has to be asked.  glibc has a block's size and
+ * three bits in front of it, of which the second says that the block is a mapping of its own. */
+static inline size_t mp_real_libc_bytes(const void *p)
+{
+    const size_t head = ((const size_t *)p)[-1];
+    return head & 2 ? 0 : (head & ~(size_t)7) - sizeof head;
+}
+
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for
  * memprof's own thread only. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new,

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "core/counted.h"
+#include "real/real.h"
 #include "recording.h"
 
 /* The flags word's bit that makes the processor stop after each instruction. */
@@ -169,6 +170,7 @@ static void move(void)
 {
     begin_sample(MEAN, 1);
     mp_counted.usable = usable_of;
+    mp_real_frees_libc = false;                       /* nothing stands in front of these */
     mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* the thread has its record */
     for (uint64_t i = 1; i < 1000; i++) {
         void *const p = address(i), *const q = address(1000 + i);
@@ -196,6 +198,53 @@ static void a_move_ends_one_block_and_begins_another(void **state)
     assert_true(b.op[MPF_OP_MOVE_BEGIN] > b.op[MPF_OP_MOVE_END]); /* what failed has none */
 }
 
+/* ---- bytes that stand in front of a block */
+
+enum { MADE = 100 };
+static size_t asked, answer;
+static size_t usable_that_is_asked(void *p)
+{
+    (void)p;
+    asked++;
+    return answer;
+}
+
+/* Blocks of 72 bytes, as the C library has them. */
+static size_t ask_for(size_t says)
+{
+    static struct {
+        size_t before, head;
+        char bytes[72];
+    } block = { .head = 80 | 1 };
+    asked = 0, answer = says;
+    mp_counted.large = mp_counted.from = UINT32_MAX;
+    mp_counted.usable = usable_that_is_asked;
+    mp_counted.in_front = mp_counted.compared = false;
+    mp_self->guard = MP_COUNTS;
+    mp_self->due = UINT64_MAX;
+    mp_self->made = mp_self->freed = (struct mp_totals){ 0 };
+    for (int i = 0; i < MADE; i++) mp_counted_freed(mp_counted_made(block.bytes, 72));
+    if (mp_self->made.blocks != MADE || mp_self->freed.blocks != MADE) _exit(102);
+    if (mp_self->made.bytes != mp_self->freed.bytes) _exit(103);
+    return mp_self->made.bytes;
+}
+
+static void ask(void)
+{
+    mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* the thread has its record */
+    mp_real_frees_libc = true;
+    if (ask_for(72) != MADE * 72 || asked != 1) _exit(104);
+    if (ask_for(64) != MADE * 64 || asked != 2 * MADE) _exit(105);
+    mp_real_frees_libc = false;
+    if (ask_for(72) != MADE * 72 || asked != 2 * MADE) _exit(106);
+}
+
+static void an_allocator_is_asked_until_a_block_has_shown_its_size(void **state)
+{
+    (void)state;
+    recorded(ask);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +253,7 @@ int main(void)
         cmocka_unit_test(weights_sum_to_what_lives),
         cmocka_unit_test(what_has_no_room_is_counted),
         cmocka_unit_test(a_move_ends_one_block_and_begins_another),
+        cmocka_unit_test(an_allocator_is_asked_until_a_block_has_shown_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
