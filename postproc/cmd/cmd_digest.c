@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc.h"
 #include "cmd.h"
@@ -50,19 +51,22 @@ static const struct argp argp = {
     NULL,
 };
 
-/* Without -o a digest that says what a new one would is left. */
-static bool is_there(const struct arguments *a, const char *log, const char *path)
+/* Without -o a digest that says what a new one would is left, and so is what is no digest, or one
+ * that this program cannot make: 1, and -1 with *error filled. */
+static int leave(const char *log, const char *path, struct mpr_error *error)
 {
     struct mpr_arena arena = { 0 };
     struct mpr_digest old;
     const char *why;
-    bool fresh = false;
-    if (!a->output.path && mpr_digest_read(&old, path, &arena, &why) == MPR_DIGEST_GOOD) {
-        fresh = mpr_digests_is_fresh(&old, log);
+    const enum mpr_digest_found found = mpr_digest_read(&old, path, &arena, &why);
+    int left = 0;
+    if (found == MPR_DIGEST_GOOD) {
+        left = mpr_digests_is_fresh(&old, log);
         mpr_digest_free(&old);
-    }
+    } else if (found != MPR_DIGEST_DAMAGED && access(path, F_OK) == 0)
+        left = mpr_fail(error, "%s: %s: it stays, remove it or give -o FILE", path, why);
     mpr_arena_free(&arena);
-    return fresh;
+    return left;
 }
 
 static int make(struct arguments *a, const char *log, const char *path,
@@ -83,9 +87,10 @@ static int add(void *to, const char *log, const struct mpr_progress *progress,
     struct arguments *a = to;
     char *beside = mpr_digests_beside(log);
     const char *path = a->output.path ? a->output.path : beside;
-    const int status = is_there(a, log, path) ? 0 : make(a, log, path, progress, error);
+    const int left = a->output.path ? 0 : leave(log, path, error),
+              status = left ? left : make(a, log, path, progress, error);
     free(beside);
-    return status;
+    return status < 0 ? -1 : 0;
 }
 
 static bool is_usable(const struct arguments *a)

@@ -108,8 +108,8 @@ static enum mpr_digest_found identify(struct reading *r)
                                     (long long)version, MPR_DIGEST_VERSION));
     return say(r, MPR_DIGEST_NEWER,
                mpr_arena_format(r->arena,
-                                "this digest has version %lld, and this memprof-report reads %d: "
-                                "take a newer one",
+                                "this digest has version %lld, and this memprof-report reads %d "
+                                "(a newer one reads it)",
                                 (long long)version, MPR_DIGEST_VERSION));
 }
 

@@ -164,8 +164,9 @@ def fresh(folder):
     shutil.copy(os.path.join(GOLDEN, "h200-walk.zst"), log)
     made(log).close()
     check(os.stat(log + ".digest").st_ino != first, "an old digest stays")
-    with open(log + ".digest", "wb") as f:
-        f.write(b"SQLite format 3\0" + b"x" * 5000)
+    with open(log + ".digest", "r+b") as f:                                 # its pages, but not what it is
+        f.seek(4096)
+        f.write(b"x" * 5000)
     made(log).close()
     check(run("digest", "-o", other, log, os.path.join(GOLDEN, "h200-walk.zst")).returncode == 1, "-o for two logs")
     check(run("digest", "-o", "-", log).returncode == 2, "-o -")
@@ -175,12 +176,13 @@ def refused(folder):
     """What cannot be written leaves what was there."""
     log = os.path.join(folder, "full.zst")
     shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), log)
-    with open(log + ".digest", "w") as f:
-        f.write("what was there")
+    shutil.copy(os.path.join(folder, "fresh.zst.digest"), log + ".digest")
+    with open(log + ".digest", "rb") as f:
+        before = f.read()
     done = subprocess.run(["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "bash", REPORT, "digest", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 1 and log + ".digest" in done.stderr and done.stderr.count("\n") == 1, "a full disk", done)
-    with open(log + ".digest") as f:
-        check(f.read() == "what was there", "the old file is gone")
+    with open(log + ".digest", "rb") as f:
+        check(f.read() == before, "the old file is gone")
     check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
     for owner, good in ("nobody", True), ("somebody", False):          # a part that was left, and one that is written
         part = sqlite3.connect(log + ".digest.part", isolation_level=None)
@@ -211,6 +213,38 @@ def refused(folder):
     done = run("digest", bad, log)
     check(done.returncode == 1 and bad in done.stderr and not os.path.exists(bad + ".digest"), "a file that is no log", done)
     opened(log + ".digest").close()
+
+
+def others(folder):
+    """What lies in a digest's place and is none, or of a newer version, is not replaced without -o."""
+    log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "others.zst"))
+    place = log + ".digest"
+
+    def newer():
+        made(log).close()
+        with sqlite3.connect(place) as db:
+            db.execute("PRAGMA user_version = 2")
+
+    def foreign():
+        with sqlite3.connect(place) as db:
+            db.execute("CREATE TABLE processes (mine)")
+
+    def text():
+        with open(place, "w") as f:
+            f.write("what was there")
+
+    for what, why in (newer, "has version 2"), (foreign, "no digest of a log"), (text, "no digest of a log"):
+        what()
+        with open(place, "rb") as f:
+            before = f.read()
+        done = run("digest", log)
+        check(done.returncode == 1 and done.stderr.startswith(f"memprof-report: {place}: this ") and why in done.stderr, what, done)
+        check(done.stderr.count("\n") == 1, what, done)
+        with open(place, "rb") as f:
+            check(f.read() == before, what, "is gone")
+        check(run("digest", "-o", place, log).returncode == 0, what, "-o")
+        opened(place).close()
+        os.unlink(place)
 
 
 def manual(digest):
@@ -246,3 +280,4 @@ with tempfile.TemporaryDirectory() as folder:
     bounded(folder)
     fresh(folder)
     refused(folder)
+    others(folder)
