@@ -6,14 +6,14 @@
 #include "core/records.h"
 #include "core/say.h"
 #include "core/state.h"
+#include "core/threads.h"
 #include "core/window.h"
-#include "real/real.h"
 
 /* Bytes that a thread makes until it sees to it that an encoder runs: totals reach the log by it.
  */
 #define WORTH_AN_ENCODER ((uint64_t)1 << 20)
 
-struct mp_counted mp_counted;
+struct mp_counted mp_counted = { .plain = UINT32_MAX };
 
 /* An allocator may make something of its own in the first call (tcmalloc, by operator new): that is
  * none of the calls that are counted. */
@@ -52,7 +52,7 @@ void mp_counted_init(void)
     mp_counted.on = mode == MP_HOST_OFF || (mode != MP_HOST_ALL && find_usable());
     mp_counted.large = mp_config.host_bytes;
     if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
-    mp_counted.from = mp_counted.large;
+    mp_counted_window(false);
     mp_counted.each = !mp_counted.on;
 }
 
@@ -64,7 +64,8 @@ void mp_counted_reset(void)
 
 void mp_counted_window(bool open)
 {
-    const size_t from = open && mp_counted.windowed ? 0 : mp_counted.large;
+    const size_t all = mp_counted.large < MP_LARGE ? mp_counted.large : MP_LARGE,
+                 from = open && mp_counted.windowed ? 0 : all;
     __atomic_store_n(&mp_counted.from, from, __ATOMIC_SEQ_CST);
 }
 
@@ -117,6 +118,7 @@ static bool is_marked(void *p)
 static bool begins(struct mp_thread *t, void *p, size_t usable)
 {
     const bool large = usable >= mp_counted.large;
+    if (usable >= MP_LARGE) mp_record_want_encoder(true);
     if (!large && mp_counted.windowed && usable >= mp_counted.from) return is_marked(p);
     if (t->made.bytes + usable < t->due) return large;
     if (mp_counted.mean) return large || is_sampled(t, p, usable);
@@ -127,9 +129,10 @@ static bool begins(struct mp_thread *t, void *p, size_t usable)
 /* Was it until now? */
 static bool ends(void *p, size_t usable)
 {
-    return usable >= mp_counted.large ||
-           (mp_counted.samples && mp_addresses_take(mp_counted.samples, p)) ||
-           (mp_counted.windowed && mp_marks_take(mp_counted.windowed, p));
+    if (usable >= mp_counted.large) return true;
+    if (!mp_counted_may_have(p, usable)) return false;
+    return mp_counted.samples ? mp_addresses_take(mp_counted.samples, p)
+                              : mp_marks_take(mp_counted.windowed, p);
 }
 
 /* Where they are few, each has its call stacks: not the fast path. */
@@ -163,62 +166,27 @@ static size_t usable_of(void *p)
     const size_t in_front = mp_real_libc_bytes(p);
     if (!in_front) return usable;
     __atomic_store_n(&mp_counted.compared, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&mp_counted.in_front, in_front == usable, __ATOMIC_RELAXED);
+    if (in_front == usable)
+        __atomic_store_n(&mp_counted.plain, mp_thread_guard(), __ATOMIC_RELAXED);
     return usable;
 }
 
-static __attribute__((noinline)) void *made_slow(void *p, size_t bytes)
+void *mp_counted_made_slow(void *p, size_t bytes)
 {
+    if (!mp_counted.usable && mp_counted_is_plain(mp_self, bytes)) return p;
     struct mp_thread *t = mp_counted_thread(bytes);
     if (t && mp_counted.usable) return mp_counted_add_made(t, p, usable_of(p));
     if (mp_counted.each) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
     return p;
 }
 
-static inline size_t bytes_in_front(const void *p)
+void *mp_counted_freed_slow(void *p)
 {
-    const bool known = __atomic_load_n(&mp_counted.in_front, __ATOMIC_RELAXED);
-    return __builtin_expect(known, 1) ? mp_real_libc_bytes(p) : 0;
-}
-
-void *mp_counted_made(void *p, size_t bytes)
-{
-    struct mp_thread *t = mp_self;
-    if (__builtin_expect(!mp_counted_is_plain(t, bytes), 0)) return made_slow(p, bytes);
-    const size_t usable = bytes_in_front(p);
-    if (__builtin_expect(usable != 0, 1)) return mp_counted_add_made(t, p, usable);
-    return mp_counted.usable ? made_slow(p, bytes) : p;
-}
-
-static inline bool may_be_on_record(const void *p, size_t usable)
-{
-    if (usable >= mp_counted.large) return true;
-    if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
-    return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
-}
-
-static inline void *add_freed(struct mp_thread *t, void *p, size_t usable)
-{
-    if (__builtin_expect(may_be_on_record(p, usable), 0)) return mp_counted_end(t, p, usable);
-    mp_counted_add(&t->freed, usable);
-    return p;
-}
-
-static __attribute__((noinline)) void *freed_slow(void *p)
-{
+    if (!mp_counted.usable && mp_counted_is_plain(mp_self, 0)) return p;
     struct mp_thread *t = mp_counted_thread(0);
-    if (t && mp_counted.usable) return add_freed(t, p, usable_of(p));
+    if (t && mp_counted.usable) return mp_counted_add_freed(t, p, usable_of(p));
     if (mp_counted.each) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     return p;
-}
-
-void *mp_counted_freed(void *p)
-{
-    struct mp_thread *t = mp_self;
-    if (__builtin_expect(!mp_counted_is_plain(t, 0), 0)) return freed_slow(p);
-    const size_t usable = bytes_in_front(p);
-    if (__builtin_expect(usable != 0, 1)) return add_freed(t, p, usable);
-    return mp_counted.usable ? freed_slow(p) : p;
 }
 
 struct mp_counted_move mp_counted_moves(void *p)

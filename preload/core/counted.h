@@ -24,15 +24,17 @@
 #include "base/marks.h"
 #include "core/record.h"
 #include "core/thread.h"
+#include "real/real.h"
 
 struct mp_counted {
     bool each;                 /* each block is recorded, */
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
     bool compared;             /* what that says of a block and what stands in front of it were, */
-    bool in_front;             /* and are the same: it need not be asked */
+    uint32_t plain;            /* and are the same: the guard of threads for which it need not be
+                                  asked; else no guard */
     size_t large;              /* usable bytes from which each block is recorded */
-    size_t from;               /* the same just now: in a window all are (window.h) */
+    size_t from;               /* from which each is looked at: in a window all are (window.h) */
     uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
     struct mp_addresses *samples; /* blocks of it that are on record; NULL: no sample */
     struct mp_marks *windowed;    /* smaller blocks that were made in windows; NULL: no windows */
@@ -83,10 +85,45 @@ static inline void *mp_counted_add_made(struct mp_thread *t, void *p, size_t usa
 /* Records or counts the end of a block, which is on record if it is a large one or in a set. */
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 
+/* Of a thread that is on the fast path the block's usable bytes; else 0. */
+static inline size_t mp_counted_bytes(const struct mp_thread *t, const void *p)
+{
+    const bool plain = t && t->guard == __atomic_load_n(&mp_counted.plain, __ATOMIC_RELAXED);
+    return __builtin_expect(plain, 1) ? mp_real_libc_bytes(p) : 0;
+}
+
 /* A block of `bytes` that the program has just got. */
-void *mp_counted_made(void *p, size_t bytes) __attribute__((noinline));
+void *mp_counted_made_slow(void *p, size_t bytes) __attribute__((noinline));
+static inline void *mp_counted_made(void *p, size_t bytes)
+{
+    struct mp_thread *t = mp_self;
+    const size_t usable = mp_counted_bytes(t, p);
+    if (__builtin_expect(!usable, 0)) return mp_counted_made_slow(p, bytes);
+    return mp_counted_add_made(t, p, usable);
+}
+
+static inline bool mp_counted_may_have(const void *p, size_t usable)
+{
+    if (usable >= mp_counted.large) return true;
+    if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
+    return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
+}
+static inline void *mp_counted_add_freed(struct mp_thread *t, void *p, size_t usable)
+{
+    if (__builtin_expect(mp_counted_may_have(p, usable), 0)) return mp_counted_end(t, p, usable);
+    mp_counted_add(&t->freed, usable);
+    return p;
+}
+
 /* Before the real free. */
-void *mp_counted_freed(void *p) __attribute__((noinline));
+void *mp_counted_freed_slow(void *p) __attribute__((noinline));
+static inline void *mp_counted_freed(void *p)
+{
+    struct mp_thread *t = mp_self;
+    const size_t usable = mp_counted_bytes(t, p);
+    if (__builtin_expect(!usable, 0)) return mp_counted_freed_slow(p);
+    return mp_counted_add_freed(t, p, usable);
+}
 
 /* A realloc of p, before the real one; what it gave; or that it failed, behind the event of that.
  */

@@ -72,6 +72,12 @@ void mp_thread_tell(struct mp_thread *t)
                    strnlen(name, sizeof name));
 }
 
+uint32_t mp_thread_guard(void)
+{
+    return (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) |
+           (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
+}
+
 /* What a forked child's thread has inherited may become another thread's record: it is not its own
  * any more. */
 struct mp_thread *mp_thread_register(void)
@@ -84,8 +90,7 @@ struct mp_thread *mp_thread_register(void)
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED); /* all else is
                                                                                         0 */
-    t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) |
-               (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
+    t->guard = mp_thread_guard();
     if (!mp_thread_chunk(t)) {
         mp_loss(mp_pool_why(), 1);
         mp_records_give(t);

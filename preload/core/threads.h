@@ -10,6 +10,8 @@
 /* Gives the calling thread a record and its first chunk, and records THREAD.  NULL: none can be had
  * (counted as lost). Signals are blocked by the caller. */
 struct mp_thread *mp_thread_register(void);
+/* The guard that a new thread's record has. */
+uint32_t mp_thread_guard(void);
 /* Records who the calling thread is (THREAD). */
 void mp_thread_tell(struct mp_thread *t);
 /* Gives the thread a new chunk in place of the full one.  False: none can be had in time.  Signals

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "core/counted.h"
+#include "core/threads.h"
 #include "real/real.h"
 #include "recording.h"
 
@@ -219,8 +220,10 @@ static size_t ask_for(size_t says)
     asked = 0, answer = says;
     mp_counted.large = mp_counted.from = UINT32_MAX;
     mp_counted.usable = usable_that_is_asked;
-    mp_counted.in_front = mp_counted.compared = false;
-    mp_self->guard = MP_COUNTS;
+    mp_counted.compared = false;
+    mp_counted.plain = UINT32_MAX;
+    mp_counted.on = true;
+    mp_self->guard = mp_thread_guard();
     mp_self->due = UINT64_MAX;
     mp_self->made = mp_self->freed = (struct mp_totals){ 0 };
     for (int i = 0; i < MADE; i++) mp_counted_freed(mp_counted_made(block.bytes, 72));
