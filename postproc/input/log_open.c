@@ -132,9 +132,22 @@ static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
     return mpr_log_join_journal(log, error);
 }
 
+/* Of a log that was folded the beginning may be there alone. */
+static int no_file(const struct mpr_log *log, struct mpr_error *error)
+{
+    char fold[PATH_MAX];
+    const int length = snprintf(fold, sizeof fold, "%s.fold", log->path);
+    struct stat st;
+    if (stat(log->path, &st) == 0 || length >= PATH_MAX || stat(fold, &st) != 0) return -1;
+    return mpr_fail(error,
+                    "%s: it is not there, and with it the newest part, which is kept whole; give "
+                    "%s for what was before",
+                    log->path, fold);
+}
+
 static int open_file(struct mpr_log *log, struct mpr_error *error)
 {
-    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    if (mpr_map_open(&log->map, log->path, error) != 0) return no_file(log, error);
     log->status.bytes = log->map.size;
     if (is_journal(&log->map)) return open_lone_journal(log, error);
     if (mpr_frames_open(&log->frames, &log->map) != 0) return mpr_fail_memory(error, log->path);

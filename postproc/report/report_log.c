@@ -288,12 +288,21 @@ static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
             WARNING(doc, "%s.fold %s", slash ? slash + 1 : s->path, wrong[i].text);
 }
 
+/* LOG.fold without the newest part, which is kept whole in LOG. */
+static bool is_beginning(const struct mpr_summary *s)
+{
+    return s->fold.until_ns && s->duration_ns <= s->fold.until_ns && !*s->end_reason && !s->journal;
+}
+
 static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (!s->has_header && !s->journal_only)
         WARNING(doc, "the header is damaged: process and start time are not known");
     if (s->journal_only)
         WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
+    else if (is_beginning(s))
+        WARNING(doc, "what came after %s is missing: this is the log's beginning, which was folded",
+                mpr_doc_time(doc, s->duration_ns));
     else if (!*s->end_reason && !s->journal && !s->cut)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");

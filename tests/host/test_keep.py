@@ -168,6 +168,20 @@ def test_what_is_wrong_beside_it_is_said():
         mp.equal(mp.Log(first).exit, mp.INCOMPLETE, "a part of it")
 
 
+def test_a_beginning_without_its_newest_part_is_said():
+    with stopped() as (_, path, _):
+        whole = copy(folded(path))
+        cut = copy(whole)
+    with open(cut, "r+b") as f:                       # what follows the hole is gone
+        f.truncate(4096)
+    for gone in whole, whole + ".journal", cut + ".journal", path + ".journal":
+        os.unlink(gone)
+    mp.check("it is not there, and with it the newest part" in report("peaks", whole, status=1), "not said of a log that is gone")
+    for beginning in whole + ".fold", cut:
+        mp.check("this is the log's beginning, which was folded" in report("peaks", beginning, status=mp.INCOMPLETE), beginning)
+    mp.check(os.path.exists(whole + ".fold"), "the beginning is gone")
+
+
 def test_an_older_fold_is_said():
     process, books, logs = killing.start("threads", 2)
     mp.wait_for(lambda: killing.steps(books) >= STEPS)
