@@ -42,6 +42,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_books_free(&r->books);
     mpr_blocks_free(&r->blocks);
     mpr_estimates_free(&r->estimates);
+    mpr_totals_free(&r->totals);
     mpr_ranges_free(&r->ranges);
     mpr_regions_free(&r->regions);
     mpr_sites_free(&r->sites);
@@ -130,7 +131,7 @@ static void weigh_rest(struct mpr_replay *r, uint64_t key, uint64_t size, int si
 {
     if ((uint8_t)key != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return;
     const struct mpr_weight more = mpr_estimates_weight(&r->estimates.host, size);
-    mpr_totals_sampled(&r->totals, &r->books, sign, &more, r->now);
+    mpr_totals_sampled(&r->totals, &r->books, sign, key, &more, r->now);
 }
 
 /* What a block whose like are sampled counts in the books. */

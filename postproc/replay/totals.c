@@ -34,8 +34,27 @@ static void change(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes
     t->live_blocks = blocks;
 }
 
-/* Six standard errors: of all instants of a long log hardly one is so by chance. */
-static bool is_certain(const struct mpr_since *s) { return fabs(s->bytes) > 6 * sqrt(s->variance); }
+/* Six standard errors: of all instants of a long log hardly one is so by chance.  What was so once
+ * counts as long as it is more than three: near the limit the sum would else go to and fro by all
+ * of it. */
+static bool is_certain(const struct mpr_since *s)
+{
+    return fabs(s->bytes) > (s->counts ? 3 : 6) * sqrt(fmax(0, s->variance));
+}
+
+static void forget(struct mpr_since *s)
+{
+    mpr_index_free(&s->came);
+    *s = (struct mpr_since){ 0 };
+}
+
+/* What came and went since cancels out. */
+static void vary(struct mpr_since *s, int sign, uint64_t key, double variance)
+{
+    const bool is_new = sign > 0 || mpr_index_get(&s->came, key);
+    if (is_new) mpr_index_set(&s->came, key, sign > 0);
+    s->variance += sign < 0 && is_new ? -variance : variance;
+}
 
 static uint64_t with(uint64_t counted, double more)
 {
@@ -43,7 +62,7 @@ static uint64_t with(uint64_t counted, double more)
     return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
 }
 
-void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
+void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign, uint64_t key,
                         const struct mpr_weight *more, uint64_t time)
 {
     struct mpr_since *s = &t->since;
@@ -51,10 +70,11 @@ void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
     s->bytes += sign * more->bytes;
     s->blocks += sign * more->blocks;
     if (sign > 0) s->made += more->blocks;
-    s->variance += more->variance;
+    vary(s, sign, key, more->variance);
+    s->counts = is_certain(s);
     const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
                    blocks = counted(t, MPF_HOST_MADE_BLOCKS);
-    if (is_certain(s)) change(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);
+    if (s->counts) change(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);
     else if (t->live != bytes) change(t, books, bytes, blocks, time);
 }
 
@@ -74,14 +94,16 @@ void mpr_totals_take(struct mpr_totals *t, struct mpr_books *books, const struct
     made(t, books, now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
     heap->frees += now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
-    t->since = (struct mpr_since){ 0 };
+    forget(&t->since);
     change(t, books, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS), e->time);
 }
 
 void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books)
 {
     const struct mpr_since *s = &t->since;
-    if (!t->told || !is_certain(s)) return;
+    if (!t->told || !s->counts) return;
     made(t, books, with(0, s->made));
     books->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
 }
+
+void mpr_totals_free(struct mpr_totals *t) { forget(&t->since); }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "estimates.h"
+#include "index.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
@@ -23,12 +24,16 @@ struct mpr_totals {
     uint64_t value[MPF_HOST_COUNT];
     struct mpr_since {
         double bytes, blocks, made; /* that samples stand for, without these */
-        double variance;            /* of bytes, of each sample that came or went */
+        double variance;            /* of bytes: of the samples that came and live, and of those
+                                       that went and lived before */
+        struct mpr_index came;      /* by the block's key: the samples that came and live */
+        bool counts;                /* it was no chance, and has not become it again */
     } since;                        /* that was noted */
 };
 
-/* A sampled block comes (1) or goes (-1), which stands for so much more. */
-void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
+void mpr_totals_free(struct mpr_totals *t);
+/* The sampled block of that key comes (1) or goes (-1), which stands for so much more. */
+void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign, uint64_t key,
                         const struct mpr_weight *more, uint64_t time);
 /* After the last event: what was made since counts as made. */
 void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books);

@@ -373,6 +373,15 @@ static void sample(uint64_t time, unsigned op, uint64_t addr)
     mpr_replay_batch(&replay, &e, 1);
 }
 
+static void begin_sampled(void)
+{
+    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
+                                        .at = MPR_INSTANT_PEAK,
+                                        .host_sample_mean = 65536,
+                                        .host_sample_below = 1 << 20 },
+          0, UINT64_MAX);
+}
+
 /* Of blocks that are sampled the totals are those of a while ago: what the samples say came since
  * counts where it is more than chance, until the next totals. */
 static void samples_are_newer_than_totals(void **state)
@@ -380,11 +389,7 @@ static void samples_are_newer_than_totals(void **state)
     enum { FEW = 30, MANY = 60, COUNTED = 1000000 };
     const struct mpr_heap *heap = &replay.books.heap[H];
     (void)state;
-    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
-                                        .at = MPR_INSTANT_PEAK,
-                                        .host_sample_mean = 65536,
-                                        .host_sample_below = 1 << 20 },
-          0, UINT64_MAX);
+    begin_sampled();
     totals(1, COUNTED, 250);
     for (uint64_t i = 1; i <= FEW; i++) sample(2, MPF_OP_ALLOC, i << 16);
     assert_int_equal(heap->bytes, COUNTED + FEW * SAMPLED);
@@ -404,6 +409,41 @@ static void samples_are_newer_than_totals(void **state)
     end();
 }
 
+/* Blocks that come and go between two totals are as many before as after. */
+static void what_comes_and_goes_hides_no_burst(void **state)
+{
+    enum { MANY = 60, ROUNDS = 400, COUNTED = 1000000 };
+    const struct mpr_heap *heap = &replay.books.heap[H];
+    (void)state;
+    begin_sampled();
+    totals(1, COUNTED, 250);
+    for (uint64_t i = 1; i <= MANY; i++) sample(2, MPF_OP_ALLOC, i << 16);
+    const uint64_t after = COUNTED + MANY * STANDS_FOR;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        sample(3, MPF_OP_ALLOC, (MANY + 1) << 16);
+        assert_int_equal(heap->bytes, after + STANDS_FOR);
+        sample(3, MPF_OP_FREE, (MANY + 1) << 16);
+        assert_int_equal(heap->bytes, after);
+    }
+    end();
+}
+
+/* Of a burst that is given back the rest counts, while it is no chance. */
+static void a_burst_ends_once(void **state)
+{
+    enum { MANY = 60, LEFT = 12, COUNTED = 1000000 };
+    const struct mpr_heap *heap = &replay.books.heap[H];
+    (void)state;
+    begin_sampled();
+    totals(1, COUNTED, 250);
+    for (uint64_t i = 1; i <= MANY; i++) sample(2, MPF_OP_ALLOC, i << 16);
+    for (uint64_t i = MANY; i > LEFT; i--) sample(3, MPF_OP_FREE, i << 16);
+    assert_int_equal(heap->bytes, COUNTED + LEFT * STANDS_FOR);
+    for (uint64_t i = LEFT; i > 0; i--) sample(4, MPF_OP_FREE, i << 16);
+    assert_int_equal(heap->bytes, COUNTED);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +454,8 @@ int main(void)
         cmocka_unit_test(the_clock_ends),
         cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),
         cmocka_unit_test(samples_are_newer_than_totals),
+        cmocka_unit_test(what_comes_and_goes_hides_no_burst),
+        cmocka_unit_test(a_burst_ends_once),
         cmocka_unit_test(estimates_sum_to_the_heap),
         cmocka_unit_test(estimates_are_no_more_than_there_is),
         cmocka_unit_test(samples_without_a_name_stand_for_their_like),
