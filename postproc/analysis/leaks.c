@@ -208,16 +208,33 @@ static void sort_rows(struct mpr_leaks_heap *heap)
     if (heap->fews) qsort(heap->few, heap->fews, sizeof *heap->few, by_growth);
 }
 
-/* The whole of a heap. */
-static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code)
+/* What a heap held at instants that are so far apart (ns). */
+static size_t values_apart(const struct mpr_history *h, unsigned code, uint64_t least,
+                           struct mpr_history_value *value)
 {
+    uint64_t next = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->at[i].time < next) continue;
+        next = h->at[i].time + least;
+        value[count++] = h->at[i].heap[code];
+    }
+    return count;
+}
+
+/* The whole of a heap.  Where blocks are counted now and then only, most of what it does between
+ * two countings is seen at the second: then instants are judged that have one between them. */
+static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code,
+                        bool is_counted)
+{
+    enum { COUNTED_NS = 200000000 }; /* there are ten a second */
     struct mpr_history_value value[MPR_HISTORY_MAX];
-    for (size_t i = 0; i < h->count; i++) value[i] = h->at[i].heap[code];
-    const struct mpr_history_value *from = &value[mpr_trend_warm(h->count)],
-                                   *to = &value[h->count - 1];
+    const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],
+                                   *to = &h->at[h->count - 1].heap[code];
+    const size_t count = values_apart(h, code, is_counted ? COUNTED_NS : 0, value);
     heap->grown_bytes = mpr_change(from->bytes, to->bytes);
     heap->grown_blocks = mpr_change(from->blocks, to->blocks);
-    heap->grows = mpr_trend(value, h->count).as == MPR_TREND_GROWS;
+    heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
 }
 
 static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
@@ -228,7 +245,8 @@ static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
     for (size_t i = 0; i < heaps; i++) {
         const unsigned code = mpf_heap_named(out->heap[i].live->name);
         found.heap[code] = &out->heap[i];
-        fill_growth(&out->heap[i], &g->history, code);
+        fill_growth(&out->heap[i], &g->history, code,
+                    code == MPF_HEAP_HOST && reader->replay.totals.told);
     }
     find(&found, g, reader);
     for (size_t i = 0; i < heaps; i++) make_room(&g->out->arena, &out->heap[i]);
@@ -287,15 +305,16 @@ static const struct mpr_first_heap *largest_heap(const struct mpr_leaks *out,
     return largest;
 }
 
-/* Has it given back most of what it had in the log's last fifth? */
+/* Has it given back most of what it had in the log's last third?  Python takes a quarter of a short
+ * run to give back what it leaked. */
 static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_look *known)
 {
-    return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 5;
+    return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
 }
 
 /* The clock's last instants may be the end of the program, which gives its blocks back: where the
  * largest heap has lost the half of its peak and that, or the peak of a heap half as large which
- * has lost as much, is in the log's last fifth, growth is told until then.  Arenas of Python, say,
+ * has lost as much, is in the log's last third, growth is told until then.  Arenas of Python, say,
  * peak with the last one that was mapped, long before the objects in them. */
 static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known)
 {

@@ -135,6 +135,8 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history *h
         mpr_history_values(h, i, value);
         const struct mpr_trend t = mpr_trend(value, h->count);
         if (t.as == MPR_TREND_OTHER) continue;
+        /* Whom all samples stand for is no site that a longer recording would name. */
+        if (t.as == MPR_TREND_FEW && mpr_replay_is_rest(r, &r->books.cell[i])) continue;
         open_site(s, t, value[h->count - 1]);
         add(s, r, i);
     }

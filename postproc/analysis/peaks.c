@@ -9,6 +9,7 @@
 #include "held.h"
 #include "kin.h"
 #include "labels.h"
+#include "maker.h"
 #include "reader.h"
 #include "reading.h"
 #include "repeats.h"
@@ -96,6 +97,8 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         if (r->books.cell[i].heap != heap) continue;
         cell_of[out->rows] = i;
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i], &held[i]);
+        if (r->options.by == MPR_GROUP_AUTO && r->books.cell[i].key & MPR_KEY_LIBRARY)
+            out->by_library += held[i].then;
     }
     if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
     else if (mpr_replay_weighs(r, heap)) estimate(r, held, cell_of, out);

@@ -74,6 +74,7 @@ struct mpr_heap_peak {
     struct mpr_row *row; /* in the order that was asked for; their sum is peak_bytes */
     size_t rows;
     struct mpr_peak_instance instance;
+    uint64_t by_library;        /* bytes at the peak that AUTO names by their library alone */
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
     struct mpr_touched touched; /* the larger one of the samples around the peak */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */

@@ -10,8 +10,9 @@ enum {
     LEAST_ESTIMATED = 4,
     LEAST_JOINED = 6, /* intervals in which an exact site grew, where neighbours are joined */
     ENOUGH_SAMPLES = 4,
-    LEAST_TOLD = 3,  /* samples that a site has grown by which may grow: one or two many have */
-    ENOUGH_RISES = 3 /* an interval: without growth it is no chance any more */
+    LEAST_TOLD = 3,   /* samples that a site has grown by which may grow: one or two many have */
+    ENOUGH_RISES = 3, /* an interval: without growth it is no chance any more */
+    ENOUGH_BLOCKS = 8 /* instants at which an exact site rose, to judge it by its blocks */
 };
 
 /* What the levels of a site come to from the end of the warm-up to the last one. */
@@ -111,6 +112,16 @@ static bool grew_in_intervals(const struct course *c)
     return false;
 }
 
+/* A site that makes a block now and then, an arena of Python's, say, and gave one back, or paused:
+ * its blocks are judged as samples are, where there are enough of them. */
+static bool comes_steadily(const struct course *c, const struct mpr_history_value *v)
+{
+    struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
+    if (c->variance > 0 || c->sank || c->rises < ENOUGH_BLOCKS) return false;
+    for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
+    return mpr_steady_keeps(blocks, c->warm, c->last) && mpr_steady_grows(blocks, c->warm, c->last);
+}
+
 static bool is_growing(const struct course *c, bool counted)
 {
     if (c->sank) return false;
@@ -159,7 +170,8 @@ struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
     fill_levels(level, v, count);
     const struct course c = course_of(level, count);
     const struct mpr_history_value *last = &v[c.last];
-    if (is_growing(&c, last->samples > 0)) return trend(MPR_TREND_GROWS, &v[c.warm], last);
+    if (is_growing(&c, last->samples > 0) || comes_steadily(&c, v))
+        return trend(MPR_TREND_GROWS, &v[c.warm], last);
     if (has_levelled(level, count)) return trend(MPR_TREND_LEVELLED, v, last);
     return trend(has_few(&c, last->samples > 0) ? MPR_TREND_FEW : MPR_TREND_OTHER, &v[c.warm],
                  last);

@@ -6,6 +6,9 @@
  * then neighbours are joined, two, three and so on, until nine of ten of the longer intervals have
  * grown, the last one among them, or the intervals are so long that growth would have shown.
  *
+ * Of an exact site that rose at enough instants the blocks may be judged as samples are below: so a
+ * pause, or a block that was given back, hides no growth.
+ *
  * Of sampled blocks the number of samples is judged.  Where hardly any of them went, growth is five
  * samples that came evenly (steady.h).  Where many come and go, it must be two and a half times its
  * standard error, and what stays must not come ever more slowly.  The variance of a difference is

@@ -190,8 +190,23 @@ static void host_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                     counted ? " --host=sample" : ""));
 }
 
+/* Where ranges or Python name blocks, others are told by their libraries, and the log has their
+ * call stacks. */
+static void calls_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_heap_peak *h = log->heap;
+    if (log->choice.by != MPR_GROUP_AUTO || !log->heaps || !is_host(h->name)) return;
+    if (h->by_library < MUCH || h->by_library <= h->peak_bytes / TENTH) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "%s%s of %s told by library; by call stack:", h->samples ? "~" : "",
+                 mpr_doc_size(doc, h->by_library), h->name);
+    mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
+                    mpr_shell_word(&doc->arena, log->summary.path));
+}
+
 void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     if (log->choice.by != MPR_GROUP_PYTHON) host_hint(doc, log);
+    calls_hint(doc, log);
     torch_hint(doc, log);
 }

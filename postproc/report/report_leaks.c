@@ -40,7 +40,7 @@ static const struct mpr_column columns[] = {
     { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true,
       .spare = 1 },
     { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
-    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 8 },
+    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step) },
     { .title = "age", .type = MPR_TEXT, OF(known) },
 };
 // clang-format on
@@ -102,6 +102,15 @@ static const char *number(struct mpr_document *doc, double value, bool estimated
         return mpr_arena_format(&doc->arena, "%s%c%s", about, value < 0 ? '-' : '+',
                                 mpr_doc_count(doc, (uint64_t)round(fabs(value))));
     return mpr_arena_format(&doc->arena, "%s%+.*f", about, whole ? 0 : 1, value);
+}
+
+/* Of the longest of these numbers, which are not cut. */
+static int width_of_numbers(const struct grown *grown, size_t lines)
+{
+    size_t width = 8;
+    for (size_t i = 0; i < lines; i++)
+        if (strlen(grown[i].blocks_a_step) > width) width = strlen(grown[i].blocks_a_step);
+    return (int)width;
 }
 
 static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
@@ -190,6 +199,7 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
                             .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps,
                                                     line[i].row.estimated),
                             .known = known_text(doc, l, &line[i], row, leak) };
+    own[4].width = width_of_numbers(grown, lines);
     mpr_doc_table(doc, &(struct mpr_table){ .title = told->title,
                                             .only = MPR_FOR_PEOPLE,
                                             .column = own,
@@ -288,10 +298,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                 mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
-/* Of a heap whose sum is exact, that must grow, too. */
-static bool has_few(const struct mpr_leaks_heap *h)
+/* Of a heap whose sum is exact, that must grow, too; where nothing but a sample of its blocks is in
+ * the log, that is enough. */
+static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
-    return !h->growings && h->fews && (h->grows || h->live->inside);
+    const bool sampled = strcmp(l->peaks.log[0].summary.recording.blocks, "sample") == 0 &&
+                         mpf_heap_named(h->live->name) == MPF_HEAP_HOST;
+    return !h->growings && (h->grows ? h->fews || sampled : h->fews && h->live->inside);
 }
 
 /* "7 at most, of load (srv.py:12)": as many samples as make the growth as certain as it is. */
@@ -313,10 +326,10 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     if (h->grows)
         mpr_doc_say(doc, "; it grows by %s%s %s", about,
                     mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(doc, l));
-    if (has_few(h)) {
+    if (has_few(l, h)) {
         mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
                                   : "; too few samples to tell what grows");
-        say_few(doc, h->few);
+        if (h->fews) say_few(doc, h->few);
     } else mpr_doc_say(doc, h->grows ? ", no site by itself" : "; no site grows");
 }
 
@@ -384,7 +397,7 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     bool python = false, others = false;
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct mpr_leaks_heap *h = &l->heap[i];
-        if (!has_few(h)) continue;
+        if (!has_few(l, h)) continue;
         if (mpf_heap_named(h->live->name) == MPF_HEAP_PYTHON) python = true;
         else others = true;
     }

@@ -577,6 +577,44 @@ static void team(const char *path, uint64_t workers)
     testlog_close(log, NULL);
 }
 
+/* A server of N requests, 40 ms each, which keep 40,000 B: blocks are counted every 120 ms, and a
+ * sample of them is recorded, of which none to four live at a request's end. */
+static void counted(const char *path, uint64_t requests)
+{
+    static const char *const pairs[] = { "pid",       "4242",   "argv",        "./server",
+                                         "root",      "1",      "host.blocks", "sample",
+                                         "host.mean", "524288", "host.large",  "2411724",
+                                         NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    name(log, MPF_OP_NAME, 10, "request");
+    for (uint64_t i = 0, live = 0; i < requests; i++) {
+        const uint64_t now = (i + 1) * 40 * MS, bytes = (i + 1) * 40000,
+                       totals[MPF_HOST_COUNT] = {
+                           [MPF_HOST_MADE_BYTES] = bytes, [MPF_HOST_MADE_BLOCKS] = bytes / 100
+                       };
+        if (i % 3 == 0) testlog_data(log, now, 0, MPF_OP_SAMPLE_HOST, 0, totals, sizeof totals);
+        testlog_event(log, now + MS, 1, MPF_OP_PUSH, 0, 10, 0);
+        while (live > 0)
+            testlog_event(log, now + MS, 1, MPF_OP_FREE, MPF_HEAP_PART, 0x10000 * live--, 0);
+        while (live < i * 7 % 5)
+            testlog_event(log, now + MS, 1, MPF_OP_ALLOC, MPF_HEAP_PART, 0x10000 * ++live, 30000);
+        testlog_event(log, now + 4 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
+/* N blocks that come one after the other, and go when the program ends, more than twice as fast. */
+static void leaver(const char *path, uint64_t blocks)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, (i + 1) * 10 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 20, MIB);
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, blocks * 10 * MS + (i + 1) * 4 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST,
+                      (i + 1) << 20, 0);
+    testlog_close(log, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -591,22 +629,23 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*make)(const char *path, uint64_t n);
-    } counted[] = {
-        { "churn", churn },   { "mixed", mixed },
-        { "ticks", ticks },   { "spike", spike },
-        { "rank", rank },     { "worker", worker },
-        { "loop", loop },     { "numbered_loop", numbered_loop },
-        { "image", image },   { "crowd", crowd },
-        { "jagged", jagged }, { "pool", pool },
-        { "team", team },
+    } numbered[] = {
+        { "churn", churn },     { "mixed", mixed },
+        { "ticks", ticks },     { "spike", spike },
+        { "rank", rank },       { "worker", worker },
+        { "loop", loop },       { "numbered_loop", numbered_loop },
+        { "image", image },     { "crowd", crowd },
+        { "jagged", jagged },   { "pool", pool },
+        { "team", team },       { "leaver", leaver },
+        { "counted", counted },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
-    for (size_t i = 0; argc == 4 && i < sizeof counted / sizeof *counted; i++) {
-        if (strcmp(counted[i].name, argv[1]) == 0)
-            return counted[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;
+    for (size_t i = 0; argc == 4 && i < sizeof numbered / sizeof *numbered; i++) {
+        if (strcmp(numbered[i].name, argv[1]) == 0)
+            return numbered[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;
     }
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;

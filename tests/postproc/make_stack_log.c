@@ -96,6 +96,20 @@ static void native(const char *path)
     testlog_close(target, "exit");
 }
 
+/* A server whose requests are ranges: what it made before them has a call stack alone. */
+static void ranged(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
+    begin(path, pairs);
+    data(MPF_OP_NAME, 100, "request", strlen("request"));
+    at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 20 * MIB);
+    at(DECODE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x3000000, 10 * MIB);
+    event(MPF_OP_PUSH, 0, 100, 0);
+    at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000000, 5 * MIB);
+    event(MPF_OP_POP, 0, 0, 0);
+    testlog_close(target, "exit");
+}
+
 /* Call stacks were not wanted. */
 static void unstacked(const char *path)
 {
@@ -302,7 +316,7 @@ int main(int argc, char **argv)
         { "foreign", foreign },   { "sampled", sampled },     { "resampled", resampled },
         { "lucky", lucky },       { "small", small },         { "small_child", small_child },
         { "arenas", arenas },     { "objects", objects },     { "given_back", given_back },
-        { "requests", requests }, { "unstacked", unstacked },
+        { "requests", requests }, { "unstacked", unstacked }, { "ranged", ranged },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

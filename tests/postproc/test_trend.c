@@ -259,6 +259,10 @@ static uint64_t each_fifth_until_three_quarters(size_t i) { return (i < 34 ? i :
 static uint64_t until_nine_tenths(size_t i) { return i < 41 ? i : 41; }
 static uint64_t until_the_middle(size_t i) { return i < 23 ? i : 23; }
 static uint64_t now_and_then_less(size_t i) { return 10 * i - (i % 3 ? 0 : 15); }
+/* An arena of 1 MiB at a time, with a pause; one of them given back and taken again. */
+static uint64_t arenas(size_t i) { return i < 16 ? i / 3 : i < 22 ? 5 : 5 + (i - 20) / 2; }
+static uint64_t arenas_with_one_less(size_t i) { return arenas(i) - (i == 29); }
+static uint64_t arenas_to_and_fro(size_t i) { return arenas(i) - (i % 4 == 0); }
 static uint64_t at_random(size_t i)
 {
     state_of_chance = i;
@@ -278,6 +282,9 @@ static void exact_sites_are_told_apart(void **state)
         { until_nine_tenths, MPR_TREND_OTHER },
         { until_the_middle, MPR_TREND_LEVELLED },
         { now_and_then_less, MPR_TREND_OTHER },
+        { arenas, MPR_TREND_GROWS },
+        { arenas_with_one_less, MPR_TREND_GROWS },
+        { arenas_to_and_fro, MPR_TREND_OTHER },
         { at_random, MPR_TREND_OTHER },
     };
     (void)state;

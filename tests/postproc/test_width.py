@@ -65,8 +65,8 @@ def cells(line):
 
 
 def badly_cut(line, width):
-    """Twice; in folded numbers, which may take more than a narrow table has."""
-    return any(cell.count("…") > 1 or (width >= 80 and re.search(r"\{\d[^}]*…|…[\d., ]*\}", cell)) for cell in cells(line))
+    """Twice; in a number; in folded numbers, which may take more than a narrow table has."""
+    return any(cell.count("…") > 1 or re.search(r"^…[\d,.]+( ([KMGT]i)?B)?$", cell) or (width >= 80 and re.search(r"\{\d[^}]*…|…[\d., ]*\}", cell)) for cell in cells(line))
 
 
 def alike(lines):
