@@ -111,11 +111,25 @@ static bool is_package(const char *frame)
     return mpr_telling_is_python(frame) && strchr(mpr_telling_source(frame), '/');
 }
 
+static bool follows_operator(const char *name, const char *at)
+{
+    return at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
+}
+
+/* Behind "operator+", "operator()", "operator<< ": there the demangler puts a blank. */
+static bool is_behind_sign(const char *name, const char *at)
+{
+    const char *end = at > name + 1 && at[-1] == ' ' && at[-2] == '<' ? at - 1 : at, *sign = end;
+    while (sign > name && strchr("+-*/%^&|~!=<>,[]()", sign[-1])) sign--;
+    return sign < end && follows_operator(name, sign) && (end < at || at[-1] != '<');
+}
+
 /* Not "operator<", "operator->" and the like. */
 static bool opens_template(const char *name, const char *at)
 {
-    return *at == '<' && at > name && (isalnum((unsigned char)at[-1]) || at[-1] == '_') &&
-           (at - name < 8 || strncmp(at - 8, "operator", 8) != 0);
+    if (*at != '<' || at == name) return false;
+    if (isalnum((unsigned char)at[-1]) || at[-1] == '_') return !follows_operator(name, at);
+    return is_behind_sign(name, at);
 }
 
 /* Behind the '>' that belongs to the '<'; NULL: there is none. */
@@ -150,10 +164,11 @@ static const char *without_arguments(struct mpr_arena *arena, const char *frame,
 /* "void f<..> " is told as "f<..> ": of templates the name has what they return. */
 static const char *without_result(const char *name)
 {
-    const char *from = name;
+    const char *from = name, *sign = strstr(name, "operator"),
+               *end = sign ? sign : name + strlen(name);
     int depth = 0;
-    if (strstr(name, "operator") || strpbrk(name, "([{")) return name;
-    for (const char *at = name; *at; at++) {
+    if (strcspn(name, "([{") < (size_t)(end - name)) return name;
+    for (const char *at = name; at < end; at++) {
         if (*at == '<') depth++;
         if (*at == '>' && depth) depth--;
         if (*at == ' ' && !depth && at[1]) from = at + 1;

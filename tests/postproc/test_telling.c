@@ -268,6 +268,28 @@ static void templates_are_shortened(void **state)
                         "load.<locals>.<listcomp> (a.py:1)");
 }
 
+/* As libstdc++'s demangler writes them. */
+static void operators_are_shortened(void **state)
+{
+    static const char *const name[][2] = {
+        { "std::basic_string<char, std::char_traits<char> > std::operator+<char, "
+          "std::char_traits<char> > (a.h:1)",
+          "std::operator+<..> (a.h:1)" },
+        { "std::ostream& std::operator<< <std::char_traits<char> > (a.h:1)",
+          "std::operator<< <..> (a.h:1)" },
+        { "bool std::operator< <std::pair<int, int>, long> (a.h:1)",
+          "std::operator< <..> (a.h:1)" },
+        { "A<std::pair<int, long> >::operator<< (a.h:1)", "A<..>::operator<< (a.h:1)" },
+        { "void F::operator()<std::vector<int>, long> (a.h:1)", "F::operator()<..> (a.h:1)" },
+        { "std::istream& operator>><std::char_traits<char> > (a.h:1)", "operator>><..> (a.h:1)" },
+        { "A<std::pair<int, long> >::operator std::string (a.h:1)",
+          "A<..>::operator std::string (a.h:1)" },
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        assert_string_equal(mpr_telling_short(&f->arena, name[i][0]), name[i][1]);
+}
+
 /* Decorators and dispatch of PyTorch and transformers say nothing of what was called. */
 static void what_wraps_a_call_is_no_call(void **state)
 {
@@ -316,6 +338,7 @@ int main(void)
         TEST(brackets_that_are_no_modules),
         TEST(the_user_adds_to_the_list),
         TEST(templates_are_shortened),
+        TEST(operators_are_shortened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
