@@ -1,15 +1,26 @@
 #include "step_lines.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
 #include "naming.h"
 
+/* What instances of one name have behind it: "6" of "step:6". */
+static const char *number_of(const char *first, const char *last)
+{
+    const char *colon = strrchr(last, ':');
+    if (!colon || colon[1 + strspn(colon + 1, "0123456789")]) return NULL;
+    return strncmp(first, last, (size_t)(colon - last) + 1) == 0 ? colon + 1 : NULL;
+}
+
 const char *mpr_step_names(struct mpr_document *doc, uint64_t count, const char *first,
                            const char *last)
 {
-    return count > 1 ? mpr_arena_format(&doc->arena, "%s to %s", first, last) : first;
+    const char *number = number_of(first, last);
+    return count > 1 ? mpr_arena_format(&doc->arena, "%s to %s", first, number ? number : last)
+                     : first;
 }
 
 static size_t top_of(const struct mpr_document *doc) { return doc->top ? doc->top : MPR_TOP; }
