@@ -301,6 +301,46 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     if (out->has_leaks) e->leaks = &out->leaks;
 }
 
+/* The growth that steps told of, which has no name. */
+static struct mpr_finding *nameless_growth(struct mpr_insights *out)
+{
+    for (size_t i = 0; i < out->findings; i++)
+        if (strcmp(out->finding[i].key, "growth") == 0 && !out->finding[i].depth)
+            return &out->finding[i];
+    return NULL;
+}
+
+/* What grew most of that heap, and how much of it that was. */
+static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
+{
+    const struct mpr_leaks_heap *h = out->leaks.heap;
+    const size_t heaps = out->leaks.peaks.log[0].heaps;
+    uint64_t all = 0;
+    for (size_t i = 0; i < heaps && strcmp(h->live->name, f->heap) != 0; i++) h++;
+    if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.depth) return;
+    for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
+    f->path = h->growing[0].row.path;
+    f->depth = h->growing[0].row.depth;
+    if (h->growings > 1 && all)
+        f->what = mpr_arena_format(&out->arena, "%s, %s%.0f %% of it in one place", f->what,
+                                   h->growing[0].row.estimated ? "~" : "",
+                                   100 * (double)h->growing[0].row.bytes / (double)all);
+}
+
+/* Steps tell how much each keeps.  Which site that is takes another reading, by their range. */
+static void read_growth(struct mpr_insights *out, const struct mpr_first_look *look,
+                        const char *path, const struct mpr_progress *progress)
+{
+    struct mpr_error none;
+    const struct mpr_leaks_options options = {
+        .by = MPR_GROUP_AUTO, .range = look->range, .at_end = true, .known = look
+    };
+    struct mpr_finding *f = look->range && !out->has_leaks ? nameless_growth(out) : NULL;
+    if (!f) return;
+    out->has_leaks = mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
+    if (out->has_leaks && out->leaks.kept >= MPR_LEAKS_LEAST) name_growth(out, f);
+}
+
 static bool has_torch(const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
@@ -362,6 +402,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         read_leaks(out, &g.evidence, &g.look, path, progress);
         read_breakdown(out, &g.evidence, path, known != NULL, progress);
         apply_rules(out, &g.evidence);
+        read_growth(out, &g.look, path, progress);
     } else mpr_insights_free(out);
     mpr_segments_free(&g.segments);
     mpr_instances_end(g.instances);

@@ -76,7 +76,7 @@ struct mpr_insights {
     const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
     struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;
-    struct mpr_leaks leaks; /* likewise, where none does */
+    struct mpr_leaks leaks; /* likewise, where none does, or its instances keep something */
     bool has_leaks;
     struct mpr_breakdown breakdown; /* likewise, and */
     struct mpr_peaks by_python;     /* who held at its instant, by Python's stacks; both of them:
