@@ -46,6 +46,14 @@ static bool find_segment(const struct mpl_object *o, uint32_t type, Elf64_Phdr *
     return false;
 }
 
+/* The file name of the loader that the segment names. */
+static bool is_musl(const struct mpl_object *o, const Elf64_Phdr *interpreter)
+{
+    static const char musl[] = "ld-musl-";
+    const char *path = text(o, interpreter->p_offset, 0), *slash = strrchr(path, '/');
+    return strncmp(slash ? slash + 1 : path, musl, sizeof musl - 1) == 0;
+}
+
 static enum mpl_object_kind kind_of(const struct mpl_object *o)
 {
     if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MPL_OBJECT_OTHER;
@@ -54,7 +62,8 @@ static enum mpl_object_kind kind_of(const struct mpl_object *o)
         return MPL_OBJECT_FOREIGN;
     Elf64_Phdr interpreter;
     if (!segment(o, 0, &interpreter)) return MPL_OBJECT_OTHER;
-    return find_segment(o, PT_INTERP, &interpreter) ? MPL_OBJECT_DYNAMIC : MPL_OBJECT_STATIC;
+    if (!find_segment(o, PT_INTERP, &interpreter)) return MPL_OBJECT_STATIC;
+    return is_musl(o, &interpreter) ? MPL_OBJECT_MUSL : MPL_OBJECT_DYNAMIC;
 }
 
 void mpl_object_open(struct mpl_object *o, const char *path)

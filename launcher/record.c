@@ -93,6 +93,7 @@ void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p)
 {
     static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "dropped",
                                        [MPL_UNSEEN_STATIC] = "static",
+                                       [MPL_UNSEEN_MUSL] = "musl",
                                        [MPL_UNSEEN_FOREIGN] = "foreign",
                                        [MPL_UNSEEN_RIGHTS] = "rights" };
     struct line l = { .used = 0 };

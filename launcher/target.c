@@ -130,6 +130,11 @@ int mpl_target_find(struct mpl_target *t, const char *command)
         return refuse(
             t, MPL_STATUS_FAILURE,
             "%s is statically linked: nothing can be preloaded into it; link it dynamically", name);
+    if (t->object.kind == MPL_OBJECT_MUSL)
+        return refuse(t, MPL_STATUS_FAILURE,
+                      "%s is a program of musl: its loader cannot load libmemprof.so, which needs "
+                      "glibc; build it for glibc",
+                      name);
     if (t->object.kind == MPL_OBJECT_FOREIGN)
         return refuse(t, MPL_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
     return 0;

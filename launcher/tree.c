@@ -84,6 +84,7 @@ size_t mpl_tree_unseen(const struct mpl_tree *t, char *out, size_t cap)
 {
     static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped",
                                        [MPL_UNSEEN_STATIC] = "statically linked",
+                                       [MPL_UNSEEN_MUSL] = "its C library is musl",
                                        [MPL_UNSEEN_FOREIGN] = "not a 64-bit x86 program",
                                        [MPL_UNSEEN_RIGHTS] =
                                            "it gains rights, so LD_PRELOAD is ignored" };

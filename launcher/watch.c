@@ -98,6 +98,7 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     const enum mpl_object_kind kind = object.kind;
     mpl_object_close(&object);
     if (kind == MPL_OBJECT_STATIC) return MPL_UNSEEN_STATIC;
+    if (kind == MPL_OBJECT_MUSL) return MPL_UNSEEN_MUSL;
     if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
     if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
     return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO; /* a program

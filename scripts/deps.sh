@@ -39,6 +39,7 @@ try   cmd:slurmd         slurmd                                     its nodes
 try   cmd:munged         munge                                      who is who between them
 try   cmd:clang          clang                                      fuzzing
 try   lib:libclang_rt.fuzzer-x86_64.a libclang-rt-18-dev,libclang-rt-14-dev   the same
+try   cmd:musl-gcc       musl-tools                                 a program of another C library as test subject
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST

@@ -79,6 +79,15 @@ def test_static_programs_are_refused():
     mp.equal(os.listdir(mp.folder), ["script"], "files after a refusal")
 
 
+def test_programs_of_musl_are_refused():
+    program = mp.victim("musl_program")
+    if not os.path.exists(program):
+        raise mp.Skip("musl-gcc is not installed")
+    mp.equal(subprocess.run([program], timeout=mp.TIMEOUT).returncode, 0, "status without memprof")
+    refused(memprof("run", "--", program), FAILED, "musl_program is a program of musl: its loader cannot load libmemprof.so, which needs glibc")
+    refused(memprof("run", "--", make("script", f"#!{program}\n")), FAILED, "musl_program is a program of musl")
+
+
 def as_root():
     if os.getuid() != 0:
         raise mp.Skip("only root can make a file of another user")

@@ -87,6 +87,31 @@ static void other_files_are_told_apart(void **state)
     assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
 }
 
+/* The interpreter's name, with another one of at most its length written over it. */
+static enum mpl_object_kind kind_with_loader(const char *loader)
+{
+    const Elf64_Ehdr *e = (const Elf64_Ehdr *)original;
+    const Elf64_Phdr *p = (const Elf64_Phdr *)(original + e->e_phoff);
+    struct mpl_object o;
+    while (p->p_type != PT_INTERP) p++;
+    assert_true(strlen(loader) < p->p_filesz);
+    assert_int_equal(pwrite(copy_fd, loader, strlen(loader) + 1, (off_t)p->p_offset),
+                     strlen(loader) + 1);
+    mpl_object_open(&o, copy);
+    const enum mpl_object_kind kind = o.kind;
+    mpl_object_close(&o);
+    assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
+    return kind;
+}
+
+static void a_program_of_musl_is_told_by_its_loader(void **state)
+{
+    (void)state;
+    assert_int_equal(kind_with_loader("/lib/ld-musl-x86_64.so.1"), MPL_OBJECT_MUSL);
+    assert_int_equal(kind_with_loader("ld-musl-arm.so.1"), MPL_OBJECT_MUSL);
+    assert_int_equal(kind_with_loader("/ld-musl-1/ld.so"), MPL_OBJECT_DYNAMIC);
+}
+
 /* A reader that believed a length would read past the mapping: the last page of a cut file ends
  * where the file does. */
 static void a_flipped_byte_anywhere_in_the_headers_does_no_harm(void **state)
@@ -118,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dynamic_program_names_what_it_needs),
         cmocka_unit_test(other_files_are_told_apart),
+        cmocka_unit_test(a_program_of_musl_is_told_by_its_loader),
         cmocka_unit_test(a_flipped_byte_anywhere_in_the_headers_does_no_harm),
         cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
     };
