@@ -350,7 +350,9 @@ void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
 static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (*s->unseen_malloc)
-        mpr_doc_line(doc, "host/heap is not recorded: the malloc of %s serves the program",
+        mpr_doc_line(doc,
+                     "host/heap is not recorded: the malloc of %s serves the program; what it maps "
+                     "is in host/mmap",
                      s->unseen_malloc);
     mpr_report_blocks(doc, &s->recording);
     if (s->inherited_frees)

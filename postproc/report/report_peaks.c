@@ -88,8 +88,7 @@ static const struct mpr_column touched_fields[] = {
     { .key = "touched_at_most_time_ns", .type = MPR_TIME, OF_HEAP(touched.time) },
 };
 
-/* Bytes that were asked for and cannot all have been touched. */
-static void reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
+void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (h->touched.bytes < h->peak_bytes)
         mpr_doc_line(doc,
@@ -143,7 +142,7 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             .flush = true });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
-    for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) mpr_report_reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
     mpr_doc_gap(doc);

@@ -142,6 +142,8 @@ static const struct mpr_column heap_columns[] = {
       .only = MPR_IN_JSON },
     { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
       .estimate = true, .spare = 1 },
+    { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes),
+      .unless = MPR_ABSENT_AT_MAX, .only = MPR_IN_JSON },
     { .key = "inside", .get = inside, .only = MPR_IN_CSV },
     { .key = "estimated", .type = MPR_FLAG, OF_HEAP(estimated), .only = MPR_IN_CSV },
 };
@@ -158,6 +160,14 @@ static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
         mpr_report_beyond(doc, log, &log->heap[i]);
         mpr_doc_end(doc);
     }
+}
+
+/* Address space that a program reserves for its arenas is no memory: where it is most of a heap. */
+static void reserved_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (log->heap[i].touched.bytes < log->heap[i].peak_bytes / 2)
+            mpr_report_reserved(doc, &log->heap[i]);
 }
 
 /* What PyTorch counts and the device does not have. */
@@ -185,6 +195,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             .flush = true });
     mpr_report_instances(doc, log, true);
     inside_lines(doc, log);
+    reserved_lines(doc, log);
     sleep_lines(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);

@@ -16,6 +16,7 @@ struct mpr_graphs;
 struct mpr_info;
 struct mpr_leaks;
 struct mpr_log_peaks;
+struct mpr_heap_peak;
 struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
@@ -92,6 +93,9 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
  * one in one line. */
 void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak);
+/* For people: bytes of a heap that were asked for and cannot all have been touched; nothing where
+ * they can. */
+void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */

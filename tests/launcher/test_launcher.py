@@ -15,6 +15,7 @@ import mp
 PYTHON = os.path.realpath(sys.executable)
 FAILED, USAGE, NOT_EXECUTABLE, NOT_FOUND, SIGNAL = 1, 2, 126, 127, 128
 NOBODY = 65534
+MIB, GIB = 1 << 20, 1 << 30
 
 
 def memprof(*arguments, env=None, launcher=None, **popen):
@@ -137,8 +138,24 @@ def test_a_program_with_its_own_malloc_is_told():
     mp.check("own_malloc serves malloc in front of libmemprof.so: its blocks are not recorded, all else is" in result.stderr, result.stderr)
     mp.check("1 log in logs" in result.stderr, result.stderr)
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
-    mp.check("host/heap is not recorded: the malloc of own_malloc serves the program\n" in report, report)
+    mp.check("host/heap is not recorded: the malloc of own_malloc serves the program; what it maps is in host/mmap\n" in report, report)
     mp.check("serves malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
+
+
+def test_what_an_allocator_that_is_linked_in_maps_is_recorded():
+    if not os.path.exists(mp.victim("own_jemalloc")):
+        raise mp.Skip("libjemalloc_pic.a is not installed")
+    result = memprof("run", "-o", "logs", "--", mp.victim("own_jemalloc"))
+    mp.equal(result.returncode, 0, "status")
+    mp.equal(result.stderr.count("its blocks are not recorded"), 1, f"lines about it: {result.stderr}")
+    log = mp.Logs(path("logs")).one()
+    heap, = log.json["heaps"]
+    mp.equal((log.json["unseen_malloc"], heap["heap"]), ("own_jemalloc", "host/mmap"), "whose malloc, and the only heap")
+    mp.within(heap["peak_bytes"], GIB * 10 + MIB * 64, GIB * 10 + MIB * 128, "what was mapped")
+    mp.within(heap["touched_at_most_bytes"], MIB * 68, MIB * 128, "what was touched")
+    report = subprocess.run([os.environ["MEMPROF_REPORT"], path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
+    mp.check("the malloc of own_jemalloc serves the program; what it maps is in host/mmap\n" in report, report)
+    mp.check(re.search(r"host/mmap: of 10\.\d+ GiB at most \d+\.\d+ MiB was in memory or swap", report), report)
 
 
 def chromium(*before):
