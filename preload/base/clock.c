@@ -4,7 +4,7 @@
 
 #include "base/sys.h"
 
-uint8_t mp_clock_no_tsc;
+uint8_t mp_clock_no_counter;
 
 uint64_t mp_clock_slow(void)
 {
@@ -64,14 +64,14 @@ void mp_clock_read(struct mpf_clock *out)
  * program's (seccomp) may refuse the clock, and then it stands still. */
 static unsigned measure_shift(void)
 {
-    enum { LOOKS = 1000, OF_3_GHZ = 11, OF_NS = 9 };
-    if (mp_clock_no_tsc) return OF_NS;
+    enum { LOOKS = 1000, OF_NS = 9 };
+    if (mp_clock_no_counter) return OF_NS;
     struct mpf_clock a, b;
     mp_clock_read(&a);
     b = a;
     for (int i = 0; i < LOOKS && b.mono - a.mono < 20000; i++) mp_clock_read(&b);
-    if (b.mono <= a.mono) return OF_3_GHZ;
-    const uint64_t per_us = (b.ticks - a.ticks) * 1000 / (b.mono - a.mono);
+    const uint64_t per_us = b.mono > a.mono ? (b.ticks - a.ticks) * 1000 / (b.mono - a.mono)
+                                            : mp_machine_ticks_per_us();
     unsigned shift = 0;
     while (per_us >> (shift + 1)) shift++;
     return shift;
@@ -81,13 +81,14 @@ static unsigned shift;
 
 unsigned mp_clock_shift(void) { return shift; }
 
-/* The kernel uses the TSC as its own clock only where it is constant and synchronised over all
+/* The kernel uses the counter as its own clock only where it is constant and synchronised over all
  * processors. */
 void mp_clock_init(void)
 {
-    char source[16];
+    static const char counter[] = MP_MACHINE_CLOCK "\n";
+    char source[32];
     const long n = mp_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                                 source, sizeof source);
-    mp_clock_no_tsc = !(n >= 3 && memcmp(source, "tsc", 3) == 0);
+    mp_clock_no_counter = n <= 0 || strcmp(source, counter) != 0;
     shift = measure_shift();
 }

@@ -1,4 +1,4 @@
-/* The event clock: the time stamp counter where the kernel itself trusts it, CLOCK_MONOTONIC in ns
+/* The event clock: the processor's counter where the kernel itself trusts it, CLOCK_MONOTONIC in ns
  * otherwise. */
 #ifndef MP_CLOCK_H
 #define MP_CLOCK_H
@@ -6,19 +6,16 @@
 #include <stdint.h>
 
 #include "base/cold.h"
+#include "base/machine.h"
 #include "mpf/slot.h"
 
-#if !defined(__x86_64__)
-#error "memprof's capture library is written for x86-64"
-#endif
-
-extern uint8_t mp_clock_no_tsc __attribute__((visibility("hidden")));
+extern uint8_t mp_clock_no_counter __attribute__((visibility("hidden")));
 uint64_t mp_clock_slow(void) MP_COLD;
 
 static inline uint64_t mp_clock_ticks(void)
 {
-    if (__builtin_expect(mp_clock_no_tsc, 0)) return mp_clock_slow();
-    return __builtin_ia32_rdtsc();
+    if (__builtin_expect(mp_clock_no_counter, 0)) return mp_clock_slow();
+    return mp_machine_ticks();
 }
 
 /* Reading the clock is most of what recording costs, and only the order between threads needs it.

@@ -34,7 +34,7 @@ bool mp_sys_writable(int fd, int ms)
 {
     struct pollfd p = { .fd = fd, .events = POLLOUT };
     const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
-    long r = mp_sys3(SYS_poll, (long)&p, 1, ms);
+    long r = mp_sys3(MP_MACHINE_POLL, (long)&p, 1, ms);
     if (r < 0) r = mp_sys6(SYS_ppoll, (long)&p, 1, (long)&t, 0, 0, 0);
     return r == 1 && p.revents == POLLOUT;
 }

@@ -18,23 +18,19 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/machine.h"
 #include "mpf/slot.h"
 
 static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long f)
 {
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
+    return mp_machine_syscall(n, a, b, c, d, e, f);
 }
 static inline long mp_sys3(long n, long a, long b, long c) { return mp_sys6(n, a, b, c, 0, 0, 0); }
 
+/* Bytes of a page: 4 KiB, 16 KiB or 64 KiB.  Any context. */
+static inline size_t mp_sys_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
 {
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);

@@ -34,7 +34,8 @@ struct mp_chunk_meta {
 };
 
 struct mp_pool {
-    uint8_t *base; /* struct mpf_journal, then the chunks */
+    struct mpf_journal *head; /* lies before the chunks, alone in its pages */
+    uint8_t *base;            /* the chunks */
     struct mp_queue free;
     struct mp_cell free_cell[MP_POOL_PLACES];
     uint32_t chunks; /* places ever in use */
@@ -56,11 +57,11 @@ struct mp_pool {
 /* Where chunk `index` of the pool lies, and back. */
 static inline struct mpf_chunk *mp_pool_chunk(const struct mp_pool *pool, uint32_t index)
 {
-    return (struct mpf_chunk *)(pool->base + MPF_JOURNAL_HEAD + (size_t)index * MPF_CHUNK_BYTES);
+    return (struct mpf_chunk *)(pool->base + (size_t)index * MPF_CHUNK_BYTES);
 }
 static inline uint32_t mp_pool_index(const struct mp_pool *pool, const struct mpf_chunk *chunk)
 {
-    return (uint32_t)(((const uint8_t *)chunk - pool->base - MPF_JOURNAL_HEAD) / MPF_CHUNK_BYTES);
+    return (uint32_t)(((const uint8_t *)chunk - pool->base) / MPF_CHUNK_BYTES);
 }
 
 #endif

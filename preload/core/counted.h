@@ -67,8 +67,8 @@ static inline struct mp_thread *mp_counted_thread(size_t made)
 /* Each by one instruction, so that what a signal handler counts in between is not lost. */
 static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
 {
-    __asm__ volatile("addq %1, %0" : "+m"(totals->bytes) : "er"(bytes) : "cc");
-    __asm__ volatile("addq $1, %0" : "+m"(totals->blocks) : : "cc");
+    mp_machine_add(&totals->bytes, bytes);
+    mp_machine_add(&totals->blocks, 1);
 }
 
 /* These give p back: a hook needs to keep nothing meanwhile. */

@@ -24,14 +24,17 @@
 static char path[PATH_MAX];
 static struct mpf_file file;
 
+/* The head and the chunks are mapped each by themselves, so each begins with a page. */
+static size_t head_bytes(void)
+{
+    const size_t page = mp_sys_page();
+    return page > MPF_JOURNAL_HEAD ? page : MPF_JOURNAL_HEAD;
+}
+_Static_assert(MP_POOL_STEP *MPF_CHUNK_BYTES % (64 << 10) == 0, "steps are whole pages");
+
 static size_t place_bytes(uint32_t places)
 {
-    return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES;
-}
-
-static struct mpf_journal *head_of(const struct mp_pool *pool)
-{
-    return (struct mpf_journal *)pool->base;
+    return head_bytes() + (size_t)places * MPF_CHUNK_BYTES;
 }
 
 const char *mp_journal_path(void) { return path; }
@@ -104,7 +107,7 @@ static int create(const char *log_path)
 static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto, int where)
 {
     const int flags = where | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-    const long at = (long)(pool->base + from),
+    const long at = (long)((uint8_t *)pool->head + from),
                r = mp_sys6(SYS_mmap, at, (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd,
                            (long)from);
     if (r == at) return true;
@@ -142,7 +145,7 @@ static bool locked(int fd)
 static bool hold(struct mpf_journal *head, int fd, int other)
 {
     const bool held =
-        other >= 0 && lock(fd) && mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_DONTFORK) == 0;
+        other >= 0 && lock(fd) && mp_sys_madvise(head, head_bytes(), MADV_DONTFORK) == 0;
     mp_sys_close(fd);
     return held && locked(other);
 }
@@ -151,12 +154,12 @@ static bool hold(struct mpf_journal *head, int fd, int other)
  * nowhere when fd is -1. */
 static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 {
-    struct mpf_journal *head = head_of(pool);
+    struct mpf_journal *head = pool->head;
     const int other = fd >= 0 ? reopen() : -1;
     pool->mapped = 0;
-    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD, MAP_FIXED) &&
+    const bool ok = map_bytes(pool, fd, 0, head_bytes(), MAP_FIXED) &&
                     map(pool, other >= 0 ? other : fd, places, MAP_FIXED) &&
-                    mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) != -EFAULT;
+                    mp_sys_madvise(head, head_bytes(), MADV_POPULATE_WRITE) != -EFAULT;
     const bool held = fd >= 0 && hold(head, fd, other);
     if (other >= 0) mp_sys_close(other);
     if (!ok) return false;
@@ -165,13 +168,14 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
     return true;
 }
 
-/* Chunks are aligned to their size (record.h says why); the head takes less than that before them.
- */
-static uint8_t *aligned_base(uintptr_t at)
+enum { ALIGNED = 64 << 10 }; /* chunks are to their size (thread.h says why), pages to theirs */
+
+/* The head and behind it the chunks, from `at` or at most ALIGNED bytes behind it on. */
+static void place(struct mp_pool *pool, uintptr_t at)
 {
-    const uintptr_t chunks =
-        (at + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
-    return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
+    const uintptr_t chunks = (at + head_bytes() + ALIGNED - 1) & ~(uintptr_t)(ALIGNED - 1);
+    pool->base = (uint8_t *)chunks;
+    pool->head = (struct mpf_journal *)(chunks - head_bytes());
 }
 
 /* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what
@@ -182,18 +186,18 @@ static bool choose_base(struct mp_pool *pool)
 {
     enum { TRIES = 8, SLOTS = 1024 };
     const uint64_t slot = UINT64_C(16) << 30, mix = UINT64_C(0x9e3779b97f4a7c15);
-    const size_t first = place_bytes(MP_POOL_STEP), all = first + MPF_CHUNK_BYTES;
+    const size_t first = place_bytes(MP_POOL_STEP), all = first + ALIGNED;
     uint64_t random = (mp_clock_ticks() ^ (uint64_t)mp_process->pid << 32) * mix;
     uint8_t *next =
         mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!next) return false;
     for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
-        pool->base = aligned_base((uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
+        place(pool, (uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
         if (!map_bytes(pool, -1, 0, first, MAP_FIXED_NOREPLACE)) continue;
         mp_sys_munmap(next, all);
         return true;
     }
-    pool->base = aligned_base((uintptr_t)next);
+    place(pool, (uintptr_t)next);
     return true;
 }
 
@@ -204,7 +208,7 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     const int fd = create(log_path);
     if (fd >= 0) file = mp_sys_file(fd);
     if (!attach(pool, fd, MP_POOL_STEP)) return false;
-    struct mpf_journal *head = head_of(pool);
+    struct mpf_journal *head = pool->head;
     *head = (struct mpf_journal){
         .flags = head->flags,
         .self = head->self,
@@ -213,7 +217,7 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
         .magic = MPF_JOURNAL_MAGIC,
         .major = MPF_MAJOR,
         .minor = MPF_MINOR,
-        .head_bytes = MPF_JOURNAL_HEAD,
+        .head_bytes = (uint32_t)head_bytes(),
         .chunk_bytes = MPF_CHUNK_BYTES,
         .slot_bytes = sizeof(struct mpf_slot),
         .pid = (uint64_t)mp_process->pid,
@@ -225,17 +229,17 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     return true;
 }
 
-void mp_journal_tie(struct mpf_file log) { head_of(&mp_process->pool)->log = log; }
+void mp_journal_tie(struct mpf_file log) { mp_process->pool.head->log = log; }
 
 void mp_journal_beat(uint64_t mono)
 {
-    if (mono) __atomic_store_n(&head_of(&mp_process->pool)->beat, mono, __ATOMIC_RELAXED);
+    if (mono) __atomic_store_n(&mp_process->pool.head->beat, mono, __ATOMIC_RELAXED);
 }
 
 bool mp_journal_extend(void)
 {
     struct mp_pool *pool = &mp_process->pool;
-    struct mpf_journal *head = head_of(pool);
+    struct mpf_journal *head = pool->head;
     const uint32_t upto = pool->mapped + MP_POOL_STEP;
     if (upto > MP_POOL_PLACES) return false;
     int fd = head->chunks == pool->mapped && upto <= MP_POOL_FILE ? reopen() : -1;
@@ -254,8 +258,11 @@ bool mp_journal_extend(void)
  * little need few. */
 bool mp_journal_touch(uint32_t place)
 {
-    if (place >= head_of(&mp_process->pool)->chunks) return true;
-    const long r = mp_sys_madvise(mp_chunk_at(place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    if (place >= mp_process->pool.head->chunks) return true;
+    const uintptr_t chunk = (uintptr_t)mp_chunk_at(place),
+                    page = chunk & ~(uintptr_t)(mp_sys_page() - 1);
+    const long r =
+        mp_sys_madvise((void *)page, chunk + MPF_CHUNK_BYTES - page, MADV_POPULATE_WRITE);
     return r != -EFAULT && r != -ENOMEM;
 }
 
@@ -268,17 +275,17 @@ void mp_journal_remove(void)
 static bool copy_to(int fd)
 {
     struct mp_pool *pool = &mp_process->pool;
-    const uint32_t mapped = pool->mapped, places = head_of(pool)->chunks;
+    const uint32_t mapped = pool->mapped, places = pool->head->chunks;
     const size_t bytes = place_bytes(pool->chunks < places ? pool->chunks : places);
     size_t done;
-    if (!allocate(fd, places) || mp_sys_write_all(fd, pool->base, bytes, &done) != 0) {
+    if (!allocate(fd, places) || mp_sys_write_all(fd, pool->head, bytes, &done) != 0) {
         mp_sys_close(fd);
         return false;
     }
     file = mp_sys_file(fd);
     const bool ok = attach(pool, fd, places);
     pool->mapped = mapped;
-    if (ok) mp_sys_madvise(pool->base, bytes, MADV_POPULATE_WRITE);
+    if (ok) mp_sys_madvise(pool->head, bytes, MADV_POPULATE_WRITE);
     return ok;
 }
 

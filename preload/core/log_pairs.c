@@ -73,7 +73,7 @@ static void add_identity(struct mpf_pairs *p)
 
 static void add_clock(struct mpf_pairs *p)
 {
-    mpf_pairs_add(p, "clock", mp_clock_no_tsc ? "monotonic" : "tsc");
+    mpf_pairs_add(p, "clock", mp_clock_no_counter ? "monotonic" : MP_MACHINE_CLOCK);
     mpf_pairs_add_u64(p, "start.ticks", mp_process->start.ticks);
     mpf_pairs_add_u64(p, "start.mono", mp_process->start.mono);
     mpf_pairs_add_u64(p, "start.real", mp_process->start.real);

@@ -15,7 +15,7 @@
 #include "core/record.h"
 
 #define SLOTS (2 * MP_NAMES_MAX)
-#define PAGE  4096
+#define PAGE  65536 /* the largest that there is */
 
 struct entry {
     uint64_t hash;
@@ -31,8 +31,11 @@ struct wiped {
 };
 
 struct table {
-    struct wiped wiped __attribute__((aligned(PAGE)));
-    uint32_t count __attribute__((aligned(PAGE))); /* entries, the first MP_NAME_FIRST unused */
+    union {
+        struct wiped wiped;
+        char pages[(sizeof(struct wiped) + PAGE - 1) / PAGE * PAGE];
+    };
+    uint32_t count; /* entries, the first MP_NAME_FIRST unused */
     uint32_t text_bytes;
     uint16_t domains;
     uint32_t slot[SLOTS]; /* 0 or an id */

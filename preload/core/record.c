@@ -125,10 +125,7 @@ static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
         at = was;
         if (!mp_cursor_valid(at) || !mp_cursor_valid(at + (slots - 1) * sizeof(struct mpf_slot)))
             return 0;
-        __asm__ volatile("cmpxchgq %2, %1"
-                         : "+a"(was), "+m"(t->cur)
-                         : "r"(at + slots * sizeof(struct mpf_slot))
-                         : "cc");
+        mp_machine_swap(&t->cur, &was, at + slots * sizeof(struct mpf_slot));
     } while (was != at);
     return at;
 }

@@ -43,9 +43,7 @@ static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
 /* A slot of the thread's chunk; not valid: the chunk has no room. */
 static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t)
 {
-    uint64_t at = sizeof(struct mpf_slot);
-    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
-    return at;
+    return mp_machine_take(&t->cur, sizeof(struct mpf_slot));
 }
 
 static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at,

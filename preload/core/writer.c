@@ -208,7 +208,7 @@ static void write_frame(struct mp_writer *w)
 
 static void give_back(struct mp_writer *w)
 {
-    struct mpf_journal *head = (struct mpf_journal *)mp_process->pool.base;
+    struct mpf_journal *head = mp_process->pool.head;
     if (w->error) note_unwritten(w);
     head->last = w->to;
     head->lost = __atomic_load_n(&mp_process->lost_total, __ATOMIC_RELAXED);

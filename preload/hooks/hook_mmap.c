@@ -23,7 +23,11 @@ static void region(unsigned op, unsigned heap, uintptr_t at, size_t bytes)
     mp_record(op, heap, at, bytes);
 }
 
-static size_t pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
+static size_t pages(size_t bytes)
+{
+    const size_t rest = mp_sys_page() - 1;
+    return (bytes + rest) & ~rest;
+}
 
 /* Which heap a mapping belongs to; MPF_HEAP_NONE: a file's. */
 static unsigned heap_of(int flags, int fd)
@@ -66,7 +70,7 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
 HOOK int munmap(void *at, size_t bytes)
 {
     mp_real_ready();
-    if (bytes && ((uintptr_t)at & 4095) == 0 && !mp_real_in_allocator(CALLER))
+    if (bytes && (uintptr_t)at % mp_sys_page() == 0 && !mp_real_in_allocator(CALLER))
         region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
     return mp_real.munmap(at, bytes);
 }

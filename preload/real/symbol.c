@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/machine.h"
+
 enum { CHAIN_MAX = 1 << 20, OBJECTS_MAX = 1 << 16 };
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
@@ -142,7 +144,7 @@ static const ElfW(Sym) * find(const struct link_map *l, const char *name)
 static void *value_of(const struct link_map *l, const ElfW(Sym) * s)
 {
     void *at = (void *)((s->st_shndx == SHN_ABS ? 0 : l->l_addr) + s->st_value);
-    return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))at)() : at;
+    return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? mp_machine_resolve(at) : at;
 }
 
 /* ---- the objects that were there from the start */

@@ -1,0 +1,33 @@
+/* What depends on the processor: each file below has the same functions.
+ *
+ * Order of memory.  x86 keeps a thread's stores in order and its read-modify-writes are barriers;
+ * others do neither.  So nothing leans on it: what one thread publishes to another is stored with
+ * __ATOMIC_RELEASE and read with __ATOMIC_ACQUIRE, and where two threads each store one word and
+ * read the other's, both do it with __ATOMIC_SEQ_CST.  docs/machines.md lists these places.  The
+ * three functions on words here are a thread's alone: they order nothing, but a signal handler of
+ * the same thread comes before or behind them, never between.
+ *
+ *   mp_machine_syscall(n, a ... f)   result or -E...; touches nothing else
+ *   mp_machine_ticks()               a counter that all processors share, read no earlier than what
+ *                                    stands before it as far as the processor can say
+ *   mp_machine_ticks_per_us()        where it cannot be measured
+ *   MP_MACHINE_CLOCK                 the kernel's name of that counter as a clock
+ *   MP_MACHINE_POLL                  the number of poll(2), which not all have; -1 has ppoll(2) take its
+ *                                    place
+ *   mp_machine_take(word, n)         adds n; what was there before
+ *   mp_machine_swap(word, &was, now) stores `now` if `was` is there; `was` is what was there
+ *   mp_machine_add(word, n)          adds n
+ *   mp_machine_code(address)         a return address without what a processor signs it with
+ *   mp_machine_resolve(function)     what the resolver of an indirect function gives */
+#ifndef MP_MACHINE_H
+#define MP_MACHINE_H
+
+#if defined(__x86_64__)
+#include "base/machine_x86_64.h"
+#elif defined(__aarch64__)
+#include "base/machine_aarch64.h"
+#else
+#error "memprof's capture library is written for x86-64 and aarch64"
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/* aarch64 (machine.h says what each does).
+ *
+ * Words are changed by load-exclusive and store-exclusive, which every such processor has: what
+ * comes between, a handler too, makes the store fail, and it is done again.  A compiler that is
+ * told of a newer one (-mcpu=neoverse-v2) makes one instruction of it. */
+#ifndef MP_MACHINE_AARCH64_H
+#define MP_MACHINE_AARCH64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+
+#define MP_MACHINE_CLOCK "arch_sys_counter"
+#define MP_MACHINE_POLL  (-1)
+
+static inline long mp_machine_syscall(long n, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = n;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+/* Without the barrier the counter may be read before a lock is taken that stands before it. */
+static inline uint64_t mp_machine_ticks(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+    return ticks;
+}
+static inline uint64_t mp_machine_ticks_per_us(void)
+{
+    uint64_t a_second;
+    __asm__("mrs %0, cntfrq_el0" : "=r"(a_second));
+    return a_second / 1000000;
+}
+
+static inline __attribute__((always_inline)) uint64_t mp_machine_take(uint64_t *word, uint64_t n)
+{
+    return __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
+}
+
+static inline void mp_machine_swap(uint64_t *word, uint64_t *was, uint64_t now)
+{
+    __atomic_compare_exchange_n(word, was, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static inline void mp_machine_add(uint64_t *word, uint64_t n)
+{
+    __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
+}
+
+/* Signed ones (PAC) have the signature in their upper bits, which are 0 in an address of a
+ * program's code. */
+static inline uintptr_t mp_machine_code(uintptr_t address)
+{
+    return address & ((UINT64_C(1) << 48) - 1);
+}
+
+/* The C library's loader calls resolvers so (sys/ifunc.h, since 2.30). */
+static inline void *mp_machine_resolve(void *function)
+{
+    const uint64_t has_more = UINT64_C(1) << 62;
+    const struct {
+        uint64_t bytes, hwcap, hwcap2;
+    } more = { sizeof more, getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
+    return ((void *(*)(uint64_t, const void *))function)(more.hwcap | has_more, &more);
+}
+
+#endif
