@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/sys.h"
+#include "stacks/registers.h"
+
 static int (*find_object)(void *, struct dl_find_object *);
 
 bool mp_cfi_init(void)
@@ -20,19 +23,19 @@ bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out)
 
 /* ---- the segment of an object file that its tables lie in */
 
-enum { PAGE = 4096 };
+enum { FIRST = 4096 }; /* bytes of a file that are mapped if any are */
 
-/* The file's own headers are in its first page, or it goes without. */
+/* The file's own headers are in these, or it goes without. */
 static const Elf64_Phdr *headers_of(const struct dl_find_object *object, unsigned *count)
 {
     const Elf64_Ehdr *e = object->dlfo_map_start;
     const size_t bytes =
         (size_t)((const char *)object->dlfo_map_end - (const char *)object->dlfo_map_start);
-    if (bytes < PAGE || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (bytes < FIRST || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
         e->e_phentsize != sizeof(Elf64_Phdr))
         return NULL;
-    if (e->e_phoff > PAGE || e->e_phoff % 8 ||
-        e->e_phnum > (PAGE - e->e_phoff) / sizeof(Elf64_Phdr))
+    if (e->e_phoff > FIRST || e->e_phoff % 8 ||
+        e->e_phnum > (FIRST - e->e_phoff) / sizeof(Elf64_Phdr))
         return NULL;
     *count = e->e_phnum;
     return (const Elf64_Phdr *)((const char *)e + e->e_phoff);
@@ -60,7 +63,8 @@ bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out)
     const Elf64_Phdr *p = headers_of(&object, &count), *const end = p ? p + count : NULL;
     while (p < end && p->p_type != PT_LOAD) p++;
     if (p == end) return false;
-    const uintptr_t bias = (uintptr_t)object.dlfo_map_start - (p->p_vaddr & ~(uintptr_t)(PAGE - 1));
+    const uintptr_t bias =
+        (uintptr_t)object.dlfo_map_start - (p->p_vaddr & ~(uintptr_t)(mp_sys_page() - 1));
     out->header = object.dlfo_eh_frame;
     while (p < end && !holds(&object, bias, p, (uintptr_t)out->header, out)) p++;
     return p < end;
@@ -186,7 +190,8 @@ static bool read_augmentation(struct reader *r, const char *text, struct common 
             skip(r, (fixed(r, 1) & 7) == 3 ? 4 : 8);
             break; /* sdata4 (0x0b) and udata4 (0x03), else 8 bytes */
         case 'S': c->signal = true; break;
-        default: return false;
+        default:
+            if (!strchr(MP_AUGMENTATIONS, *text)) return false;
         }
     }
     return true;
@@ -222,11 +227,12 @@ static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
 
 /* ---- the program of a record: what it says from where on */
 
-enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16, REMEMBERED = 8 };
+enum { REMEMBERED = 8 };
 
 struct state {
     struct mp_frame_rule rule;
-    bool no_caller;
+    bool no_caller, return_saved;
+    int64_t return_at; /* from the frame's address on, where it is saved */
 };
 
 static int64_t factored(int64_t n, const struct common *c)
@@ -234,16 +240,16 @@ static int64_t factored(int64_t n, const struct common *c)
     return (int64_t)((uint64_t)n * (uint64_t)c->data_factor);
 }
 
-enum { OP_BREG_RBP = 0x76, OP_DEREF = 0x06 }; /* DW_OP_breg6, DW_OP_deref */
+enum { OP_BREG_FP = 0x70 + MP_REG_FP, OP_DEREF = 0x06 }; /* DW_OP_breg0 + n, DW_OP_deref */
 
-/* An expression "what is stored at rbp + n", with or without the last step; false: another one. */
-static bool read_at_rbp(struct reader *r, bool deref, int32_t *offset)
+/* An expression "what is stored at fp + n", with or without the last step; false: another one. */
+static bool read_at_fp(struct reader *r, bool deref, int32_t *offset)
 {
     const uint64_t bytes = uleb(r);
     struct reader e = *r;
     skip(r, bytes);
     e.end = r->at;
-    if (fixed(&e, 1) != OP_BREG_RBP) return false;
+    if (fixed(&e, 1) != OP_BREG_FP) return false;
     *offset = (int32_t)sleb(&e);
     if (deref && fixed(&e, 1) != OP_DEREF) return false;
     return e.at == e.end;
@@ -251,7 +257,7 @@ static bool read_at_rbp(struct reader *r, bool deref, int32_t *offset)
 
 static void set_frame(struct state *s, uint64_t reg, int64_t offset)
 {
-    s->rule.kind = reg == REG_RSP ? MP_FRAME_RSP : reg == REG_RBP ? MP_FRAME_RBP : MP_FRAME_NONE;
+    s->rule.kind = reg == MP_REG_SP ? MP_FRAME_SP : reg == MP_REG_FP ? MP_FRAME_FP : MP_FRAME_NONE;
     s->rule.frame = (int32_t)offset;
 }
 
@@ -259,18 +265,41 @@ static void set_frame_register(struct state *s, uint64_t reg) { set_frame(s, reg
 
 static void set_saved(struct state *s, uint64_t reg, int64_t offset)
 {
-    if (reg == REG_RETURN && offset != -8) s->rule.kind = MP_FRAME_NONE;
-    if (reg != REG_RBP) return;
-    s->rule.rbp_kind = MP_RBP_SAVED;
-    s->rule.rbp = (int32_t)offset;
+    if (reg == MP_REG_RETURN) {
+        s->return_saved = true;
+        s->return_at = offset;
+    }
+    if (reg != MP_REG_FP) return;
+    s->rule.fp_kind = MP_FP_SAVED;
+    s->rule.fp = (int32_t)offset;
 }
 
 static void set_same(struct state *s, const struct state *first, uint64_t reg)
 {
-    if (reg == REG_RBP) {
-        s->rule.rbp_kind = first->rule.rbp_kind;
-        s->rule.rbp = first->rule.rbp;
+    if (reg == MP_REG_FP) {
+        s->rule.fp_kind = first->rule.fp_kind;
+        s->rule.fp = first->rule.fp;
     }
+    if (reg == MP_REG_RETURN) {
+        s->return_saved = first->return_saved;
+        s->return_at = first->return_at;
+    }
+}
+
+/* Where the return address is, of the few places that it ever is at: compilers that save fp at all
+ * save the two side by side. */
+static void find_return(struct state *s)
+{
+    struct mp_frame_rule *r = &s->rule;
+    const bool behind_fp = r->fp_kind == MP_FP_SAVED && s->return_at == (int64_t)r->fp + 8;
+    if (MP_RETURN_IS_BELOW) {
+        if (s->return_saved && s->return_at != -8) r->kind = MP_FRAME_NONE;
+    } else if (!s->return_saved) r->return_kind = MP_RETURN_IN_REGISTER;
+    else if (behind_fp) r->return_kind = MP_RETURN_BEHIND_FP;
+    else if (r->fp_kind == MP_FP_SAME) {
+        r->return_kind = MP_RETURN_AT_FP;
+        r->fp = (int32_t)s->return_at;
+    } else r->kind = MP_FRAME_NONE;
 }
 
 /* DW_CFA_...: the two high bits of a byte, or all of it. */
@@ -318,7 +347,7 @@ static bool step_frame(struct reader *r, unsigned op, const struct common *c, st
     case DEF_CFA_OFFSET: s->rule.frame = (int32_t)uleb(r); return true;
     case DEF_CFA_OFFSET_SF: s->rule.frame = (int32_t)(factored(sleb(r), c)); return true;
     case DEF_CFA_EXPRESSION:
-        s->rule.kind = read_at_rbp(r, true, &s->rule.frame) ? MP_FRAME_AT_RBP : MP_FRAME_NONE;
+        s->rule.kind = read_at_fp(r, true, &s->rule.frame) ? MP_FRAME_AT_FP : MP_FRAME_NONE;
         return true;
     default: return false;
     }
@@ -334,18 +363,19 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
     case OFFSET_EXTENDED_SF: set_saved(s, reg, factored(sleb(r), c)); return true;
     case RESTORE_EXTENDED: set_same(s, first, reg); return true;
     case UNDEFINED:
-        if (reg == REG_RETURN) s->no_caller = true;
+        if (reg == MP_REG_RETURN) s->no_caller = true;
         return true;
     case SAME_VALUE:
-        if (reg == REG_RBP) s->rule.rbp_kind = MP_RBP_SAME;
+        if (reg == MP_REG_FP) s->rule.fp_kind = MP_FP_SAME;
+        if (reg == MP_REG_RETURN) s->return_saved = false;
         return true;
     case EXPRESSION: {
         int32_t offset;
-        const bool simple = read_at_rbp(r, false, &offset);
-        if (reg == REG_RETURN || (reg == REG_RBP && !simple)) s->rule.kind = MP_FRAME_NONE;
-        if (reg != REG_RBP) return true;
-        s->rule.rbp_kind = MP_RBP_AT_RBP;
-        s->rule.rbp = offset;
+        const bool simple = read_at_fp(r, false, &offset);
+        if (reg == MP_REG_RETURN || (reg == MP_REG_FP && !simple)) s->rule.kind = MP_FRAME_NONE;
+        if (reg != MP_REG_FP) return true;
+        s->rule.fp_kind = MP_FP_AT_FP;
+        s->rule.fp = offset;
         return true;
     }
     case REGISTER:
@@ -354,7 +384,7 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
     case VAL_EXPRESSION: skip(r, uleb(r)); break;
     default: return false;
     }
-    if (reg == REG_RBP || reg == REG_RETURN) s->rule.kind = MP_FRAME_NONE;
+    if (reg == MP_REG_FP || reg == MP_REG_RETURN) s->rule.kind = MP_FRAME_NONE;
     return true;
 }
 
@@ -374,7 +404,7 @@ static bool run(struct reader r, const struct common *c, struct state *s, uint64
         case OFFSET: set_saved(s, low, factored((int64_t)uleb(&r), c)); continue;
         case RESTORE: set_same(s, &first, low); continue;
         default:
-            if (byte == 0) continue;
+            if (byte == 0 || (int)byte == MP_CFA_SIGNED) continue;
             if (byte >= ADVANCE_1 && byte <= ADVANCE_4)
                 advance = fixed(&r, 1u << (byte - ADVANCE_1));
             else if (byte == REMEMBER && depth < REMEMBERED) remembered[depth++] = *s;
@@ -406,6 +436,7 @@ struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *t, uintptr_t pc)
     if (c.augmented) skip(&r, uleb(&r));
     struct state s = { .rule = { .kind = MP_FRAME_NONE } };
     if (!run(c.program, &c, &s, UINT64_MAX) || !run(r, &c, &s, pc - start)) return none;
+    find_return(&s);
     if (s.no_caller) s.rule.kind = MP_FRAME_END;
     return s.rule;
 }
@@ -413,6 +444,8 @@ struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *t, uintptr_t pc)
 struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
 {
     struct mp_cfi_tables tables;
-    if (!mp_cfi_tables(pc, &tables)) return (struct mp_frame_rule){ .kind = MP_FRAME_NONE };
-    return mp_cfi_rule_in(&tables, pc);
+    struct mp_frame_rule rule = { .kind = MP_FRAME_NONE };
+    if (mp_cfi_tables(pc, &tables)) rule = mp_cfi_rule_in(&tables, pc);
+    if (rule.kind == MP_FRAME_NONE && mp_ends_handler(pc + 1)) rule.kind = MP_FRAME_SIGNAL;
+    return rule;
 }

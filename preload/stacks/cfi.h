@@ -3,8 +3,8 @@
  * (.eh_frame, DWARF 5 section 6.4 and the Linux Standard Base), brought to one of the few forms
  * that compilers make.
  *
- * Registers are those of x86-64: rsp and rbp are all that a frame's address is ever made from at a
- * call. */
+ * The stack pointer (sp: rsp, sp) and the frame pointer (fp: rbp, x29) are all that a frame's
+ * address is ever made from at a call. */
 #ifndef MP_CFI_H
 #define MP_CFI_H
 
@@ -14,18 +14,26 @@
 
 struct mp_frame_rule {
     /* MP_FRAME_END: nobody called it.  MP_FRAME_SIGNAL: the kernel did, the registers before are in
-     * the ucontext_t at rsp. */
+     * the ucontext_t at sp. */
     enum mp_frame_kind {
         MP_FRAME_NONE,
-        MP_FRAME_RSP,
-        MP_FRAME_RBP,
-        MP_FRAME_AT_RBP,
+        MP_FRAME_SP,
+        MP_FRAME_FP,
+        MP_FRAME_AT_FP,
         MP_FRAME_SIGNAL,
         MP_FRAME_END
     } kind;
-    int32_t frame; /* its address (CFA): rsp + this, rbp + this, or what is stored at rbp + this */
-    enum mp_rbp_kind { MP_RBP_SAME, MP_RBP_SAVED, MP_RBP_AT_RBP } rbp_kind;
-    int32_t rbp; /* the caller's rbp is stored at the frame's address + this, or at rbp + this */
+    int32_t frame; /* its address (CFA): sp + this, fp + this, or what is stored at fp + this */
+    enum mp_fp_kind { MP_FP_SAME, MP_FP_SAVED, MP_FP_AT_FP } fp_kind;
+    int32_t fp; /* the caller's fp is stored at the frame's address + this, or at fp + this */
+    /* The return address is in the word below the frame's address, in the one behind the caller's
+     * fp, where that would be if it were not the same, or still in its register. */
+    enum mp_return_kind {
+        MP_RETURN_BELOW,
+        MP_RETURN_BEHIND_FP,
+        MP_RETURN_AT_FP,
+        MP_RETURN_IN_REGISTER
+    } return_kind;
 };
 
 /* Can object files be found without the loader's lock?  Called once, where dlsym may be. */

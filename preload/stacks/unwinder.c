@@ -1,11 +1,11 @@
 #include "stacks/unwinder.h"
 
 #include <stddef.h>
-#include <ucontext.h>
 
 #include "base/sys.h"
 #include "stacks/cfi.h"
 #include "stacks/module.h"
+#include "stacks/registers.h"
 
 /* ---- rules found before */
 
@@ -18,13 +18,21 @@ static struct {
     uint64_t check, rule;
 } cache[CACHE];
 
-enum { KIND_SHIFT = 0, RBP_KIND_SHIFT = 4, FRAME_SHIFT = 8, RBP_SHIFT = 36, OFFSET_BITS = 28 };
+enum {
+    KIND_SHIFT = 0,
+    FP_KIND_SHIFT = 3,
+    RETURN_KIND_SHIFT = 5,
+    FRAME_SHIFT = 8,
+    FP_SHIFT = 36,
+    OFFSET_BITS = 28
+};
 
 static uint64_t pack(struct mp_frame_rule r)
 {
     const uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
-    return (uint64_t)r.kind << KIND_SHIFT | (uint64_t)r.rbp_kind << RBP_KIND_SHIFT |
-           ((uint64_t)r.frame & mask) << FRAME_SHIFT | ((uint64_t)r.rbp & mask) << RBP_SHIFT;
+    return (uint64_t)r.kind << KIND_SHIFT | (uint64_t)r.fp_kind << FP_KIND_SHIFT |
+           (uint64_t)r.return_kind << RETURN_KIND_SHIFT |
+           ((uint64_t)r.frame & mask) << FRAME_SHIFT | ((uint64_t)r.fp & mask) << FP_SHIFT;
 }
 
 static int32_t offset_of(uint64_t rule, unsigned shift)
@@ -92,9 +100,9 @@ static bool look_up_stack(uintptr_t at)
     return on_stack(at);
 }
 
-bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out)
+bool mp_unwind_bounds(uintptr_t sp, struct mp_bounds *out)
 {
-    if (!on_stack(rsp) && !look_up_stack(rsp)) return false;
+    if (!on_stack(sp) && !look_up_stack(sp)) return false;
     *out = words_of_stack();
     return true;
 }
@@ -102,8 +110,7 @@ bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out)
 /* Below a frame only its red zone is read: a stack may not be mapped there. */
 static inline const uintptr_t *word_at(const struct mp_frame *f, struct mp_bounds b, uintptr_t at)
 {
-    enum { RED_ZONE = 128 };
-    return within(b, at) && at >= f->rsp - RED_ZONE ? (const uintptr_t *)at : NULL;
+    return within(b, at) && at >= f->sp - MP_RED_ZONE ? (const uintptr_t *)at : NULL;
 }
 
 static inline bool read_word(const uintptr_t *at, uintptr_t *out, struct mp_reads *reads)
@@ -117,66 +124,85 @@ static inline bool read_word(const uintptr_t *at, uintptr_t *out, struct mp_read
 /* ---- from frame to frame */
 
 /* What the kernel saved when it called the handler that this frame is below of. */
-static bool before_signal(struct mp_frame *f)
+static bool before_signal(struct mp_frame *f, const uintptr_t **link)
 {
-    const ucontext_t *u = (const ucontext_t *)f->rsp;
-    if (!on_stack(f->rsp) || above(f->rsp) < sizeof *u) return false;
-    const greg_t *g = u->uc_mcontext.gregs;
-    *f = (struct mp_frame){ (uintptr_t)g[REG_RIP], (uintptr_t)g[REG_RSP],
-                            (const uintptr_t *)&g[REG_RBP] };
-    return on_stack(f->rsp) || look_up_stack(f->rsp);
+    const ucontext_t *u = (const ucontext_t *)(f->sp + MP_SIGNAL_INFO);
+    if (!on_stack(f->sp) || above(f->sp) < MP_SIGNAL_INFO + sizeof *u) return false;
+    *f = mp_interrupted(u, link);
+    return on_stack(f->sp) || look_up_stack(f->sp);
 }
 
 static inline enum mp_frame_kind kind_of(uint64_t rule)
 {
-    return (enum mp_frame_kind)(rule >> KIND_SHIFT & 15);
+    return (enum mp_frame_kind)(rule >> KIND_SHIFT & 7);
 }
 
-static inline enum mp_rbp_kind rbp_kind_of(uint64_t rule)
+static inline enum mp_fp_kind fp_kind_of(uint64_t rule)
 {
-    return (enum mp_rbp_kind)(rule >> RBP_KIND_SHIFT & 15);
+    return (enum mp_fp_kind)(rule >> FP_KIND_SHIFT & 3);
 }
 
-static inline bool needs_rbp(uint64_t rule)
+static inline enum mp_return_kind return_kind_of(uint64_t rule)
 {
-    return kind_of(rule) == MP_FRAME_RBP || kind_of(rule) == MP_FRAME_AT_RBP ||
-           rbp_kind_of(rule) == MP_RBP_AT_RBP;
+    return MP_RETURN_IS_BELOW ? MP_RETURN_BELOW
+                              : (enum mp_return_kind)(rule >> RETURN_KIND_SHIFT & 3);
+}
+
+static inline bool needs_fp(uint64_t rule)
+{
+    return kind_of(rule) == MP_FRAME_FP || kind_of(rule) == MP_FRAME_AT_FP ||
+           fp_kind_of(rule) == MP_FP_AT_FP;
 }
 
 static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                                 uintptr_t rbp, uintptr_t *out, struct mp_reads *reads)
+                                 uintptr_t fp, uintptr_t *out, struct mp_reads *reads)
 {
     const uintptr_t offset = (uintptr_t)offset_of(rule, FRAME_SHIFT);
     switch (kind_of(rule)) {
-    case MP_FRAME_RSP: *out = f->rsp + offset; return true;
-    case MP_FRAME_RBP: *out = rbp + offset; return true;
-    case MP_FRAME_AT_RBP: return read_word(word_at(f, b, rbp + offset), out, reads);
+    case MP_FRAME_SP: *out = f->sp + offset; return true;
+    case MP_FRAME_FP: *out = fp + offset; return true;
+    case MP_FRAME_AT_FP: return read_word(word_at(f, b, fp + offset), out, reads);
     default: return false;
     }
 }
 
-/* Where the caller's rbp was saved. */
-static inline const uintptr_t *caller_rbp_at(const struct mp_frame *f, struct mp_bounds b,
-                                             uint64_t rule, uintptr_t rbp, uintptr_t address)
+/* Where the caller's fp was saved. */
+static inline const uintptr_t *caller_fp_at(const struct mp_frame *f, struct mp_bounds b,
+                                            uint64_t rule, uintptr_t fp, uintptr_t address)
 {
-    const uintptr_t offset = (uintptr_t)offset_of(rule, RBP_SHIFT);
-    switch (rbp_kind_of(rule)) {
-    case MP_RBP_SAVED: return word_at(f, b, address + offset);
-    case MP_RBP_AT_RBP: return word_at(f, b, rbp + offset);
-    default: return f->rbp_at;
+    const uintptr_t offset = (uintptr_t)offset_of(rule, FP_SHIFT);
+    switch (fp_kind_of(rule)) {
+    case MP_FP_SAVED: return word_at(f, b, address + offset);
+    case MP_FP_AT_FP: return word_at(f, b, fp + offset);
+    default: return f->fp_at;
     }
 }
 
-/* To the caller; false: there is none, or it cannot be found.  Frames lie one above the other. */
-static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                        struct mp_reads *reads)
+/* Where the return address is; `link`: where it is that no instruction has saved, NULL: nowhere. */
+static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bounds b,
+                                         uint64_t rule, uintptr_t address, const uintptr_t *link)
 {
-    uintptr_t address, pc, rbp = 0;
+    const uintptr_t offset = (uintptr_t)offset_of(rule, FP_SHIFT);
+    switch (return_kind_of(rule)) {
+    case MP_RETURN_BELOW: return word_at(f, b, address - sizeof *link);
+    case MP_RETURN_BEHIND_FP: return word_at(f, b, address + offset + sizeof *link);
+    case MP_RETURN_AT_FP: return word_at(f, b, address + offset);
+    default: return link;
+    }
+}
+
+/* To the caller; false: there is none, or it cannot be found.  Frames lie one above the other: only
+ * one that a signal interrupted may have no bytes. */
+static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
+                        const uintptr_t *link, struct mp_reads *reads)
+{
+    uintptr_t address, pc, fp = 0;
     reads->count = 0;
-    if (needs_rbp(rule) && !read_word(f->rbp_at, &rbp, reads)) return false;
-    if (!frame_address(f, b, rule, rbp, &address, reads) || address <= f->rsp) return false;
-    if (!read_word(word_at(f, b, address - sizeof pc), &pc, reads)) return false;
-    *f = (struct mp_frame){ pc, address, caller_rbp_at(f, b, rule, rbp, address) };
+    if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return false;
+    if (!frame_address(f, b, rule, fp, &address, reads)) return false;
+    if (address < f->sp || (address == f->sp && !link)) return false;
+    if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return false;
+    *f = (struct mp_frame){ mp_machine_code(pc), address, caller_fp_at(f, b, rule, fp, address) };
     return pc != 0;
 }
 
@@ -189,16 +215,17 @@ enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t gen
     case MP_FRAME_SIGNAL: return MP_STEP_SIGNAL;
     case MP_FRAME_END:
     case MP_FRAME_NONE: return MP_STEP_NO_CALLER;
-    default: return step(f, b, rule, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
+    default: return step(f, b, rule, NULL, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
     }
 }
 
 /* What a signal interrupted is the address that runs next. */
-static bool step_interrupted(struct mp_frame *f, struct mp_bounds *b, uint32_t generation)
+static bool step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
+                             uint32_t generation)
 {
     struct mp_reads reads;
     *b = words_of_stack();
-    return step(f, *b, rule_at(f->pc, generation), &reads);
+    return step(f, *b, rule_at(f->pc, generation), link, &reads);
 }
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
@@ -208,14 +235,15 @@ unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint
     struct mp_frame f = *from;
     struct mp_bounds b;
     struct mp_reads reads;
+    const uintptr_t *link;
     unsigned n = 0;
-    for (bool more = mp_unwind_bounds(f.rsp, &b); more && n < MP_UNWIND_MAX;) {
+    for (bool more = mp_unwind_bounds(f.sp, &b); more && n < MP_UNWIND_MAX;) {
         pc[n++] = f.pc;
         const enum mp_step how = mp_unwind_step(&f, b, generation, &reads);
         more = how == MP_STEP_MADE;
-        if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f)) continue;
+        if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f, &link)) continue;
         pc[n++] = f.pc;
-        more = step_interrupted(&f, &b, generation);
+        more = step_interrupted(&f, link, &b, generation);
     }
     return n;
 }

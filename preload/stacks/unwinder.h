@@ -38,7 +38,7 @@ struct mp_reads {
 };
 
 /* Of the stack that the frame is on; false: it is on none that is known. */
-bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out);
+bool mp_unwind_bounds(uintptr_t sp, struct mp_bounds *out);
 
 /* To the caller of a function that made a call.  MP_STEP_NO_CALLER: whatever is on the stack. */
 enum mp_step { MP_STEP_MADE, MP_STEP_NO_CALLER, MP_STEP_SIGNAL, MP_STEP_FAILED };

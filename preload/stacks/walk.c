@@ -2,7 +2,7 @@
 
 static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b)
 {
-    return a->pc == b->pc && a->rsp == b->rsp && a->rbp_at == b->rbp_at;
+    return a->pc == b->pc && a->sp == b->sp && a->fp_at == b->fp_at;
 }
 
 /* Always as many words: that has no branch whose way differs from run to run.  One after another:
@@ -20,7 +20,7 @@ static inline bool reads_the_same(const struct mp_run *r)
 /* Every eighth place. */
 static bool a_run_begins(const struct mp_frame *f)
 {
-    return f->rsp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
+    return f->sp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
 }
 
 /* What reads nothing reads itself. */
@@ -65,7 +65,7 @@ static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame 
                                      struct mp_bounds b, uint32_t generation)
 {
     struct mp_run *pair =
-        w->run[(f->rsp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
+        w->run[(f->sp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
     if (__builtin_expect(fits(&pair[0], f, generation), 1)) return &pair[0];
     if (fits(&pair[1], f, generation)) return &pair[1];
     struct mp_run *r = &pair[w->next_made ^= 1];
@@ -86,7 +86,7 @@ static struct mp_hash join_frames(struct mp_hash h, const struct mp_run *r, unsi
 {
     for (unsigned i = 0; frames; i++) {
         if (!(r->calls >> i & 1)) continue;
-        h = mp_hash_word(h, r->read[i].word);
+        h = mp_hash_word(h, mp_machine_code(r->read[i].word));
         frames--;
     }
     return h;
@@ -96,7 +96,7 @@ bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generati
              struct mp_hash *out)
 {
     struct mp_bounds b;
-    if (!mp_unwind_bounds(from->rsp, &b)) return false;
+    if (!mp_unwind_bounds(from->sp, &b)) return false;
     come_to(w, b);
     struct mp_frame f = *from;
     struct mp_hash hash = mp_hash_word(mp_hash_of_none(), f.pc);
