@@ -5,11 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 #define SEPARATORS " :" /* the loader splits LD_PRELOAD at these, and knows no quoting */
 
 /* From the folder of the executable: installed in a prefix, or in the build tree. */
 static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64",
-                                      "../lib/x86_64-linux-gnu", "../preload" };
+                                      "../lib/" MPL_MACHINE_FILES, "../preload" };
 
 static bool beside_executable(char path[PATH_MAX])
 {

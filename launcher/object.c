@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 /* The bytes [offset, offset + count * each) of the file, or NULL when it does not have them. */
 static const void *part(const struct mpl_object *o, uint64_t offset, uint64_t count, size_t each)
 {
@@ -58,7 +60,7 @@ static enum mpl_object_kind kind_of(const struct mpl_object *o)
 {
     if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MPL_OBJECT_OTHER;
     if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 ||
-        header(o)->e_machine != EM_X86_64)
+        header(o)->e_machine != MPL_MACHINE)
         return MPL_OBJECT_FOREIGN;
     Elf64_Phdr interpreter;
     if (!segment(o, 0, &interpreter)) return MPL_OBJECT_OTHER;

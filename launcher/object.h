@@ -9,7 +9,7 @@
 enum mpl_object_kind {
     MPL_OBJECT_UNREADABLE, /* the file may be executed but not read: nothing is known */
     MPL_OBJECT_OTHER,      /* no ELF file that a kernel would load */
-    MPL_OBJECT_FOREIGN,    /* ELF, but not 64-bit x86 */
+    MPL_OBJECT_FOREIGN,    /* ELF, but of another processor */
     MPL_OBJECT_STATIC,     /* no dynamic loader, so nothing can be preloaded */
     MPL_OBJECT_MUSL,       /* its C library is musl, whose loader cannot load what needs glibc */
     MPL_OBJECT_DYNAMIC,

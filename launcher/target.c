@@ -11,6 +11,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 #define INTERPRETERS_MAX 5 /* the kernel's own limit for a script that is run by a script */
 
 const char *mpl_target_name(const char *path)
@@ -136,7 +138,7 @@ int mpl_target_find(struct mpl_target *t, const char *command)
                       "glibc; build it for glibc",
                       name);
     if (t->object.kind == MPL_OBJECT_FOREIGN)
-        return refuse(t, MPL_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
+        return refuse(t, MPL_STATUS_FAILURE, "%s is not a " MPL_MACHINE_NAME " program", name);
     return 0;
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine.h"
+
 #define NAMED 3 /* of many processes */
 
 void mpl_tree_open(struct mpl_tree *t, const char *library, int directory)
@@ -85,7 +87,7 @@ size_t mpl_tree_unseen(const struct mpl_tree *t, char *out, size_t cap)
     static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped",
                                        [MPL_UNSEEN_STATIC] = "statically linked",
                                        [MPL_UNSEEN_MUSL] = "its C library is musl",
-                                       [MPL_UNSEEN_FOREIGN] = "not a 64-bit x86 program",
+                                       [MPL_UNSEEN_FOREIGN] = "not a " MPL_MACHINE_NAME " program",
                                        [MPL_UNSEEN_RIGHTS] =
                                            "it gains rights, so LD_PRELOAD is ignored" };
     struct list list = { out, cap, 0, 0 };
