@@ -40,6 +40,9 @@ try   cmd:munged         munge                                      who is who b
 try   cmd:clang          clang                                      fuzzing
 try   lib:libclang_rt.fuzzer-x86_64.a libclang-rt-18-dev,libclang-rt-14-dev   the same
 try   cmd:musl-gcc       musl-tools                                 a program of another C library as test subject
+try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the guest on another processor
+try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross its C library
+try   cmd:qemu-aarch64-static qemu-user-static                   what runs its programs here
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST
@@ -50,6 +53,7 @@ present() {
     case $kind in
     cmd) PATH=$PATH:/usr/sbin command -v "$name" >/dev/null ;;
     file) [ -n "$(find /usr/include /usr/local/include -path "*/$name" -print -quit 2>/dev/null)" ] ;;
+    path) [ -e "$name" ] ;;
     lib) [ -n "$(find /usr/lib /usr/local/lib -name "$name" -print -quit 2>/dev/null)" ] ;;
     esac
 }

@@ -20,7 +20,8 @@ def environment(log):
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
-        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], program)], env=environment(log), timeout=TIMEOUT,
+        emulator = os.environ.get("MEMPROF_EMULATOR", "").split()
+        done = subprocess.run([*emulator, os.path.join(os.environ["GPU_PROGRAMS"], program)], env=environment(log), timeout=TIMEOUT,
                               capture_output=True, text=True)
         if done.returncode != ENDS.get(program, 0) or done.stdout + done.stderr:
             sys.exit(f"{program} ended with {done.returncode} and printed: {done.stdout}{done.stderr}")

@@ -2,7 +2,8 @@
 
 A test file holds functions test_NAME and slow_NAME; CMake asks it for their names (--list) and makes each a CTest test.
 Each gets a folder of its own, which is removed when it passed.  CTest's environment says where things are:
-MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_BOOKS and MEMPROF_VICTIMS (the folder of the victim programs)."""
+MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_BOOKS and MEMPROF_VICTIMS (the folder of the victim programs); MEMPROF_EMULATOR where these are of
+another processor."""
 import collections
 import json
 import os
@@ -18,6 +19,8 @@ SKIPPED = 77
 TIMEOUT = 60       # seconds: a hang, not slowness
 TIMEOUT_SLOW = 3000     # of a torture run, whose work takes minutes where threads wait for each other
 INCOMPLETE = 3      # memprof-report's exit code
+
+EMULATOR = os.environ.get("MEMPROF_EMULATOR", "").split()      # what runs the victims, where they are of another processor
 
 folder = None       # the test's own
 
@@ -49,6 +52,15 @@ def environment(logs, preload=(), before=(), **more):
     return {k: v for k, v in env.items() if v is not None}
 
 
+def emulated(argv):
+    """The command that runs a program, which has to be one of the tests' own where another processor is emulated."""
+    if EMULATOR and os.environ["MEMPROF_VICTIMS"] not in argv[0]:
+        raise Skip(f"{argv[0]} is not of the emulated processor")
+    if EMULATOR and not os.path.exists(argv[0]):
+        raise Skip(f"{argv[0]} was not built: no C++ compiler for the emulated processor")
+    return [*EMULATOR, *argv]
+
+
 Result = collections.namedtuple("Result", "status out err logs")
 
 
@@ -59,6 +71,8 @@ def allocator(name):
     """What comes after memprof in LD_PRELOAD, so that it serves malloc."""
     if name == "glibc":
         return ()
+    if EMULATOR:
+        raise Skip("other allocators are not of the emulated processor")
     _, _, err = bare(["/bin/true"], env={"LD_PRELOAD": ALLOCATORS[name]})
     if err:
         raise Skip(f"{ALLOCATORS[name]} is not installed")
@@ -68,14 +82,14 @@ def allocator(name):
 def bare(argv, **popen):
     """Runs a program without memprof: (status, stdout, stderr)."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}
-    done = subprocess.run(argv, env={**env, **popen.pop("env", {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    done = subprocess.run(emulated(argv), env={**env, **popen.pop("env", {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=TIMEOUT, **popen)
     return done.returncode, done.stdout, done.stderr
 
 
 def start(argv, logs, preload=(), before=(), env=None, **popen):
     """Starts a program under memprof: subprocess.Popen."""
-    return subprocess.Popen(argv, env=environment(logs, preload, before, **(env or {})), **popen)
+    return subprocess.Popen(emulated(argv), env=environment(logs, preload, before, **(env or {})), **popen)
 
 
 def finish(process, argv, logs, status=0):

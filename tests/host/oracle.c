@@ -38,7 +38,7 @@ static __thread bool memprofs __attribute__((tls_model("initial-exec")));
 
 static void lock(void)
 {
-    while (__atomic_exchange_n(&word, 1, __ATOMIC_ACQUIRE)) __builtin_ia32_pause();
+    while (__atomic_exchange_n(&word, 1, __ATOMIC_ACQUIRE)) sched_yield();
 }
 static void unlock(void) { __atomic_store_n(&word, 0, __ATOMIC_RELEASE); }
 

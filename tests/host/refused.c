@@ -16,6 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Not every processor has these, and no processor a call of that number. */
+#ifndef SYS_poll
+#define SYS_poll 0xffff
+#endif
 #ifndef SYS_rseq
 #define SYS_rseq 334
 #endif

@@ -12,6 +12,10 @@
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
+#ifndef SYS_open
+#define SYS_open SYS_openat
+#endif
+
 #define KILL(number)                                                                               \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),                                             \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)

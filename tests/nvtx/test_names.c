@@ -11,6 +11,7 @@
 
 #include "core/names.h"
 #include "double.h"
+#include "emulated.h"
 #include "mpf/event.h"
 
 static uint32_t id(const char *text) { return mp_name_id(text, strlen(text)); }
@@ -97,6 +98,7 @@ static void child(uint32_t known)
 static void a_forked_child_records_its_names_anew(void **state)
 {
     (void)state;
+    if (emulator_lacks("MADV_WIPEONFORK")) skip();
     const uint32_t known = id("inherited");
     const pid_t pid = fork();
     if (pid == 0) child(known);

@@ -162,7 +162,7 @@ static void a_message_arrives_in_every_form(void **state)
 static void wide_text_that_is_no_text_is_replaced(void **state)
 {
     (void)state;
-    const wchar_t bad[] = { 'a', 0xd800, 0x110000, -1, 'b', 0 };
+    const wchar_t bad[] = { 'a', 0xd800, 0x110000, (wchar_t)-1, 'b', 0 };
     emit_core.MarkW(bad);
     assert_string_equal(double_last(MPF_OP_NAME)->data, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
                                                         "b");

@@ -74,13 +74,18 @@ static const struct mpr_symbol *look(void **state, uint32_t number, const struct
 }
 
 static void *volatile here;
+#if defined(__x86_64__)
+#define ADDRESS_OF_LABEL "lea 0f(%%rip), %0"
+#elif defined(__aarch64__)
+#define ADDRESS_OF_LABEL "adr %0, 0f"
+#endif
 /* The test counts these lines. */
 // clang-format off
 enum { LINE_OF_INLINED = __LINE__ + 4, LINE_OF_CALL = __LINE__ + 9 };
 
 static inline __attribute__((always_inline)) void inlined(void)
 {
-    __asm__ volatile("lea 0f(%%rip), %%rax\n\tmov %%rax, %0\n\tnop\n0:\n\tnop" : "=m"(here) : : "rax");
+    __asm__ volatile(ADDRESS_OF_LABEL "\n\tnop\n0:\n\tnop" : "=r"(here));
 }
 
 static __attribute__((noinline)) void outer(void)

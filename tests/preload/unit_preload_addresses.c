@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/addresses.h"
+#include "emulated.h"
 
 enum { BLOCKS = 100000, THREADS = 4, ROUNDS = 200000, HELD = 1024, PAGE = 4096 };
 
@@ -85,6 +86,7 @@ static void a_full_set_refuses_and_keeps_what_it_has(void **state)
 static void a_child_has_none(void **state)
 {
     (void)state;
+    if (emulator_lacks("MADV_WIPEONFORK")) skip();
     int status;
     mp_addresses_add(set, address(1));
     const pid_t child = fork();

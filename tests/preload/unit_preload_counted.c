@@ -15,8 +15,14 @@
 #include "real/real.h"
 #include "recording.h"
 
-/* The flags word's bit that makes the processor stop after each instruction. */
-#define TRAP "$0x100"
+/* The flags word's bit that makes the processor stop after each instruction: x86's alone. */
+#if defined(__x86_64__)
+#define STEPS_BEGIN "pushfq; orq $0x100, (%%rsp); popfq"
+#define STEPS_END   "pushfq; xorq $0x100, (%%rsp); popfq"
+#else
+#define STEPS_BEGIN ""
+#define STEPS_END   ""
+#endif
 
 enum { BLOCK = 24, OTHER = 1000 };
 
@@ -34,10 +40,10 @@ static void handler(int signal)
 
 static __attribute__((noinline)) void count_in_steps(void)
 {
-    __asm__ volatile("pushfq; orq " TRAP ", (%%rsp); popfq" : : : "cc", "memory");
+    __asm__ volatile(STEPS_BEGIN : : : "cc", "memory");
     mp_counted_add_made(&thread, NULL, BLOCK);
     mp_counted_add(&thread.freed, BLOCK);
-    __asm__ volatile("pushfq; xorq " TRAP ", (%%rsp); popfq" : : : "cc", "memory");
+    __asm__ volatile(STEPS_END : : : "cc", "memory");
 }
 
 static void count(void)
@@ -56,6 +62,7 @@ static void count(void)
 static void a_handler_that_comes_between_loses_nothing(void **state)
 {
     (void)state;
+    if (!STEPS_BEGIN[0]) skip();
     recorded(count);
 }
 

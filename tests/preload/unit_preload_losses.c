@@ -26,6 +26,7 @@
 #include "core/ranges.h"
 #include "core/record.h"
 #include "core/records.h"
+#include "emulated.h"
 #include "recording.h"
 #include "stacks/stack.h"
 
@@ -287,6 +288,7 @@ static void frame_that_stays_torn(void)
 static void a_torn_frame_that_stays_is_on_the_books(void **state)
 {
     (void)state;
+    if (emulator_lacks("seccomp")) skip();
     const struct books b = recorded_with_losses(frame_that_stays_torn);
     assert_int_equal(b.step[KEPT], FEW);
     assert_in_range(b.lost[MPF_LOSS_WRITE], FEW, FEW + 10);

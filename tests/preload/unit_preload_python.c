@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "emulated.h"
 #include "python/python_frames.h"
 #include "python/python_modules.h"
 
@@ -408,6 +409,7 @@ static void places_of(const struct heap *h, struct mp_python_place *place)
 static void a_module_has_a_class_and_a_path(void **state)
 {
     (void)state;
+    if (emulator_lacks("process_vm_readv")) skip();
     static struct heap h;
     const struct mp_python py = python_of(0x30c);
     struct mp_python_place place[3];
@@ -430,6 +432,7 @@ static void a_module_has_a_class_and_a_path(void **state)
 static void broken_modules_do_no_harm(void **state)
 {
     (void)state;
+    if (emulator_lacks("process_vm_readv")) skip();
     static struct heap h;
     const struct fence gone = fence();
     const struct mp_python py = python_of(0x30c);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "emulated.h"
 #include "stacks/module.h"
 #include "stacks/unwinder.h"
 #include "stacks/walk.h"
@@ -189,6 +190,7 @@ static __attribute__((noinline)) void raise_below(unsigned depth)
 static void in_signal_handlers(void **state)
 {
     (void)state;
+    if (emulator_lacks("process_vm_readv")) skip();
     static char other[64 << 10];
     const stack_t stack = { .ss_sp = other, .ss_size = sizeof other };
     for (int flags = 0; flags <= SA_ONSTACK; flags += SA_ONSTACK) {
@@ -230,14 +232,25 @@ static void below_code_that_says_nothing(void **state)
     (void)state;
     uint64_t pc[MP_UNWIND_MAX];
     unsigned n = 0;
+#if defined(__x86_64__)
     static const unsigned char code[] = {
         0x55,                                     /* push %rbp */
         0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff, /* mov $-1, %rbp */
         0x41, 0xff, 0xd0,                         /* call *%r8 */
         0x5d, 0xc3,                               /* pop %rbp; ret */
     };
+#elif defined(__aarch64__)
+    static const uint32_t code[] = {
+        0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+        0x9280001d, /* mov x29, #-1 */
+        0xd63f0080, /* blr x4 */
+        0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+        0xd65f03c0, /* ret */
+    };
+#endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(page, code, sizeof code);
+    __builtin___clear_cache(page, (char *)page + sizeof code);
     assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
     unsigned (*strange)(uint64_t *, void *, void *, void *, void *) = (__typeof__(strange))page;
     n = strange(pc, NULL, NULL, NULL, (void *)walk);
