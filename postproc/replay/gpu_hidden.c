@@ -51,6 +51,16 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
 }
 
+/* What a measurement has more, or less, than is expected.  A large allocation grows over several of
+ * them before the driver returns, so what came lately is one surprise. */
+static void surprise(struct mpr_replay *r, struct mpr_gpu_device *d, int64_t change)
+{
+    const bool goes_on = r->now - d->surprise_time <= MPR_IN_FLIGHT_NS;
+    if (!change && goes_on) return;
+    d->surprise = goes_on ? mpr_plus(d->surprise, change) : change;
+    d->surprise_time = r->now;
+}
+
 /* A measurement that only confirms the peak does not move it to where less is tracked: memory that
  * is dropped here may be mapped by another process for a while (NCCL's peers), and is explained
  * better while it is this one's. */
@@ -58,8 +68,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_pictures(r);
-    d->surprise = d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used);
-    d->surprise_time = r->now;
+    surprise(r, d, d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used));
     d->used = used;
     d->tracked_then = mpr_gpu_tracked(r, device);
     mpr_gpu_note_peak(r, device, true);

@@ -24,8 +24,6 @@ uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
     return used == MPF_UNKNOWN ? tracked : used;
 }
 
-#define IN_FLIGHT_NS UINT64_C(100000000)
-
 /* An allocation is recorded when the driver has returned, so a measurement by another thread may
  * have it already, or a free not any more: then it was a surprise of about that size, and is taken
  * for what it is. */
@@ -34,7 +32,8 @@ void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const int64_t most = change < 0 ? mpr_minus(0, d->surprise) : d->surprise,
                   size = change < 0 ? mpr_minus(0, change) : change;
-    if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > IN_FLIGHT_NS) return;
+    if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > MPR_IN_FLIGHT_NS)
+        return;
     d->tracked_then += (uint64_t)change;
     d->surprise = mpr_minus(d->surprise, change);
 }

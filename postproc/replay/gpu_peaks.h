@@ -17,7 +17,8 @@ void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured);
 void mpr_gpu_take_pictures(struct mpr_replay *r);
 /* A block of device memory goes, or loses its address: pictures that were begun keep it. */
 void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b);
-/* Tracked bytes changed: was it measured already? */
+/* Tracked bytes changed: was it measured already, not longer ago than this? */
+#define MPR_IN_FLIGHT_NS UINT64_C(100000000)
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
 /* The chosen instant begins: devices have no peaks yet.  What each holds counts as of `time`.  The
  * instant ends. */

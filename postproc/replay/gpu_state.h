@@ -73,7 +73,7 @@ struct mpr_gpu_device {
     uint64_t total;
     uint64_t used, others; /* newest measurement */
     uint64_t tracked_then; /* tracked bytes at that time */
-    int64_t surprise;      /* what that measurement had more, or less, than was expected */
+    int64_t surprise;      /* what measurements had lately more, or less, than was expected */
     uint64_t surprise_time;
     /* At the newest GPU_RETURN */
     struct {
