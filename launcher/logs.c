@@ -36,7 +36,7 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
             ends_with(n, ".journal") || strstr(n, ".zst.fold") || strstr(n, ".zst.digest") ||
-            !strcmp(n, MPL_RECORD_NAME))
+            strstr(n, ".zst.symbols") || !strcmp(n, MPL_RECORD_NAME))
             continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }

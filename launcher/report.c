@@ -60,19 +60,33 @@ static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
 /* So many paths are far below what a program's arguments may hold. */
 enum { AT_ONCE = 64 };
 
-static void digest(const struct mpl_logs *logs, size_t from, size_t count)
+static void start(const char *const command[2], const struct mpl_logs *logs, size_t from,
+                  size_t count, const char *without)
 {
     char path[AT_ONCE][PATH_MAX];
-    const char *argument[AT_ONCE + 4] = { NULL, "digest", "--" };
+    const char *argument[AT_ONCE + 4] = { NULL, command[0], command[1] };
     for (size_t i = 0; i < count; i++) {
         snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name);
         argument[3 + i] = path[i];
     }
-    mpl_report_wait(mpl_report_start(argument, give_way, "there are no digests"));
+    mpl_report_wait(mpl_report_start(argument, give_way, without));
+}
+
+static void start_each(const char *const command[2], const struct mpl_logs *logs,
+                       const char *without)
+{
+    for (size_t i = 0; i < logs->count; i += AT_ONCE)
+        start(command, logs, i, logs->count - i < AT_ONCE ? logs->count - i : AT_ONCE, without);
 }
 
 void mpl_report_digest(const struct mpl_logs *logs)
 {
-    for (size_t i = 0; i < logs->count; i += AT_ONCE)
-        digest(logs, i, logs->count - i < AT_ONCE ? logs->count - i : AT_ONCE);
+    static const char *const command[2] = { "digest", "--" };
+    start_each(command, logs, "there are no digests");
+}
+
+void mpl_report_symbols(const struct mpl_logs *logs)
+{
+    static const char *const command[2] = { "symbolize", "--quiet" };
+    start_each(command, logs, "there are no names beside the logs");
 }

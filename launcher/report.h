@@ -13,8 +13,9 @@ pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char 
 /* Until it has ended.  -1: there is none. */
 void mpl_report_wait(pid_t report);
 
-/* Makes the digests of these logs, at the lowest priority, and waits for that.  What goes wrong is
- * said on stderr. */
+/* Makes the digests of these logs, or stores the names of their calls, at the lowest priority, and
+ * waits for that.  What goes wrong is said on stderr. */
 void mpl_report_digest(const struct mpl_logs *logs);
+void mpl_report_symbols(const struct mpl_logs *logs);
 
 #endif

@@ -25,11 +25,11 @@ struct options {
     const char *directory;
     struct mpl_settings settings;
     char *journal_dir; /* absolute, as the library wants it; malloc'ed */
-    bool quiet, no_recover, digest;
+    bool quiet, no_recover, digest, symbols;
     char **command;
 };
 
-enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER, OPT_DIGEST };
+enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER, OPT_DIGEST, OPT_SYMBOLS };
 
 static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0,
@@ -40,6 +40,10 @@ static const struct argp_option argp_options[] = {
       "Leave the journals of killed processes beside their logs", 0 },
     { "digest", OPT_DIGEST, NULL, 0,
       "When the command has ended, write what reports say of each log beside it, as LOG.digest",
+      0 },
+    { "symbols", OPT_SYMBOLS, NULL, 0,
+      "When the command has ended, store the names of the calls in each log's native stacks beside it, as LOG.symbols, "
+      "for reports where the program's files are not",
       0 },
     { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },
     { 0 },
@@ -59,6 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_NO_RECOVER: o->no_recover = true; return 0;
     case OPT_DIGEST: o->digest = true; return 0;
+    case OPT_SYMBOLS: o->symbols = true; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
     case ARGP_KEY_ARG:
         o->command = state->argv + state->next - 1;
@@ -148,6 +153,7 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     if (logs) mpl_logs_survey(logs, !o->no_recover);
     mpl_tree_close(&tree, logs && (logs->count || logs->running));
     if (!logs) return status;
+    if (o->symbols) mpl_report_symbols(logs);
     if (o->digest) mpl_report_digest(logs);
     if (!o->quiet)
         mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path), tells(o));
@@ -170,8 +176,9 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
             "--no-recover leaves logs as they are, and what is to be kept of them needs folding");
         return -1;
     }
-    if (!own && o->digest) {
-        mpl_say("--digest needs --output: where MEMPROF_OUT leads is not looked at");
+    if (!own && (o->digest || o->symbols)) {
+        mpl_say("--%s needs --output: where MEMPROF_OUT leads is not looked at",
+                o->digest ? "digest" : "symbols");
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;

@@ -14,6 +14,7 @@ struct named {
 };
 
 struct mpr_names {
+    char *log; /* NULL: none */
     struct mpr_symbols *symbols;
     struct named *named; /* by node */
     uint32_t nodes;
@@ -21,10 +22,11 @@ struct mpr_names {
     uint32_t ranges;
 };
 
-struct mpr_names *mpr_names_new(void)
+struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16])
 {
     struct mpr_names *names = mpr_alloc(1, sizeof *names);
-    names->symbols = mpr_symbols_new();
+    if (log) names->log = mpr_text_copy(log);
+    names->symbols = mpr_symbols_new(names->log, id);
     return names;
 }
 
@@ -34,6 +36,7 @@ void mpr_names_free(struct mpr_names *names)
     mpr_symbols_free(names->symbols);
     free(names->named);
     free(names->range);
+    free(names->log);
     free(names);
 }
 
@@ -60,14 +63,19 @@ static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *
                             symbol->line);
 }
 
-static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_sites *s,
-                                     const struct mpr_stack_node *n, size_t *count)
+const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *s,
+                                         uint32_t module, uint64_t pc, size_t *count)
 {
     *count = 0;
-    if (!n->module) return NULL;
-    const struct mpr_module *m = &s->module[n->module - 1];
+    if (!module) return NULL;
+    const struct mpr_module *m = &s->module[module - 1];
     const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
-    return mpr_symbols_look(names->symbols, n->module, &binary, n->pc, count);
+    return mpr_symbols_look(names->symbols, module, &binary, pc, count);
+}
+
+bool mpr_names_are_newer(struct mpr_names *names)
+{
+    return mpr_symbols_look_beside(names->symbols) == MPR_SYMBOLS_NEWER_BESIDE;
 }
 
 static struct named name_node(struct mpr_names *names, struct mpr_arena *arena,
@@ -75,7 +83,7 @@ static struct named name_node(struct mpr_names *names, struct mpr_arena *arena,
 {
     const struct mpr_stack_node *n = &s->stacks.node[node];
     size_t count;
-    const struct mpr_symbol *symbol = look(names, s, n, &count);
+    const struct mpr_symbol *symbol = mpr_names_calls(names, s, n->module, n->pc, &count);
     const char **name = mpr_arena_alloc(arena, (count + !count) * sizeof *name);
     if (!count) name[0] = address_name(arena, s, n);
     for (size_t i = 0; i < count; i++) name[i] = symbol_name(arena, s, n, &symbol[i]);
@@ -114,6 +122,20 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
     return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
 }
 
+/* What is wrong with the names beside the log; NULL: nothing. */
+static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
+{
+    static const char *const why[] = {
+        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names, for the log has grown since it was written: "
+                                   "memprof-report symbolize",
+        [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not used, for it is damaged",
+        [MPR_SYMBOLS_FOREIGN_BESIDE] = "is not used, for it is of another log",
+        [MPR_SYMBOLS_NEWER_BESIDE] = "is not used, for a newer memprof wrote it",
+    };
+    const char *wrong = why[mpr_symbols_beside(names->symbols)];
+    return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
+}
+
 const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
                                    const struct mpr_sites *s, size_t *notes)
 {
@@ -130,13 +152,15 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
-    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_GOOD - 1,
+    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_STORED - 1,
                   "each state without names is here");
-    const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
+    const char **note = mpr_arena_alloc(arena, (REASONS + 1) * sizeof *note),
+               *beside = note_beside(names, arena);
     *notes = 0;
     for (size_t i = 0; i < REASONS; i++) {
         const char *list = in_state(names, arena, s, reason[i].state);
         if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
     }
+    if (beside) note[(*notes)++] = beside;
     return note;
 }

@@ -2,6 +2,7 @@
 #ifndef MPR_NAMES_H
 #define MPR_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,13 +11,21 @@
 #include "sites.h"
 
 struct mpr_names;
+struct mpr_symbol; /* symbols.h */
 
-struct mpr_names *mpr_names_new(void);
+/* Of the log of that path and id, beside which names may lie (symbols.h); NULL: of none. */
+struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16]);
 void mpr_names_free(struct mpr_names *names);
 /* The calls at a node of the native stacks, innermost first: several where some are inlined.  They
  * live in the arena, which is to be the same each time. */
 const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
                                 const struct mpr_sites *sites, uint32_t node, size_t *count);
+/* The calls at a return address in the module of that number, innermost first, as symbols.h has
+ * them. */
+const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *sites,
+                                         uint32_t module, uint64_t pc, size_t *count);
+/* Did a newer memprof write the names that lie beside the log? */
+bool mpr_names_are_newer(struct mpr_names *names);
 /* Where the name of a range's node is kept, NULL until it is. */
 const char **mpr_names_range(struct mpr_names *names, uint32_t node);
 /* What could not be named, and why: a line for each reason. */

@@ -93,7 +93,7 @@ static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by
     read_rest(header, &options);
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
-    reader->names = mpr_names_new();
+    reader->names = mpr_names_new(path, header->id);
 }
 
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,

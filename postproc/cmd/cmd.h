@@ -38,6 +38,7 @@ int mpr_cmd_segments(int argc, char **argv);
 int mpr_cmd_stacks(int argc, char **argv);
 int mpr_cmd_steps(int argc, char **argv);
 int mpr_cmd_leaks(int argc, char **argv);
+int mpr_cmd_symbolize(int argc, char **argv);
 int mpr_cmd_summary(int argc, char **argv);
 int mpr_cmd_temporary(int argc, char **argv);
 int mpr_cmd_threads(int argc, char **argv);

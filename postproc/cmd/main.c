@@ -35,6 +35,7 @@ static const struct {
     { "summary", mpr_cmd_summary },
     { "diff", mpr_cmd_diff },
     { "digest", mpr_cmd_digest },
+    { "symbolize", mpr_cmd_symbolize },
     { "breakdown", mpr_cmd_breakdown },
     { "steps", mpr_cmd_steps },
     { "check", mpr_cmd_check },
@@ -114,6 +115,7 @@ static const struct argp argp = {
         "  info      what a log holds\n"
         "  export    a log as a database of SQLite: every block, range and sample\n"
         "  digest    what reports say of a log, as a small file beside it\n"
+        "  symbolize the names of a log's call stacks, as a small file beside it\n"
         "  verify    checks every frame of each log\n"
         "  recover   folds the journal of a dead process into its log\n"
         "  compact   keeps logs within a size or a time: thins what is older\n"

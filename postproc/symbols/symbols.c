@@ -3,11 +3,13 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "debug.h"
 #include "demangle.h"
 #include "index.h"
+#include "stored.h"
 
 enum { MOST = 64 }; /* inlined calls at an address */
 
@@ -20,6 +22,7 @@ struct entry {
 struct object {
     bool asked;
     struct mpr_debug *debug;
+    uint32_t stored; /* its number in the file beside the log, where debug is NULL; 0: none */
     enum mpr_symbols_state state;
     struct mpr_index of_pc; /* entry + 1 */
 };
@@ -29,9 +32,19 @@ struct mpr_symbols {
     uint32_t objects;
     struct entry *entry;
     uint32_t entries, cap;
+    const char *log; /* NULL: nothing is beside it */
+    uint8_t id[16];
+    struct mpr_stored *stored;
+    enum mpr_symbols_beside beside;
 };
 
-struct mpr_symbols *mpr_symbols_new(void) { return mpr_alloc(1, sizeof(struct mpr_symbols)); }
+struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16])
+{
+    struct mpr_symbols *s = mpr_alloc(1, sizeof *s);
+    s->log = log;
+    if (log) memcpy(s->id, id, sizeof s->id);
+    return s;
+}
 
 static void free_entry(struct entry *e)
 {
@@ -50,12 +63,30 @@ void mpr_symbols_free(struct mpr_symbols *s)
         mpr_index_free(&s->object[i].of_pc);
         mpr_debug_close(s->object[i].debug);
     }
+    mpr_stored_free(s->stored);
     free(s->object);
     free(s->entry);
     free(s);
 }
 
 /* ---- objects */
+
+enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
+{
+    if (s->log && s->beside == MPR_SYMBOLS_NOT_LOOKED)
+        s->stored = mpr_stored_open(s->log, s->id, &s->beside);
+    return s->beside;
+}
+
+enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return s->beside; }
+
+static void look_for_names(struct mpr_symbols *s, struct object *o,
+                           const struct mpr_binary *described)
+{
+    mpr_symbols_look_beside(s);
+    if (s->stored) o->stored = mpr_stored_object(s->stored, described);
+    if (o->stored) o->state = MPR_SYMBOLS_STORED;
+}
 
 static struct object *object_of(struct mpr_symbols *s, uint32_t number,
                                 const struct mpr_binary *described)
@@ -65,6 +96,7 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number,
     if (!o->asked) {
         o->asked = true;
         o->debug = mpr_debug_open(described, &o->state);
+        if (!o->debug) look_for_names(s, o, described);
     }
     return o;
 }
@@ -86,19 +118,28 @@ static void add(void *arg, const char *function, const char *file, unsigned line
         (struct mpr_symbol){ mpr_demangle(function), file ? mpr_text_copy(file) : NULL, line };
 }
 
+/* The call, not what follows it; where names are stored, what was asked for then. */
+static void fill(struct mpr_symbols *s, const struct object *o, const struct mpr_binary *described,
+                 uint64_t pc, struct entry *e)
+{
+    if (o->debug) mpr_debug_look(o->debug, pc - 1, add, e);
+    else if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add, e))
+        s->beside = MPR_SYMBOLS_OLD_BESIDE;
+}
+
 const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *described, uint64_t pc,
                                           size_t *count)
 {
     *count = 0;
     struct object *o = object_of(s, number, described);
-    if (!o->debug) return NULL;
+    if (!o->debug && !o->stored) return NULL;
     uint32_t at = mpr_index_get(&o->of_pc, pc);
     if (!at) {
         MPR_GROW(s->entry, s->entries, s->cap);
         struct entry *made = &s->entry[s->entries++];
         *made = (struct entry){ 0 };
-        mpr_debug_look(o->debug, pc - 1, add, made); /* the call, not what follows it */
+        fill(s, o, described, pc, made);
         mpr_index_set(&o->of_pc, pc, at = s->entries);
     }
     *count = s->entry[at - 1].count;

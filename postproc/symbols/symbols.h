@@ -1,7 +1,8 @@
 /* Names for return addresses: function, file and line, inlined calls one by one.
  *
- * Needs the object files that the program ran, or their separate debug files; what was found of
- * each is said.  Results live until mpr_symbols_free.  Not thread-safe. */
+ * Needs the object files that the program ran, or their separate debug files, or the names that
+ * were stored beside the log where they were; what was found of each is said.  Results live until
+ * mpr_symbols_free.  Not thread-safe. */
 #ifndef MPR_SYMBOLS_H
 #define MPR_SYMBOLS_H
 
@@ -24,6 +25,7 @@ struct mpr_symbol {
 
 enum mpr_symbols_state {
     MPR_SYMBOLS_GOOD,
+    MPR_SYMBOLS_STORED,     /* it is as one of the following, but names of it are beside the log */
     MPR_SYMBOLS_MISSING,    /* neither the file nor a debug file of its build id is here */
     MPR_SYMBOLS_OTHER,      /* the file has another build id */
     MPR_SYMBOLS_UNREADABLE, /* it is no object file */
@@ -33,9 +35,21 @@ enum mpr_symbols_state {
     MPR_SYMBOLS_NOT_ASKED,
 };
 
+/* The file beside the log, LOG.symbols: looked for when an object file is not here. */
+enum mpr_symbols_beside {
+    MPR_SYMBOLS_NOT_LOOKED,
+    MPR_SYMBOLS_NONE_BESIDE,
+    MPR_SYMBOLS_GOOD_BESIDE,
+    MPR_SYMBOLS_OLD_BESIDE,     /* it lacks addresses of an object that it has: the log went on */
+    MPR_SYMBOLS_DAMAGED_BESIDE, /* from here on: not used */
+    MPR_SYMBOLS_FOREIGN_BESIDE, /* of another log */
+    MPR_SYMBOLS_NEWER_BESIDE,   /* of a version that this program does not know */
+};
+
 struct mpr_symbols;
 
-struct mpr_symbols *mpr_symbols_new(void);
+/* For the log of that path, which must last as long, and id; NULL: nothing lies beside it. */
+struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16]);
 void mpr_symbols_free(struct mpr_symbols *s);
 /* The calls at a return address in the object of that number (the caller's; always the same
  * object), innermost first. *count 0: nothing is known. */
@@ -43,5 +57,8 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
                                           const struct mpr_binary *object, uint64_t pc,
                                           size_t *count);
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number);
+enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s);
+/* Looks for the file now, which would else wait for an object that is not here. */
+enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s);
 
 #endif

@@ -357,6 +357,22 @@ def test_digests_are_made_where_they_are_wanted():
     refused(memprof("run", "--digest", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--digest needs --output")
 
 
+def test_names_are_stored_where_they_are_wanted():
+    program, run = path("program"), ("run", "-o", "logs", "--min-rss=0", "--stacks=all")
+    shutil.copy(shutil.which("sleep"), program)
+    mp.equal(memprof(*run, "--", program, "0").returncode, 0, "status")
+    mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".symbols")], [], "names that nobody wanted")
+    result = memprof(*run, "--symbols", "--", program, "0")
+    mp.equal((result.returncode, result.stdout), (0, ""), result.stderr)
+    if "without libdw" in subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", path("logs")], stdout=subprocess.PIPE, text=True).stdout:
+        return
+    stored = [n for n in os.listdir(path("logs")) if n.endswith(".symbols")]
+    mp.equal(len(stored), 1, f"names in {os.listdir(path('logs'))}")
+    mp.check(os.path.exists(path("logs/" + stored[0].removesuffix(".symbols"))), "no log of that name")
+    mp.equal(memprof(*run, "--", "true").returncode, 0, "status, in a folder with names")
+    refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
+
+
 def test_the_usual_directory_is_never_one_that_is_there():
     """Its name can be foretold: whoever makes it first would have the logs."""
     script = f'mkdir memprof.true.$$ && exec {os.environ["MEMPROF"]} run -- true'

@@ -38,7 +38,7 @@ static int begin(void **state)
     (void)state;
     now = 0;
     mpr_replay_init(&reader.replay, &options);
-    reader.names = mpr_names_new();
+    reader.names = mpr_names_new(NULL, NULL);
     repeats = mpr_repeats_new();
     mpr_repeats_watch(repeats, &reader.replay);
     lanes = mpr_lanes_new(BOXES);

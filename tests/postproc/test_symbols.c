@@ -57,7 +57,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 static int begin(void **state)
 {
     dl_iterate_phdr(find_own, NULL);
-    *state = mpr_symbols_new();
+    *state = mpr_symbols_new(NULL, NULL);
     return *state ? 0 : -1;
 }
 

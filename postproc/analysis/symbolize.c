@@ -1,0 +1,158 @@
+/* Of the log only its object files and call stacks are replayed. */
+#include "symbolize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "log.h"
+#include "names.h"
+#include "ranges.h"
+#include "sites.h"
+#include "store.h"
+
+/* ---- the log's stacks */
+
+static long read_stacks(struct mpr_log *log, struct mpr_sites *sites, const char *path,
+                        const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_ranges none = { 0 }; /* native stacks make none */
+    const struct mpf_event *e;
+    long count;
+    while ((count = mpr_log_next(log, &e, error)) > 0) {
+        for (long i = 0; i < count; i++)
+            if (e[i].op == MPF_OP_MODULE || e[i].op == MPF_OP_STACK)
+                mpr_sites_event(sites, &none, &e[i]);
+        if (progress->tick)
+            progress->tick(progress->arg, path, mpr_log_position(log), mpr_log_status(log)->bytes);
+    }
+    return count;
+}
+
+/* ---- its calls, those of an object together */
+
+struct call {
+    const struct mpr_module *module;
+    uint64_t offset;
+    uint32_t number; /* of the module */
+};
+
+/* An object without a build id is told by its path alone. */
+static int compare_objects(const struct mpr_module *a, const struct mpr_module *b)
+{
+    if (a->build_id_bytes != b->build_id_bytes)
+        return a->build_id_bytes < b->build_id_bytes ? -1 : 1;
+    return a->build_id_bytes ? memcmp(a->build_id, b->build_id, a->build_id_bytes)
+                             : strcmp(a->path, b->path);
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct call *a = left, *b = right;
+    const int order = compare_objects(a->module, b->module);
+    return order ? order : (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Each once. */
+static struct call *list_calls(const struct mpr_sites *s, size_t *count)
+{
+    struct call *call = mpr_alloc(s->stacks.nodes, sizeof *call);
+    size_t all = 0;
+    for (uint32_t i = 1; i < s->stacks.nodes; i++) {
+        const struct mpr_stack_node *n = &s->stacks.node[i];
+        const struct mpr_module *m = n->module ? &s->module[n->module - 1] : NULL;
+        if (m) call[all++] = (struct call){ m, n->pc - m->from, n->module };
+    }
+    if (all) qsort(call, all, sizeof *call, in_order);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!*count || in_order(&call[*count - 1], &call[i])) call[(*count)++] = call[i];
+    return call;
+}
+
+/* ---- storing */
+
+struct storing {
+    struct mpr_symbolized *out;
+    struct mpr_store *store;
+    struct mpr_names *names;
+    const struct mpr_sites *sites;
+};
+
+/* Those of one object, which lies where the first of them has it. */
+static void store_object(struct storing *s, const struct call *call, size_t count)
+{
+    const struct mpr_module *m = call->module;
+    const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
+    size_t stored = 0;
+    uint64_t named = 0;
+    bool room = true;
+    for (; room && stored < count; stored += room) {
+        size_t calls;
+        const struct mpr_symbol *symbol = mpr_names_calls(s->names, s->sites, call->number,
+                                                          m->from + call[stored].offset, &calls);
+        room = (stored || mpr_store_object(s->store, &object)) &&
+               mpr_store_address(s->store, call[stored].offset, symbol, calls);
+        named += room && calls;
+    }
+    s->out->left_out += count - stored;
+    s->out->named += named;
+    s->out->objects += named > 0;
+}
+
+static void store_all(struct storing *s, const struct call *call, size_t count)
+{
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && !compare_objects(call[i].module, call[next].module);)
+            next++;
+        store_object(s, &call[i], next - i);
+    }
+    s->out->calls = count;
+}
+
+static int store(struct mpr_symbolized *out, struct mpr_arena *arena, const struct mpr_sites *sites,
+                 struct mpr_names *names, const uint8_t id[16], const char *path,
+                 struct mpr_error *error)
+{
+    struct storing s = { out, mpr_store_new(id), names, sites };
+    size_t calls;
+    struct call *call = list_calls(sites, &calls);
+    store_all(&s, call, calls);
+    out->note = mpr_names_notes(names, arena, sites, &out->notes);
+    const long bytes = out->named ? mpr_store_write(s.store, path, error) : 0;
+    if (bytes > 0) out->bytes = (uint64_t)bytes;
+    mpr_store_free(s.store);
+    free(call);
+    return bytes < 0 ? -1 : 0;
+}
+
+static int read_and_store(struct mpr_symbolized *out, struct mpr_arena *arena, struct mpr_log *log,
+                          const char *path, const struct mpr_progress *progress,
+                          struct mpr_error *error)
+{
+    struct mpr_sites sites = { 0 };
+    const uint8_t *id = mpr_log_header(log)->id;
+    struct mpr_names *names = mpr_names_new(path, id);
+    int status = -1;
+    if (mpr_names_are_newer(names))
+        mpr_fail(error, "%s.symbols: a newer memprof wrote it, and it stays as it is", path);
+    else if (read_stacks(log, &sites, path, progress, error) == 0)
+        status = store(out, arena, &sites, names, id, path, error);
+    out->incomplete = mpr_log_incomplete(mpr_log_status(log));
+    mpr_names_free(names);
+    mpr_sites_free(&sites);
+    return status;
+}
+
+int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const char *path,
+                  const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_log *log;
+    *out = (struct mpr_symbolized){ 0 };
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    mpr_alloc_for(path);
+    const int status = read_and_store(out, arena, log, path, progress, error);
+    mpr_log_close(log);
+    mpr_alloc_for(NULL);
+    return status;
+}

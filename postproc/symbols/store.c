@@ -1,0 +1,183 @@
+/* LOG.symbols.part, which is locked while it is written; rename to LOG.symbols.  The part of a
+ * writer that died is written anew. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "alloc.h"
+#include "file.h"
+#include "stored.h"
+
+enum { LEVEL = 9 };
+static const char last_line[] = "end\n";
+
+struct mpr_store {
+    FILE *out; /* into text; NULL once it is closed */
+    char *text;
+    size_t bytes;
+};
+
+struct mpr_store *mpr_store_new(const uint8_t id[16])
+{
+    struct mpr_store *s = mpr_alloc(1, sizeof *s);
+    s->out = mpr_text_open(&s->text, &s->bytes);
+    fprintf(s->out, "memprof symbols\t%u\nlog\t", MPR_STORED_VERSION);
+    for (int i = 0; i < 16; i++) fprintf(s->out, "%02x", id[i]);
+    fputc('\n', s->out);
+    return s;
+}
+
+void mpr_store_free(struct mpr_store *s)
+{
+    if (s->out) mpr_text_close(s->out);
+    free(s->text);
+    free(s);
+}
+
+/* ---- lines */
+
+/* So that a field has neither what ends it nor what ends its line. */
+static void put(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\t') fputs("\\t", out);
+        else if (*text == '\n') fputs("\\n", out);
+        else if (*text == '\\') fputs("\\\\", out);
+        else fputc(*text, out);
+    }
+}
+
+/* A character of a field may take two places. */
+static bool has_room(struct mpr_store *s, size_t lines, size_t fields)
+{
+    enum { LINE = 64 + 2 * MPR_BUILD_ID_MOST };
+    return (size_t)ftell(s->out) + lines * LINE + 2 * fields + sizeof last_line <=
+           MPR_STORED_TEXT_MOST;
+}
+
+bool mpr_store_object(struct mpr_store *s, const struct mpr_binary *object)
+{
+    char build_id[2 * MPR_BUILD_ID_MOST + 1];
+    if (!has_room(s, 1, strlen(object->path))) return false;
+    fprintf(s->out, "object\t%s\t", mpr_build_id_text(object, build_id));
+    put(s->out, object->path);
+    fputc('\n', s->out);
+    return true;
+}
+
+static size_t characters(const struct mpr_symbol *symbol, size_t count)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += strlen(symbol[i].function) + (symbol[i].file ? strlen(symbol[i].file) : 0);
+    return sum;
+}
+
+bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_symbol *symbol,
+                       size_t count)
+{
+    if (!has_room(s, 1 + count, characters(symbol, count))) return false;
+    fprintf(s->out, "at\t%" PRIx64 "\n", offset);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(s->out, "call\t%u\t", symbol[i].line > INT_MAX ? 0 : symbol[i].line);
+        put(s->out, symbol[i].file ? symbol[i].file : "");
+        fputc('\t', s->out);
+        put(s->out, symbol[i].function);
+        fputc('\n', s->out);
+    }
+    return true;
+}
+
+/* ---- the file */
+
+static void *pack(struct mpr_store *s, size_t *bytes)
+{
+    const size_t most = ZSTD_compressBound(s->bytes);
+    void *data = mpr_alloc(most, 1);
+    ZSTD_CCtx *z = ZSTD_createCCtx();
+    if (!z) mpr_alloc_end();
+    ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
+    *bytes = ZSTD_compress2(z, data, most, s->text, s->bytes);
+    ZSTD_freeCCtx(z);
+    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* it fails for nothing else */
+    return data;
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = write(fd, data + done, bytes - done);
+        if (n < 0 && errno != EINTR) return -1;
+        if (n > 0) done += (size_t)n;
+    }
+    return 0;
+}
+
+/* The part, empty and locked, or -1. */
+static int open_part(int directory, const char *name, const char *path, mode_t mode,
+                     struct mpr_error *error)
+{
+    struct stat st;
+    const int fd =
+        openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+    if (fd < 0) return mpr_fail_errno(error, path, "make a new file beside it");
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || mpr_file_mine(&st, path, error) != 0)
+        mpr_fail(error, "%s: beside it lies what is no file of this user: %s", path, name);
+    else if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st))
+        mpr_fail(error, "%s: another process stores its names just now", path);
+    else if (ftruncate(fd, 0) != 0) mpr_fail_errno(error, path, "empty a file beside it");
+    else return fd;
+    close(fd);
+    return -1;
+}
+
+static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,
+                   struct mpr_error *error)
+{
+    struct stat st;
+    char name[NAME_MAX + 1], part[NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s" MPR_STORED_ENDING, log);
+    if (snprintf(part, sizeof part, "%s.part", name) >= (int)sizeof part)
+        return mpr_fail(error, "%s: too long a name", path);
+    const mode_t mode = fstatat(directory, log, &st, 0) == 0 ? st.st_mode & 0666 : 0600;
+    const int fd = open_part(directory, part, path, mode, error);
+    if (fd < 0) return -1;
+    int result = -1;
+    if (write_all(fd, data, bytes) != 0) mpr_fail_errno(error, path, "write a file beside it");
+    else if (renameat(directory, part, directory, name) != 0)
+        mpr_fail_errno(error, path, "replace its names");
+    else result = 0;
+    if (result != 0) unlinkat(directory, part, 0);
+    close(fd);
+    return result;
+}
+
+long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *error)
+{
+    const char *name;
+    size_t bytes;
+    fputs(last_line, s->out);
+    mpr_text_close(s->out);
+    s->out = NULL;
+    const int directory = mpr_file_directory(log, &name, error);
+    if (directory < 0) return -1;
+    void *data = pack(s, &bytes);
+    const int status =
+        s->bytes / MPR_STORED_RATIO > bytes
+            ? mpr_fail(error, "%s: its names are all alike, and would not be read", log)
+            : replace(directory, name, log, data, bytes, error);
+    free(data);
+    close(directory);
+    return status == 0 ? (long)bytes : -1;
+}

@@ -1,0 +1,273 @@
+/* The text is cut into its fields where it lies: names point into it.  It is read once, front to
+ * back. */
+#include "stored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "alloc.h"
+#include "file.h"
+#include "index.h"
+#include "mpf/header.h"
+
+struct object {
+    const char *build_id, *path;
+    struct mpr_index of_offset; /* place + 1 */
+};
+
+struct place {
+    uint32_t first, count;
+};
+
+struct call {
+    const char *function, *file; /* file NULL: not known */
+    unsigned line;
+};
+
+struct mpr_stored {
+    char *text;
+    struct object *object; /* by number - 1 */
+    uint32_t objects, object_cap;
+    struct mpr_index of_object; /* by hash of build id or path */
+    struct place *place;
+    uint32_t places, place_cap;
+    struct call *call;
+    uint32_t calls, call_cap;
+};
+
+void mpr_stored_free(struct mpr_stored *s)
+{
+    if (!s) return;
+    for (uint32_t i = 0; i < s->objects; i++) mpr_index_free(&s->object[i].of_offset);
+    mpr_index_free(&s->of_object);
+    free(s->object);
+    free(s->place);
+    free(s->call);
+    free(s->text);
+    free(s);
+}
+
+/* ---- the file */
+
+/* Its bytes; NULL where it is no file of such a size, or changes meanwhile. */
+static void *read_all(int fd, size_t bytes)
+{
+    char *data = mpr_alloc(bytes, 1);
+    size_t got = 0;
+    for (ssize_t n; got < bytes && (n = read(fd, data + got, bytes - got)) != 0;) {
+        if (n > 0) got += (size_t)n;
+        else if (errno != EINTR) break;
+    }
+    if (got == bytes) return data;
+    free(data);
+    return NULL;
+}
+
+/* zstd would believe a frame without a checksum unchecked. */
+static bool has_checksum(const uint8_t *data, size_t bytes) { return bytes > 4 && data[4] & 4; }
+
+static char *unpack(const void *data, size_t bytes)
+{
+    const unsigned long long size = ZSTD_getFrameContentSize(data, bytes);
+    if (!has_checksum(data, bytes) || size > MPR_STORED_TEXT_MOST ||
+        size / MPR_STORED_RATIO > bytes ||
+        ZSTD_findFrameCompressedSize(data, bytes) != bytes) /* an error, or not known, is more, too
+                                                             */
+        return NULL;
+    char *text = mpr_alloc((size_t)size + 1, 1);
+    if (ZSTD_decompress(text, (size_t)size, data, bytes) == size && strlen(text) == size)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static char *read_text(const char *log, enum mpr_symbols_beside *found)
+{
+    char *path = mpr_text_format("%s" MPR_STORED_ENDING, log), *text = NULL;
+    struct stat st;
+    const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
+    const bool fits = fd >= 0 && (uint64_t)st.st_size <= MPR_STORED_TEXT_MOST;
+    void *data = fits ? read_all(fd, (size_t)st.st_size) : NULL;
+    *found = fd < 0 && errno == ENOENT ? MPR_SYMBOLS_NONE_BESIDE : MPR_SYMBOLS_DAMAGED_BESIDE;
+    if (data) text = unpack(data, (size_t)st.st_size);
+    free(data);
+    free(path);
+    if (fd >= 0) close(fd);
+    return text;
+}
+
+/* ---- fields */
+
+/* The next line's fields, which end with it; their number, -1 where it does not end or has too
+ * many. */
+enum { FIELDS = 4 };
+static int next_line(char **at, char *field[FIELDS])
+{
+    char *end = strchr(*at, '\n');
+    int count = 0;
+    if (!end) return -1;
+    *end = 0;
+    for (char *rest = *at, *next; rest; rest = next) {
+        if (count == FIELDS) return -1;
+        next = strchr(rest, '\t');
+        if (next) *next++ = 0;
+        field[count++] = rest;
+    }
+    *at = end + 1;
+    return count;
+}
+
+/* "\t", "\n" and "\\" as they were. */
+static const char *plain(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '\\' && from[1])
+            from++, *to++ = *from == 't' ? '\t' : *from == 'n' ? '\n' : *from;
+        else *to++ = *from;
+    }
+    *to = 0;
+    return text;
+}
+
+static bool number(const char *text, int base, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(text, &end, base);
+    return end != text && !*end && !errno && *text != '-' && *text != '+' && *text != ' ';
+}
+
+/* ---- lines */
+
+static uint64_t key_of(const char *build_id, const char *path)
+{
+    return mpr_hash_text(*build_id ? build_id : path);
+}
+
+/* Of an object without a build id the path is all that tells it. */
+static uint32_t find_object(const struct mpr_stored *s, const char *build_id, const char *path)
+{
+    uint32_t n;
+    for (struct mpr_probe p = mpr_index_probe(&s->of_object, key_of(build_id, path));
+         (n = mpr_probe_next(&p));) {
+        const struct object *o = &s->object[n - 1];
+        if (!strcmp(o->build_id, build_id) && (*build_id || !strcmp(o->path, path))) return n;
+    }
+    return 0;
+}
+
+static bool add_object(struct mpr_stored *s, const char *build_id, const char *path)
+{
+    if (find_object(s, build_id, path)) return false;
+    MPR_GROW(s->object, s->objects, s->object_cap);
+    s->object[s->objects++] = (struct object){ .build_id = build_id, .path = path };
+    mpr_index_add(&s->of_object, key_of(build_id, path), s->objects);
+    return true;
+}
+
+static bool add_place(struct mpr_stored *s, const char *offset)
+{
+    uint64_t at;
+    if (!s->objects || !number(offset, 16, &at)) return false;
+    struct object *o = &s->object[s->objects - 1];
+    if (mpr_index_get(&o->of_offset, at)) return false;
+    MPR_GROW(s->place, s->places, s->place_cap);
+    s->place[s->places++] = (struct place){ .first = s->calls };
+    mpr_index_set(&o->of_offset, at, s->places);
+    return true;
+}
+
+static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
+{
+    uint64_t line;
+    if (!s->places || !number(field[1], 10, &line) || line > INT32_MAX) return false;
+    MPR_GROW(s->call, s->calls, s->call_cap);
+    s->call[s->calls++] =
+        (struct call){ plain(field[3]), *field[2] ? plain(field[2]) : NULL, (unsigned)line };
+    s->place[s->places - 1].count++;
+    return true;
+}
+
+static bool add_line(struct mpr_stored *s, char *const field[FIELDS], int fields)
+{
+    if (fields == 3 && !strcmp(field[0], "object")) return add_object(s, field[1], plain(field[2]));
+    if (fields == 2 && !strcmp(field[0], "at")) return add_place(s, field[1]);
+    return fields == 4 && !strcmp(field[0], "call") && add_call(s, field);
+}
+
+/* The first two lines. */
+static enum mpr_symbols_beside read_head(char **at, const uint8_t id[16])
+{
+    char *field[FIELDS];
+    uint64_t version;
+    uint8_t of[16];
+    if (next_line(at, field) != 2 || strcmp(field[0], "memprof symbols") != 0 ||
+        !number(field[1], 10, &version) || !version)
+        return MPR_SYMBOLS_DAMAGED_BESIDE;
+    if (version > MPR_STORED_VERSION) return MPR_SYMBOLS_NEWER_BESIDE;
+    if (next_line(at, field) != 2 || strcmp(field[0], "log") != 0 || !mpf_hex_read(field[1], of))
+        return MPR_SYMBOLS_DAMAGED_BESIDE;
+    return memcmp(of, id, sizeof of) ? MPR_SYMBOLS_FOREIGN_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+}
+
+static enum mpr_symbols_beside parse(struct mpr_stored *s, const uint8_t id[16])
+{
+    char *at = s->text, *field[FIELDS];
+    const enum mpr_symbols_beside head = read_head(&at, id);
+    if (head != MPR_SYMBOLS_GOOD_BESIDE) return head;
+    for (int fields; (fields = next_line(&at, field)) > 0;) {
+        if (fields == 1 && !strcmp(field[0], "end"))
+            return *at ? MPR_SYMBOLS_DAMAGED_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+        if (!add_line(s, field, fields)) break;
+    }
+    return MPR_SYMBOLS_DAMAGED_BESIDE;
+}
+
+struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
+                                   enum mpr_symbols_beside *found)
+{
+    char *text = read_text(log, found);
+    if (!text) return NULL;
+    struct mpr_stored *s = mpr_alloc(1, sizeof *s);
+    s->text = text;
+    *found = parse(s, id);
+    if (*found == MPR_SYMBOLS_GOOD_BESIDE) return s;
+    mpr_stored_free(s);
+    return NULL;
+}
+
+/* ---- looking */
+
+const char *mpr_build_id_text(const struct mpr_binary *o, char text[2 * MPR_BUILD_ID_MOST + 1])
+{
+    *text = 0;
+    for (size_t i = 0; i < o->build_id_bytes && i < MPR_BUILD_ID_MOST; i++)
+        snprintf(text + 2 * i, 3, "%02x", o->build_id[i]);
+    return text;
+}
+
+uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object)
+{
+    char build_id[2 * MPR_BUILD_ID_MOST + 1];
+    return find_object(s, mpr_build_id_text(object, build_id), object->path);
+}
+
+bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
+                     mpr_debug_each *each, void *arg)
+{
+    const uint32_t at = mpr_index_get(&s->object[object - 1].of_offset, offset);
+    if (!at) return false;
+    const struct place *p = &s->place[at - 1];
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct call *c = &s->call[p->first + i];
+        each(arg, c->function, c->file, c->line);
+    }
+    return true;
+}

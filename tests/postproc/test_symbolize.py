@@ -1,0 +1,217 @@
+"""Names that are stored beside a log: reports have them where the program's file is not, and believe no file that is not whole, of the log and of its build ids.
+
+test_symbolize.py TEST, with MEMPROF_REPORT, MAKE_OWN_LOG and MAKE_LOG set, and zstd on PATH."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+REPORT = os.environ["MEMPROF_REPORT"]
+TIMEOUT = 20
+
+
+def check(good, *what):
+    if not good:
+        sys.exit(" ".join(str(w) for w in what))
+
+
+def run(*words, status=0):
+    done = subprocess.run([REPORT, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT)
+    check(done.returncode == status, words, "status", done.returncode, done.stderr)
+    return done.stdout
+
+
+class Recorded:
+    """A log of a program, which is here until it is moved away."""
+
+    def __init__(self, folder, *words):
+        self.program, self.log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
+        self.symbols = self.log + ".symbols"
+        shutil.copy(os.environ["MAKE_OWN_LOG"], self.program)
+        subprocess.run([self.program, self.log, *words], check=True)
+
+    def symbolized(self):
+        run("symbolize", self.log)
+        return self
+
+    def moved(self):
+        os.rename(self.program, self.program + ".away")
+        return self
+
+    def text(self):
+        return subprocess.run(["zstd", "-dcq", "--format=zstd", self.symbols], stdout=subprocess.PIPE, check=True).stdout.decode()
+
+    def write(self, text, *options):
+        with open(self.symbols + ".txt", "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        subprocess.run(["zstd", "-qf", "--rm", *options, self.symbols + ".txt", "-o", self.symbols], check=True)
+
+
+def reports(log):
+    peaks = json.loads(run("peaks", "--by", "stack", "--format", "json", log))
+    return run("stacks", log), run("stacks", "--bottom-up", "--folded", log), run("leaks", log), peaks["logs"][0]["heaps"]
+
+
+def without_names(log, *said):
+    text = run("stacks", log)
+    check("program+0x" in text and "load (" not in text, "names where there can be none:", text)
+    for words in said:
+        check(words in text, "not said:", words, text)
+
+
+def reports_are_the_same_without_the_program(folder):
+    r = Recorded(folder)
+    before = reports(r.log)
+    check("load (make_own_log.c:86)" in before[0], "no names to begin with", before[0])
+    r.symbolized().moved()
+    check(reports(r.log) == before, "reports differ:", *reports(r.log)[:1])
+    away = os.path.join(folder, "elsewhere")
+    os.mkdir(away)
+    for name in "log.zst", "log.zst.symbols":
+        shutil.copy(os.path.join(folder, name), away)
+    check(reports(os.path.join(away, "log.zst"))[3] == before[3], "on another machine")
+
+
+def what_is_stored_says_what_it_is(folder):
+    r = Recorded(folder).symbolized()
+    lines = [line.split("\t") for line in r.text().splitlines()]
+    check(lines[0] == ["memprof symbols", "1"] and lines[1][0] == "log" and len(lines[1][1]) == 32, lines[:2])
+    check(lines[2][0] == "object" and len(lines[2][1]) == 40 and lines[2][2] == r.program, lines[2])
+    check(lines[-1] == ["end"], lines[-1])
+    calls = [line for line in lines if line[0] == "call"]
+    check(any(c[1] == "86" and c[2].endswith("/make_own_log.c") and c[3] == "load" for c in calls), calls)
+    check(len([c for c in calls if c[3] == "load"]) == 2, "each address once:", calls)
+
+
+def what_was_stored_stays_when_the_program_is_gone(folder):
+    r = Recorded(folder).symbolized().moved()
+    before = r.text()
+    run("symbolize", r.log)
+    check(r.text() == before, "names are lost:", r.text())
+
+
+def without_any_name_nothing_is_stored(folder):
+    r = Recorded(folder).moved()
+    check("no call has a name, and nothing is stored" in run("symbolize", r.log), "not said")
+    check(not os.path.exists(r.symbols), "a file without names")
+    log = os.path.join(folder, "none.zst")
+    subprocess.run([os.environ["MAKE_LOG"], "whole", log], check=True)
+    check("no native call stacks in it" in run("symbolize", log), "not said")
+    check(run("symbolize", "--quiet", log) == "", "it is not quiet")
+
+
+def another_build_has_no_names(folder):
+    r = Recorded(folder).symbolized()
+    stored = r.text()
+    subprocess.run([r.program, r.log, "other"], check=True)
+    without_names(r.moved().log, "no names, for the file is not here")
+    r.write(re.sub(r"(?m)^object\t[0-9a-f]+", "object\t", stored))
+    without_names(r.log)            # a file without a build id may be any
+
+
+def a_damaged_file_is_told_and_not_used(folder):
+    r = Recorded(folder).symbolized().moved()
+    with open(r.symbols, "rb") as file:
+        good = file.read()
+    said = "log.zst.symbols is not used, for it is damaged"
+    for cut in [*range(0, len(good), 7), len(good) - 1]:
+        with open(r.symbols, "wb") as file:
+            file.write(good[:cut])
+        without_names(r.log, said)
+    for at in range(0, len(good), 5):
+        with open(r.symbols, "wb") as file:
+            file.write(good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1:])
+        without_names(r.log, said)
+    for more in b"\0", good:
+        with open(r.symbols, "wb") as file:
+            file.write(good + more)
+        without_names(r.log, said)
+
+
+def text_that_is_not_of_the_format_is_damage(folder):
+    r = Recorded(folder).symbolized().moved()
+    good = r.text()
+    head = "".join(good.splitlines(True)[:2])
+    bad = ["", "\n", "end\n", good[:-1], good[:-4], good + "end\n", good.replace("\tload", "", 1), good.replace("\tload", "\tload\tx", 1), good.replace("call\t86", "call\t-86", 1),
+           good.replace("call\t86", "call\t99999999999999999999", 1), good.replace("at\t", "at\tx", 1), good.replace("at\t", "at\t-", 1), good.replace("memprof symbols", "memprof symbol", 1),
+           good.replace("\t1\n", "\t0\n", 1), good.replace("\t1\n", "\tone\n", 1), good.replace("log\t", "log\tz", 1), head + "at\t12\nend\n", head + "call\t1\t\tf\nend\n",
+           head + "object\tab\t/x\ncall\t1\t\tf\nend\n", head + 2 * "object\tab\t/x\n" + "end\n", head + "object\tab\t/x\n" + 2 * "at\t12\n" + "end\n", head + "strange\nend\n",
+           good.replace("load", "lo\0ad", 1)]
+    for text in bad:
+        check(text != good, "the same")
+        r.write(text)
+        without_names(r.log, "is not used, for it is damaged")
+    r.write(good, "--no-check")
+    without_names(r.log, "is not used, for it is damaged")
+    r.write(good)
+    check("load (make_own_log.c:86)" in run("stacks", r.log), "the good one is not used")
+
+
+def a_file_of_another_log_or_of_a_newer_memprof_is_not_used(folder):
+    r = Recorded(folder).symbolized().moved()
+    good = r.text()
+    number = re.search("log\t([0-9a-f]{32})", good)[1]
+    r.write(good.replace(number, number[::-1].replace("0", "1")))
+    without_names(r.log, "log.zst.symbols is not used, for it is of another log")
+    newer = good.replace("memprof symbols\t1", "memprof symbols\t2") + "what nobody knows\n"
+    r.write(newer)
+    without_names(r.log, "log.zst.symbols is not used, for a newer memprof wrote it")
+    os.rename(r.program + ".away", r.program)
+    run("symbolize", r.log, status=1)
+    check(r.text() == newer, "a newer file was overwritten")
+
+
+def a_file_that_is_older_than_the_log_is_told(folder):
+    r = Recorded(folder).symbolized().moved()
+    good = r.text()
+    one = re.search("(?s)at\t[0-9a-f]+\n(call[^\n]*\n)*?call[^\n]*\tload\n(call[^\n]*\n)*", good)
+    r.write(good.replace(one[0], ""))
+    text = run("stacks", r.log)
+    check("tables (make_own_log.c:98)" in text and "program+0x" in text, "names:", text)
+    check("log.zst.symbols lacks names, for the log has grown since it was written: memprof-report symbolize" in text, "not said:", text)
+
+
+def names_that_nobody_can_see_are_shown_as_they_are(folder):
+    r = Recorded(folder).symbolized().moved()
+    r.write(r.text().replace("\tload", "\tl\\t\\n\\\\\033[31m\u202e"))
+    for form in "text", "json":
+        text = run("stacks", "--format", form, r.log)
+        check("\033" not in text and "\u202e" not in text, form, text)
+    check("l\\x09\\x0a\\" in run("stacks", r.log), run("stacks", r.log))
+
+
+def a_bomb_is_not_unpacked(folder):
+    r = Recorded(folder).symbolized().moved()
+    head = "".join(r.text().splitlines(True)[:3])
+    with open(r.symbols + ".big", "w") as file:
+        file.write(head + "at\t1\n" + "call\t1\t\tf\n" * (4 << 20) + "end\n")
+    subprocess.run(["zstd", "-qf", "--rm", "-19", "--long=20", r.symbols + ".big", "-o", r.symbols], check=True)
+    check(os.path.getsize(r.symbols) < 100000, "it is no bomb", os.path.getsize(r.symbols))
+    without_names(r.log, "is not used, for it is damaged")
+
+
+def what_is_no_file_is_neither_read_nor_replaced(folder):
+    r = Recorded(folder)
+    os.mkfifo(r.symbols + ".part")
+    run("symbolize", r.log, status=1)
+    os.unlink(r.symbols + ".part")
+    os.symlink(r.program, r.symbols + ".part")
+    run("symbolize", r.log, status=1)
+    check(os.path.getsize(r.program) > 1000, "what a link leads to was written")
+    os.unlink(r.symbols + ".part")
+    with open(r.symbols + ".part", "w") as file:
+        file.write("left by one that was killed")
+    r.symbolized()
+    check(not os.path.exists(r.symbols + ".part"), "the part is left")
+    r.moved()
+    os.unlink(r.symbols)
+    os.mkfifo(r.symbols)
+    without_names(r.log, "is not used, for it is damaged")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        globals()[sys.argv[1]](place)
