@@ -10,6 +10,7 @@
 #include "gpu_book.h"
 #include "labels.h"
 #include "mpf/sample.h"
+#include "pool_owners.h"
 #include "units.h"
 #include "walk.h"
 
@@ -40,16 +41,25 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
 
 /* ---- who else */
 
-static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, bool nccl)
+/* What each owner has of the driver's blocks beside PyTorch's segments. */
+struct owned {
+    uint64_t bytes[MPR_OWNERS], largest[MPR_OWNERS];
+    uint32_t blocks[MPR_OWNERS];
+};
+
+static struct owned sum_owned(const uint8_t *owner, const struct mpr_replay *r,
+                              const struct mpr_picture *p)
 {
-    uint64_t bytes = 0;
+    struct owned sum = { 0 };
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
         if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_walk_is_segment(p, b)) continue;
-        if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl)
-            bytes += b->size;
+        const uint8_t o = owner[b->library <= r->sites.libraries ? b->library : 0];
+        sum.bytes[o] += b->size;
+        sum.blocks[o]++;
+        if (b->size > sum.largest[o]) sum.largest[o] = b->size;
     }
-    return bytes;
+    return sum;
 }
 
 static int by_comm_bytes(const void *left, const void *right)
@@ -128,6 +138,46 @@ static void add_torch(struct account *a, struct mpr_arena *arena, const struct m
             : "");
 }
 
+/* XLA and others take much at once, and give their own blocks out of it. */
+static const char *pool_note(struct mpr_arena *arena, uint32_t blocks, uint64_t largest)
+{
+    struct mpr_number size;
+    return blocks == 1 ? "one block"
+                       : mpr_arena_format(arena, "%" PRIu32 " blocks, the largest %s", blocks,
+                                          mpr_units_size(&size, largest));
+}
+
+static void add_owners(struct account *a, struct mpr_arena *arena, const struct owned *o,
+                       uint32_t comms)
+{
+    add(a, "nccl", mpr_owner[MPR_OWNER_NCCL].name, mpr_amount(o->bytes[MPR_OWNER_NCCL]),
+        comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
+              : "");
+    for (int i = MPR_OWNER_NCCL + 1; i < MPR_OWNER_OTHER; i++)
+        if (o->blocks[i])
+            add(a, mpr_owner[i].key, mpr_owner[i].name, mpr_amount(o->bytes[i]),
+                pool_note(arena, o->blocks[i], o->largest[i]));
+    add(a, mpr_owner[MPR_OWNER_OTHER].key, mpr_owner[MPR_OWNER_OTHER].name,
+        mpr_amount(o->bytes[MPR_OWNER_OTHER]), "");
+}
+
+/* Who uses the device's stream-ordered pools, each once. */
+static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *r,
+                              const uint8_t *owner, unsigned device)
+{
+    const char *note = "";
+    for (uint32_t i = 0; i < r->gpu.pools; i++) {
+        const struct mpr_pool *p = &r->gpu.pool[i];
+        if (!p->id || !p->library || mpf_heap_device(p->heap) != device) continue;
+        const char *who = mpr_owner[owner[p->library]].who;
+        if (!who) who = mpr_sites_library_name(&r->sites, p->library);
+        if (!strstr(note, who))
+            note = mpr_arena_format(arena, "%s%s",
+                                    *note ? mpr_arena_format(arena, "%s, ", note) : "of ", who);
+    }
+    return note;
+}
+
 static void add_parts(struct account *a, const struct mpr_picture *p)
 {
     static const struct {
@@ -147,7 +197,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
                              const struct mpr_reader *reader, const struct mpr_picture *p)
 {
     const struct mpr_replay *r = &reader->replay;
-    const uint32_t comms = r->gpu.comms.count;
+    const uint8_t *owner = mpr_owners_of(arena, &r->sites);
     enum { MOST = 20 };
     struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
     *out = (struct mpr_device_state){ .valid = p->valid,
@@ -158,11 +208,10 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     if (!out->valid) return;
     sum_segments(out, r, p);
     if (out->torch_segments || out->torch_blocks) add_torch(&a, arena, out, r);
-    add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)),
-        comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
-              : "");
-    add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
-    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), "");
+    const struct owned owned = sum_owned(owner, r, p);
+    add_owners(&a, arena, &owned, r->gpu.comms.count);
+    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools),
+        p->pools ? pools_note(arena, r, owner, p->device) : "");
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);

@@ -7,6 +7,7 @@
 #include "amount.h"
 #include "composition.h"
 #include "mpf/sample.h"
+#include "pool_owners.h"
 
 void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
 {
@@ -97,8 +98,7 @@ const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mp
 /* What the rows above break down is not said again. */
 static bool is_broken_down(const char *key, bool torch)
 {
-    return torch ? !strcmp(key, "torch_live")
-                 : !strcmp(key, "nccl") || !strcmp(key, "other_libraries");
+    return torch ? !strcmp(key, "torch_live") : mpr_owners_has(key);
 }
 
 static int64_t bytes_of(const struct mpr_device_state *s, const char *key)

@@ -51,12 +51,15 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
 }
 
-/* What a measurement has more, or less, than is expected.  A large allocation grows over several of
- * them before the driver returns, so what came lately is one surprise. */
+/* The driver needs longer for so much than from one measurement to the next, so several are of one
+ * allocation. */
+#define LONG_BYTES (INT64_C(256) << 20)
+
+/* What a measurement has more, or less, than is expected. */
 static void surprise(struct mpr_replay *r, struct mpr_gpu_device *d, int64_t change)
 {
-    const bool goes_on = r->now - d->surprise_time <= MPR_IN_FLIGHT_NS;
-    if (!change && goes_on) return;
+    const bool goes_on = r->now - d->surprise_time <= MPR_IN_FLIGHT_NS && d->surprise >= LONG_BYTES;
+    if (goes_on && !change) return;
     d->surprise = goes_on ? mpr_plus(d->surprise, change) : change;
     d->surprise_time = r->now;
 }

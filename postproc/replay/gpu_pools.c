@@ -25,6 +25,11 @@ static void count(struct mpr_gpu *g, const struct mpr_pool *p, uint64_t change)
             : &g->graph_bytes[mpf_heap_device(p->heap)]) += change;
 }
 
+static uint32_t library_of(const struct mpr_replay *r, uint32_t site)
+{
+    return mpr_sites_library(&r->sites, mpr_sites_of(&r->sites, site).stack);
+}
+
 static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
 {
     struct mpr_step *top = p->steps ? &p->step[p->steps - 1] : NULL;
@@ -63,6 +68,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
         struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
         b.site = t->gpu.pool_site;
         b.size = e->size - p->bytes;
+        if (!p->library) p->library = library_of(r, b.site);
         grow(r, p, mpr_gpu_cell(r, &b), b.size);
     } else if (e->size < p->bytes) {
         mpr_gpu_take_pictures(r);

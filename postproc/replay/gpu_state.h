@@ -192,7 +192,8 @@ struct mpr_gpu {
             uint32_t cell;
         } * step;
         uint32_t steps, step_cap;
-        uint32_t older; /* number of another heap's pool of that id */
+        uint32_t library; /* that made it grow first, of those that are known */
+        uint32_t older;   /* number of another heap's pool of that id */
         uint8_t heap;
     } * pool;
     uint32_t pools, pool_cap;

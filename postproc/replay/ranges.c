@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "traceme.h"
 
 /* ---- texts */
 
@@ -40,6 +41,37 @@ const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain)
     return name ? name : "";
 }
 
+/* ---- names without their numbers */
+
+/* Finds the first name of the same text; this may be it. */
+static void join(struct mpr_ranges *r, uint32_t id, const char *text, size_t bytes)
+{
+    uint64_t hash = bytes;
+    uint32_t number;
+    for (size_t i = 0; i < bytes; i++) hash = mpr_hash(hash ^ (uint8_t)text[i]);
+    for (struct mpr_probe p = mpr_index_probe(&r->plain, hash); (number = mpr_probe_next(&p));) {
+        size_t length;
+        const char *known = mpr_texts_get(&r->names, number - 1, &length);
+        if (length != bytes || memcmp(known, text, bytes) != 0) continue;
+        mpr_index_set(&r->same, id, number);
+        return;
+    }
+    mpr_index_add(&r->plain, hash, id + 1);
+}
+
+void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes)
+{
+    if (!mpr_traceme_is((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
+        mpr_texts_set(&r->names, id, data, bytes);
+        return;
+    }
+    char *plain = mpr_alloc(bytes, 1);
+    const size_t length = mpr_traceme_plain((const char *)data, bytes, plain);
+    mpr_texts_set(&r->names, id, (const uint8_t *)plain, length);
+    if (mpr_index_get(&r->names.number, id)) join(r, id, plain, length);
+    free(plain);
+}
+
 /* ---- the tree */
 
 void mpr_ranges_init(struct mpr_ranges *r)
@@ -53,6 +85,8 @@ void mpr_ranges_free(struct mpr_ranges *r)
 {
     free_texts(&r->names);
     free_texts(&r->domains);
+    mpr_index_free(&r->plain);
+    mpr_index_free(&r->same);
     mpr_index_free(&r->number);
     free(r->node);
 }

@@ -27,6 +27,9 @@ struct mpr_node {
 
 struct mpr_ranges {
     struct mpr_texts names, domains;
+    struct mpr_index plain; /* of names that lost their numbers (traceme.h), by hash of their text:
+                               number + 1 of the first of each */
+    struct mpr_index same;  /* by a later one's number: that first one's + 1 */
     struct mpr_node *node;
     uint32_t nodes, node_cap;
     struct mpr_index number; /* of nodes by hash of (parent, name, domain) */
@@ -50,6 +53,15 @@ uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, 
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
 /* NULL when the number was never defined. */
 const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
+
+/* Defines a name as the log has it.  Those that differ only in numbers of a compilation become one:
+ * mpr_ranges_name is its number, or the number itself. */
+void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes);
+static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
+{
+    const uint32_t same = mpr_index_get(&r->same, id);
+    return same ? same - 1 : id;
+}
 
 /* The domain's name; "" for none, and for one that was never defined. */
 const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);

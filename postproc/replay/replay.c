@@ -463,11 +463,11 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_REMAP_FROM: on_remap_from(t, e); break;
     case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
     case MPF_OP_PUSH:
-        mpr_thread_push(t, &r->ranges, r->count[e->op], (uint32_t)e->addr,
-                        (uint32_t)(e->addr >> 32));
+        mpr_thread_push(t, &r->ranges, r->count[e->op],
+                        mpr_ranges_name(&r->ranges, (uint32_t)e->addr), (uint32_t)(e->addr >> 32));
         break;
     case MPF_OP_POP: mpr_thread_pop(t, &r->ranges, (uint32_t)(e->addr >> 32)); break;
-    case MPF_OP_NAME: mpr_texts_set(&r->ranges.names, (uint32_t)e->addr, e->data, e->size); break;
+    case MPF_OP_NAME: mpr_ranges_set_name(&r->ranges, (uint32_t)e->addr, e->data, e->size); break;
     case MPF_OP_DOMAIN:
         mpr_texts_set(&r->ranges.domains, (uint32_t)e->addr, e->data, e->size);
         break;

@@ -207,5 +207,23 @@ def findings():
     equal(found["graph_pools"], {"pools": 3, "pool_bytes": 301989888 + 134217728 + 67108864, "largest_pool_bytes": 301989888}, "graphs' pools")
 
 
+def text(command, log, *options):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], command, *options, os.path.join(HERE, log)], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def frameworks():
+    """CuPy printed 2952790016 as what its pool holds; XLA's bytes_limit was 63763120128, in a pool of the driver's."""
+    equal(parts(report("peaks", "h100-cupy.zst")["devices"][0])["cupy"], 2952790016, "CuPy's pool")
+    pooled = report("peaks", "h100-cupy-async.zst")
+    equal(parts(pooled["devices"][0])["pools"], 2952790016, "the driver's pool that CuPy uses")
+    equal("2.75 GiB   82.1 %  of CuPy" in text("peaks", "h100-cupy-async.zst"), True, "whose pool it is")
+    log = report("peaks", "h100-jax-async.zst")
+    device = log["devices"][0]
+    equal(heap(log, "gpu0/pool")["peak_bytes"], 63763120128, "what XLA takes at first")
+    equal(abs(parts(device)["unknown"]) < device["used_bytes"] / 100, True, f"each byte counts once: {device['parts']}")
+    names = {name for h in log["heaps"] for r in h["ranges"] for name in r["path"]}
+    equal({"TSL:XlaCompile jit_stage", "TSL:XlaCompileBackend jit_stage"} <= names, True, f"XLA's ranges without numbers: {names}")
+
+
 {"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture,
- "findings": findings}[sys.argv[1]]()
+ "findings": findings, "frameworks": frameworks}[sys.argv[1]]()

@@ -128,12 +128,12 @@ static void growth_over_several_measurements_counts_once(void **state)
     (void)state;
     begin();
     sample(500 * MIB, 400 * MIB);
-    sample(600 * MIB, 500 * MIB);
-    sample(900 * MIB, 800 * MIB);
-    sample(1012 * MIB, 912 * MIB);
-    sample(1012 * MIB, 912 * MIB);
-    alloc(D, A, 512 * MIB);
-    assert_int_equal(device()->best.used, 1012 * MIB);
+    sample(12500 * MIB, 12400 * MIB);
+    sample(40500 * MIB, 40400 * MIB);
+    sample(60500 * MIB, 60400 * MIB);
+    sample(60500 * MIB, 60400 * MIB);
+    alloc(D, A, 60000 * MIB);
+    assert_int_equal(device()->best.used, 60500 * MIB);
     over();
 }
 
@@ -142,11 +142,23 @@ static void growth_of_long_ago_explains_nothing(void **state)
     (void)state;
     begin();
     sample(500 * MIB, 400 * MIB);
-    sample(756 * MIB, 400 * MIB);
+    sample(1500 * MIB, 400 * MIB);
     now += MPR_IN_FLIGHT_NS;
-    sample(1012 * MIB, 400 * MIB);
-    alloc(D, A, 512 * MIB);
-    assert_int_equal(device()->best.used, 1524 * MIB);
+    sample(2500 * MIB, 400 * MIB);
+    alloc(D, A, 2000 * MIB);
+    assert_int_equal(device()->best.used, 4500 * MIB);
+    over();
+}
+
+static void little_growth_of_the_measurement_before_explains_nothing(void **state)
+{
+    (void)state;
+    begin();
+    sample(500 * MIB, 400 * MIB);
+    sample(502 * MIB, 400 * MIB);
+    sample(502 * MIB, 400 * MIB);
+    alloc(D, B, 2 * MIB);
+    assert_int_equal(device()->best.used, 504 * MIB);
     over();
 }
 
@@ -354,6 +366,7 @@ int main(void)
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(growth_over_several_measurements_counts_once),
         cmocka_unit_test(growth_of_long_ago_explains_nothing),
+        cmocka_unit_test(little_growth_of_the_measurement_before_explains_nothing),
         cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
         cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
         cmocka_unit_test(a_process_never_uses_more_than_all_do),

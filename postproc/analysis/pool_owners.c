@@ -1,0 +1,50 @@
+#include "pool_owners.h"
+
+#include <string.h>
+
+#include "basename.h"
+
+const struct mpr_owner mpr_owner[MPR_OWNERS] = {
+    [MPR_OWNER_NCCL] = { "nccl", "NCCL", "NCCL" },
+    [MPR_OWNER_XLA] = { "xla", "XLA's pool", "XLA" },
+    [MPR_OWNER_CUPY] = { "cupy", "CuPy's pool", "CuPy" },
+    [MPR_OWNER_OTHER] = { "other_libraries", "other driver allocations", NULL },
+};
+
+bool mpr_owners_has(const char *key)
+{
+    for (int i = 0; i < MPR_OWNERS; i++)
+        if (!strcmp(mpr_owner[i].key, key)) return true;
+    return false;
+}
+
+/* How its object file's name begins, or which folder it lies in: CuPy's that asks the driver is
+ * called runtime. */
+static const struct {
+    uint8_t owner;
+    const char *name, *folder;
+} rule[] = {
+    { MPR_OWNER_NCCL, "libnccl", "" },
+    { MPR_OWNER_XLA, "xla_cuda_plugin", "" },
+    { MPR_OWNER_XLA, "pjrt_c_api_gpu_plugin", "" },
+    { MPR_OWNER_CUPY, "", "/cupy_backends/" },
+    { MPR_OWNER_CUPY, "", "/cupy/" },
+};
+
+static uint8_t owner_of(const char *path)
+{
+    const char *name = mpr_basename(path);
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; i++)
+        if (!strncmp(name, rule[i].name, strlen(rule[i].name)) && strstr(path, rule[i].folder))
+            return rule[i].owner;
+    return MPR_OWNER_OTHER;
+}
+
+const uint8_t *mpr_owners_of(struct mpr_arena *arena, const struct mpr_sites *s)
+{
+    uint8_t *owner = mpr_arena_alloc(arena, (size_t)s->libraries + 1);
+    memset(owner, MPR_OWNER_OTHER, (size_t)s->libraries + 1);
+    for (uint32_t i = 0; i < s->modules; i++)
+        owner[s->module[i].library] = owner_of(s->module[i].path);
+    return owner;
+}
