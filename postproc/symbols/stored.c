@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "alloc.h"
 #include "file.h"
@@ -81,8 +82,9 @@ static char *unpack(const void *data, size_t bytes)
                                                              */
         return NULL;
     char *text = mpr_alloc((size_t)size + 1, 1);
-    if (ZSTD_decompress(text, (size_t)size, data, bytes) == size && strlen(text) == size)
-        return text;
+    const size_t got = ZSTD_decompress(text, (size_t)size, data, bytes);
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) mpr_alloc_end();
+    if (got == size && strlen(text) == size) return text;
     free(text);
     return NULL;
 }

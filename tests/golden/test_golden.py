@@ -212,7 +212,8 @@ def text(command, log, *options):
 
 
 def frameworks():
-    """CuPy printed 2952790016 as what its pool holds; XLA's bytes_limit was 63763120128, in a pool of the driver's."""
+    """cupyrun.py printed 2952790016 as what CuPy's pool holds, jaxstep.py a bytes_limit of 63763906560, and of 63763120128 in a pool of the driver's."""
+    equal(parts(report("peaks", "h100-jax.zst")["devices"][0])["xla"], 63763906560, "XLA's pool")
     equal(parts(report("peaks", "h100-cupy.zst")["devices"][0])["cupy"], 2952790016, "CuPy's pool")
     pooled = report("peaks", "h100-cupy-async.zst")
     equal(parts(pooled["devices"][0])["pools"], 2952790016, "the driver's pool that CuPy uses")

@@ -1,6 +1,6 @@
 """A report is whole, or there is none and a message says why: whichever allocation is the first that fails.
 
-test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG and MEMPROF_PAGE set."""
+test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG, MAKE_OWN_LOG and MEMPROF_PAGE set."""
 import os
 import shutil
 import subprocess
@@ -103,12 +103,25 @@ def a_recovery_is_whole_or_none(folder):
             sys.exit(f"recover, the {first}. of {count} allocations fails: status {status}, {message!r}")
 
 
+def stored_names_are_all_there_or_no_report(folder):
+    """No report takes the lack of memory for damage of LOG.symbols."""
+    program, log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
+    shutil.copy(os.environ["MAKE_OWN_LOG"], program)
+    subprocess.run([program, log], check=True)
+    subprocess.run([REPORT, "symbolize", "--quiet", log], check=True)
+    os.unlink(program)
+    each_failure(["stacks", log], folder)
+    if b"load (make_own_log.c:86)" not in subprocess.run([REPORT, "stacks", log], stdout=subprocess.PIPE, check=True).stdout:
+        sys.exit("no stored name was asked for")
+
+
 def a_page_is_whole_or_none(folder):
     if PAGE:
         each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
 
 
-TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, a_page_is_whole_or_none]
+TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, stored_names_are_all_there_or_no_report,
+         a_page_is_whole_or_none]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:

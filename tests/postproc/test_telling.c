@@ -150,6 +150,36 @@ static void own_files_are_told_by_their_folder(void **state)
           true, "[layers.3.mlp] main (t.py:9) > MLP.forward");
 }
 
+/* As their documentation calls what the program asked for. */
+static void functions_of_jax_and_numba(void **state)
+{
+    struct fixture *f = *state;
+    tells(
+        f,
+        PATH(
+            "<module> (train.py:18)",
+            "api_boundary.<locals>.reraise_with_filtered_traceback (jax/_src/traceback_util.py:194)",
+            "_cpp_pjit.<locals>.cache_miss (jax/_src/pjit.py:266)",
+            "_run_python_pjit (jax/_src/pjit.py:142)",
+            "ExecuteReplicated.__call__ (jax/_src/interpreters/pxla.py:420)"),
+        true, "<module> (train.py:18) > jit");
+    tells(
+        f,
+        PATH(
+            "init (train.py:4)", "zeros_like (jax/_src/numpy/array_creation.py:319)",
+            "api_boundary.<locals>.reraise_with_filtered_traceback (jax/_src/traceback_util.py:194)",
+            "_cpp_pjit.<locals>.cache_miss (jax/_src/pjit.py:266)"),
+        true, "init (train.py:4) > zeros_like");
+    tells(
+        f,
+        PATH(
+            "main (sum.py:10)",
+            "require_context.<locals>._require_cuda_context (numba_cuda/numba/cuda/cudadrv/devices.py:231)",
+            "to_device (numba_cuda/numba/cuda/api.py:148)",
+            "Context.memalloc (numba_cuda/numba/cuda/cudadrv/driver.py:1177)"),
+        true, "main (sum.py:10) > to_device");
+}
+
 /* Where all is a package's, it stands for the program. */
 static void packages_without_own_code(void **state)
 {
@@ -330,6 +360,7 @@ int main(void)
         TEST(calls_without_names),
         TEST(python),
         TEST(own_files_are_told_by_their_folder),
+        TEST(functions_of_jax_and_numba),
         TEST(packages_without_own_code),
         TEST(modules_of_torch),
         TEST(what_wraps_a_call_is_no_call),
