@@ -79,25 +79,40 @@ struct storing {
     const struct mpr_sites *sites;
 };
 
-/* Those of one object, which lies where the first of them has it. */
+/* An object's calls lie where the first of them has it. */
+static const struct mpr_symbol *look(const struct storing *s, const struct call *first,
+                                     uint64_t offset, size_t *count)
+{
+    return mpr_names_calls(s->names, s->sites, first->number, first->module->from + offset, count);
+}
+
+static uint64_t count_named(const struct storing *s, const struct call *call, size_t count)
+{
+    uint64_t named = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t calls;
+        look(s, call, call[i].offset, &calls);
+        named += calls > 0;
+    }
+    return named;
+}
+
+/* Those of one object.  Without any name it stays out, so that reports say that it is not here. */
 static void store_object(struct storing *s, const struct call *call, size_t count)
 {
     const struct mpr_module *m = call->module;
     const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
+    const uint64_t named = count_named(s, call, count);
     size_t stored = 0;
-    uint64_t named = 0;
-    bool room = true;
-    for (; room && stored < count; stored += room) {
+    if (!named) return;
+    for (bool room = mpr_store_object(s->store, &object); room && stored < count; stored += room) {
         size_t calls;
-        const struct mpr_symbol *symbol = mpr_names_calls(s->names, s->sites, call->number,
-                                                          m->from + call[stored].offset, &calls);
-        room = (stored || mpr_store_object(s->store, &object)) &&
-               mpr_store_address(s->store, call[stored].offset, symbol, calls);
-        named += room && calls;
+        const struct mpr_symbol *symbol = look(s, call, call[stored].offset, &calls);
+        room = mpr_store_address(s->store, call[stored].offset, symbol, calls);
     }
     s->out->left_out += count - stored;
     s->out->named += named;
-    s->out->objects += named > 0;
+    s->out->objects++;
 }
 
 static void store_all(struct storing *s, const struct call *call, size_t count)

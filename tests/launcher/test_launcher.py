@@ -362,6 +362,7 @@ def test_names_are_stored_where_they_are_wanted():
     shutil.copy(shutil.which("sleep"), program)
     mp.equal(memprof(*run, "--", program, "0").returncode, 0, "status")
     mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".symbols")], [], "names that nobody wanted")
+    before = os.listdir(path("logs"))
     result = memprof(*run, "--symbols", "--", program, "0")
     mp.equal((result.returncode, result.stdout), (0, ""), result.stderr)
     if "without libdw" in subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", path("logs")], stdout=subprocess.PIPE, text=True).stdout:
@@ -370,6 +371,11 @@ def test_names_are_stored_where_they_are_wanted():
     mp.equal(len(stored), 1, f"names in {os.listdir(path('logs'))}")
     mp.check(os.path.exists(path("logs/" + stored[0].removesuffix(".symbols"))), "no log of that name")
     mp.equal(memprof(*run, "--", "true").returncode, 0, "status, in a folder with names")
+    os.unlink(program)
+    log = path("logs/" + next(n for n in before if n.startswith("program.")))
+    for command in "symbolize", "stacks":       # names of the C library's calls do not hide that the program is gone
+        out = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
+        mp.check("file is not here: program" in out, f"{command}: {out}")
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
 

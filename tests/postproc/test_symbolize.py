@@ -117,14 +117,16 @@ def a_damaged_file_is_told_and_not_used(folder):
     with open(r.symbols, "rb") as file:
         good = file.read()
     said = "log.zst.symbols is not used, for it is damaged"
+    whole = run("stacks", r.log)
     for cut in [*range(0, len(good), 7), len(good) - 1]:
         with open(r.symbols, "wb") as file:
             file.write(good[:cut])
         without_names(r.log, said)
-    for at in range(0, len(good), 5):
+    for at in range(len(good)):
         with open(r.symbols, "wb") as file:
             file.write(good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1:])
-        without_names(r.log, said)
+        if run("stacks", r.log) != whole:       # zstd has bits that say nothing: what was unpacked fits the checksum
+            without_names(r.log, said)
     for more in b"\0", good:
         with open(r.symbols, "wb") as file:
             file.write(good + more)
