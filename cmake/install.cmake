@@ -1,6 +1,9 @@
 # What `cmake --install` gives beside memprof-report, which installs itself and its page.
 if(NOT MEMPROF_SANITIZE)
   install(TARGETS memprof memprof-jemalloc memprof-mimalloc memprof-tcmalloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(MEMPROF_CUDA)
+    install(TARGETS memprof-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
   install(TARGETS memprof-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES docs/man/memprof.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

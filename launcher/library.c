@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "target.h"
 
 #define SEPARATORS " :" /* the loader splits LD_PRELOAD at these, and knows no quoting */
 
@@ -76,21 +77,30 @@ static bool companion(char out[PATH_MAX], const char *library, const char *name)
     return n < PATH_MAX && access(out, R_OK) == 0;
 }
 
-char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user)
+/* nsys tells those that it starts of its session. */
+bool mpl_library_below_nsys(const char *command)
+{
+    return getenv("NSYS_PROFILING_SESSION_ID") || strcmp(mpl_target_name(command), "nsys") == 0;
+}
+
+char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user,
+                          bool by_name)
 {
     static const char *const allocators[] = { "jemalloc", "mimalloc", "tcmalloc" };
     char *list = NULL;
     size_t bytes;
+    char path[PATH_MAX];
     FILE *out = open_memstream(&list, &bytes);
     if (!out) return NULL;
     fputs(library, out);
     for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++) {
-        char prefix[32], path[PATH_MAX];
+        char prefix[32];
         snprintf(prefix, sizeof prefix, "lib%s", allocators[i]);
         const bool used = mpl_object_needs(program, prefix) || (user && preloads(user, prefix));
         if (used && companion(path, library, allocators[i])) fprintf(out, ":%s", path);
     }
     if (user && *user) fprintf(out, ":%s", user);
+    if (by_name && companion(path, library, "cuda")) fprintf(out, ":%s", path);
     if (fclose(out) == 0) return list;
     free(list);
     return NULL;

@@ -1,9 +1,10 @@
-/* What is to be preloaded: libmemprof.so, the companions of the allocators in sight, and what the
- * user preloads. */
+/* What is to be preloaded: libmemprof.so, the companions of the allocators in sight, what the user
+ * preloads, and the companion of the CUDA driver. */
 #ifndef MPL_LIBRARY_H
 #define MPL_LIBRARY_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "object.h"
@@ -12,8 +13,13 @@
  * and why in reason. */
 int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap);
 
+/* Is nsys around the command, or the command itself?  It has CUPTI then. */
+bool mpl_library_below_nsys(const char *command);
+
 /* The value of LD_PRELOAD for a program: malloc'ed, or NULL without memory.  user: the value so
- * far, or NULL. */
-char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user);
+ * far, or NULL.  by_name: with the companion that stands before the CUDA driver's names, if it is
+ * installed; behind all others, who may do the same and look up what is behind them. */
+char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user,
+                          bool by_name);
 
 #endif

@@ -182,7 +182,9 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
-    char *preload = mpl_library_preload(library, &target->object, getenv("LD_PRELOAD"));
+    const bool by_name =
+        mpl_settings_interpose(&o->settings) || mpl_library_below_nsys(target->path);
+    char *preload = mpl_library_preload(library, &target->object, getenv("LD_PRELOAD"), by_name);
     *status = preload ? record(o, target, library, preload, own ? &logs : NULL) : -1;
     free(preload);
     return *status < 0 ? -1 : 0;

@@ -83,7 +83,10 @@ static bool is_host(const char *text, const char *words)
 #define PYTHON "on|small|off"
 #define TORCH  "on|ops|off"
 
+#define CUDA "cupti|interpose|off"
+
 enum { KEY = 512 }; /* of the first option; the others follow */
+enum { OF_KEEP = MPL_SETTINGS - 2, OF_CUDA };
 
 // clang-format off
 static const struct argp_option options[MPL_SETTINGS + 1] = {
@@ -103,6 +106,8 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
       "Record each block and the call stacks that are asked for only then: profiler (cudaProfilerStart to Stop), range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME, signal:USR1|USR2; outside, what keeps sums and live sets exact", 0 },
     { "keep", KEY + 8, "SIZE|TIME", 0,
       "How much of each log is kept: 2G in all, or 30min of its newest time whole; what is older is thinned (default: everything)", 0 },
+    { "cuda", KEY + 9, CUDA, 0,
+      "How CUDA's allocations are heard of: through CUPTI (cupti, the default), by standing before the driver's names (interpose, which leaves CUPTI to other tools), or not at all", 0 },
     { 0 },
 };
 
@@ -119,7 +124,8 @@ static const struct {
     { "MEMPROF_MIN_RSS", MPF_WANTED_SIZE, is_size },
     { "MEMPROF_LEVEL", MPF_WANTED_LEVEL, is_level },
     { "MEMPROF_WINDOW", MPF_WINDOW_WANTED, is_window },
-    { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
+    [OF_KEEP] = { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
+    [OF_CUDA] = { "MEMPROF_CUDA", MPF_WANTED_CUDA, is_word },
 };
 // clang-format on
 
@@ -136,10 +142,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp mpl_settings_argp = { .options = options, .parser = parse };
 
+bool mpl_settings_interpose(const struct mpl_settings *settings)
+{
+    const char *given = settings->value[OF_CUDA], *set = getenv("MEMPROF_CUDA");
+    const char *mode = given ? given : set ? set : "";
+    return strcmp(mode, "interpose") == 0;
+}
+
 const char *mpl_settings_keep(const struct mpl_settings *settings)
 {
     struct mpf_keep keep;
-    const char *given = settings->value[MPL_SETTINGS - 1], *set = getenv("MEMPROF_KEEP");
+    const char *given = settings->value[OF_KEEP], *set = getenv("MEMPROF_KEEP");
     if (given) return given;
     return set && mpf_keep_read(set, &keep) ? set : NULL;
 }

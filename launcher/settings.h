@@ -3,11 +3,12 @@
 #define MPL_SETTINGS_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "child.h"
 
-enum { MPL_SETTINGS = 9 };
+enum { MPL_SETTINGS = 10 };
 
 /* NULL: not given */
 struct mpl_settings {
@@ -17,6 +18,9 @@ struct mpl_settings {
 /* Its input is a struct mpl_settings.  What the library would not understand is wrong usage, told
  * of the option: the library knows the variable alone. */
 extern const struct argp mpl_settings_argp;
+
+/* Are the CUDA driver's calls to be heard of by their names, by --cuda or MEMPROF_CUDA? */
+bool mpl_settings_interpose(const struct mpl_settings *settings);
 
 /* How much of a log is to be kept, by --keep or MEMPROF_KEEP; NULL: all. */
 const char *mpl_settings_keep(const struct mpl_settings *settings);

@@ -128,7 +128,11 @@ static bool is_cuda(const char *name)
     return is_one_of(name, own);
 }
 
-static bool is_cupti(const char *name) { return !strncmp(name, "libcupti.so", 11); }
+static bool tells_of_calls(const char *name)
+{
+    static const char *const tools[] = { "libcupti.so", "libmemprof-cuda.so", NULL };
+    return is_one_of(name, tools);
+}
 
 static bool is_runtime(const char *name)
 {
@@ -170,12 +174,12 @@ static bool is_in(const struct mpr_sites *s, uint64_t pc, bool (*one)(const char
     return library && one(s->library[library - 1]);
 }
 
-/* How many of the innermost frames only say that a driver call was listened to: CUPTI's and those
- * of CUDA below it. */
+/* How many of the innermost frames only say that a driver call was listened to: CUPTI's, or of the
+ * library that stands before the driver's names, and those of CUDA below it. */
 static size_t listening(const struct mpr_sites *s, const uint64_t *pc, size_t count)
 {
     size_t n = 0;
-    while (n < count && is_in(s, pc[n], n ? is_cuda : is_cupti)) n++;
+    while (n < count && is_in(s, pc[n], n ? is_cuda : tells_of_calls)) n++;
     return n < count ? n : 0;
 }
 

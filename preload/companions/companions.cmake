@@ -13,3 +13,20 @@ foreach(allocator jemalloc mimalloc tcmalloc)
   target_include_directories(memprof-${allocator} PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>)
   target_link_libraries(memprof-${allocator} PRIVATE mp_companions mp_warnings)
 endforeach()
+
+# libmemprof-cuda.so, behind all others: the CUDA driver's calls, and the look-ups that find them.  Who looks up is known by the
+# return address: the program's look-ups go on by jumps, our own must be calls.
+if(MEMPROF_CUDA)
+  include(companions/driver_calls.cmake)
+  mp_driver_calls(${CMAKE_CURRENT_BINARY_DIR}/companions/driver_calls.def)
+  add_library(memprof-cuda MODULE companions/companion_cuda.c companions/companion_lookup.c real/symbol.c)
+  target_compile_definitions(memprof-cuda PRIVATE _GNU_SOURCE)
+  set_source_files_properties(companions/companion_lookup.c PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(companions/companion_cuda.c PROPERTIES COMPILE_OPTIONS -fno-optimize-sibling-calls)
+  set_target_properties(memprof-cuda PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_link_options(memprof-cuda PRIVATE -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,nodelete -Wl,--as-needed)
+  target_include_directories(memprof-cuda PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>
+    ${CMAKE_CURRENT_BINARY_DIR}/companions)
+  target_include_directories(memprof-cuda SYSTEM PRIVATE ${CUPTI_INCLUDE_DIR} ${CUDA_INCLUDE_DIR})
+  target_link_libraries(memprof-cuda PRIVATE mp_companions mp_warnings)
+endif()

@@ -98,10 +98,15 @@ static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off",
                                             [MP_STACKS_ALL] = "all",
                                             NULL };
 
+static const char *const cuda_words[] = {
+    [MP_CUDA_CUPTI] = "cupti", [MP_CUDA_INTERPOSE] = "interpose", [MP_CUDA_OFF] = "off", NULL
+};
+
 #define IS_WHOLE(words, last)                                                                      \
     static_assert(sizeof words / sizeof *words == (last) + 2, "a word for each, and NULL")
 IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
 IS_WHOLE(stacks_words, MP_STACKS_ALL);
+IS_WHOLE(cuda_words, MP_CUDA_OFF);
 
 /* Bytes that may follow the word behind a colon, and what they are without it; 0: none may. */
 static const struct {
@@ -188,6 +193,7 @@ void mp_config_read(void)
     mp_config.python = python("MEMPROF_PYTHON");
     mp_config.torch_ranges =
         choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON, MPF_WANTED_TORCH);
+    mp_config.cuda = choice("MEMPROF_CUDA", cuda_words, MP_CUDA_CUPTI, MPF_WANTED_CUDA);
     host("MEMPROF_HOST");
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_WANTED_STACKS);
     mp_config.level = level("MEMPROF_LEVEL", -1);

@@ -44,6 +44,11 @@ struct mp_config {
         MP_TORCH_OFF,
         MP_TORCH_OPS
     } torch_ranges; /* MP_TORCH_OPS: every operator */
+    enum mp_cuda_mode {
+        MP_CUDA_CUPTI,
+        MP_CUDA_INTERPOSE,
+        MP_CUDA_OFF
+    } cuda; /* who tells of the driver's calls */
 };
 extern struct mp_config mp_config;
 

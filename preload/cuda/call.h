@@ -1,9 +1,9 @@
 /* One driver call, as its handler sees it: once when the driver is entered and once when it
  * returns.
  *
- * Handlers run on the program's thread, in a CUPTI callback.  They may call the driver's queries
- * (driver.h) under mp_guard_enter, take no lock that the program can hold, and keep errno (the
- * dispatcher does). */
+ * Handlers run on the program's thread, in a CUPTI callback or around a call that was made by name.
+ * They may call the driver's queries (driver.h) under mp_guard_enter, take no lock that the program
+ * can hold, and keep errno (the dispatcher does). */
 #ifndef MP_CALL_H
 #define MP_CALL_H
 
@@ -15,8 +15,8 @@ struct mp_call {
     const void *params;   /* the call's struct of generated_cuda_meta.h; outputs are valid after
                              success */
     uint64_t *keep;       /* a word that lasts from the entry to the return */
-    CUcontext context;    /* current one; NULL: none */
-    uint32_t context_uid; /* never used again; 0: none */
+    CUcontext context;    /* current one, at the return; NULL: none */
+    uint32_t context_uid; /* another one for each that lives; 0: none */
     CUresult result;      /* at the return */
     bool enter;
 };

@@ -1,7 +1,8 @@
 /* The driver calls InitializeInjection in cuInit, because CUDA_INJECTION64_PATH names this library.
  *
- * Where a tool holds CUPTI that memprof cannot share it with (subscription.h), everything that
- * needs no CUPTI goes on, and the log says why gpuN/device is missing. */
+ * Where a tool holds CUPTI that memprof cannot share it with (subscription.h), calls are heard of
+ * by their names (by_name.h); without libmemprof-cuda.so everything that needs no CUPTI goes on,
+ * and the log says why gpuN/device is missing. */
 #include "cuda/cupti.h"
 
 #include <cupti.h>
@@ -12,9 +13,11 @@
 
 #include "base/loader.h"
 #include "base/text.h"
+#include "core/config.h"
 #include "core/process.h"
 #include "core/record.h"
 #include "core/say.h"
+#include "cuda/by_name.h"
 #include "cuda/call.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
@@ -72,6 +75,10 @@ static const struct listened launches[] = {
 
 void mp_cupti_listen_to_launches(bool listen)
 {
+    if (mp_by_name_is_on()) {
+        mp_by_name_listen_to_launches(listen);
+        return;
+    }
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
         mp_party_enable(MP_PARTY_MEMPROF, listen, CUPTI_CB_DOMAIN_DRIVER_API, launches[i].id);
 }
@@ -93,11 +100,19 @@ void mp_cupti_give_up(void) { __atomic_store_n(&given_up, true, __ATOMIC_RELEASE
 
 bool mp_cupti_is_given_up(void) { return __atomic_load_n(&given_up, __ATOMIC_ACQUIRE); }
 
-static void give_up(const char *why)
+/* What is called by name goes on being told where libmemprof-cuda.so is there for it. */
+static void go_without(const char *why)
 {
     mp_cupti_give_up();
+    if (mp_by_name_is_here()) {
+        mp_device_note("by_name", why);
+        mp_by_name_start();
+        return;
+    }
     mp_device_note("cupti.off", why);
-    mp_say("CUDA allocations are not recorded: ", why, NULL, NULL);
+    mp_say("CUDA allocations are not recorded: ", why,
+           " (memprof run --cuda=interpose does without CUPTI)", NULL);
+    mp_sampler_seek();
 }
 
 static void note_version(const struct mp_cupti_library *library)
@@ -135,8 +150,7 @@ void mp_cupti_refused(int result)
         result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         why = taken_by(mp_subscription_holder());
     else if (cupti.result_text((CUptiResult)result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
-    give_up(why);
-    mp_sampler_seek();
+    go_without(why);
 }
 
 /* The one that a tool has subscribed to already, else the one that is found. */
@@ -159,8 +173,7 @@ static void subscribe(void)
 {
     const char *path = "", *why;
     if (!find_library(&path, &why)) {
-        give_up(why);
-        mp_sampler_seek();
+        go_without(why);
         return;
     }
     mp_device_note("cupti.path", path);
@@ -170,6 +183,13 @@ static void subscribe(void)
     const CUptiResult result = mp_subscription_open(&cupti, true);
     if (result == CUPTI_SUCCESS) listen_to_calls();
     else mp_cupti_refused(result);
+}
+
+static void listen(void)
+{
+    if (mp_config.cuda == MP_CUDA_INTERPOSE && mp_by_name_is_here())
+        go_without("MEMPROF_CUDA=interpose");
+    else subscribe();
 }
 
 void mp_cupti_reset(void)
@@ -198,10 +218,10 @@ int InitializeInjection(void)
     chain();
     mp_torch_ranges_start();
     mp_python_start();
-    if (mp_driver_init()) {
+    if (mp_config.cuda != MP_CUDA_OFF && mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
         mp_sampler_start();
-        subscribe();
+        listen();
     }
     mp_loader_forget_error();
     errno = saved;

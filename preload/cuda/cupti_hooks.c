@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/loader.h"
+#include "core/config.h"
 #include "core/process.h"
 #include "cuda/cupti.h"
 #include "cuda/find_cupti.h"
@@ -131,7 +132,8 @@ static bool shares(void)
     static int told; /* 1: no, 2: yes; the program may change its environment meanwhile */
     if (!__atomic_load_n(&told, __ATOMIC_RELAXED)) {
         const char *wish = secure_getenv("MEMPROF_CUPTI");
-        const bool no = wish && (!strcmp(wish, "off") || !strcmp(wish, "alone"));
+        const bool no = mp_config.cuda != MP_CUDA_CUPTI ||
+                        (wish && (!strcmp(wish, "off") || !strcmp(wish, "alone")));
         __atomic_store_n(&told, no ? 1 : 2, __ATOMIC_RELAXED);
     }
     return __atomic_load_n(&told, __ATOMIC_RELAXED) == 2 && mp_process_active() &&

@@ -9,6 +9,7 @@
 #define MP_DRIVER_CALLS(X)                                                                         \
     X(cuMemGetInfo_v2, size_t *, size_t *)                                                         \
     X(cuCtxGetDevice, CUdevice *)                                                                  \
+    X(cuCtxGetCurrent, CUcontext *)                                                                \
     X(cuDriverGetVersion, int *)                                                                   \
     X(cuDeviceGetName, char *, int, CUdevice)                                                      \
     X(cuDeviceGetUuid_v2, CUuuid *, CUdevice)                                                      \

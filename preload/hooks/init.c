@@ -38,6 +38,7 @@
 #include "stacks/stack.h"
 #include "torch/torch_numbers.h"
 #ifdef MEMPROF_CUDA
+#include "cuda/by_name.h"
 #include "cuda/cupti.h"
 #endif
 
@@ -151,6 +152,15 @@ static void leave_cuda(void)
     else unsetenv("CUDA_INJECTION64_PATH");
 }
 
+static void say_no_companion(void)
+{
+    if (mp_config.cuda == MP_CUDA_INTERPOSE && !mp_by_name_is_here())
+        mp_say(
+            "MEMPROF_CUDA=interpose needs libmemprof-cuda.so, which memprof run preloads, behind "
+            "all others: CUPTI is used",
+            NULL, NULL, NULL);
+}
+
 /* The CUDA driver loads the library named here in cuInit. */
 static void enter_cuda(void)
 {
@@ -195,6 +205,7 @@ static void enter(void)
     if (root) mp_counted_say();
     enter_nvtx();
 #ifdef MEMPROF_CUDA
+    if (root) say_no_companion();
     enter_cuda();
 #endif
     if (!mp_process_init()) return;

@@ -2,6 +2,8 @@
  * tool are the real header's struct. */
 #include "fake.h"
 
+#include <string.h>
+
 #include <cupti_driver_cbid.h>
 #include <generated_cuda_meta.h>
 
@@ -34,12 +36,13 @@
 #undef API_NONE
 #undef STREAM_API
 #define API(fn, parameters, arguments, work)        API_NONE(fn, work)
-#define API_NONE(fn, work)                          { CUPTI_DRIVER_TRACE_CBID_##fn, #fn },
+#define API_NONE(fn, work)                          { CUPTI_DRIVER_TRACE_CBID_##fn, #fn, (void *)fn },
 #define STREAM_API(fn, parameters, arguments, work) API_NONE(fn, work) API_NONE(fn##_ptsz, work)
 
 static const struct {
     unsigned cbid;
     const char *name;
+    void *function;
 } calls[] = {
 #include "api.def"
 };
@@ -48,6 +51,14 @@ FAKE_EXPORT const char *fake_cuda_call_name(unsigned cbid)
 {
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (calls[i].cbid == cbid) return calls[i].name;
+    }
+    return NULL;
+}
+
+void *fake_function(const char *name)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(calls[i].name, name) == 0) return calls[i].function;
     }
     return NULL;
 }

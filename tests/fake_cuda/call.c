@@ -36,7 +36,9 @@ static CUresult availability(unsigned cbid)
 {
     if (forked) return CUDA_ERROR_NOT_INITIALIZED;
     return ready || cbid == CUPTI_DRIVER_TRACE_CBID_cuInit ||
-                   cbid == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion
+                   cbid == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion ||
+                   cbid == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress ||
+                   cbid == CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2
                ? CUDA_SUCCESS
                : CUDA_ERROR_NOT_INITIALIZED;
 }

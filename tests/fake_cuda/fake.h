@@ -41,6 +41,12 @@ CUresult fake_init(unsigned flags);
 void fake_resource(unsigned cbid, CUcontext context, CUstream stream, void *descriptor);
 uint32_t fake_next_id(void);
 
+/* ---- api.c, entry.c: functions by their names ---- */
+
+void *fake_function(const char *name); /* the exact name; NULL: the stand-in has no such call */
+CUresult fake_entry(const char *symbol, void **out, int version, cuuint64_t flags,
+                    CUdriverProcAddressQueryResult *status);
+
 /* ---- device.c: devices, their physical memory, addresses ---- */
 
 struct fake_graph_memory {

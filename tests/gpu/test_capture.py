@@ -1,7 +1,8 @@
 """memprof under programs that use the CUDA driver: the log's books against the program's own at each of its marks.
 
-Run with a program's name.  CTest's environment: GPU_PROGRAMS, GPU_CHECK, MEMPROF_LIB, and FAKE_CUDA_DIR for the stand-ins (without it
-the machine's own driver and CUPTI are used)."""
+Run with a program's name, and "by-name" for the driver's calls by their names instead of by CUPTI.  CTest's environment: GPU_PROGRAMS,
+GPU_CHECK, MEMPROF_LIB, MEMPROF_COMPANION (libmemprof-cuda.so, for by-name), and FAKE_CUDA_DIR for the stand-ins (without it the
+machine's own driver and CUPTI are used)."""
 import os
 import subprocess
 import sys
@@ -11,17 +12,19 @@ TIMEOUT = 120       # seconds: a hang, not slowness
 ENDS = {"oom": 3}   # exit status, where it is not 0
 
 
-def environment(log):
+def environment(log, by_name):
     env = {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"}
+    if by_name:
+        env.update(LD_PRELOAD=f"{env['LD_PRELOAD']}:{os.environ['MEMPROF_COMPANION']}", MEMPROF_CUDA="interpose")
     fake = os.environ.get("FAKE_CUDA_DIR")
     return {**env, "LD_LIBRARY_PATH": fake, "MEMPROF_CUPTI": f"{fake}/libcupti.so.13"} if fake else env
 
 
-def main(program):
+def main(program, way=""):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
         emulator = os.environ.get("MEMPROF_EMULATOR", "").split()
-        done = subprocess.run([*emulator, os.path.join(os.environ["GPU_PROGRAMS"], program)], env=environment(log), timeout=TIMEOUT,
+        done = subprocess.run([*emulator, os.path.join(os.environ["GPU_PROGRAMS"], program)], env=environment(log, way == "by-name"), timeout=TIMEOUT,
                               capture_output=True, text=True)
         if done.returncode != ENDS.get(program, 0) or done.stdout + done.stderr:
             sys.exit(f"{program} ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
@@ -30,4 +33,4 @@ def main(program):
         sys.exit(check.returncode)
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

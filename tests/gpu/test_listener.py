@@ -1,7 +1,7 @@
 """A tool of the program's own that listens to CUPTI beside memprof: it is told what it is told without memprof, and the log's books are
 the program's own.
 
-CTest's environment: as for test_capture.py, and GPU_WRAPPER for `wrapped`."""
+CTest's environment: as for test_capture.py (MEMPROF_COMPANION for `by_name`), and GPU_WRAPPER for `wrapped`."""
 import os
 import subprocess
 import sys
@@ -53,6 +53,11 @@ def main(what):
                 compare(listener(order, **under, MEMPROF_CUPTI="off"), bare)
                 compare(listener(order, **under, MEMPROF_PROGRAM="another"), bare)
             return
+        if what == "by_name":   # memprof hears of calls by their names, and CUPTI is the tool's
+            under.update(LD_PRELOAD=f"{under['LD_PRELOAD']}:{os.environ['MEMPROF_COMPANION']}", MEMPROF_CUDA="interpose")
+            what = "early"
+            compare(listener("late", **under), listener("late"))
+            os.unlink(log)
         if what == "newer" and FAKE:
             under["FAKE_CUPTI_SEVERAL"] = "1"
         compare(listener(what, **under), TWO if what == "two" else listener(what))

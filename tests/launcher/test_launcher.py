@@ -203,6 +203,28 @@ def test_companions_follow_a_preloaded_allocator():
     mp.equal(preloaded_with("libother.so"), ["libmemprof.so", "libother.so"], "no allocator")
 
 
+def preloaded_for(*command, options=(), env=None):
+    """The files of LD_PRELOAD that a shell gets, with libmemprof-cuda.so beside libmemprof.so and a library of the user's."""
+    library = shutil.copy(mp.library(), path("libmemprof.so"))
+    make("libmemprof-cuda.so", "")
+    make("libother.so", "")
+    shell = memprof("run", *options, "--", *command, "-c", "echo $LD_PRELOAD",
+                    env={"MEMPROF_LIB": library, "LD_PRELOAD": path("libother.so"), **(env or {})})
+    return [os.path.basename(entry) for entry in shell.stdout.strip().split(":")]
+
+
+def test_the_drivers_names_have_their_library_where_it_is_wanted():
+    usual = ["libmemprof.so", "libother.so"]
+    mp.equal(preloaded_for("sh"), usual, "by default")
+    mp.equal(preloaded_for("sh", options=["--cuda=cupti"], env={"MEMPROF_CUDA": "interpose"}), usual, "the option before the variable")
+    by_name = [*usual, "libmemprof-cuda.so"]
+    mp.equal(preloaded_for("sh", options=["--cuda=interpose"]), by_name, "asked for")
+    mp.equal(preloaded_for("sh", env={"MEMPROF_CUDA": "interpose"}), by_name, "asked for by the variable")
+    mp.equal(preloaded_for("sh", env={"NSYS_PROFILING_SESSION_ID": "106073"}), by_name, "inside nsys")
+    os.symlink("/bin/sh", path("nsys"))
+    mp.equal(preloaded_for(path("nsys")), by_name, "around nsys")
+
+
 def test_a_library_path_with_a_space_or_colon_is_refused():
     for name in ("with space", "with:colon"):
         os.mkdir(path(name))
@@ -216,11 +238,11 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
 
 
 def test_options_become_variables():
-    options = ["--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops",
+    options = ["--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
                f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
-    mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
+    mp.equal(lines, ["MEMPROF_CUDA=off", f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
                      f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_PYTHON=off",
                      "MEMPROF_QUIET=1", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
@@ -234,7 +256,8 @@ def test_wrong_values_of_options_are_told_of_the_option():
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"--{option}={value}: ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
-    words = [("host", ("all", "large", "large:8K", "off")), ("stacks", ("off", "large", "sample", "all")), ("python", ("on", "small", "off")), ("torch-ranges", ("on", "ops", "off"))]
+    words = [("host", ("all", "large", "large:8K", "off")), ("stacks", ("off", "large", "sample", "all")), ("python", ("on", "small", "off")), ("torch-ranges", ("on", "ops", "off")),
+             ("cuda", ("cupti", "interpose", "off"))]
     for option in ["--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"] + [f"--{name}={word}" for name, of in words for word in of]:
         result = memprof("run", option, "--", "echo", "ran")
         mp.equal((result.returncode, result.stdout), (0, "ran\n"), option)

@@ -6,6 +6,7 @@
 #define MPF_WANTED_STACKS "off, large, sample or all is wanted"
 #define MPF_WANTED_PYTHON "on, small or off is wanted"
 #define MPF_WANTED_TORCH  "on, ops or off is wanted"
+#define MPF_WANTED_CUDA   "cupti, interpose or off is wanted"
 #define MPF_WANTED_SIZE   "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T"
 #define MPF_WANTED_LEVEL  "a number from 1 to 9, or from -1 to -9, is wanted"
 

@@ -1,0 +1,205 @@
+/* libmemprof-cuda.so: the CUDA driver's calls, told to memprof where CUPTI does not.
+ *
+ * Each call has two functions.  One has its name, for programs that are linked with libcuda: it
+ * calls the next function of that name in the order of look-up.  The other one is handed out where
+ * a program, or CUDA's runtime, looks the driver's function up, and calls that.  Neither does more
+ * than that until memprof listens: what a look-up gives is kept by programs, and is the same before
+ * memprof knows whether it can have CUPTI, and after.
+ *
+ * The driver's look-up has rules of its own (versions, per-thread default streams).  It is asked,
+ * and the function that it chose is known by its address. */
+#define __CUDA_API_VERSION_INTERNAL /* cuda.h then declares the older variants of a call, too */
+#include <cuda.h>
+#include <cudaProfiler.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <generated_cuda_meta.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/loader.h"
+#include "companions/companion.h"
+#include "companions/companion_cuda.h"
+#include "real/symbol.h"
+
+/* Without libmemprof.so in the process there is nobody to tell. */
+#pragma weak memprof_driver_call
+#pragma weak memprof_driver_enter
+#pragma weak memprof_driver_return
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* By this libmemprof.so knows that it is told. */
+EXPORT const char memprof_driver_companion = 1;
+
+enum {
+#define MP_DRIVER_CALL(name, parameters, arguments) HOOK_##name,
+#define MP_DRIVER_CALL_PLAIN(name)                  HOOK_##name,
+#include "driver_calls.def"
+    HOOK_cuGetProcAddress,
+    HOOK_cuGetProcAddress_v2,
+    HOOKS
+};
+#undef MP_DRIVER_CALL
+#undef MP_DRIVER_CALL_PLAIN
+static struct mp_driver_hook hooks[HOOKS];
+
+/* ---- the functions that are called */
+
+static bool driver_is_here(void);
+static void *instead(void *address);
+
+static CUresult no_driver(void) { return CUDA_ERROR_NOT_INITIALIZED; }
+
+static void *real(const struct mp_driver_hook *hook)
+{
+    void *f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
+    if (!f && driver_is_here()) f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
+    return f ? f : (void *)no_driver;
+}
+
+static void *next(const struct mp_driver_hook *hook)
+{
+    static void *known[HOOKS];
+    void **slot = &known[hook - hooks], *f = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (f) return f;
+    const bool driver = driver_is_here();
+    f = mp_symbol_next(hook->name);
+    if (!f) return real(hook);
+    if (driver) __atomic_store_n(slot, f, __ATOMIC_RELEASE);
+    return f;
+}
+
+static bool enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
+{
+    return hook->told && memprof_driver_enter(hook->told, params, keep);
+}
+
+#define UNPACK(...) __VA_ARGS__
+#define TELL(name, parameters, arguments, params, function)                                        \
+    const struct mp_driver_hook *hook = &hooks[HOOK_##name];                                       \
+    CUresult(CUDAAPI *its) parameters = (CUresult(CUDAAPI *) parameters)function(hook);            \
+    uint64_t keep = 0;                                                                             \
+    if (!enters(hook, params, &keep)) return its arguments;                                        \
+    const CUresult result = its arguments;                                                         \
+    memprof_driver_return(hook->told, params, &keep, result);                                      \
+    return result;
+
+#define MP_DRIVER_CALL(name, parameters, arguments)                                                \
+    EXPORT CUresult CUDAAPI name parameters                                                        \
+    {                                                                                              \
+        const name##_params params = { UNPACK arguments };                                         \
+        TELL(name, parameters, arguments, &params, next)                                           \
+    }                                                                                              \
+    static CUresult CUDAAPI handed_out_##name parameters                                           \
+    {                                                                                              \
+        const name##_params params = { UNPACK arguments };                                         \
+        TELL(name, parameters, arguments, &params, real)                                           \
+    }
+#define MP_DRIVER_CALL_PLAIN(name)                                                                 \
+    EXPORT CUresult CUDAAPI name(void) { TELL(name, (void), (), NULL, next) }                      \
+    static CUresult CUDAAPI handed_out_##name(void) { TELL(name, (void), (), NULL, real) }
+#include "driver_calls.def"
+#undef MP_DRIVER_CALL
+#undef MP_DRIVER_CALL_PLAIN
+
+/* ---- the driver's own look-up */
+
+#define LOOK_UP(name, parameters, arguments, function)                                             \
+    CUresult(CUDAAPI *its) parameters =                                                            \
+        (CUresult(CUDAAPI *) parameters)function(&hooks[HOOK_##name]);                             \
+    const CUresult result = its arguments;                                                         \
+    if (result == CUDA_SUCCESS && pfn) *pfn = instead(*pfn);                                       \
+    return result;
+#define LOOK_UP_CALL(name, parameters, arguments)                                                  \
+    EXPORT CUresult CUDAAPI name parameters { LOOK_UP(name, parameters, arguments, next) }         \
+    static CUresult CUDAAPI handed_out_##name parameters                                           \
+    {                                                                                              \
+        LOOK_UP(name, parameters, arguments, real)                                                 \
+    }
+LOOK_UP_CALL(cuGetProcAddress, (const char *symbol, void **pfn, int version, cuuint64_t flags),
+             (symbol, pfn, version, flags))
+LOOK_UP_CALL(cuGetProcAddress_v2,
+             (const char *symbol, void **pfn, int version, cuuint64_t flags,
+              CUdriverProcAddressQueryResult *status),
+             (symbol, pfn, version, flags, status))
+
+/* ---- the table */
+
+#define HOOK(call)                                                                                 \
+    [HOOK_##call] = { .name = #call,                                                               \
+                      .exported = (void *)call,                                                    \
+                      .handed_out = (void *)handed_out_##call }
+static struct mp_driver_hook hooks[HOOKS] = {
+#define MP_DRIVER_CALL(name, parameters, arguments) HOOK(name),
+#define MP_DRIVER_CALL_PLAIN(name)                  HOOK(name),
+#include "driver_calls.def"
+    HOOK(cuGetProcAddress),
+    HOOK(cuGetProcAddress_v2),
+};
+
+const struct mp_driver_hook *mp_driver_hook(const char *name)
+{
+    if (name[0] != 'c' || name[1] != 'u') return NULL;
+    for (size_t i = 0; i < HOOKS; i++)
+        if (!strcmp(hooks[i].name, name)) return &hooks[i];
+    return NULL;
+}
+
+/* ---- the driver */
+
+/* Every thread finds the same, so two at once do no harm. */
+static void know_driver(void *library)
+{
+    for (size_t i = 0; i < HOOKS; i++) {
+        void *f = mp_next_dlsym()(library, hooks[i].name);
+        if (memprof_driver_call) hooks[i].told = memprof_driver_call(hooks[i].name);
+        __atomic_store_n(&hooks[i].real, f, __ATOMIC_RELEASE);
+    }
+}
+
+/* Its functions are known from then on, and it stays loaded.  No error of the loader's is left. */
+static bool driver_is_here(void)
+{
+    static bool known;
+    if (__atomic_load_n(&known, __ATOMIC_ACQUIRE)) return true;
+    const int before = errno;
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+        know_driver(library);
+        __atomic_store_n(&known, true, __ATOMIC_RELEASE);
+    }
+    mp_loader_forget_error();
+    errno = before;
+    return library != NULL;
+}
+
+static void *instead(void *address)
+{
+    for (size_t i = 0; address && i < HOOKS; i++)
+        if (__atomic_load_n(&hooks[i].real, __ATOMIC_ACQUIRE) == address)
+            return hooks[i].handed_out;
+    return address;
+}
+
+/* ---- the program's look-ups */
+
+/* What it is to get where the next look-up found `found`.  A function of this library stands for
+ * nothing while there is no driver: then the libraries behind it are searched. */
+static void *answer(const struct mp_driver_hook *hook, void *found, bool driver)
+{
+    if (found && found == hook->real) return hook->handed_out;
+    return found == hook->exported && !driver ? mp_next_dlsym()(RTLD_NEXT, hook->name) : found;
+}
+
+void *mp_driver_find(const struct mp_driver_hook *hook, void *handle)
+{
+    const bool driver = driver_is_here();
+    return answer(hook, mp_next_dlsym()(handle, hook->name), driver);
+}
+
+void *mp_driver_find_version(const struct mp_driver_hook *hook, void *handle, const char *version)
+{
+    const bool driver = driver_is_here();
+    return answer(hook, mp_next_dlvsym()(handle, hook->name, version), driver);
+}

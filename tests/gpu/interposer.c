@@ -1,0 +1,30 @@
+/* A library in front of the driver, as others preload them: it looks the next function of the name
+ * up at each call, and says at its end how often it was called. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include <cuda.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static unsigned allocs, frees;
+
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
+{
+    CUresult (*next)(CUdeviceptr *, size_t) = dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+    allocs++;
+    return next(out, bytes);
+}
+
+EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
+{
+    CUresult (*next)(CUdeviceptr) = dlsym(RTLD_NEXT, "cuMemFree_v2");
+    frees++;
+    return next(address);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    printf("interposed: %u allocations, %u frees\n", allocs, frees);
+}

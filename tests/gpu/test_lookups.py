@@ -1,0 +1,78 @@
+"""libmemprof-cuda.so before the driver's names: look-ups answer what they answer without it, and what they find is in the log.
+
+CTest's environment: as for test_capture.py, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_CHAIN (the last library of the
+chain)."""
+import os
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 120       # seconds: a hang, not slowness
+FAKE = os.environ.get("FAKE_CUDA_DIR")
+LIB, COMPANION = os.environ["MEMPROF_LIB"], os.environ["MEMPROF_COMPANION"]
+
+
+def run(program, *arguments, **env):
+    if FAKE:
+        env = {"LD_LIBRARY_PATH": FAKE, "MEMPROF_CUPTI": f"{FAKE}/libcupti.so.13", **env}
+    done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], program), *arguments], env={**os.environ, **env}, timeout=TIMEOUT,
+                          capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        sys.exit(f"{program} under {env} ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def same(preload, bare, program, *arguments, check=True, **env):
+    """Under memprof the program says what it says without, and its books are the log's."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.zst")
+        said = run(program, *arguments, LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
+        if said != bare:
+            sys.exit(f"{program} under {preload} {env} was to say:\n{bare}\nand said:\n{said}")
+        if not check:
+            return
+        done = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
+        print(done.stdout, end="")
+        if done.returncode:
+            sys.exit(f"{program} under {preload} {env}")
+
+
+def modes():
+    """By names because that is asked for, because CUPTI is left alone, because somebody has it; and by CUPTI with the library beside."""
+    yield {"MEMPROF_CUDA": "interpose"}
+    yield {"MEMPROF_CUPTI": "off"}
+    yield {}
+    if FAKE:
+        yield {"FAKE_CUPTI_BUSY": "1"}
+
+
+def ways():
+    bare = run("lookups")
+    for mode in modes():
+        same([LIB, COMPANION], bare, "lookups", **mode)
+        same([COMPANION, LIB], bare, "lookups", **mode)
+    same([LIB, COMPANION], bare, "lookups", check=False, MEMPROF_CUDA="off")
+    same([LIB, COMPANION], bare, "lookups", check=False, MEMPROF_CUDA="interpose", MEMPROF_PROGRAM="another")
+    if run("lookups", LD_PRELOAD=COMPANION) != bare:
+        sys.exit("without libmemprof.so the look-ups answer something else")
+
+
+def interposer():
+    """A library of somebody else's before the driver's names, in front of ours and behind it: it is called as often as without."""
+    other = os.environ["GPU_INTERPOSER"]
+    for program in "walk", "vmm":
+        bare = run(program, LD_PRELOAD=other)
+        for preload in [LIB, other, COMPANION], [LIB, COMPANION, other], [other, LIB, COMPANION]:
+            same(preload, bare, program, MEMPROF_CUDA="interpose")
+
+
+def chain():
+    last = os.environ["GPU_CHAIN"]
+    bare = run("chains", last)
+    if run("chains", last, LD_PRELOAD=COMPANION) != bare:
+        sys.exit("the library alone changes what look-ups find")
+    same([LIB, COMPANION], bare, "chains", last, check=False)
+    print(bare, end="")
+
+
+{"ways": ways, "interposer": interposer, "chain": chain}[sys.argv[1]]()
