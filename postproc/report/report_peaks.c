@@ -323,6 +323,7 @@ static const struct mpr_column device_fields[] = {
     { .key = "uuid", .type = MPR_TEXT, OF_DEVICE(uuid) },
     { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off),
       .unless = MPR_ABSENT_AT_0 },
+    { .key = "driver_calls_by_name", .type = MPR_TEXT, OF_DEVICE(by_name), .unless = MPR_ABSENT_AT_0 },
     { .key = "torch_reserved_peak_bytes", .type = MPR_BYTES, OF_DEVICE(torch_reserved_peak) },
 };
 // clang-format on

@@ -1,10 +1,10 @@
 /* libmemprof-cuda.so: the CUDA driver's calls, told to memprof where CUPTI does not.
  *
- * Each call has two functions.  One has its name, for programs that are linked with libcuda: it
- * calls the next function of that name in the order of look-up.  The other one is handed out where
- * a program, or CUDA's runtime, looks the driver's function up, and calls that.  Neither does more
- * than that until memprof listens: what a look-up gives is kept by programs, and is the same before
- * memprof knows whether it can have CUPTI, and after.
+ * Each call has two functions.  One has its name: it calls the next function of that name in the
+ * order of look-up, the driver's but where another library stands between.  Then the other one is
+ * handed out where a program, or CUDA's runtime, looks the driver's function up, and calls that.
+ * Neither does more than that until memprof listens: what a look-up gives is kept by programs, and
+ * is the same before memprof knows whether it can have CUPTI, and after.
  *
  * The driver's look-up has rules of its own (versions, per-thread default streams).  It is asked,
  * and the function that it chose is known by its address. */
@@ -65,7 +65,7 @@ static void *next(const struct mp_driver_hook *hook)
     if (f) return f;
     const bool driver = driver_is_here();
     f = mp_symbol_next(hook->name);
-    if (!f) return real(hook);
+    if (!f) f = real(hook);
     if (driver) __atomic_store_n(slot, f, __ATOMIC_RELEASE);
     return f;
 }
@@ -174,11 +174,20 @@ static bool driver_is_here(void)
     return library != NULL;
 }
 
+/* The function of the name, which programs that are linked with the driver have, too: addresses of
+ * one call are equal, as they are without this library.  Where another library stands between, that
+ * is not to be called for what was looked up in the driver. */
+static void *stand_in(const struct mp_driver_hook *hook)
+{
+    void *behind = mp_symbol_next(hook->name);
+    return !behind || behind == hook->real ? hook->exported : hook->handed_out;
+}
+
 static void *instead(void *address)
 {
     for (size_t i = 0; address && i < HOOKS; i++)
         if (__atomic_load_n(&hooks[i].real, __ATOMIC_ACQUIRE) == address)
-            return hooks[i].handed_out;
+            return stand_in(&hooks[i]);
     return address;
 }
 
@@ -188,7 +197,7 @@ static void *instead(void *address)
  * nothing while there is no driver: then the libraries behind it are searched. */
 static void *answer(const struct mp_driver_hook *hook, void *found, bool driver)
 {
-    if (found && found == hook->real) return hook->handed_out;
+    if (found && found == hook->real) return stand_in(hook);
     return found == hook->exported && !driver ? mp_next_dlsym()(RTLD_NEXT, hook->name) : found;
 }
 

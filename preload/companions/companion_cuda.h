@@ -5,7 +5,7 @@
 struct mp_driver_hook {
     const char *name;
     void *exported;   /* the function of that name in this library */
-    void *handed_out; /* what look-ups give in place of the driver's */
+    void *handed_out; /* its stand-in where another library has the name, too */
     void *real;       /* the driver's; NULL: not known yet, or there is none */
     const struct memprof_driver_call *told; /* NULL: memprof does not listen to it */
 };

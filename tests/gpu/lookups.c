@@ -83,6 +83,7 @@ static void not_there(void *driver)
     say_found("another", dlsym(driver, "cuNoSuchCall"));
     say_found("of the C library", dlsym(dlopen("libc.so.6", RTLD_NOW), "cuMemAlloc_v2"));
     say_found("there", dlsym(driver, "cuMemAlloc_v2"));
+    printf("the linked one: %d\n", dlsym(driver, "cuMemAlloc_v2") == (void *)cuMemAlloc_v2);
     say_found("of a version", dlvsym(driver, "cuMemAlloc_v2", "GLIBC_2.2.5"));
     say_found("of the C library's version", dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_2.2.5"));
     say_found("of no such version", dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_1.0"));

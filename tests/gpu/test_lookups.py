@@ -1,7 +1,8 @@
 """libmemprof-cuda.so before the driver's names: look-ups answer what they answer without it, and what they find is in the log.
 
-CTest's environment: as for test_capture.py, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_CHAIN (the last library of the
+CTest's environment: as for test_capture.py, MEMPROF_REPORT, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_CHAIN (the last library of the
 chain)."""
+import json
 import os
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def ways():
 def interposer():
     """A library of somebody else's before the driver's names, in front of ours and behind it: it is called as often as without."""
     other = os.environ["GPU_INTERPOSER"]
-    for program in "walk", "vmm":
+    for program in "walk", "vmm", "lookups":
         bare = run(program, LD_PRELOAD=other)
         for preload in [LIB, other, COMPANION], [LIB, COMPANION, other], [other, LIB, COMPANION]:
             same(preload, bare, program, MEMPROF_CUDA="interpose")
@@ -75,4 +76,48 @@ def chain():
     print(bare, end="")
 
 
-{"ways": ways, "interposer": interposer, "chain": chain}[sys.argv[1]]()
+def peaks(preload, **env):
+    """What the report says of vmm's device, whose calls are heard of in a way."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.zst")
+        run("vmm", LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
+        done = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", "stack", "--format", "json", log], timeout=TIMEOUT,
+                              capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)["logs"][0]
+    heap = [heap for heap in report["heaps"] if heap["heap"] == "gpu0/device"]
+    return report.get("devices", []), heap[0]["ranges"] if heap else []
+
+
+def report():
+    """The same call stacks as by CUPTI, and the reason for the other way; nothing of the device where that is wanted."""
+    both = [LIB, COMPANION]
+    devices, stacks = peaks(both)
+    if not stacks or "driver_calls_by_name" in devices[0]:
+        sys.exit(f"by CUPTI: {devices[0]} {stacks}")
+    reasons = [({"MEMPROF_CUDA": "interpose"}, "MEMPROF_CUDA=interpose"), ({"MEMPROF_CUPTI": "off"}, "MEMPROF_CUPTI=off")]
+    if FAKE:
+        reasons.append(({"FAKE_CUPTI_BUSY": "1"}, "another tool"))
+    for mode, reason in reasons:
+        devices, its = peaks(both, **mode)
+        said = devices[0].get("driver_calls_by_name", "")
+        if its != stacks or not said.startswith(reason):
+            sys.exit(f"{mode}: {said}, and\n{its}\nwhere CUPTI has\n{stacks}")
+    if peaks(both, MEMPROF_CUDA="off") != ([], []):
+        sys.exit("the device is told of with MEMPROF_CUDA=off")
+
+
+def missing():
+    """Without the library CUPTI is used, and that is said."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = {"LD_LIBRARY_PATH": FAKE, "MEMPROF_CUPTI": f"{FAKE}/libcupti.so.13"} if FAKE else {}
+        log = os.path.join(folder, "log.zst")
+        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "walk")], timeout=TIMEOUT, capture_output=True, text=True,
+                              env={**os.environ, **fake, "LD_PRELOAD": LIB, "MEMPROF_OUT": log, "MEMPROF_CUDA": "interpose"})
+        if done.returncode or "MEMPROF_CUDA=interpose needs libmemprof-cuda.so" not in done.stderr:
+            sys.exit(f"walk ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
+        check = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
+        print(check.stdout, end="")
+        sys.exit(check.returncode)
+
+
+{"ways": ways, "interposer": interposer, "chain": chain, "report": report, "missing": missing}[sys.argv[1]]()
