@@ -14,6 +14,7 @@ static void fill(struct mpr_arena *arena, const struct mpr_reader *reader, unsig
         .uuid = mpr_arena_text(arena, d->uuid),
         .off = mpr_arena_text(arena, d->off),
         .by_name = mpr_arena_text(arena, d->by_name),
+        .shared = d->shared,
         .torch_reserved_peak = d->torch_reserved_peak,
         .context_blocks = r->gpu.context_blocks,
     };

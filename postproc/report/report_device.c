@@ -145,6 +145,9 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_say(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
                 mpr_doc_time(doc, s->time));
     mpr_doc_end_wrapped(doc, 2);
+    if (d->shared)
+        mpr_doc_line(doc,
+                     "  host and device share one pool of memory: used is what both hold of it");
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
 }
 

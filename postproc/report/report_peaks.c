@@ -324,6 +324,7 @@ static const struct mpr_column device_fields[] = {
     { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "driver_calls_by_name", .type = MPR_TEXT, OF_DEVICE(by_name), .unless = MPR_ABSENT_AT_0 },
+    { .key = "shared_with_host", .type = MPR_FLAG, OF_DEVICE(shared), .unless = MPR_ABSENT_AT_0 },
     { .key = "torch_reserved_peak_bytes", .type = MPR_BYTES, OF_DEVICE(torch_reserved_peak) },
 };
 // clang-format on

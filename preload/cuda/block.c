@@ -49,6 +49,7 @@ void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *a
     mp_device_context(call);
     mp_block_stack();
     mp_record(MPF_OP_ALLOC, here, *(const uint64_t *)at, bytes);
+    if (mpf_heap_is_gpu(heap)) mp_device_measure();
 }
 
 /* The block counts until the driver has freed it; its address may be handed out again before this
@@ -57,6 +58,9 @@ void mp_block_freed(const struct mp_call *call, enum mpf_heap heap, uint64_t at)
 {
     if (!at) return;
     if (call->enter) mp_record(MPF_OP_MOVE_BEGIN, heap, at, 0);
-    else if (call->result == CUDA_SUCCESS) mp_record(MPF_OP_MOVE_END, heap, 0, 0);
-    else mp_record_fail(heap, (int)call->result, 0);
+    else if (call->result != CUDA_SUCCESS) mp_record_fail(heap, (int)call->result, 0);
+    else {
+        mp_record(MPF_OP_MOVE_END, heap, 0, 0);
+        if (mpf_heap_is_gpu(heap)) mp_device_measure();
+    }
 }

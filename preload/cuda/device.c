@@ -51,9 +51,11 @@ static void add_uuid(struct mp_text *t, const CUuuid *uuid)
     }
 }
 
-/* A part of a device (MIG) has the same form of UUID under another prefix. */
+/* A part of a device (MIG) has the same form of UUID under another prefix.  One whose memory is the
+ * host's (GB10) is there without figures: NOT_SUPPORTED. */
 static void *find_in_nvml(char *uuid)
 {
+    struct mp_nvml_memory memory;
     if (!mp_sampler_enter()) return NULL;
     void *found = mp_nvml_device(uuid);
     if (!found) {
@@ -61,6 +63,7 @@ static void *find_in_nvml(char *uuid)
         found = mp_nvml_device(uuid);
         if (!found) memcpy(uuid, "GPU", 3);
     }
+    if (found && !mp_nvml_memory(found, &memory)) found = NULL;
     mp_sampler_leave();
     return found;
 }
@@ -70,7 +73,7 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     char name[128], pci[32], text[64];
     CUuuid uuid;
     size_t total;
-    int version;
+    int version, shared;
     if (MP_DRIVER_ASK(cuDeviceGetUuid_v2, &uuid, d)) {
         struct mp_text t = MP_TEXT(text);
         add_uuid(&t, &uuid);
@@ -82,8 +85,12 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     if (MP_DRIVER_ASK(cuDeviceGetPCIBusId, pci, sizeof pci, d)) mpf_pairs_add(p, "pci", pci);
     if (MP_DRIVER_ASK(cuDriverGetVersion, &version))
         mpf_pairs_add_u64(p, "driver", (uint64_t)version);
+    if (MP_DRIVER_ASK(cuDeviceGetAttribute, &shared, CU_DEVICE_ATTRIBUTE_INTEGRATED, d) && shared)
+        mpf_pairs_add(p, "shared", "1");
     mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
 }
+
+static bool unmeasured; /* NVML has no figures of a device */
 
 static void describe(CUdevice d)
 {
@@ -92,6 +99,7 @@ static void describe(CUdevice d)
     add_identity(&p, d);
     for (unsigned i = 0; i < notes; i++) mpf_pairs_add(&p, note[i].key, note[i].value);
     __atomic_store_n(&device[d].bytes, (uint32_t)mpf_pairs_bytes(&p), __ATOMIC_RELEASE);
+    if (!device[d].nvml) __atomic_store_n(&unmeasured, true, __ATOMIC_RELEASE);
     mp_sampler_watch(d, device[d].nvml);
 }
 
@@ -178,4 +186,22 @@ uint64_t mp_device_used(CUdevice d)
     if (!MP_DRIVER_ASK(cuCtxGetDevice, &current) || current != d) return MPF_UNKNOWN;
     mp_device_info(&free, &total);
     return free == MPF_UNKNOWN ? MPF_UNKNOWN : total - free;
+}
+
+/* A reading costs 4 us, and the sampler's period is as good here. */
+void mp_device_measure(void)
+{
+    static uint64_t due[MPF_GPUS];
+    if (!__atomic_load_n(&unmeasured, __ATOMIC_ACQUIRE)) return;
+    const CUdevice d = mp_device_current();
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    if (d < 0 || device[d].nvml || now < __atomic_load_n(&due[d], __ATOMIC_RELAXED)) return;
+    __atomic_store_n(&due[d], now + MP_SAMPLER_PERIOD_NS, __ATOMIC_RELAXED);
+    uint64_t v[MPF_GPU_COUNT] = { [MPF_GPU_RESERVED] = MPF_UNKNOWN, [MPF_GPU_OWN] = MPF_UNKNOWN };
+    uint64_t free;
+    mp_device_info(&free, &v[MPF_GPU_TOTAL]);
+    if (free == MPF_UNKNOWN) return;
+    v[MPF_GPU_USED] = v[MPF_GPU_TOTAL] - free;
+    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v,
+                   sizeof v);
 }

@@ -25,6 +25,9 @@ void mp_device_context(const struct mp_call *call);
 /* Bytes used on the device by everybody, without what the driver reserves; MPF_UNKNOWN: nobody
  * tells. */
 uint64_t mp_device_used(CUdevice device);
+/* Behind a call that changed what is used: records that, where NVML does not tell it, as often as
+ * the sampler would. */
+void mp_device_measure(void);
 /* free and total as cuMemGetInfo gives them for the thread's context; MPF_UNKNOWN. */
 void mp_device_info(uint64_t *free, uint64_t *total);
 

@@ -12,6 +12,7 @@
     X(cuCtxGetCurrent, CUcontext *)                                                                \
     X(cuDriverGetVersion, int *)                                                                   \
     X(cuDeviceGetName, char *, int, CUdevice)                                                      \
+    X(cuDeviceGetAttribute, int *, CUdevice_attribute, CUdevice)                                   \
     X(cuDeviceGetUuid_v2, CUuuid *, CUdevice)                                                      \
     X(cuDeviceGetPCIBusId, char *, int, CUdevice)                                                  \
     X(cuDeviceTotalMem_v2, size_t *, CUdevice)                                                     \

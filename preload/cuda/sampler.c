@@ -12,7 +12,6 @@
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 
-#define PERIOD_NS 10000000u
 /* A sample at least this often, whatever it says */
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
 
@@ -106,7 +105,7 @@ static void *run(void *arg)
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         seek();
         for (int d = 0; d < MPF_GPUS; d++) sample(d, now);
-        if (!mp_sys_futex_wait(&never, 0, PERIOD_NS)) break;
+        if (!mp_sys_futex_wait(&never, 0, MP_SAMPLER_PERIOD_NS)) break;
     }
     return NULL;
 }

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define MP_SAMPLER_PERIOD_NS 10000000u
+
 /* Loads NVML and starts the thread.  Called once, in InitializeInjection.  Where NVML is missing it
  * does nothing. */
 void mp_sampler_start(void);

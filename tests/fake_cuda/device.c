@@ -128,6 +128,8 @@ static void make_pci(unsigned number, char text[FAKE_PCI_TEXT])
     snprintf(text, FAKE_PCI_TEXT, "0000:%02X:00.0", (number + 1) & 0xff);
 }
 
+static bool is_shared(void) { return getenv("FAKE_CUDA_SHARED") != NULL; }
+
 FAKE_EXPORT bool fake_cuda_usage(unsigned n, struct fake_usage *out)
 {
     const struct fake_device *d = fake_device((CUdevice)n);
@@ -140,9 +142,10 @@ FAKE_EXPORT bool fake_cuda_usage(unsigned n, struct fake_usage *out)
     unsigned char u[16];
     make_uuid(d->number, u);
     snprintf(out->uuid, sizeof out->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-             u[15]);
+             "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             getenv("FAKE_CUDA_MIG") ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5], u[6],
+             u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    out->told = !is_shared();
     make_pci(d->number, out->pci);
     return true;
 }
@@ -193,6 +196,7 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = is_shared(); break;
     default: *value = 0;
     }
     return CUDA_SUCCESS;

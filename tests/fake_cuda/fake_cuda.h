@@ -6,6 +6,8 @@
  *   orders them by number
  * - FAKE_CUDA_TOTAL: bytes of a device, default 16 GiB
  * - FAKE_CUDA_OTHERS: bytes of each device that other processes hold, default 0
+ * - FAKE_CUDA_MIG: set: the devices are parts of others (MIG), by their UUIDs
+ * - FAKE_CUDA_SHARED: set: their memory is the host's, and NVML has no figures of it
  * - FAKE_CUPTI_BUSY: set: another tool has subscribed to CUPTI
  * - FAKE_CUPTI_SEVERAL: set: CUPTI is 13.3's, which can serve several
  * - FAKE_CUPTI_REFUSE: driver callbacks that CUPTI does not know: names or ids, with commas between
@@ -52,6 +54,7 @@ void fake_cuda_set_tracer(const struct fake_tracer *tracer);
 struct fake_usage {
     char uuid[FAKE_UUID_TEXT], pci[FAKE_PCI_TEXT];
     uint64_t total, used, own; /* bytes; used includes own and what others hold */
+    bool told;                 /* by NVML */
 };
 /* The n-th device; false past the last.  Works before cuInit, as NVML does. */
 bool fake_cuda_usage(unsigned n, struct fake_usage *out);
