@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or demonstrate memprof on Debian and Ubuntu, and says what and why.
-# usage: scripts/deps.sh build|test|try|demo ...      try: what tests are skipped without
+# usage: scripts/deps.sh build|test|package|try|demo ...      package: what packages are made with; try: what tests are skipped without
 set -euo pipefail
 
 # Each line: the set, the file or command that shows that it is there, the packages that bring it (the first that the
@@ -28,6 +28,10 @@ test  lib:libjemalloc.so.2           libjemalloc2                   an allocator
 test  file:jemalloc/jemalloc.h       libjemalloc-dev                its own interface
 test  lib:libtcmalloc_minimal.so.4   libtcmalloc-minimal4t64,libtcmalloc-minimal4  an allocator as test subject
 test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator as test subject
+package cmd:dpkg-shlibdeps dpkg-dev                                 a package's dependencies
+package cmd:file           file                                     which of its files are programs
+package file:bzlib.h       libbz2-dev                               the archive's memprof-report, which needs no library
+package file:lzma.h        liblzma-dev                              the same
 try   cmd:node           nodejs                                     the page and its tests
 try   cmd:npm            npm                                        the page's packages
 try   cmd:chromium       chromium                                   tests of the page
@@ -43,6 +47,8 @@ try   cmd:musl-gcc       musl-tools                                 a program of
 try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the guest on another processor
 try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross its C library
 try   cmd:qemu-aarch64-static qemu-user-static                   what runs its programs here
+try   cmd:lintian        lintian                                    what Debian says of a package
+try   cmd:debootstrap    debootstrap                                roots that packages are installed in
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST

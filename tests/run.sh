@@ -11,7 +11,7 @@ case ${1:-} in
 *) echo "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
 esac
 
-scripts/deps.sh build test try
+scripts/deps.sh build test package try
 
 passed=0 failed=0 skipped=0
 # Adds CTest's own counts of a run to the sums.

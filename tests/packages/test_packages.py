@@ -1,0 +1,212 @@
+"""What `cpack` makes of the build: what is in it, that it runs where it is unpacked, and in clean roots of distributions."""
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+
+import mp
+import roots
+
+BUILD, SOURCE = os.environ["MEMPROF_BUILD"], os.environ["MEMPROF_SOURCE"]
+MADE = os.path.join(BUILD, "packages")
+OLDEST_GLIBC = (2, 34)
+BUILT_ON = (2, 37)      # the newest whose headers bind programs to nothing newer than that
+LIBRARIES = ["libmemprof.so", "libmemprof-jemalloc.so", "libmemprof-mimalloc.so", "libmemprof-tcmalloc.so"]
+SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name in LIBRARIES), "share/bash-completion/completions/memprof",
+                 "share/bash-completion/completions/memprof-report"]
+
+
+def output(*command, **popen):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, text=True, timeout=mp.TIMEOUT, **popen).stdout
+
+
+def one(pattern):
+    found = glob.glob(os.path.join(MADE, pattern))
+    mp.equal(len(found), 1, f"files {pattern}")
+    return found[0]
+
+
+def deb():
+    """The package, unpacked: its usr."""
+    place = mp.fresh("deb")
+    output("dpkg-deb", "-x", one("memprof_*.deb"), place)
+    return os.path.join(place, "usr")
+
+
+def archive():
+    """The archive, unpacked into a folder of another name."""
+    if os.environ["MEMPROF_ALONE"] != "1":
+        raise mp.Skip("no archive is made without the static libraries of scripts/deps.sh package")
+    place = mp.fresh("somewhere")
+    with tarfile.open(one("*.tar.gz")) as tar:
+        tar.extractall(place)
+    (top,) = os.listdir(place)
+    mine = os.path.join(place, "mine")
+    os.rename(os.path.join(place, top), mine)
+    return mine
+
+
+def files(top):
+    return sorted(os.path.relpath(os.path.join(folder, name), top) for folder, _, names in os.walk(top) for name in names)
+
+
+def programs(top):
+    """Its ELF files."""
+    for name in files(top):
+        path = os.path.join(top, name)
+        with open(path, "rb") as file:
+            if file.read(4) == b"\x7fELF":
+                yield path
+
+
+def version():
+    return re.search(r"VERSION ([0-9.]+)", open(os.path.join(SOURCE, "CMakeLists.txt")).read().split("project(", 1)[1])[1]
+
+
+# ---- what is in them
+
+def test_packages_are_made():
+    shutil.rmtree(MADE, ignore_errors=True)
+    output("cpack", "-B", MADE, cwd=BUILD)
+    one(f"memprof_{version()}-1_amd64.deb")
+
+
+def test_package_has_all_files():
+    top = deb()
+    wanted = [*SHARED_BY_ALL, "share/zsh/vendor-completions/_memprof", "share/man/man1/memprof.1.gz", "share/man/man1/memprof-report.1.gz",
+              "share/lintian/overrides/memprof", *("share/doc/memprof/" + name for name in ("copyright", "changelog.gz", "changelog.Debian.gz"))]
+    mp.equal(files(top), sorted(wanted), "files of the package")
+    with gzip.open(os.path.join(top, "share/doc/memprof/changelog.Debian.gz"), "rt") as file:
+        mp.equal(file.readline(), f"memprof ({version()}-1) unstable; urgency=medium\n", "the first line of its changes")
+    with gzip.open(os.path.join(top, "share/doc/memprof/changelog.gz"), "rt") as file:
+        mp.check(f"## {version()}" in file.read(), "changelog.gz does not know this version")
+
+
+def test_package_depends_on_what_it_links():
+    wanted = set()
+    for path in programs(deb()):
+        wanted |= set(re.findall(r"NEEDED.*\[(lib[a-z0-9]+)", output("readelf", "-d", path)))
+    depends = output("dpkg-deb", "-f", one("memprof_*.deb"), "Depends")
+    names = {"libz": "zlib1g", "libc": "libc6", "libm": "libc6", "libdw": "libdw1", "libelf": "libelf1", "libsqlite3": "libsqlite3-0"}
+    for library in wanted:
+        mp.check(re.search(rf"\b{names[library]}(t64)? \(>= ", depends), f"{library} is linked, and not in {depends}")
+
+
+def test_package_pleases_lintian():
+    if not shutil.which("lintian"):
+        raise mp.Skip("lintian is not installed")
+    mp.equal(output("lintian", "--allow-root", "--no-cfg", "--fail-on=none", one("memprof_*.deb")), "", "what lintian says")
+
+
+def test_archive_has_all_files():
+    found = files(archive())
+    wanted = [*SHARED_BY_ALL, "share/zsh/site-functions/_memprof", "share/man/man1/memprof.1", "share/man/man1/memprof-report.1", "share/doc/memprof/LICENSE",
+              "share/doc/memprof/inside/README"]
+    mp.equal([f for f in wanted if f not in found], [], "files that the archive lacks")
+    mp.equal([f for f in found if f not in wanted and not f.startswith("share/doc/memprof/inside/")], [], "files that it has besides")
+
+
+def test_archive_needs_the_c_library_alone():
+    for path in programs(archive()):
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", path)))
+        mp.equal(needed - {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}, set(), f"other libraries of {path}")
+
+
+def test_archive_runs_on_an_old_c_library():
+    here = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")[:2])
+    if here > BUILT_ON:
+        raise mp.Skip(f"this machine's C library is {here}: archives are made on one of {BUILT_ON} at most")
+    for path in programs(archive()):
+        found = {tuple(int(n) for n in v.split(".")) for v in re.findall(r"GLIBC_([0-9.]+)", output("objdump", "-T", path))}
+        mp.check(max(found) <= OLDEST_GLIBC, f"{path} wants glibc {max(found)}")
+
+
+# ---- running them
+
+def works(top):
+    """Records a program by what is unpacked at `top`, names its functions, and writes a page and a database of it."""
+    logs, report = mp.fresh(), os.path.join(top, "bin/memprof-report")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}
+    output(os.path.join(top, "bin/memprof"), "run", "-q", "-o", logs, "--stacks=all", "--", mp.victim("stacks"), "malloc", env={**env, "MEMPROF_MIN_RSS": "0"})
+    (log,) = glob.glob(logs + "/*.zst")
+    stacks = output(report, "peaks", "--by", "stack", "--format", "json", log)
+    if os.environ["MEMPROF_LIBDW"] == "1":
+        mp.check("main (stacks.c" in stacks, f"no names of functions: {stacks}")
+    for command in (["export", "--to", "sqlite", "-o", logs + "/db"], ["html", "-o", logs + "/page.html"]):
+        output(report, *command, log)
+        mp.check(os.path.getsize(command[-1]) > 0, f"{command} wrote nothing")
+    mp.equal(output(report, "--version").split()[-1], version(), "the version")
+
+
+def test_archive_runs_from_another_folder():
+    works(archive())
+
+
+def test_package_runs_unpacked():
+    works(deb())
+
+
+# ---- in roots
+
+def killed_in(root, memprof):
+    """The demo's program in a root, ended by SIGKILL when its third region is rendered."""
+    shutil.copy(os.path.join(SOURCE, "examples/orders.py"), root)
+    shutil.copy(os.path.join(BUILD, "tests/packages/libnvtx_emit.so"), root)
+    program = 'echo $$ && exec "$@"'
+    run = subprocess.Popen(roots.inside(root, memprof, "run", "-q", "-o", "/logs", "--", "sh", "-c", program, "sh", "python3", "/orders.py", "/libnvtx_emit.so"),
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    pid = int(run.stdout.readline())
+    for line in run.stdout:
+        if "region south" in line:
+            os.kill(pid, signal.SIGKILL)
+    mp.equal(run.wait(mp.TIMEOUT), 128 + signal.SIGKILL, "status of memprof run")
+
+
+def demo(root, memprof="memprof"):
+    shutil.rmtree(os.path.join(root, "logs"), ignore_errors=True)
+    killed_in(root, memprof)
+    peaks = json.loads(roots.run(root, memprof + "-report", "peaks", "--format", "json", "/logs"))
+    log = max(peaks["logs"], key=lambda log: log["events"])
+    heap = next(h for h in log["heaps"] if h["heap"] == "host/heap")
+    for region in ("north", "east"):
+        held = next(r for r in heap["ranges"] if r["path"] == ["report", "region " + region, "page cache"])
+        mp.check(held["bytes_at_peak"] > 100 << 20, f"region {region} holds {held}")
+    mp.equal((log["lost_events"], log["recovered_from_journal"]), (0, True), "lost events, and whether the journal was taken")
+
+
+def in_root(suite):
+    root = roots.made(suite)
+    before = set(roots.run(root, "dpkg-query", "-W", "-f", "${Package}\n").split())
+    if "memprof" in before:         # of a test that was killed
+        roots.run(root, "dpkg", "--purge", "memprof")
+    shutil.copy(one("memprof_*.deb"), os.path.join(root, "memprof.deb"))
+    roots.run(root, "dpkg", "-i", "/memprof.deb")
+    demo(root)
+    roots.run(root, "dpkg", "--purge", "memprof")
+    left = roots.run(root, "find", "/usr", "/etc", "-name", "*memprof*").split()
+    mp.equal(left, [], "what is left behind")
+    tree = archive()
+    shutil.rmtree(os.path.join(root, "opt/mine"), ignore_errors=True)
+    shutil.copytree(tree, os.path.join(root, "opt/mine"))
+    demo(root, "/opt/mine/bin/memprof")
+
+
+def test_installed_in_debian_12():
+    in_root("bookworm")
+
+
+def slow_installed_in_debian_13():
+    in_root("trixie")
+
+
+def slow_installed_in_ubuntu_24_04():
+    in_root("noble")
+
+
+if __name__ == "__main__":
+    mp.main()
