@@ -11,7 +11,7 @@
 #include "names.h"
 #include "reading.h"
 #include "repeats.h"
-#include "units.h"
+#include "replay_options.h"
 
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
@@ -41,44 +41,6 @@ static int replay_all(struct mpr_reader *reader, const char *path,
     return status;
 }
 
-static double positive(const char *text)
-{
-    const double value = text ? strtod(text, NULL) : 0;
-    return value > 0 && value < 1e15 ? value : 0;
-}
-
-static bool is_sample(const char *mode) { return mode && strcmp(mode, "sample") == 0; }
-
-/* Call stacks of a sample of the smaller blocks. */
-static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
-{
-    const char *large = mpr_header_get(header, "stacks.large");
-    const double mean = positive(mpr_header_get(header, "stacks.mean"));
-    if (is_sample(mpr_header_get(header, "stacks"))) options->sample_mean = mean;
-    if (is_sample(mpr_header_get(header, "stacks.torch"))) options->torch_sample_mean = mean;
-    if (is_sample(mpr_header_get(header, "stacks.python"))) options->python_sample_mean = mean;
-    options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
-}
-
-/* Which of malloc's blocks are counted only. */
-static void read_rest(const struct mpr_header *header, struct mpr_replay_options *options)
-{
-    struct mpr_number size;
-    const char *large = mpr_header_get(header, "host.large");
-    const uint64_t from = large ? strtoull(large, NULL, 10) : 0;
-    if (is_sample(mpr_header_get(header, "host.blocks"))) {
-        options->host_sample_mean = positive(mpr_header_get(header, "host.mean"));
-        options->host_sample_below = from;
-    }
-    options->in_window = mpr_header_get(header, "window.open") != NULL;
-    mpr_units_size(&size, from);
-    if (options->host_sample_mean > 0)
-        snprintf(options->rest_name, sizeof options->rest_name, "(not in the sample)");
-    else
-        snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s%s)", size.text,
-                 mpr_header_get(header, "window.blocks") ? " outside of windows" : "");
-}
-
 /* Of a log that is open. */
 static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by,
                   struct mpr_instant at)
@@ -86,11 +48,8 @@ static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by
     reader->enough = NULL;
     reader->repeats = NULL;
     const struct mpr_header *header = mpr_log_header(reader->log);
-    struct mpr_replay_options options = {
-        .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL
-    };
-    read_sampling(header, &options);
-    read_rest(header, &options);
+    struct mpr_replay_options options = { .by = by, .at = at };
+    mpr_replay_options_read(&options, header);
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
     reader->names = mpr_names_new(path, header->id);
@@ -163,14 +122,15 @@ static struct mpr_recording recording(const struct mpr_header *h, struct mpr_are
                *blocks = mpr_header_get(h, "host.blocks"),
                *blocks_large = mpr_header_get(h, "host.large"),
                *blocks_mean = mpr_header_get(h, "host.mean");
-    return (struct mpr_recording){ .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
-                                   .stacks_large = large ? strtoull(large, NULL, 10) : 0,
-                                   .small_objects = is_sample(mpr_header_get(h, "stacks.python")),
-                                   .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
-                                   .blocks_large =
-                                       blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
-                                   .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
-                                   .root = root && strcmp(root, "1") == 0 };
+    return (struct mpr_recording){
+        .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
+        .stacks_large = large ? strtoull(large, NULL, 10) : 0,
+        .small_objects = mpr_replay_options_sample(mpr_header_get(h, "stacks.python")),
+        .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
+        .blocks_large = blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
+        .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
+        .root = root && strcmp(root, "1") == 0
+    };
 }
 
 static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,

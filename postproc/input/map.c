@@ -9,6 +9,7 @@
 #include "file.h"
 
 static struct mpr_map *maps;
+static struct sigaction before; /* what a SIGBUS did while there were none */
 
 /* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would
  * have been. */
@@ -25,22 +26,24 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
             return;
     }
-    signal(number, SIG_DFL);
+    sigaction(number, &before, NULL);
 }
 
 static void enlist(struct mpr_map *map)
 {
     const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
     map->next = maps;
+    sigaction(SIGBUS, &action, maps ? NULL : &before);
     maps = map;
-    sigaction(SIGBUS, &action, NULL);
 }
 
 static void delist(struct mpr_map *map)
 {
     struct mpr_map **at = &maps;
     while (*at && *at != map) at = &(*at)->next;
-    if (*at) *at = map->next;
+    if (!*at) return;
+    *at = map->next;
+    if (!maps) sigaction(SIGBUS, &before, NULL);
 }
 
 #define DROP_STEP ((size_t)4 << 20)

@@ -21,7 +21,8 @@ struct mpr_map {
     int fd;                        /* the file, open as long; -1: none is */
 };
 
-/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays
+/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process while
+ * any is open; *map stays
  * where it is until closed.  The file is shared for as long (file.h). */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
 /* The same of a regular file that is open, and the map's from then on; its path is for messages. */

@@ -1,0 +1,87 @@
+"""libmemprof-reader as another program finds it: installed, moved, and linked by pkg-config and by CMake."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import mp
+
+BUILD, SOURCE, GOLDEN = os.environ["MEMPROF_BUILD"], os.environ["MEMPROF_SOURCE"], os.environ["GOLDEN"]
+REPORT = os.environ["MEMPROF_REPORT"]
+PROGRAM = os.path.join(SOURCE, "examples/reader/peak.c")
+
+
+def output(*command, statuses=(0,), **popen):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT, **popen)
+    mp.check(done.returncode in statuses, f"{command}: status {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def installed():
+    """The installed tree, at another place than it was installed to."""
+    first, moved = os.path.join(mp.folder, "first"), os.path.join(mp.folder, "moved")
+    output("cmake", "--install", BUILD, "--prefix", first)
+    os.rename(first, moved)
+    return moved
+
+
+def folder_of(top, name):
+    (found,) = glob.glob(f"{top}/lib*/**/{name}", recursive=True)
+    return os.path.dirname(found)
+
+
+def by_pkg_config(top):
+    if not shutil.which("pkg-config"):
+        raise mp.Skip("pkg-config is not installed")
+    flags = output("pkg-config", "--cflags", "--libs", "memprof-reader", env={**os.environ, "PKG_CONFIG_PATH": folder_of(top, "memprof-reader.pc")})
+    program = os.path.join(mp.folder, "peak")
+    output("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", program, PROGRAM, *flags.split())
+    return program
+
+
+def by_cmake(top):
+    build = os.path.join(mp.folder, "build")
+    output("cmake", "-S", os.path.dirname(PROGRAM), "-B", build, "-Dmemprof_ROOT=" + top)
+    output("cmake", "--build", build)
+    return os.path.join(build, "peak")
+
+
+def says_what_peaks_says(program):
+    """For every log that others read, too."""
+    logs = glob.glob(GOLDEN + "/*.zst")
+    mp.check(len(logs) > 10, "no golden logs")
+    for log in logs:
+        found = dict(re.findall(r"^(\S+/\S+) (\d+ bytes at \d+) ns$", output(program, log), re.M))
+        heaps = json.loads(output(REPORT, "peaks", "--format", "json", log, statuses=(0, 3)))["logs"][0]["heaps"]
+        mp.equal(found, {h["heap"]: f"{h['peak_bytes']} bytes at {h['peak_time_ns']}" for h in heaps}, f"heaps of {log}")
+
+
+def test_reader_by_pkg_config():
+    says_what_peaks_says(by_pkg_config(installed()))
+
+
+def test_reader_by_cmake():
+    says_what_peaks_says(by_cmake(installed()))
+
+
+def test_reader_has_its_own_names_only():
+    top = installed()
+    (library,) = glob.glob(top + "/lib*/**/libmemprof-reader.a", recursive=True)
+    names = set(re.findall(r" [A-Z] (\S+)", output("nm", "--defined-only", "--extern-only", library)))
+    declared = set()
+    for header in ("mpr/stream.h", "mpf/event.h"):
+        with open(os.path.join(top, "include/memprof", header)) as file:
+            declared |= set(re.findall(r"\b(mp[rf]_\w+)\([^{};]*\);", file.read()))
+    mp.equal(names, declared, "names of the library, and those of its headers")
+
+
+def test_reader_tells_what_it_cannot_read():
+    program = by_cmake(installed())
+    done = subprocess.run([program, "/dev/null"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+    mp.equal((done.returncode, done.stderr[:10]), (1, "/dev/null:"), "status and message")
+
+
+if __name__ == "__main__":
+    mp.main()
