@@ -1,11 +1,26 @@
 #include "csv.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "group.h"
 #include "utf8.h"
 
+/* A spreadsheet takes a cell that begins so for a formula, in some languages the wide forms, too.
+ */
+static bool is_formula(const char *text)
+{
+    uint32_t code;
+    do {
+        if (!*text || !mpr_utf8_next(&text, &code)) return false;
+    } while (code == ' ' || code == 0xa0 || code == 0x3000);
+    if (code > 0xff00 && code < 0xff5f) code -= 0xff00 - 0x20;
+    return code < 0x80 && strchr("=+-@", (char)code);
+}
+
+/* Behind an apostrophe it is text.  In some languages a semicolon begins a cell, whatever quotes
+ * say. */
 static void write_text(FILE *out, const char *text)
 {
     while (*text) {
@@ -15,14 +30,14 @@ static void write_text(FILE *out, const char *text)
         else if (code == '"') fputs("\"\"", out);
         else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
+        if (code == ';' && is_formula(text)) fputc('\'', out);
     }
 }
 
-/* A spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text. */
 static void begin(FILE *out, const char *text)
 {
     fputc('"', out);
-    if (*text && strchr("=+-@", *text)) fputc('\'', out);
+    if (is_formula(text)) fputc('\'', out);
 }
 
 void mpr_csv_field(FILE *out, const char *text)

@@ -409,56 +409,6 @@ static void overflows(uint64_t n)
     }
 }
 
-/* ---- names that a terminal, a browser or a spreadsheet would act on */
-
-static void nasty_names(uint64_t n)
-{
-    static const char *const text[] = {
-        "\033]0;owned\a\033[31m",
-        "=HYPERLINK(\"http://x\")",
-        "+1+1",
-        "-1+1",
-        "@SUM(1)",
-        "\t=1",
-        "\r=1",
-        " =1",
-        "a\nb",
-        "a\342\200\256b",
-        "a\330\234b",
-        "a\342\200\213b",
-        "a\357\273\277b",
-        "a\363\240\200\201b",
-        "a\363\240\201\277b",
-        "a\342\201\240b",
-        "a\302\255b",
-        "a\342\200\217b",
-        "a\342\201\246b",
-        "a\357\277\271b",
-        "a\341\240\216b",
-        "a\357\270\217b",
-        "a\303\050b",
-        "<script>alert(1)</script>",
-        "\302\233"
-        "31m",
-    };
-    enum { TEXTS = sizeof text / sizeof *text };
-    for (uint32_t i = 0; i < TEXTS * n; i++) {
-        const char *one = text[i % TEXTS];
-        name(1000 + i, one);
-        testlog_data(out, now++, 2 + i, MPF_OP_THREAD, 100 + i, one, strlen(one));
-        module(BASE + i * 8192, BASE + i * 8192 + 4096, one);
-        WORDS(MPF_OP_STACK, 0, 1 + i, BASE + i * 8192 + 16);
-        on_thread(2 + i, MPF_OP_PUSH, 0, 1000 + i, 0);
-        on_thread(2 + i, MPF_OP_MARK, 0, 1000 + i, 0);
-        on_thread(2 + i, MPF_OP_AT, 0, 1 + i, 0);
-        on_thread(2 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, BASE + i * 4096, 4096 + i);
-        on_thread(2 + i, MPF_OP_ALLOC, TORCH, BASE + i * 4096, 4096 + i);
-        on_thread(2 + i, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 4096);
-        testlog_heap_data(out, now++, 2 + i, MPF_OP_TORCH_OOM, TORCH, 4096,
-                          (uint64_t[]){ 1, 2, 3, 4 }, 32);
-    }
-}
-
 /* More freed than made, more than there is, less than before; and blocks whose end is another
  * heap's. */
 static void totals(uint64_t n)
@@ -489,9 +439,8 @@ static const struct {
     KIND(handles),     KIND(handles_owed),     KIND(pools),
     KIND(executables), KIND(captures),         KIND(communicators),
     KIND(refusals),    KIND(attempts),         KIND(autograd),
-    KIND(failures),    KIND(overflows),        KIND(nasty_names),
-    KIND(crowd),       KIND(long_names),       KIND(templates),
-    KIND(totals),
+    KIND(failures),    KIND(overflows),        KIND(crowd),
+    KIND(long_names),  KIND(templates),        KIND(totals),
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 

@@ -65,12 +65,14 @@ static void add_command(struct mpf_pairs *p)
     mpf_pairs_add(p, "argv", "3");
 }
 
+const char *testlog_host = TESTLOG_HOST;
+
 static void write_header(struct testlog *log, const char *const *pairs)
 {
     struct mpf_pairs p;
     mpf_pairs_init(&p, log->payload + MPF_FRAME_HEAD, HEADER_BYTES);
     mpf_pairs_add(&p, "id", ID);
-    mpf_pairs_add(&p, "host", TESTLOG_HOST);
+    mpf_pairs_add(&p, "host", testlog_host);
     mpf_pairs_add_u64(&p, "start.ticks", TESTLOG_START);
     mpf_pairs_add_u64(&p, "start.mono", TESTLOG_START);
     mpf_pairs_add_u64(&p, "start.real", TESTLOG_REAL);

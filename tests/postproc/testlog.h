@@ -13,6 +13,8 @@
 #define TESTLOG_REAL  UINT64_C(1700000000000000000) /* and in UTC: 2023-11-14T22:13:20 */
 #define TESTLOG_HOST  "testhost"
 
+extern const char *testlog_host; /* what headers say: TESTLOG_HOST unless set */
+
 struct testlog;
 
 /* Creates the log and writes its header: pid 4242, ppid 1, command `./prog --size 3`;

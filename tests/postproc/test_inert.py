@@ -1,0 +1,309 @@
+"""Names of strangers do nothing: one table of every command and every format that it writes.
+
+A name may be any bytes.  To a terminal it must be no control, in CSV no formula, in HTML no markup, in JSON and JUnit's XML no end
+of its string, in a database no more than a text; and nowhere may there be what cannot be seen.  test_inert.py ROW|--list, with MEMPROF_REPORT,
+MAKE_NASTY_LOG, MEMPROF_PAGE and MEMPROF_SQLITE set."""
+import csv
+import html.parser
+import io
+import json
+import os
+import re
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_NASTY_LOG"]
+PAGE, SQLITE = os.environ["MEMPROF_PAGE"] == "1", os.environ["MEMPROF_SQLITE"] == "1"
+TIMEOUT = 60
+ALL = ["text", "ascii", "color", "json", "csv"]
+NAME = "=1\033]0;x\a\u202e<b>\u200b"       # of the folder that the logs are in
+
+# command: what follows it, how many logs, formats
+TABLE = {
+    "summary": ([], 1, ALL), "oom": ([], 1, ALL), "insights": ([], 1, ALL), "timeline": ([], 1, ALL), "graphs": ([], 1, ALL),
+    "segments": ([], 1, ALL), "breakdown": ([], 1, ALL), "leaks": ([], 1, ALL), "steps": ([], 1, ALL), "stacks": ([], 1, [*ALL, "folded"]),
+    "temporary": ([], 1, ALL), "threads": ([], 1, ALL), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "info": ([], 1, ALL), "verify": ([], 1, ALL),
+    "peaks": ([], 1, ALL), "diff": ([], 2, ALL), "top": ([], 1, ALL),
+    "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "digest": ([], 1, ["sqlite"]),
+    "recover": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
+}
+# the same with other options: each way to name a block, and reports that show more
+MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, ALL) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
+MORE |= {
+    "peaks --all": (["peaks", "--all"], 2, ["text", "json"]), "peaks --frames all": (["peaks", "--frames", "all", "--unfold"], 1, ALL), "timeline --by thread": (["timeline", "--by", "thread"], 1, ALL),
+    "check --against": (["check", "--against"], 2, [*ALL, "junit"]), "check --suggest": (["check", "--suggest"], 1, ["text"]), "leaks --by thread": (["leaks", "--by", "thread"], 1, ALL),
+    "steps --by stack": (["steps", "--by", "stack"], 1, ALL), "stacks --by python": (["stacks", "--by", "python"], 1, ALL),
+}
+SUITE = {**{name: ([name, *rest], logs, formats) for name, (rest, logs, formats) in TABLE.items()}, **MORE}
+
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+                    "\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
+COLOR = re.compile("\033\\[[0-9;]*m")
+
+
+def fail(what, text):
+    sys.exit(f"{what}: {text}")
+
+
+def texts():
+    return subprocess.run([MAKE, "--list"], stdout=subprocess.PIPE, check=True).stdout.split(b"\0")[:-1]
+
+
+def report(*arguments, locale="C.UTF-8"):
+    done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                          env={**os.environ, "LC_ALL": locale})
+    if done.returncode not in (0, 3, 4):
+        fail(arguments, f"status {done.returncode}, {done.stderr!r}")
+    return done
+
+
+# ---- what a format must be
+
+def seen(what, text, controls=UNSEEN):
+    found = controls.search(text)
+    if found:
+        fail(what, f"{found.group()!r} in {text[max(0, found.start() - 60):found.end() + 60]!r}")
+    return text
+
+
+def is_text(what, output):
+    seen(what, output.decode())
+
+
+def is_ascii(what, output):
+    seen(what, output.decode("ascii"))
+
+
+def is_color(what, output):
+    seen(what, COLOR.sub("", output.decode()))
+
+
+def is_json(what, output):
+    text = seen(what, output.decode())
+    decoder, at, found = json.JSONDecoder(), 0, 0
+    while text[at:].strip():
+        _, at = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        found += 1
+    if not found:
+        fail(what, "no JSON")
+
+
+def is_csv(what, output):
+    text = seen(what, output.decode())
+    rows = [cell for row in csv.reader(io.StringIO(text), strict=True) for cell in row]
+    for cell in rows:
+        for part in cell.split(";"):        # which separates cells in some languages
+            if re.match(r"\s*[=+@\-\uff1d\uff0b\uff0d\uff20]", part) and not re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", part):
+                fail(what, f"a formula: {cell!r}")
+
+
+def is_junit(what, path):
+    with open(path, "rb") as file:
+        content = file.read()
+    seen(what, content.decode())
+    if not xml.etree.ElementTree.fromstring(content).findall("testsuite/testcase"):
+        fail(what, "no tests")
+
+
+def is_folded(what, output):
+    for line in seen(what, output.decode()).splitlines():
+        if not re.fullmatch(r".* [0-9]+", line):
+            fail(what, f"no stack and its bytes: {line!r}")
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would make of a page: its elements with their attributes' names, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements, self.text, self.inside = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, *sorted(name for name, _ in attributes)))
+        for name, value in attributes:
+            if name.startswith("on") or (name in ("href", "src") and not (value or "").startswith("#")):
+                fail("html", f"{name}={value!r}")
+            self.text.append(value or "")
+        self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
+    def handle_data(self, text):
+        if "script" not in self.inside and "style" not in self.inside:
+            self.text.append(text)
+
+
+def is_page(what, path):
+    with open(path, encoding="utf-8", newline="") as file:
+        content = file.read()
+    page = Page()
+    page.feed(content)
+    seen(what, "".join(page.text))
+    scripts = [e for e in page.elements if e[0] == "script"]
+    if any(e[0] in ("img", "iframe", "object", "embed", "base", "form", "link") for e in page.elements) or any("src" in e for e in scripts):
+        fail(what, "an element that no page has")
+    if content.count("<script") != len(scripts) or content.count("</script") != len(scripts):
+        fail(what, "a script that is ended by a name")
+    if not any("<script>alert(1)</script>" in text for text in page.text):
+        fail(what, "the names are not there")
+
+
+def is_database(what, path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    db.text_factory = bytes
+    if db.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
+        fail(what, "damaged")
+    tables = [name.decode() for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    for table in tables:
+        for row in db.execute(f'SELECT * FROM "{table}"'):
+            for value in row:
+                if isinstance(value, bytes):
+                    value.decode()      # what the program said, as a text that every reader takes
+    if not {"heaps", "lines"} & set(tables):
+        fail(what, f"tables {tables}")
+
+
+def are_tables(what, folder):
+    for top, folders, files in os.walk(folder):
+        for name in folders + files:
+            seen(what, name)
+            if not re.fullmatch(r"[A-Za-z0-9_.=%-]+", name) or ".." in name:
+                fail(what, f"a file {name!r}")
+        for name in files:
+            with open(os.path.join(top, name), "rb") as file:
+                is_csv(what, file.read())
+
+
+STREAMS = {"text": is_text, "ascii": is_ascii, "color": is_color, "json": is_json, "csv": is_csv, "folded": is_folded, "message": is_text}
+OPTIONS = {"ascii": ["--format=text"], "color": ["--format=text", "--color=always"], "folded": ["--folded"], "message": []}
+
+
+# ---- rows
+
+def logs_in(folder, count):
+    place = os.path.join(folder, NAME)
+    os.mkdir(place)
+    logs = [os.path.join(place, f"{NAME}.{i}.zst") for i in range(count)]
+    for log in logs:
+        subprocess.run([MAKE, log], check=True)
+    return logs
+
+
+def write(arguments, logs, form, folder):
+    """Runs a command that writes files, and looks at them."""
+    what = f"{arguments} {form}"
+    if form == "tables":
+        place = os.path.join(folder, "tables")
+        report(*arguments, "--tables=" + place, *logs)
+        are_tables(what, place)
+    elif arguments[0] == "digest":
+        report(*arguments, *logs)
+        is_database(what, logs[0] + ".digest")
+    else:
+        path = os.path.join(folder, "written")
+        report(arguments[0], "--junit" if form == "junit" else "-o", path, *arguments[1:], *logs)
+        {"html": is_page, "sqlite": is_database, "junit": is_junit}[form](what, path)
+
+
+def row(name, folder):
+    arguments, count, formats = SUITE[name]
+    logs = logs_in(folder, count)
+    for form in formats:
+        if form in ("html", "sqlite", "tables", "junit"):
+            write(arguments, logs, form, folder)
+            continue
+        options = OPTIONS.get(form, ["--format=" + form])
+        done = report(arguments[0], *options, *arguments[1:], *logs, locale="C" if form == "ascii" else "C.UTF-8")
+        STREAMS[form](f"{name} {form}", done.stdout)
+        (is_ascii if form == "ascii" else is_text)(f"{name} {form}, messages", done.stderr)
+
+
+def every_command_has_a_row(_):
+    listed = set(re.findall(r"^  ([a-z]+) ", subprocess.run([REPORT, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout, re.M))
+    commands = {c for c in listed if subprocess.run([REPORT, c, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0}
+    if set(TABLE) != commands:
+        fail("commands", f"{sorted(set(TABLE) ^ commands)}")
+
+
+def every_format_has_a_cell(folder):
+    """What a row does not name the command refuses."""
+    (log,) = logs_in(folder, 1)
+    for name, (rest, count, formats) in TABLE.items():
+        for form in {"text", "json", "csv"} - set(formats):
+            done = subprocess.run([REPORT, name, "--format", form, *rest, *[log] * count], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
+            if done.returncode != 2:
+                fail(f"{name} --format {form}", f"status {done.returncode}: a format that has no cell")
+
+
+def names_are_kept_in_json(folder):
+    """They are the names of the log, not some that were made harmless."""
+    (log,) = logs_in(folder, 1)
+    document = report("peaks", "--by", "range", "--format=json", log).stdout.decode()
+    for text in texts():
+        try:
+            name = text.decode()
+        except UnicodeDecodeError:
+            continue
+        if name and json.dumps(name) not in json.dumps(json.loads(document)):
+            fail("peaks json", f"without {name!r}")
+
+
+# ---- paths in a log are names, not orders
+
+def state(folder):
+    """What is in a folder: each file's kind, length, content and time of change."""
+    found = {}
+    for top, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(top, name)
+            st = os.lstat(path)
+            content = open(path, "rb").read() if stat.S_ISREG(st.st_mode) else b""
+            found[path] = (st.st_mode, st.st_ino, st.st_mtime_ns if not stat.S_ISDIR(st.st_mode) else 0, content)
+    return found
+
+
+def paths_are_names(folder):
+    """A log that names other files wherever it can: no command waits for them, writes to them or removes them."""
+    there = os.path.join(folder, "there")
+    os.mkdir(there)
+    os.mkfifo(os.path.join(there, "fifo"))
+    os.mkdir(os.path.join(there, "folder"))
+    os.symlink("file", os.path.join(there, "link"))
+    for name in ("file", "log.zst", "log.zst.journal"):
+        with open(os.path.join(there, name), "w") as file:
+            file.write("mine")
+    before = state(there)
+    for named in [*(os.path.join(there, name) for name in ("fifo", "folder", "link", "file", "log.zst", "log.zst.journal")), "/dev/zero", "../there/file"]:
+        place = tempfile.mkdtemp(dir=folder)
+        logs = [os.path.join(place, f"{i}.zst") for i in range(2)]
+        for log in logs:
+            subprocess.run([MAKE, log, named], check=True)
+        for name, (arguments, count, formats) in SUITE.items():
+            options = ["-o", os.path.join(place, "written")] if formats[0] in ("html", "sqlite") and name != "digest" else []
+            report(arguments[0], *options, *arguments[1:], *logs[:count])
+        if state(there) != before:
+            fail(named, f"{set(state(there).items()) ^ set(before.items())}")
+
+
+OTHERS = [every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names]
+
+
+def main():
+    if sys.argv[1] == "--list":
+        print(";".join([test.__name__ for test in OTHERS] + [name.replace(" ", "_") for name in SUITE]), end="")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for test in OTHERS:
+            if test.__name__ == sys.argv[1]:
+                return test(folder)
+        row(next(name for name in SUITE if name.replace(" ", "_") == sys.argv[1]), folder)
+
+
+if __name__ == "__main__":
+    main()
