@@ -48,6 +48,7 @@ try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the guest on a
 try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross its C library
 try   cmd:qemu-aarch64-static qemu-user-static                   what runs its programs here
 try   cmd:pkg-config     pkg-config                                 programs that find the reader library
+try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci
 try   cmd:lintian        lintian                                    what Debian says of a package
 try   cmd:debootstrap    debootstrap                                roots that packages are installed in
 try   cmd:clang-format-14 clang-format-14                         the check of the layout

@@ -153,6 +153,38 @@ def test_package_runs_unpacked():
     works(deb())
 
 
+def recipe():
+    """The instructions of the container's recipe, of each of its stages."""
+    with open(os.path.join(SOURCE, "packaging/Dockerfile")) as file:
+        lines = [line.split(None, 1) for line in file.read().splitlines() if line and not line.startswith("#")]
+    stages = []
+    for word, rest in lines:
+        if word == "FROM":
+            stages.append([])
+        elif stages:
+            stages[-1].append((word, rest))
+    return stages
+
+
+def test_container_has_what_the_recipe_copies():
+    """Its last stage takes the folder that the stage before unpacks the archive into, and starts a program of it."""
+    archive()
+    _, build, last = recipe()
+    place = os.path.join(mp.folder, "opt")
+    unpack = [rest for word, rest in build if word == "RUN"][-1]
+    for there, here in (("build/release/packages", MADE), ("/opt/memprof", place)):
+        mp.check(there in unpack, f"{unpack} does without {there}")
+        unpack = unpack.replace(there, here)
+    output("sh", "-e", "-c", unpack)
+    mp.check(("COPY", "--from=build /opt/memprof /opt/memprof") in last, f"{last} does not copy it")
+    works(place)
+    path = dict(last)["ENV"].split("=")[1].split(":")[0].replace("/opt/memprof", place)
+    (program, *arguments) = json.loads(dict(last)["ENTRYPOINT"])
+    logs = mp.fresh()
+    output(os.path.join(path, program), *(a.replace("/logs", logs) for a in arguments), mp.victim("stacks"), "malloc", env={**os.environ, "MEMPROF_MIN_RSS": "0"})
+    mp.equal(len(glob.glob(logs + "/*.zst")), 1, "logs")
+
+
 # ---- in roots
 
 def killed_in(root, memprof):
