@@ -2,7 +2,7 @@
 
 # Long options of "COMMAND... --help", with = where they take a value.
 _memprof_options() {
-    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[][A-Za-z|=,]*( .*)?$/\2/p'
+    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[][A-Za-z|=,-]*( .*)?$/\2/p'
 }
 
 # Names of the section "Commands:", or of the lines about usage.
@@ -39,7 +39,7 @@ _memprof_value() {
     if [[ $word == = ]]; then word= at=$COMP_CWORD; fi
     local name=${COMP_WORDS[at - 1]}
     if [[ ${COMP_WORDS[at]} != = || ! $name =~ ^--[a-z-]+$ ]]; then return 0; fi
-    _memprof_reply "$("$@" --help 2>/dev/null | sed -En "s/^ +(-., +)?$name=([a-z|]+)( .*)?\$/\2/p" | tr '|' ' ')" "$word"
+    _memprof_reply "$("$@" --help 2>/dev/null | sed -En "s/^ +(-., +)?$name=([a-z|-]+)( .*)?\$/\2/p" | tr '|' ' ')" "$word"
 }
 
 # The program's own options and commands; false: the command is given, and stands at the word $at.
@@ -52,7 +52,8 @@ _memprof_outer() {
 
 _memprof_report() {
     local word=${COMP_WORDS[COMP_CWORD]} at
-    if _memprof_is_value || _memprof_outer "$1" "$word"; then return; fi
+    if _memprof_is_value; then _memprof_value "$1" "${COMP_WORDS[$(_memprof_first 1)]}"; return; fi
+    if _memprof_outer "$1" "$word"; then return; fi
     if [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${COMP_WORDS[at]}")" "$word"; fi     # else logs: files
 }
 

@@ -96,6 +96,23 @@ void mpr_utf8_escaped(FILE *out, const char *text)
     }
 }
 
+bool mpr_utf8_is(const char *text)
+{
+    uint32_t code;
+    while (*text)
+        if (!mpr_utf8_next(&text, &code)) return false;
+    return true;
+}
+
+void mpr_utf8_mended(FILE *out, const char *text)
+{
+    uint32_t code;
+    for (const char *start = text; *text; start = text) {
+        if (mpr_utf8_next(&text, &code)) fwrite(start, 1, (size_t)(text - start), out);
+        else fputs("\xef\xbf\xbd", out);
+    }
+}
+
 static bool is_inside(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
 const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most)

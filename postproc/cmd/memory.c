@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "cmd.h"
 #include "database.h"
+#include "part.h"
 
 static uint64_t number_in(const char *path)
 {
@@ -43,6 +44,7 @@ static void end(void)
             "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
     mpr_output_abandon();
     mpr_database_abandon();
+    mpr_part_abandon();
     _exit(MPR_EXIT_FAILURE);
 }
 

@@ -225,31 +225,13 @@ static sqlite3_stmt *insert_of(struct mpr_database *db, const struct mpr_export_
 
 /* ---- rows */
 
-/* What is no UTF-8 is told by the character that stands for such bytes. */
-static void write_text(FILE *out, const char *text)
-{
-    uint32_t code;
-    for (const char *start = text; *text; start = text) {
-        if (mpr_utf8_next(&text, &code)) fwrite(start, 1, (size_t)(text - start), out);
-        else fputs("\xef\xbf\xbd", out);
-    }
-}
-
-static bool is_utf8(const char *text)
-{
-    uint32_t code;
-    while (*text)
-        if (!mpr_utf8_next(&text, &code)) return false;
-    return true;
-}
-
 static int bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     char *copy;
     size_t bytes;
-    if (is_utf8(text)) return sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
+    if (mpr_utf8_is(text)) return sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
     FILE *out = mpr_text_open(&copy, &bytes);
-    write_text(out, text);
+    mpr_utf8_mended(out, text);
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);
 }
@@ -262,7 +244,7 @@ static int bind_path(sqlite3_stmt *s, int at, const struct mpr_value *v)
     FILE *out = mpr_text_open(&copy, &bytes);
     for (size_t i = 0; i < v->count; i++) {
         if (i) fputs(" > ", out);
-        write_text(out, v->path[i]);
+        mpr_utf8_mended(out, v->path[i]);
     }
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);

@@ -375,6 +375,23 @@ static void expandable(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Ranges that are called what nobody would write. */
+static void names(const char *path)
+{
+    char text[600];
+    begin(path);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    name(50, text);
+    name(51, "caf\xe9 \xff\xfe\n\"<b>\"");
+    for (uint32_t i = 50; i < 52; i++) {
+        push(i);
+        torch_alloc(BASE + i * MIB, MIB);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 /* More is tracked than the driver says is used. */
 static void unaccounted(const char *path)
 {
@@ -574,7 +591,7 @@ int main(int argc, char **argv)
         { "backward", backward },     { "layers", layers },
         { "batches", batches },       { "neighbours", neighbours },
         { "expandable", expandable }, { "unaccounted", unaccounted },
-        { "lighter", lighter },
+        { "lighter", lighter },       { "names", names },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -138,7 +138,7 @@ def selection(folder, log):
 def queries(folder, logs):
     """What the manual shows is taken, and most of it has an answer."""
     with open(os.environ["MAN"]) as f:
-        page = f.read().partition(".SH OPTIONS OF EXPORT")[2].partition(".SH ")[0].replace("\\-", "-")
+        page = f.read().partition(".SS A database")[2].partition(".SS ")[0].replace("\\-", "-")
     shown = re.findall(r"\.EX\n(.*?)\.EE", page, re.DOTALL)
     check(len(shown) == 11, len(shown), "queries")
     db = opened(folder, *logs)

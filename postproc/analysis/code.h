@@ -1,0 +1,62 @@
+/* Places in code for tools that want function, file and line apart, and the call stacks that are
+ * made of them; ranges, too, as functions without a file.
+ *
+ * Numbers of frames and stacks are those of one log, whose readings may be several: what a reading
+ * found is known in the next one.  All lives until mpr_code_free. */
+#ifndef MPR_CODE_H
+#define MPR_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "index.h"
+
+struct mpf_event;
+struct mpr_reader;
+struct mpr_replay;
+struct mpr_site;
+
+/* Of Python the file's whole path, as the log has it. */
+struct mpr_code_frame {
+    const char *function, *file; /* file "": not known, or it is no place in a file */
+    uint64_t line;               /* 0: not known */
+    uint64_t address;            /* of a native call: where it returns to; else 0 */
+    uint32_t module;             /* its object file's number in sites.h; 0: not known */
+};
+
+/* Innermost first: numbers of frames. */
+struct mpr_code_stack {
+    const uint32_t *frame;
+    size_t frames;
+};
+
+/* All zero: nothing is known yet. */
+struct mpr_code {
+    struct mpr_arena arena;
+    struct mpr_code_frame *frame;
+    struct mpr_code_stack *stack; /* by number - 1 */
+    uint32_t frames, frame_cap, stacks, stack_cap;
+    uint32_t *python; /* frame + 1, by name of a frame of Python */
+    uint32_t pythons;
+    struct mpr_index range;              /* frame + 1, by name and domain */
+    uint32_t *of_node, *of_native;       /* stacks, by node */
+    uint32_t nodes, natives;
+    struct mpr_code_calls {
+        uint32_t first, count; /* frames */
+    } * call;                  /* by node of the native stacks; count 0: not asked for yet */
+    uint32_t calls;
+};
+
+void mpr_code_free(struct mpr_code *code);
+/* Each event that a watch of the replay sees. */
+void mpr_code_see(struct mpr_code *code, const struct mpr_replay *r, const struct mpf_event *e);
+/* The number of a site's stack, Python's where it has one, else the native one; and of a path of
+ * the ranges.  0: it has none. */
+uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader,
+                          struct mpr_site at);
+uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node);
+/* By its number; of 0 an empty one.  Valid until the next number is asked for. */
+struct mpr_code_stack mpr_code_stack(const struct mpr_code *code, uint32_t number);
+
+#endif
