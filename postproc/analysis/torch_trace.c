@@ -1,6 +1,6 @@
 /* A watch sees what comes, after replay has taken it; the ledger tells what goes, while replay
- * does: so the order is that of the log.  What the driver does piece by piece in a row is one entry,
- * as PyTorch asks for it. */
+ * does: so the order is that of the log.  What the driver does piece by piece in a row is one
+ * entry, as PyTorch asks for it. */
 #include "torch_trace.h"
 
 #include <stdlib.h>
@@ -8,8 +8,10 @@
 
 #include "alloc.h"
 #include "chosen.h"
+#include "gpu_peaks.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
+#include "mpf/sample.h"
 #include "reader.h"
 #include "repeats.h"
 #include "torch_pieces.h"
@@ -139,7 +141,8 @@ static void on_driver_block(struct reading *r, const struct mpr_gpu_block *b)
 static void on_map(struct reading *r, uint64_t addr)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
-    const struct mpr_interval *map = mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
+    const struct mpr_interval *map =
+        mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
     if (!map || map->start != addr) return;
     const struct mpr_object *o = &g->object[map->what];
     if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
@@ -190,16 +193,23 @@ static void on_gone(void *arg, const struct mpr_ledger_entry *entry)
     mpr_torch_pieces_leave(&r->pieces, addr);
 }
 
+/* What the driver said when it refused, and what has been given back since: of a segment that
+ * expands the pieces that were there. */
+static uint64_t free_at(const struct reading *r, const struct mpr_oom *o)
+{
+    const uint64_t tracked = mpr_gpu_tracked(&r->reader.replay, r->options->device);
+    return o->free == MPF_UNKNOWN ? UINT64_MAX : o->free + mpr_less(o->picture.tracked, tracked);
+}
+
 static void on_oom(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
     uint64_t free_bytes = UINT64_MAX;
     if (!is_here(r, e->heap, MPF_HEAP_TORCH)) return;
     for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time == e->time;)
-        if (g->oom[i].thread == t->number) free_bytes = g->oom[i].free;
-    tell(r, (struct mpr_torch_entry){ .action = MPR_TORCH_OOM,
-                                      .addr = free_bytes,
-                                      .size = e->addr });
+        if (g->oom[i].thread == t->number) free_bytes = free_at(r, &g->oom[i]);
+    tell(r,
+         (struct mpr_torch_entry){ .action = MPR_TORCH_OOM, .addr = free_bytes, .size = e->addr });
 }
 
 /* ---- events */
@@ -246,12 +256,14 @@ static struct mpr_gpu_block *live_blocks(const struct reading *r, size_t *count)
     struct mpr_gpu_block *block = mpr_alloc(all->live, sizeof *block);
     *count = 0;
     for (uint32_t i = 0; i < all->live; i++)
-        if (is_here(r, all->at[i].heap, MPF_HEAP_TORCH) &&
-            all->at[i].size >= r->options->min_bytes)
+        if (is_here(r, all->at[i].heap, MPF_HEAP_TORCH) && all->at[i].size >= r->options->min_bytes)
             block[(*count)++] = all->at[i];
     qsort(block, *count, sizeof *block, by_address);
     return block;
 }
+
+/* PyTorch asks for 2 MiB at a time for such, and for more for others. */
+#define SMALL (UINT64_C(2) << 20)
 
 static void begin_segment(struct reading *r, const struct mpr_interval *span)
 {
@@ -261,7 +273,8 @@ static void begin_segment(struct reading *r, const struct mpr_interval *span)
                                      .size = span->end - span->start,
                                      .stream = stream_of(r, piece->capture),
                                      .stack = stack_of(r, piece->site),
-                                     .expandable = piece->expandable };
+                                     .expandable = piece->expandable,
+                                     .small = span->end - span->start <= SMALL };
     if (piece->capture)
         memcpy(s->pool, r->reader.replay.gpu.capture[piece->capture - 1].pool, sizeof s->pool);
 }
@@ -301,8 +314,8 @@ static void fill_blocks(struct reading *r)
             if (next + 1 < count && live[next + 1].addr - live[next].addr < most)
                 most = live[next + 1].addr - live[next].addr;
             const uint64_t size = live[next].size < most ? live[next].size : most;
-            *block++ = (struct mpr_torch_block){ live[next].addr, size,
-                                                 stack_of(r, live[next].site) };
+            *block++ =
+                (struct mpr_torch_block){ live[next].addr, size, stack_of(r, live[next].site) };
             s->blocks++;
         }
     }

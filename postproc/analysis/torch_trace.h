@@ -58,7 +58,7 @@ struct mpr_torch_segment {
     uint64_t addr, size, stream;
     uint64_t pool[2]; /* of a graph, as PyTorch numbers it; zeros: of none, or not known */
     uint32_t stack;
-    bool expandable;
+    bool expandable, small;              /* small: PyTorch cuts blocks of up to 1 MiB out of it */
     const struct mpr_torch_block *block; /* live ones, by address; they do not overlap */
     size_t blocks;
 };

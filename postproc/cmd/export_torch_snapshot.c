@@ -73,16 +73,14 @@ static int put_all(struct writing *w, FILE *out, struct mpr_error *error)
     mpr_torch_snapshot_begin(s, out, &w->code, w->survey.summary.process.start_ns);
     if (put_traces(w, error) != 0 || put_annotations(w, error) != 0) return -1;
     mpr_torch_snapshot_segments(s);
-    for (unsigned i = 0; i < w->survey.devices; i++)
-        mpr_torch_snapshot_state(s, i, &w->state[i]);
+    for (unsigned i = 0; i < w->survey.devices; i++) mpr_torch_snapshot_state(s, i, &w->state[i]);
     mpr_torch_snapshot_end(s);
     return 0;
 }
 
 static void free_all(struct writing *w)
 {
-    for (unsigned i = 0; w->state && i < w->survey.devices; i++)
-        mpr_torch_state_free(&w->state[i]);
+    for (unsigned i = 0; w->state && i < w->survey.devices; i++) mpr_torch_state_free(&w->state[i]);
     free(w->state);
     mpr_torch_snapshot_free(&w->snapshot);
     mpr_code_free(&w->code);

@@ -12,8 +12,6 @@
 #include "range_turns.h"
 #include "torch_trace.h"
 
-#define SMALL (UINT64_C(2) << 20) /* bytes of a segment of blocks up to 1 MiB */
-
 static uint64_t time_us(const struct mpr_torch_snapshot *s, uint64_t ns)
 {
     return (s->start_ns + ns) / 1000;
@@ -206,7 +204,7 @@ static void put_segment(struct mpr_torch_snapshot *s, unsigned device,
     mpr_pickle_member_number(p, "active_size", bytes);
     mpr_pickle_member_number(p, "requested_size", bytes);
     mpr_pickle_member_number(p, "stream", segment->stream);
-    mpr_pickle_member_word(p, "segment_type", segment->size > SMALL ? "large" : "small");
+    mpr_pickle_member_word(p, "segment_type", segment->small ? "small" : "large");
     mpr_pickle_word(p, "segment_pool_id");
     mpr_pickle_number(p, segment->pool[0]);
     mpr_pickle_number(p, segment->pool[1]);

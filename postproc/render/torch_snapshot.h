@@ -16,8 +16,8 @@ struct mpr_torch_state;
 struct mpr_torch_snapshot {
     struct mpr_pickle pickle;
     const struct mpr_code *code;
-    uint64_t start_ns;        /* of the clock, at the process's start */
-    uint32_t *stack, *frame;  /* by number: kept + 1 */
+    uint64_t start_ns;       /* of the clock, at the process's start */
+    uint32_t *stack, *frame; /* by number: kept + 1 */
     uint32_t stacks, frames;
     bool expandable; /* there are segments that expand */
 };
