@@ -11,6 +11,7 @@ void mpr_code_free(struct mpr_code *code)
 {
     mpr_arena_free(&code->arena);
     mpr_index_free(&code->range);
+    mpr_index_free(&code->call_at);
     free(code->frame);
     free(code->stack);
     free(code->python);
@@ -54,10 +55,10 @@ void mpr_code_see(struct mpr_code *code, const struct mpr_replay *r, const struc
                *end = (const char *)e->data + e->size, *file = function + strlen(function) + 1;
     if (*known || file >= end) return;
     memcpy(&line, e->data, sizeof line);
-    *known = add_frame(code, &(struct mpr_code_frame){
-                                 .function = mpr_arena_text(&code->arena, function),
-                                 .file = mpr_arena_text(&code->arena, file),
-                                 .line = line }) +
+    *known = add_frame(code,
+                       &(struct mpr_code_frame){ .function = mpr_arena_text(&code->arena, function),
+                                                 .file = mpr_arena_text(&code->arena, file),
+                                                 .line = line }) +
              1;
 }
 
@@ -117,22 +118,29 @@ static void take_apart(struct mpr_code *code, const char *name, struct mpr_code_
     free(function);
 }
 
+/* Of one return address, whoever called. */
 static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_reader *reader,
                                       uint32_t node)
 {
     const struct mpr_sites *sites = &reader->replay.sites;
+    const struct mpr_stack_node *n = &sites->stacks.node[node];
+    const uint64_t key = mpr_hash(mpr_hash(n->pc) + n->module);
+    const uint32_t known = mpr_index_get(&code->call_at, key);
+    if (known) return code->call[known - 1];
     size_t count;
-    MPR_REACH(code->call, node, code->calls);
-    if (code->call[node].count) return code->call[node];
     const char *const *name = mpr_names_at(reader->names, &code->arena, sites, node, &count);
-    const uint32_t first = code->frames;
+    MPR_GROW(code->call, code->calls, code->call_cap);
+    struct mpr_code_calls *calls = &code->call[code->calls++];
+    *calls = (struct mpr_code_calls){ code->frames, (uint32_t)count };
+    mpr_index_set(&code->call_at, key, code->calls);
     for (size_t i = 0; i < count; i++) {
-        struct mpr_code_frame frame = { .address = sites->stacks.node[node].pc,
-                                        .module = sites->stacks.node[node].module };
+        struct mpr_code_frame frame = { .address = n->pc,
+                                        .module = n->module,
+                                        .inlined = i + 1 < count };
         take_apart(code, name[i], &frame);
         add_frame(code, &frame);
     }
-    return code->call[node] = (struct mpr_code_calls){ first, (uint32_t)count };
+    return *calls;
 }
 
 static uint32_t of_native(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node)
@@ -144,7 +152,7 @@ static uint32_t of_native(struct mpr_code *code, const struct mpr_reader *reader
     for (uint32_t n = node; n; n = tree[n].parent) frames += calls_at(code, reader, n).count;
     uint32_t *frame = mpr_arena_alloc(&code->arena, frames * sizeof *frame), *at = frame;
     for (uint32_t n = node; n; n = tree[n].parent) {
-        const struct mpr_code_calls calls = code->call[n];
+        const struct mpr_code_calls calls = calls_at(code, reader, n);
         for (uint32_t i = 0; i < calls.count; i++) *at++ = calls.first + i;
     }
     return code->of_native[node] = add_stack(code, frame, frames);

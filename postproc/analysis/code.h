@@ -6,6 +6,7 @@
 #ifndef MPR_CODE_H
 #define MPR_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct mpr_code_frame {
     uint64_t line;               /* 0: not known */
     uint64_t address;            /* of a native call: where it returns to; else 0 */
     uint32_t module;             /* its object file's number in sites.h; 0: not known */
+    bool inlined;                /* into the next one of its stack, which has the same address */
 };
 
 /* Innermost first: numbers of frames. */
@@ -39,13 +41,14 @@ struct mpr_code {
     uint32_t frames, frame_cap, stacks, stack_cap;
     uint32_t *python; /* frame + 1, by name of a frame of Python */
     uint32_t pythons;
-    struct mpr_index range;              /* frame + 1, by name and domain */
-    uint32_t *of_node, *of_native;       /* stacks, by node */
+    struct mpr_index range;        /* frame + 1, by name and domain */
+    uint32_t *of_node, *of_native; /* stacks, by node */
     uint32_t nodes, natives;
     struct mpr_code_calls {
         uint32_t first, count; /* frames */
-    } * call;                  /* by node of the native stacks; count 0: not asked for yet */
-    uint32_t calls;
+    } * call;
+    uint32_t calls, call_cap;
+    struct mpr_index call_at; /* by hash of address and object file: place + 1 */
 };
 
 void mpr_code_free(struct mpr_code *code);

@@ -5,17 +5,18 @@
 #include "export_format.h"
 #include "selection.h"
 
-enum { KEY_TO = 256, KEY_MIN, KEY_FROM, KEY_UNTIL };
+enum { KEY_TO = 256, KEY_MIN, KEY_FROM, KEY_UNTIL, KEY_HEAP };
 
 static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
-                                                           &mpr_export_torch_snapshot };
+                                                           &mpr_export_torch_snapshot,
+                                                           &mpr_export_pprof };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static const struct argp_option options[] = {
-    { "to", KEY_TO, "sqlite|torch-snapshot", 0,
-      "a database of SQLite; a snapshot as PyTorch's allocator dumps it", 1 },
+    { "to", KEY_TO, "sqlite|torch-snapshot|pprof", 0,
+      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof", 1 },
     { "output", 'o', "FILE", 0,
-      "write there (memprof.sqlite, memprof.pickle); what was there is replaced. -: standard output, "
+      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz); what was there is replaced. -: standard output, "
       "but for a database",
       1 },
     { "min", KEY_MIN, "SIZE", 0,
@@ -25,6 +26,7 @@ static const struct argp_option options[] = {
     { "from", KEY_FROM, "TIME", 0,
       "list blocks, ranges and samples from then on: 12.5s, peak, step:12, ...", 1 },
     { "until", KEY_UNTIL, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "pprof: only this heap", 1 },
     { 0 },
 };
 
@@ -37,7 +39,7 @@ static const struct mpr_export_format *find_format(const char *name, struct argp
 {
     for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0) return formats[i];
-    argp_error(state, "--to=%s: sqlite or torch-snapshot is wanted", name);
+    argp_error(state, "--to=%s: sqlite, torch-snapshot or pprof is wanted", name);
     return NULL;
 }
 
@@ -48,7 +50,10 @@ static void check(struct arguments *a, struct argp_state *state)
     if (!e->output) e->output = f->output;
     if (strcmp(e->output, "-") == 0 && !f->streams)
         argp_error(state, "--output=-: a database needs a file");
-    if (e->given & ~f->takes & MPR_EXPORT_MIN) argp_error(state, "--min: not of --to=%s", f->name);
+    const unsigned other = e->given & ~f->takes;
+    if (other)
+        argp_error(state, "--%s is not for --to=%s", other & MPR_EXPORT_MIN ? "min" : "heap",
+                   f->name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -71,6 +76,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         mpr_selection_check_instant(arg, "until", state);
         a->of.until = arg;
         return 0;
+    case KEY_HEAP:
+        a->of.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state);
+        a->of.given |= MPR_EXPORT_HEAP;
+        return 0;
     case ARGP_KEY_END: check(a, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -82,14 +91,17 @@ static const struct argp argp = {
     parse,
     NULL,
     "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
-    "range, thread and call stack, every time that a range was open, every sample), or one log as a snapshot of "
-    "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open."
+    "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
+    "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open, logs as a profile of who "
+    "made and who held memory, for pprof."
     "\vExamples:\n"
     "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
     "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"
     "  sqlite3 run.sqlite 'SELECT path, sum(peak_bytes) FROM uses JOIN ranges USING (process_id, range_id) "
     "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
-    "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n\n"
+    "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
+    "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
+    "\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     children,
     NULL,

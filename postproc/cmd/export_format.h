@@ -8,12 +8,12 @@
 #include "logs.h"
 
 /* Options that not every format has. */
-enum { MPR_EXPORT_MIN = 1 };
+enum { MPR_EXPORT_MIN = 1, MPR_EXPORT_HEAP = 2 };
 
 struct mpr_export {
     struct mpr_logs logs;
     struct mpr_telling *telling;
-    const char *output, *from, *until;
+    const char *output, *from, *until, *heap;
     uint64_t min_bytes;
     unsigned given; /* of those options */
 };
@@ -21,11 +21,12 @@ struct mpr_export {
 struct mpr_export_format {
     const char *name, *output; /* output: where it goes unless something else is said */
     unsigned takes;
-    bool streams; /* it can go to standard output */
+    bool streams;                       /* it can go to standard output */
     int (*write)(struct mpr_export *e); /* the exit status */
 };
 
-extern const struct mpr_export_format mpr_export_sqlite, mpr_export_torch_snapshot;
+extern const struct mpr_export_format mpr_export_sqlite, mpr_export_torch_snapshot,
+    mpr_export_pprof;
 
 /* --from and --until in one log: 0, or -1 with *error filled. */
 int mpr_export_window(const struct mpr_export *e, const char *path,

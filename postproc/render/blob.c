@@ -1,6 +1,7 @@
 #include "blob.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "alloc.h"
@@ -9,6 +10,16 @@ static void add(struct mpr_blob *blob, uint8_t byte)
 {
     MPR_GROW(blob->at, blob->bytes, blob->cap);
     blob->at[blob->bytes++] = byte;
+}
+
+void mpr_blob_bytes(struct mpr_blob *blob, const void *bytes, size_t count)
+{
+    if (count > blob->cap - blob->bytes) {
+        blob->cap = 2 * (blob->bytes + count);
+        blob->at = mpr_resize(blob->at, blob->cap, 1);
+    }
+    if (count) memcpy(blob->at + blob->bytes, bytes, count);
+    blob->bytes += count;
 }
 
 void mpr_blob_number(struct mpr_blob *blob, uint64_t number)
@@ -59,6 +70,20 @@ void mpr_blob_write(struct mpr_blob *blob, FILE *out)
     uint8_t *packed = gzip(blob, &bytes);
     base64(out, packed, bytes);
     free(packed);
+    mpr_blob_free(blob);
+}
+
+void mpr_blob_gzip(struct mpr_blob *blob, FILE *out)
+{
+    size_t bytes;
+    uint8_t *packed = gzip(blob, &bytes);
+    fwrite(packed, 1, bytes, out);
+    free(packed);
+    mpr_blob_free(blob);
+}
+
+void mpr_blob_free(struct mpr_blob *blob)
+{
     free(blob->at);
     *blob = (struct mpr_blob){ 0 };
 }

@@ -1,0 +1,274 @@
+#include "pprof.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "code.h"
+#include "profile.h"
+#include "protobuf.h"
+
+/* Fields of github.com/google/pprof/proto/profile.proto */
+enum {
+    SAMPLE_TYPE = 1,
+    SAMPLE = 2,
+    MAPPING = 3,
+    LOCATION = 4,
+    FUNCTION = 5,
+    STRING_TABLE = 6,
+    TIME_NANOS = 9,
+    DURATION_NANOS = 10,
+    PERIOD_TYPE = 11,
+    PERIOD = 12,
+    COMMENT = 13,
+    DEFAULT_SAMPLE_TYPE = 14
+};
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT };
+enum {
+    MAPPING_ID = 1,
+    MAPPING_START,
+    MAPPING_LIMIT,
+    MAPPING_FILE = 5,
+    MAPPING_BUILD_ID,
+    MAPPING_HAS_FUNCTIONS,
+    MAPPING_HAS_FILES,
+    MAPPING_HAS_LINES,
+    MAPPING_HAS_INLINED
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_NUMBER };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+
+static void put(struct mpr_pprof *p, unsigned field)
+{
+    mpr_protobuf_message(&p->profile, field, &p->message);
+}
+
+/* ---- texts */
+
+static uint32_t text_number(struct mpr_pprof *p, const char *text)
+{
+    const uint64_t hash = mpr_hash_text(text);
+    uint32_t number;
+    for (struct mpr_probe at = mpr_index_probe(&p->text_number, hash);
+         (number = mpr_probe_next(&at));)
+        if (strcmp(p->text[number - 1], text) == 0) return number - 1;
+    MPR_GROW(p->text, p->texts, p->text_cap);
+    p->text[p->texts] = mpr_arena_text(&p->arena, text);
+    mpr_index_add(&p->text_number, hash, ++p->texts);
+    return p->texts - 1;
+}
+
+static void put_type(struct mpr_pprof *p, unsigned field, const char *type, const char *unit)
+{
+    mpr_protobuf_number(&p->message, VALUE_TYPE, text_number(p, type));
+    mpr_protobuf_number(&p->message, VALUE_UNIT, text_number(p, unit));
+    put(p, field);
+}
+
+void mpr_pprof_begin(struct mpr_pprof *p)
+{
+    *p = (struct mpr_pprof){ .begin_ns = UINT64_MAX };
+    text_number(p, ""); /* is to be the first */
+    put_type(p, SAMPLE_TYPE, "alloc_objects", "count");
+    put_type(p, SAMPLE_TYPE, "alloc_space", "bytes");
+    put_type(p, SAMPLE_TYPE, "inuse_objects", "count");
+    put_type(p, SAMPLE_TYPE, "inuse_space", "bytes");
+    put_type(p, PERIOD_TYPE, "space", "bytes");
+    mpr_protobuf_number(&p->profile, PERIOD, 1);
+    mpr_protobuf_number(&p->profile, DEFAULT_SAMPLE_TYPE, text_number(p, "inuse_space"));
+}
+
+/* ---- functions and locations */
+
+/* pprof takes what stands in <> for arguments of a template, and leaves it out: of "<module>"
+ * nothing would be left. */
+static uint32_t name_number_of(struct mpr_pprof *p, const char *name)
+{
+    const size_t bytes = strlen(name);
+    if (*name != '<' || name[bytes - 1] != '>') return text_number(p, name);
+    char *shown = mpr_text_format("(%.*s)", (int)(bytes - 2), name + 1);
+    const uint32_t number = text_number(p, shown);
+    free(shown);
+    return number;
+}
+
+static uint32_t function(struct mpr_pprof *p, const char *name, const char *file)
+{
+    const uint32_t name_number = name_number_of(p, name), file_number = text_number(p, file);
+    const uint64_t key = (uint64_t)name_number << 32 | file_number;
+    const uint32_t known = mpr_index_get(&p->function, key);
+    if (known) return known;
+    mpr_protobuf_number(&p->message, FUNCTION_ID, ++p->functions);
+    mpr_protobuf_number(&p->message, FUNCTION_NAME, name_number);
+    mpr_protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, name_number);
+    mpr_protobuf_number(&p->message, FUNCTION_FILE, file_number);
+    put(p, FUNCTION);
+    mpr_index_set(&p->function, key, p->functions);
+    return p->functions;
+}
+
+/* The first mapping, by which pprof calls the profile; and what is nowhere else is there. */
+enum { PROGRAM = 1 };
+
+static void put_program(struct mpr_pprof *p, const struct mpr_process_info *process)
+{
+    if (p->mappings) return;
+    mpr_protobuf_number(&p->message, MAPPING_ID, ++p->mappings);
+    mpr_protobuf_number(&p->message, MAPPING_FILE,
+                        text_number(p, process->argc ? process->argv[0] : ""));
+    for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
+        mpr_protobuf_number(&p->message, has, 1);
+    put(p, MAPPING);
+}
+
+static uint32_t mapping(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t module)
+{
+    if (!module || module > profile->modules) return PROGRAM;
+    MPR_REACH(p->of_module, module, p->modules);
+    if (p->of_module[module]) return p->of_module[module];
+    const struct mpr_profile_module *m = &profile->module[module - 1];
+    mpr_protobuf_number(&p->message, MAPPING_ID, ++p->mappings);
+    mpr_protobuf_number(&p->message, MAPPING_START, m->from);
+    mpr_protobuf_number(&p->message, MAPPING_LIMIT, m->to);
+    mpr_protobuf_number(&p->message, MAPPING_FILE, text_number(p, m->path));
+    mpr_protobuf_number(&p->message, MAPPING_BUILD_ID, text_number(p, m->build_id));
+    for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
+        mpr_protobuf_number(&p->message, has, 1); /* nobody is to look for names again */
+    put(p, MAPPING);
+    return p->of_module[module] = p->mappings;
+}
+
+static void put_line(struct mpr_pprof *p, uint32_t function_id, uint64_t line)
+{
+    mpr_protobuf_number(&p->inside, LINE_FUNCTION, function_id);
+    mpr_protobuf_number(&p->inside, LINE_NUMBER, line);
+    mpr_protobuf_message(&p->message, LOCATION_LINE, &p->inside);
+}
+
+/* Calls that are inlined into each other are one place. */
+static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t first)
+{
+    const struct mpr_code_frame *frame = profile->code.frame;
+    uint32_t last = first;
+    MPR_REACH(p->of_frame, first, p->frames);
+    if (p->of_frame[first]) return p->of_frame[first];
+    while (frame[last].inlined) last++;
+    const uint32_t module = mapping(p, profile, frame[first].module);
+    for (uint32_t i = first; i <= last; i++) function(p, frame[i].function, frame[i].file);
+    mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
+    mpr_protobuf_number(&p->message, LOCATION_MAPPING, module);
+    mpr_protobuf_number(&p->message, LOCATION_ADDRESS, frame[first].address);
+    for (uint32_t i = first; i <= last; i++)
+        put_line(p, function(p, frame[i].function, frame[i].file), frame[i].line);
+    put(p, LOCATION);
+    return p->of_frame[first] = p->locations;
+}
+
+/* What a heap's stacks stand on, so that sums of several do not run together. */
+static uint32_t heap_location(struct mpr_pprof *p, const char *heap)
+{
+    const uint32_t id = function(p, heap, ""), known = mpr_index_get(&p->heap, id);
+    if (known) return known;
+    mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
+    mpr_protobuf_number(&p->message, LOCATION_MAPPING, PROGRAM);
+    put_line(p, id, 0);
+    put(p, LOCATION);
+    mpr_index_set(&p->heap, id, p->locations);
+    return p->locations;
+}
+
+/* ---- samples */
+
+static void put_label(struct mpr_pprof *p, const char *key, const char *text)
+{
+    struct mpr_blob label = { 0 };
+    if (!*text) return;
+    mpr_protobuf_number(&label, LABEL_KEY, text_number(p, key));
+    mpr_protobuf_number(&label, LABEL_TEXT, text_number(p, text));
+    mpr_protobuf_message(&p->message, SAMPLE_LABEL, &label);
+    mpr_blob_free(&label);
+}
+
+static void put_stack(struct mpr_pprof *p, const struct mpr_profile *profile,
+                      const struct mpr_profile_sample *s)
+{
+    const struct mpr_code_stack stack = mpr_code_stack(&profile->code, s->stack);
+    struct mpr_blob ids = { 0 };
+    for (size_t i = 0; i < stack.frames; i++) {
+        mpr_blob_number(&ids, location(p, profile, stack.frame[i]));
+        while (profile->code.frame[stack.frame[i]].inlined) i++;
+    }
+    mpr_blob_number(&ids, heap_location(p, s->heap));
+    mpr_protobuf_message(&p->message, SAMPLE_LOCATION, &ids);
+    mpr_blob_free(&ids);
+}
+
+static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
+                       const struct mpr_profile_sample *s, const char *pid)
+{
+    put_stack(p, profile, s);
+    for (unsigned i = 0; i < MPR_PROFILE_VALUES; i++) mpr_blob_number(&p->inside, s->value[i]);
+    mpr_protobuf_message(&p->message, SAMPLE_VALUE, &p->inside);
+    put_label(p, "heap", s->heap);
+    put_label(p, "range", s->range);
+    put_label(p, "thread", s->thread);
+    put_label(p, "rank", profile->summary.process.rank);
+    put_label(p, "pid", pid);
+    put(p, SAMPLE);
+}
+
+/* ---- a log, and all of them */
+
+static void note_time(struct mpr_pprof *p, const struct mpr_summary *s)
+{
+    const uint64_t begin = s->process.start_ns, end = begin + s->duration_ns;
+    if (begin < p->begin_ns) p->begin_ns = begin;
+    if (end > p->end_ns) p->end_ns = end;
+}
+
+static void forget_log(struct mpr_pprof *p)
+{
+    free(p->of_frame);
+    free(p->of_module);
+    p->of_frame = p->of_module = NULL;
+    p->frames = p->modules = 0;
+}
+
+void mpr_pprof_add(struct mpr_pprof *p, const struct mpr_profile *profile)
+{
+    char *pid = mpr_text_format("%" PRIu64, profile->summary.process.pid);
+    put_program(p, &profile->summary.process);
+    for (size_t i = 0; i < profile->samples; i++) put_sample(p, profile, &profile->sample[i], pid);
+    mpr_protobuf_number(&p->profile, COMMENT, text_number(p, profile->summary.path));
+    note_time(p, &profile->summary);
+    forget_log(p);
+    free(pid);
+}
+
+void mpr_pprof_end(struct mpr_pprof *p, FILE *out)
+{
+    if (p->end_ns) {
+        mpr_protobuf_number(&p->profile, TIME_NANOS, p->begin_ns);
+        mpr_protobuf_number(&p->profile, DURATION_NANOS, p->end_ns - p->begin_ns);
+    }
+    for (uint32_t i = 0; i < p->texts; i++)
+        mpr_protobuf_text(&p->profile, STRING_TABLE, p->text[i]);
+    mpr_blob_gzip(&p->profile, out);
+}
+
+void mpr_pprof_free(struct mpr_pprof *p)
+{
+    forget_log(p);
+    mpr_blob_free(&p->profile);
+    mpr_blob_free(&p->message);
+    mpr_blob_free(&p->inside);
+    mpr_index_free(&p->text_number);
+    mpr_index_free(&p->function);
+    mpr_index_free(&p->heap);
+    free(p->text);
+    mpr_arena_free(&p->arena);
+}

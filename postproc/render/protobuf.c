@@ -1,0 +1,43 @@
+#include "protobuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "utf8.h"
+
+enum { VARINT = 0, LENGTH = 2 }; /* wire types */
+
+void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t number)
+{
+    mpr_blob_number(message, field << 3 | VARINT);
+    mpr_blob_number(message, number);
+}
+
+void mpr_protobuf_bytes(struct mpr_blob *message, unsigned field, const void *bytes, size_t count)
+{
+    mpr_blob_number(message, field << 3 | LENGTH);
+    mpr_blob_number(message, count);
+    mpr_blob_bytes(message, bytes, count);
+}
+
+void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text)
+{
+    char *mended;
+    size_t bytes;
+    if (mpr_utf8_is(text)) {
+        mpr_protobuf_bytes(message, field, text, strlen(text));
+        return;
+    }
+    FILE *out = mpr_text_open(&mended, &bytes);
+    mpr_utf8_mended(out, text);
+    mpr_text_close(out);
+    mpr_protobuf_bytes(message, field, mended, bytes);
+    free(mended);
+}
+
+void mpr_protobuf_message(struct mpr_blob *message, unsigned field, struct mpr_blob *inside)
+{
+    mpr_protobuf_bytes(message, field, inside->at, inside->bytes);
+    inside->bytes = 0;
+}

@@ -1,0 +1,200 @@
+"""A log as a profile for pprof: it keeps the format's rules, and sums to what reports say.
+
+test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set.  pprof_itself needs go on the PATH."""
+import collections
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from wire import message, numbers
+
+REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
+TYPES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
+NOT_BLOCK_BY_BLOCK = "host/mmap", "host/shm", "host/python", "host/pinned"      # by pages, a sample, and more frees than are seen
+SKIPPED = 77
+
+
+def check(good, *what):
+    if not good:
+        sys.exit(" ".join(str(w) for w in what))
+
+
+def export(*words):
+    return subprocess.run([REPORT, "export", "--to", "pprof", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def report(command, log, *options):
+    return json.loads(subprocess.run([REPORT, command, "--format", "json", *options, log], stdout=subprocess.PIPE, check=True).stdout)
+
+
+# ---- the fields of profile.proto
+
+class Profile:
+    def __init__(self, packed):
+        whole = message(gzip.decompress(packed))
+        self.text = [t.decode() for t in whole[6]]
+        check(self.text[0] == "" and len(set(self.text)) == len(self.text), "the table of strings")
+        types = [message(t) for t in whole[1]]
+        check([self.text[t[1][0]] for t in types] == TYPES and [self.text[t[2][0]] for t in types] == ["count", "bytes"] * 2, "types")
+        check(self.text[whole[14][0]] == "inuse_space", "the type that is shown first")
+        self.mapping, self.location, self.function = (self.by_id(whole[n]) for n in (3, 4, 5))
+        self.sample = [self.read_sample(s) for s in whole[2]]
+        self.time, self.duration = whole[9][0], whole[10][0]
+
+    @staticmethod
+    def by_id(all_of):
+        out = {m[1][0]: m for m in map(message, all_of)}
+        check(len(out) == len(all_of) and 0 not in out, "ids are not one each")
+        return out
+
+    def lines(self, location):
+        """(function, file, line), innermost first."""
+        told = self.location[location]
+        check(told[2] and told[2][0] in self.mapping, "a location is nowhere")
+        out = []
+        for line in map(message, told[4]):
+            function = self.function[line[1][0]]
+            out.append((self.text[function[2][0]], self.text[function[4][0]], line[2][0]))
+        check(out, "a location without a line")
+        return out
+
+    def read_sample(self, data):
+        told = message(data)
+        labels = {self.text[l[1][0]]: self.text[l[2][0]] for l in map(message, told[3])}
+        values = dict(zip(TYPES, numbers(told[2][0])))
+        check(len(values) == 4 and any(values.values()), "values", values)
+        return [self.lines(l) for l in numbers(told[1][0])], values, labels
+
+    def sum(self, what, **labels):
+        return sum(v[what] for _, v, l in self.sample if all(l.get(k) == w for k, w in labels.items()))
+
+
+def profile(*words, status=0):
+    done = export("-o", "-", *words)
+    check(done.returncode == status, words, done.returncode, done.stderr.decode())
+    return Profile(done.stdout)
+
+
+def golden(name):
+    return os.path.join(GOLDEN, f"{name}.zst")
+
+
+def made(folder, maker, *scenario):
+    path = os.path.join(folder, f"{scenario[0]}.zst")
+    subprocess.run([os.environ[maker], scenario[0], path, *scenario[1:]], check=True)
+    return path
+
+
+def logs(folder):
+    return [*sorted(glob.glob(os.path.join(GOLDEN, "*.zst"))), made(folder, "MAKE_LOG", "whole"), made(folder, "MAKE_LOG", "spike", "20"),
+            *(made(folder, "MAKE_GPU_LOG", s) for s in ("graphs", "serving", "expandable")), *(made(folder, "MAKE_STACK_LOG", s) for s in ("native", "python", "sampled"))]
+
+
+# ---- sums
+
+def sums_are_those_of_reports(folder):
+    for log in logs(folder):
+        told, end = profile(log), profile("--until", "end", log)
+        for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
+            name = h["heap"]
+            check(told.sum("inuse_space", heap=name) == h["peak_bytes"], log, name, "peak", told.sum("inuse_space", heap=name), h["peak_bytes"])
+            check(end.sum("inuse_space", heap=name) == h["end_bytes"], log, name, "end", end.sum("inuse_space", heap=name), h["end_bytes"])
+            if name not in NOT_BLOCK_BY_BLOCK and "host-" not in log and "python-" not in log and not name.endswith(("/device", "/pool")):
+                check(told.sum("alloc_objects", heap=name) == h["allocations"], log, name, "allocations", told.sum("alloc_objects", heap=name), h["allocations"])
+            roots = {stack[-1][0][0] for stack, _, labels in told.sample if labels["heap"] == name}
+            check(roots <= {name}, log, name, "stands on", roots)
+
+
+def ranges_are_labels(folder):
+    log = golden("h200-pytorch")
+    told = profile(log)
+    wanted = collections.Counter()
+    for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
+        for r in h["ranges"]:
+            wanted[h["heap"], " > ".join(r["path"])] += r["bytes_at_peak"]
+    found = collections.Counter()
+    for _, values, labels in told.sample:
+        found[labels["heap"], labels.get("range", "")] += values["inuse_space"]
+    named = {k: v for k, v in wanted.items() if v and k[1] and not k[1].startswith("capture")}
+    check(len(named) > 4 and all(found[k] >= v for k, v in named.items()), found, named)
+    check({l["thread"] for _, _, l in told.sample} == {"python3 (2465)", "pt_autograd_0 (2490)"} and {l["pid"] for _, _, l in told.sample} == {"2465"}, "threads")
+
+
+def a_span_of_time(folder):
+    log = golden("h100-spike")
+    whole, some = profile(log), profile("--from", "step:3", "--until", "step:3.end", log)
+    one = report("peaks", log, "--by", "range", "--at", "step:3.end")["logs"][0]["heaps"]
+    check(some.sum("inuse_space", heap="gpu0/torch") == next(h["peak_bytes"] for h in one if h["heap"] == "gpu0/torch"), "what lives at the end of the span")
+    made_in_all = whole.sum("alloc_objects", heap="gpu0/torch")
+    check(0 < some.sum("alloc_objects", heap="gpu0/torch") < made_in_all / 8, "what is made in it")
+    only = profile("--heap", "gpu0/torch", log)
+    check({l["heap"] for _, _, l in only.sample} == {"gpu0/torch"} and only.sum("inuse_space") == whole.sum("inuse_space", heap="gpu0/torch"), "--heap")
+
+
+# ---- call stacks
+
+def calls_have_places(folder):
+    frames = [f for stack, _, _ in profile(golden("h200-pytorch")).sample for lines in stack for f in lines]
+    check(any(name == "Adam._init_group" and file.startswith("/") and file.endswith("torch/optim/adam.py") and line > 0 for name, file, line in frames), frames[:20])
+    check(any(name == "(module)" for name, _, _ in frames) and not any(name.startswith("<") for name, _, _ in frames), "pprof leaves out what stands in <>")
+    check(any(name.startswith("torch:AddmmBackward0") for name, _, _ in frames), "where there is no call stack the ranges stand for it")
+    native = profile(made(folder, "MAKE_STACK_LOG", "native"))
+    check(len(native.mapping) > 1, "object files")
+    at = [l for l in native.location.values() if any(l[3])]
+    check(at and all(native.mapping[l[2][0]][2][0] <= l[3][0] <= native.mapping[l[2][0]][3][0] for l in at if l[2][0] > 1), "addresses lie in their object file")
+
+
+def several_processes_are_one_profile(folder):
+    ranks = [golden(f"h200-nccl-rank{i}") for i in (0, 1)]
+    both, each = profile(*ranks), [profile(r) for r in ranks]
+    for i in (0, 1):
+        check(both.sum("inuse_space", rank=str(i)) == each[i].sum("inuse_space") > 0, "rank", i)
+    check(both.time == min(p.time for p in each) and both.duration >= max(p.duration for p in each), "time")
+
+
+def pprof_itself(folder):
+    """go tool pprof says the same sums."""
+    if not shutil.which("go"):
+        print("skipped: go is not installed")
+        sys.exit(SKIPPED)
+    path, log = os.path.join(folder, "p.pb.gz"), golden("h200-pytorch")
+    check(export("-o", path, log).returncode == 0, "export")
+    go = lambda *options: subprocess.run(["go", "tool", "pprof", "-unit=B", *options, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, text=True,
+                                         env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder}).stdout
+    for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
+        told = go("-top", f"-tagfocus=heap={h['heap']}", f"-focus={h['heap']}", "-cum")
+        total = re.search(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)B\s+\S+\s+(\S+)$", told, re.M)
+        check(total and (int(total[1]), total[2]) == (h["peak_bytes"], h["heap"]), h["heap"], told)
+    check("File: python3\n" in go("-top"), go("-top")[:200])
+    check(go("-tags").count("step > forward"), "tags")
+
+
+# ---- what can go wrong
+
+def it_is_whole_or_not_there(folder):
+    good, old = golden("h200-pytorch"), os.path.join(folder, "old.pb.gz")
+    with open(old, "w") as f:
+        f.write("what was there")
+    for words, status, said in (([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"), (["--min", "1MiB", good], 2, "--min"),
+                                (["--heap", "gpu0/tonch", good], 2, "gpu0/tonch")):
+        done = export("-o", old, *words)
+        check(done.returncode == status and said in done.stderr.decode(), words, done)
+        with open(old) as f:
+            check(f.read() == "what was there", words, "the old file is gone")
+    done = subprocess.run(["bash", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "pprof", "-o", old, golden("h100-lora")], stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 1 and old in done.stderr and os.listdir(folder) == ["old.pb.gz"], "a full disk", done, os.listdir(folder))
+    done = export("-o", old, os.path.join(folder, "no.zst"), good)
+    check(done.returncode == 1, "one of two is no log", done)
+    with open(old, "rb") as f:
+        check(Profile(f.read()).sum("inuse_space") == profile(good).sum("inuse_space"), "what is good of both is there")
+    profile(made(folder, "MAKE_LOG", "lossy"), status=3)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    globals()[sys.argv[1]](temporary)

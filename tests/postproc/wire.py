@@ -1,0 +1,43 @@
+"""Protocol Buffers as they are on the wire: what the tests of exports read them by."""
+import collections
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value, shift, at = value | (byte & 0x7f) << shift, shift + 7, at + 1
+        if byte < 0x80:
+            return value, at
+
+
+def numbers(data):
+    """A packed field."""
+    at, out = 0, []
+    while at < len(data):
+        value, at = varint(data, at)
+        out.append(value)
+    return out
+
+
+def fields(data):
+    """(field, value) of a message: a number, or bytes."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 not in (0, 2):
+            raise ValueError(f"wire type {key & 7}")
+        if key & 7 == 2:
+            if at + value > len(data):
+                raise ValueError("a length beyond the message")
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def message(data):
+    """The values of each field."""
+    out = collections.defaultdict(list)
+    for field, value in fields(data):
+        out[field].append(value)
+    return out
