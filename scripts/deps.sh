@@ -51,6 +51,7 @@ try   cmd:pkg-config     pkg-config                                 programs tha
 try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci
 try   cmd:lintian        lintian                                    what Debian says of a package
 try   cmd:debootstrap    debootstrap                                roots that packages are installed in
+try   cmd:protoc         protobuf-compiler                           traces for Perfetto, read by it
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST

@@ -7,16 +7,18 @@
 
 enum { KEY_TO = 256, KEY_MIN, KEY_FROM, KEY_UNTIL, KEY_HEAP };
 
-static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
-                                                           &mpr_export_torch_snapshot,
-                                                           &mpr_export_pprof };
+static const struct mpr_export_format *const formats[] = {
+    &mpr_export_sqlite, &mpr_export_torch_snapshot, &mpr_export_pprof, &mpr_export_perfetto
+};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static const struct argp_option options[] = {
-    { "to", KEY_TO, "sqlite|torch-snapshot|pprof", 0,
-      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof", 1 },
+    { "to", KEY_TO, "sqlite|torch-snapshot|pprof|perfetto", 0,
+      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof; a trace "
+      "for Perfetto",
+      1 },
     { "output", 'o', "FILE", 0,
-      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz); what was there is replaced. -: standard output, "
+      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz, memprof.pftrace); what was there is replaced. -: standard output, "
       "but for a database",
       1 },
     { "min", KEY_MIN, "SIZE", 0,
@@ -26,7 +28,7 @@ static const struct argp_option options[] = {
     { "from", KEY_FROM, "TIME", 0,
       "list blocks, ranges and samples from then on: 12.5s, peak, step:12, ...", 1 },
     { "until", KEY_UNTIL, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "pprof: only this heap", 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "pprof and perfetto: only this heap", 1 },
     { 0 },
 };
 
@@ -39,7 +41,7 @@ static const struct mpr_export_format *find_format(const char *name, struct argp
 {
     for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0) return formats[i];
-    argp_error(state, "--to=%s: sqlite, torch-snapshot or pprof is wanted", name);
+    argp_error(state, "--to=%s: sqlite, torch-snapshot, pprof or perfetto is wanted", name);
     return NULL;
 }
 
@@ -93,7 +95,7 @@ static const struct argp argp = {
     "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
     "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
     "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open, logs as a profile of who "
-    "made and who held memory, for pprof."
+    "made and who held memory, for pprof, or as a trace of heaps and ranges over time, for ui.perfetto.dev."
     "\vExamples:\n"
     "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
     "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"
@@ -101,7 +103,7 @@ static const struct argp argp = {
     "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
     "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
     "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
-    "\n"
+    "  memprof-report export --to perfetto -o run.pftrace logs/\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     children,
     NULL,

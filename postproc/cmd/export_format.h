@@ -26,7 +26,7 @@ struct mpr_export_format {
 };
 
 extern const struct mpr_export_format mpr_export_sqlite, mpr_export_torch_snapshot,
-    mpr_export_pprof;
+    mpr_export_pprof, mpr_export_perfetto;
 
 /* --from and --until in one log: 0, or -1 with *error filled. */
 int mpr_export_window(const struct mpr_export *e, const char *path,

@@ -176,7 +176,7 @@ def failures(folder, good):
     check(done.returncode == 1 and not glob.glob(os.path.join(folder, "*.part")), "without memory a part stays", done)
     done = export(old, "--from=2ms", "--until=1ms", good)
     check(done.returncode == 1 and "--until" in done.stderr, "nothing is between", done)
-    for words in (["-o", "-"], ["--to", "perfetto"], ["--min", "much"]):
+    for words in (["-o", "-"], ["--to", "paper"], ["--min", "much"]):
         done = subprocess.run([REPORT, "export", "--to", "sqlite", *words, good], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         check(done.returncode == 2 and words[0].strip("-")[0] in done.stderr, words, done)
 
