@@ -121,15 +121,22 @@ static void suppose(struct mpr_torch_pieces *p, uint64_t addr, uint64_t end)
     come(p, from, span && span->start < last ? span->start : last, &supposed);
 }
 
+/* Where the pieces that follow each other from an address on end. */
+static uint64_t covered_to(const struct mpr_torch_pieces *p, uint64_t addr, uint64_t end)
+{
+    const struct mpr_interval *span;
+    for (struct mpr_position place = mpr_intervals_after(&p->at, addr);
+         addr < end && (span = mpr_intervals_at(&p->at, place)) && span->start <= addr;
+         place = mpr_intervals_next(&p->at, place))
+        addr = span->end;
+    return addr;
+}
+
 void mpr_torch_pieces_hold(struct mpr_torch_pieces *p, uint64_t addr, uint64_t size)
 {
     const uint64_t end = end_of(addr, size);
-    for (uint64_t at = addr; at < end;) {
-        const struct mpr_interval *span = piece_at(p, at);
-        if (span) at = span->end;
-        else suppose(p, at, end);
-    }
-    struct mpr_interval *first = piece_at(p, addr);
+    for (uint64_t at = addr; (at = covered_to(p, at, end)) < end;) suppose(p, at, end);
+    const struct mpr_interval *first = piece_at(p, addr);
     if (first) p->piece[first->what].blocks++;
 }
 

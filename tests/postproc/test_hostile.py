@@ -19,24 +19,26 @@ COMMANDS = {
     "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "leaks": ["leaks"], "processes": ["processes"],
     "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"], "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
     "check": ["check", "--max=host/heap=1TiB"], "against": ["check", "--against"], "suggest": ["check", "--suggest"], "breakdown": ["breakdown"],
-    "top": ["top"],
+    "top": ["top"], "pprof": ["export", "--to", "pprof", "-o", "/dev/null"], "perfetto": ["export", "--to", "perfetto", "-o", "/dev/null"],
 }
+ANY = list(COMMANDS)
+COMMANDS["snapshot"] = ["export", "--to", "torch-snapshot", "-o", "/dev/null"]     # of logs with PyTorch
 LOGS = {"diff": 2, "against": 2}      # how many a command wants, where that is not one
-HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary", "top"]
+HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary", "top", "pprof", "perfetto"]
 DEVICE = ["peaks", "oom", "segments", "breakdown", "insights", "summary"]
 # kind of log: how many events, and the commands whose work it is about
 KINDS = {
     "maps_down": (400000, ["peaks", "html", "leaks"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
-    "colliding": (200000, ["peaks", "html", "leaks", "temporary", "threads"]), "colliding_device": (200000, [*DEVICE, "leaks"]), "domains": (60000, ["peaks", "html", "leaks"]),
+    "colliding": (200000, ["peaks", "html", "leaks", "temporary", "threads"]), "colliding_device": (200000, [*DEVICE, "leaks", "snapshot"]), "domains": (60000, ["peaks", "html", "leaks", "perfetto"]),
     "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, [*HOST, "steps", "threads", "insights"]), "carriers": (100000, HOST), "thread_numbers": (50000, [*HOST, "threads"]),
     "deep_paths": (10000, [*HOST, "diff", "against", "suggest", "steps", "temporary", "breakdown", "insights"]), "names": (100000, [*HOST, "diff", "against", "suggest", "steps", "temporary", "insights"]),
-    "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html", "leaks"]), "stacks": (500, ["stacks", "folded", "html", "leaks", "diff", "against"]),
-    "sawtooth": (10000, [*DEVICE, "leaks"]), "contexts": (100000, DEVICE), "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
-    "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights"]), "communicators": (50000, [*DEVICE, "diff"]),
-    "refusals": (20000, ["oom", "html", "insights", "summary"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
+    "modules": (200000, ["peaks", "stacks", "pprof"]), "modules_on_stacks": (50000, ["stacks", "html", "leaks", "pprof"]), "stacks": (500, ["stacks", "folded", "html", "leaks", "diff", "against", "pprof"]),
+    "sawtooth": (10000, [*DEVICE, "leaks"]), "contexts": (100000, [*DEVICE, "snapshot"]), "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
+    "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights", "snapshot", "perfetto"]), "communicators": (50000, [*DEVICE, "diff"]),
+    "refusals": (20000, ["oom", "html", "insights", "summary", "snapshot"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
     "attempts": (40000, DEVICE),
     "crowd": (400000, ["steps", "insights"]), "long_names": (80000, ["peaks", "steps"]), "templates": (20000, ["peaks"]),
-    "overflows": (2000, list(COMMANDS)), "totals": (2000, list(COMMANDS)),
+    "overflows": (2000, list(COMMANDS)), "totals": (2000, ANY),
 }
 
 

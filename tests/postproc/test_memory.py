@@ -77,6 +77,14 @@ def leaks_are_whole_or_none(folder):
     each_failure(["leaks", "-fjson", log], folder)
 
 
+def exports_are_whole_or_none(folder):
+    log = golden("h200-graphs-oom.zst", folder)
+    for form in ("torch-snapshot", "pprof", "perfetto"):
+        each_failure(["export", "--to", form, log], folder)
+        if sorted(os.listdir(folder)) != ["log.zst", "tell"]:
+            sys.exit(f"{form}: {os.listdir(folder)}")
+
+
 def killed(folder):
     log = os.path.join(folder, "killed.zst")
     subprocess.run([MAKE_LOG, "killed", log], check=True)
@@ -120,7 +128,7 @@ def a_page_is_whole_or_none(folder):
         each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
 
 
-TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, stored_names_are_all_there_or_no_report,
+TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, exports_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, stored_names_are_all_there_or_no_report,
          a_page_is_whole_or_none]
 
 if __name__ == "__main__":
