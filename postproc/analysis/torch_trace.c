@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "chosen.h"
+#include "gpu_book.h"
 #include "gpu_peaks.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
@@ -229,11 +230,7 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
     if (r->closed) return;
     switch (e->op) {
     case MPF_OP_ALLOC: on_alloc(r, e); break;
-    case MPF_OP_HANDLE_MAP: {
-        uint64_t addr;
-        if (e->size >= sizeof addr) on_map(r, (memcpy(&addr, e->data, sizeof addr), addr));
-        break;
-    }
+    case MPF_OP_HANDLE_MAP: on_map(r, mpr_gpu_word(e, 0)); break;
     case MPF_OP_ADDRESS_FREE: mpr_torch_pieces_forget(&r->pieces, e->addr, e->size); break;
     case MPF_OP_TORCH_OOM: on_oom(r, t, e); break;
     case MPF_OP_CAPTURE_BEGIN: on_capture(r, t, e); break;

@@ -131,6 +131,9 @@ def slices_are_instances(folder):
     for log in logs(folder):
         told, path = trace(log), os.path.join(folder, "instances.sqlite")
         done = subprocess.run([REPORT, "export", "--to", "sqlite", "-o", path, log], stderr=subprocess.PIPE)
+        if b"built without SQLite" in done.stderr:
+            print("skipped: the instances are told by a database")
+            sys.exit(SKIPPED)
         check(done.returncode in (0, 3), log, done.stderr.decode())
         db = sqlite3.connect(path)
         zero, = db.execute("SELECT start_realtime_ns FROM processes").fetchone()
