@@ -113,7 +113,7 @@ static const struct argp argp = {
         "  top       what processes hold now, while they run\n"
         "  ranks     the ranks of a job side by side: who differs, and by what\n"
         "  info      what a log holds\n"
-        "  export    a log for other tools: SQLite, PyTorch's memory_viz, pprof, Perfetto\n"
+        "  export    a log for other tools: SQLite, memory_viz, pprof, Perfetto\n"
         "  digest    what reports say of a log, as a small file beside it\n"
         "  symbolize the names of a log's call stacks, as a small file beside it\n"
         "  verify    checks every frame of each log\n"
