@@ -15,7 +15,8 @@ foreach(allocator jemalloc mimalloc tcmalloc)
 endforeach()
 
 # libmemprof-cuda.so, behind all others: the CUDA driver's calls, and the look-ups that find them.  Who looks up is known by the
-# return address: the program's look-ups go on by jumps, our own must be calls.
+# return address: the program's look-ups go on by jumps, our own must be calls.  (-Bsymbolic would have those search this
+# library first.)
 if(MEMPROF_CUDA)
   include(companions/driver_calls.cmake)
   mp_driver_calls(${CMAKE_CURRENT_BINARY_DIR}/companions/driver_calls.def)
@@ -24,7 +25,7 @@ if(MEMPROF_CUDA)
   set_source_files_properties(companions/companion_lookup.c PROPERTIES COMPILE_OPTIONS -O2)
   set_source_files_properties(companions/companion_cuda.c PROPERTIES COMPILE_OPTIONS -fno-optimize-sibling-calls)
   set_target_properties(memprof-cuda PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-  target_link_options(memprof-cuda PRIVATE -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,nodelete -Wl,--as-needed)
+  target_link_options(memprof-cuda PRIVATE -Wl,-Bsymbolic-functions -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,nodelete -Wl,--as-needed)
   target_include_directories(memprof-cuda PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>
     ${CMAKE_CURRENT_BINARY_DIR}/companions)
   target_include_directories(memprof-cuda SYSTEM PRIVATE ${CUPTI_INCLUDE_DIR} ${CUDA_INCLUDE_DIR})
