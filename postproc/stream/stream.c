@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "log.h"
 #include "replay.h"
 #include "replay_options.h"
@@ -18,8 +19,8 @@ struct mpr_stream {
 
 struct mpr_stream *mpr_stream_open(const char *path)
 {
-    struct mpr_stream *stream = calloc(1, sizeof *stream);
-    if (!stream || mpr_log_open(&stream->log, path, &stream->error) != 0) return stream;
+    struct mpr_stream *stream = mpr_alloc(1, sizeof *stream);
+    if (mpr_log_open(&stream->log, path, &stream->error) != 0) return stream;
     struct mpr_replay_options options = { .by = MPR_GROUP_HEAP, .at = MPR_INSTANT_PEAK };
     mpr_replay_options_read(&options, mpr_log_header(stream->log));
     mpr_replay_init(&stream->replay, &options);

@@ -3,7 +3,7 @@
  *
  * A log is joined with its journal, and one that is cut or damaged is read as far as it is good;
  * nothing of it is trusted.  Of a process that runs it is read up to now.  Memory grows with what
- * lives, never with the log; where there is none left for it, the process ends by abort().
+ * lives, never with the log; where there is none left, the process ends by abort().
  *
  * There may be several streams; one thread at a time opens, reads or closes any of them.  While one
  * is open the library has the process's handler of SIGBUS, for files that are truncated while they
@@ -22,8 +22,7 @@
 
 struct mpr_stream;
 
-/* Opens a log.  NULL where there is no memory for the stream itself; what else is wrong
- * mpr_stream_next returns. */
+/* Opens a log.  Never NULL: what is wrong with it mpr_stream_next returns. */
 struct mpr_stream *mpr_stream_open(const char *path);
 void mpr_stream_close(struct mpr_stream *stream);
 
