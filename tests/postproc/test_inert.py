@@ -29,7 +29,7 @@ TABLE = {
     "temporary": ([], 1, ALL), "threads": ([], 1, ALL), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "info": ([], 1, ALL), "verify": ([], 1, ALL),
     "peaks": ([], 1, ALL), "diff": ([], 2, ALL), "top": ([], 1, ALL),
     "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "digest": ([], 1, ["sqlite"]),
-    "recover": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
+    "recover": ([], 1, ["message"]), "symbolize": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
 }
 # the same with other options: each way to name a block, and reports that show more
 MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, ALL) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
