@@ -39,6 +39,7 @@ void mp_on_handle_create(const struct mp_call *call)
     mp_device_context(call);
     mp_block_stack();
     mp_record(MPF_OP_HANDLE_NEW, heap, *p->handle, p->size);
+    mp_device_measure();
 }
 
 void mp_on_handle_import(const struct mp_call *call)
@@ -65,7 +66,9 @@ void mp_on_handle_retain(const struct mp_call *call)
 void mp_on_handle_release(const struct mp_call *call)
 {
     const cuMemRelease_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_HANDLE_DROP, MPF_HEAP_NONE, p->handle, 0);
+    if (!done(call)) return;
+    mp_record(MPF_OP_HANDLE_DROP, MPF_HEAP_NONE, p->handle, 0);
+    mp_device_measure();
 }
 
 void mp_on_handle_map(const struct mp_call *call)
@@ -79,7 +82,9 @@ void mp_on_handle_map(const struct mp_call *call)
 void mp_on_handle_unmap(const struct mp_call *call)
 {
     const cuMemUnmap_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_HANDLE_UNMAP, MPF_HEAP_NONE, p->ptr, p->size);
+    if (!done(call)) return;
+    mp_record(MPF_OP_HANDLE_UNMAP, MPF_HEAP_NONE, p->ptr, p->size);
+    mp_device_measure();
 }
 
 void mp_on_address_reserve(const struct mp_call *call)

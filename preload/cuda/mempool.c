@@ -107,6 +107,7 @@ static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes
     if (bytes >= STACK_BYTES) mp_block_stack();
     mp_record(MPF_OP_ALLOC, mpf_heap_gpu(MPF_HEAP_POOL, p ? (unsigned)p->device : 0), *at, bytes);
     if (p) ask_level(p);
+    mp_device_measure();
 }
 
 /* The variants for the per-thread default stream have the same fields; their stream 0 is a stream
@@ -154,6 +155,7 @@ void mp_on_pool_trim(const struct mp_call *call)
     if (call->enter) return;
     struct pool *known = find_pool(p->pool);
     if (known) ask_level(known);
+    mp_device_measure();
 }
 
 /* The pool lives on until its last block is freed; its handle does not. */
@@ -166,4 +168,5 @@ void mp_on_pool_destroy(const struct mp_call *call)
               (uintptr_t)p->pool, 0);
     set_level(known, 0);
     __atomic_store_n(&known->handle, NULL, __ATOMIC_RELEASE);
+    mp_device_measure();
 }
