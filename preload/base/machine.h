@@ -12,8 +12,12 @@
  *                                    stands before it as far as the processor can say
  *   mp_machine_ticks_per_us()        where it cannot be measured
  *   MP_MACHINE_CLOCK                 the kernel's name of that counter as a clock
- *   MP_MACHINE_POLL                  the number of poll(2), which not all have; -1 has ppoll(2)
- * take its place mp_machine_take(word, n)         adds n; what was there before
+ *   MP_MACHINE_POLL                  the number of poll(2); -1: ppoll(2) takes its place
+ *   mp_machine_stop()                the instruction that the C library ends with where nothing
+ *                                    else does
+ *   mp_machine_tags_memory()         may a word in front of a block be one that only the allocator
+ *                                    reads?
+ *   mp_machine_take(word, n)         adds n; what was there before
  *   mp_machine_swap(word, &was, now) stores `now` if `was` is there; `was` is what was there
  *   mp_machine_add(word, n)          adds n
  *   mp_machine_code(address)         a return address without what a processor signs it with

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #define MP_MACHINE_CLOCK "arch_sys_counter"
 #define MP_MACHINE_POLL  (-1)
@@ -29,11 +31,22 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return x0;
 }
 
-/* Without the barrier the counter may be read before a lock is taken that stands before it. */
+static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }
+
+/* With MTE (glibc.mem.tagging) a block and what stands in front of it have two tags, and a load by
+ * the wrong one may be a fault. */
+static inline bool mp_machine_tags_memory(void)
+{
+    const long control = mp_machine_syscall(SYS_prctl, PR_GET_TAGGED_ADDR_CTRL, 0, 0, 0, 0, 0);
+    return control > 0 && control & PR_MTE_TCF_MASK;
+}
+
+/* Without the first barrier the counter may be read before a lock is taken that stands before it,
+ * without the second one behind a load that follows. */
 static inline uint64_t mp_machine_ticks(void)
 {
     uint64_t ticks;
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
     return ticks;
 }
 static inline uint64_t mp_machine_ticks_per_us(void)

@@ -2,6 +2,7 @@
 #ifndef MP_MACHINE_X86_64_H
 #define MP_MACHINE_X86_64_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MP_MACHINE_CLOCK "tsc"
@@ -19,6 +20,9 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
                      : "rcx", "r11", "memory");
     return result;
 }
+
+static inline void mp_machine_stop(void) { __asm__ volatile("hlt"); }
+static inline bool mp_machine_tags_memory(void) { return false; }
 
 static inline uint64_t mp_machine_ticks(void) { return __builtin_ia32_rdtsc(); }
 static inline uint64_t mp_machine_ticks_per_us(void) { return 3000; }

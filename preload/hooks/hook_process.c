@@ -89,7 +89,7 @@ HOOK void _exit(int status)
     for (;;) {
         mp_sys3(SYS_exit_group, status, 0, 0);
         mp_sys3(SYS_exit, status, 0, 0); /* as the C library does where a filter refuses the call */
-        __builtin_trap();
+        mp_machine_stop();
     }
 }
 

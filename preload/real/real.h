@@ -51,7 +51,7 @@ static inline void mp_real_ready(void)
  * seen, and any hook may be called under that one's lock. */
 extern bool mp_real_has_heap;
 
-/* Is it the C library's free? */
+/* Is it the C library's free, and may the word in front of a block be read? */
 extern bool mp_real_frees_libc;
 
 /* The usable bytes of a block of its malloc; 0: it has to be asked.  glibc has a block's size and

@@ -34,7 +34,7 @@ size_t mp_build_id(uint64_t base, uint8_t out[MP_BUILD_ID_BYTES])
         Elf64_Phdr p;
         if (!mp_sys_peek(pid, base + e.e_phoff + i * sizeof p, &p, sizeof p)) return 0;
         if (p.p_type == PT_LOAD && first) {
-            bias = base - (p.p_vaddr & ~UINT64_C(4095));
+            bias = base - (p.p_vaddr & ~(uint64_t)(mp_sys_page() - 1));
             first = 0;
         }
         if (p.p_type != PT_NOTE || p.p_memsz > sizeof notes ||
