@@ -60,9 +60,10 @@ layout() {
     esac
 }
 
-# Each target of tests/fuzz, for a minute.
+# Each target of tests/fuzz; with --slow for a minute.
 fuzz() {
     if clang --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null | grep -q / && [ "$(uname -m)" = x86_64 ]; then
+        [ $slow ] || export MEMPROF_FUZZ_SECONDS=20
         run fuzz fuzz
     else
         echo "== fuzz: skipped, for clang and its libFuzzer are not there"

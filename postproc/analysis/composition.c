@@ -161,19 +161,31 @@ static void add_owners(struct account *a, struct mpr_arena *arena, const struct 
         mpr_amount(o->bytes[MPR_OWNER_OTHER]), "");
 }
 
-/* Who uses the device's stream-ordered pools, each once. */
+enum { NAMED_USERS = 3 };
+
+static bool is_among(const char *const *name, size_t names, const char *wanted)
+{
+    for (size_t i = 0; i < names; i++)
+        if (strcmp(name[i], wanted) == 0) return true;
+    return false;
+}
+
+/* Who uses the device's stream-ordered pools: the first few, each once. */
 static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *r,
                               const uint8_t *owner, unsigned device)
 {
-    const char *note = "";
+    const char *name[NAMED_USERS], *note = "";
+    size_t names = 0;
     for (uint32_t i = 0; i < r->gpu.pools; i++) {
         const struct mpr_pool *p = &r->gpu.pool[i];
         if (!p->id || !p->library || mpf_heap_device(p->heap) != device) continue;
         const char *who = mpr_owner[owner[p->library]].who;
         if (!who) who = mpr_sites_library_name(&r->sites, p->library);
-        if (!strstr(note, who))
-            note = mpr_arena_format(arena, "%s%s",
-                                    *note ? mpr_arena_format(arena, "%s, ", note) : "of ", who);
+        if (is_among(name, names, who)) continue;
+        if (names == NAMED_USERS) return mpr_arena_format(arena, "%s and others", note);
+        note = mpr_arena_format(arena, "%s%s", names ? mpr_arena_format(arena, "%s, ", note) : "of ",
+                                who);
+        name[names++] = who;
     }
     return note;
 }

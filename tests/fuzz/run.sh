@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzes one target, from the logs of tests/golden and those that tests make: run.sh BUILD TARGET SECONDS [OPTION-OF-LIBFUZZER...]
+# Fuzzes one target, from the logs of tests/golden and those that tests make: run.sh BUILD TARGET [SECONDS [OPTION-OF-LIBFUZZER...]]
 # What ends it is kept in BUILD/fuzz/TARGET; a copy in tests/fuzz/found/TARGET is tried first from then on.
 set -euo pipefail
-fuzz=$(cd "$(dirname "$0")" && pwd) build=$(cd "$1" && pwd) target=$2 seconds=$3
-shift 3
+fuzz=$(cd "$(dirname "$0")" && pwd) build=$(cd "$1" && pwd) target=$2 seconds=${3:-${MEMPROF_FUZZ_SECONDS:-60}}
+shift $(($# < 3 ? $# : 3))
 tests=$fuzz/.. programs=$build/tests/fuzz made=$build/tests/postproc
 kept=$build/fuzz/$target
 [ -d /dev/shm ] && export TMPDIR=/dev/shm

@@ -16,7 +16,7 @@ BUILD, SOURCE = os.environ["MEMPROF_BUILD"], os.environ["MEMPROF_SOURCE"]
 MADE = os.path.join(BUILD, "packages")
 OLDEST_GLIBC = (2, 34)
 BUILT_ON = (2, 37)      # the newest whose headers bind programs to nothing newer than that
-LIBRARIES = ["libmemprof.so", "libmemprof-jemalloc.so", "libmemprof-mimalloc.so", "libmemprof-tcmalloc.so"]
+LIBRARIES = ["libmemprof.so", *(["libmemprof-cuda.so"] if os.environ["MEMPROF_CUDA"] == "1" else []), "libmemprof-jemalloc.so", "libmemprof-mimalloc.so", "libmemprof-tcmalloc.so"]
 SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name in LIBRARIES), "share/bash-completion/completions/memprof",
                  "share/bash-completion/completions/memprof-report", "lib/libmemprof-reader.a", "lib/pkgconfig/memprof-reader.pc",
                  "lib/cmake/memprof/memprof-config.cmake", "lib/cmake/memprof/memprof-config-version.cmake", "include/memprof/mpr/stream.h",
