@@ -1,10 +1,15 @@
 # mp_driver_calls(FILE): writes, of each call that memprof listens to (cuda/calls.def, cuda/launches.def) and that a program can
 # find by its name, MP_DRIVER_CALL(name, (parameters), (arguments)); MP_DRIVER_CALL_PLAIN(name) for one without parameters.
 # CUPTI's structs of parameters are made from the prototypes: same types, same order.  A call that has neither a struct nor a
-# prototype in these headers has no name for programs.
+# prototype in these headers is an error: only `nameless` have no name for programs.
 function(mp_driver_calls file)
   file(READ ${CUPTI_INCLUDE_DIR}/generated_cuda_meta.h structs)
-  file(STRINGS ${CUDA_INCLUDE_DIR}/cuda.h plain REGEX "^CUresult CUDAAPI [A-Za-z0-9_]+\\(void\\);")
+  set(plain "")
+  foreach(header cuda.h cudaProfiler.h)
+    file(STRINGS ${CUDA_INCLUDE_DIR}/${header} prototypes REGEX "^CUresult CUDAAPI [A-Za-z0-9_]+\\(void\\);")
+    string(APPEND plain "${prototypes}")
+  endforeach()
+  set(nameless cuMemHostAlloc_v2 cuStreamCreateForCaptureToCig)
   file(STRINGS cuda/calls.def calls REGEX "^MP_CALL")
   file(STRINGS cuda/launches.def launches REGEX "^MP_CALL")
   set(text "")
@@ -21,6 +26,8 @@ function(mp_driver_calls file)
       string(APPEND text "MP_DRIVER_CALL(${name}, (${fields}), (${names}))\n")
     elseif(plain MATCHES " ${name}\\(void\\)")
       string(APPEND text "MP_DRIVER_CALL_PLAIN(${name})\n")
+    elseif(NOT name IN_LIST nameless)
+      message(FATAL_ERROR "${name}: neither CUPTI's structs nor CUDA's headers say what its parameters are")
     endif()
   endforeach()
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)

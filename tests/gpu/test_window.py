@@ -1,6 +1,7 @@
 """MEMPROF_WINDOW=profiler: small blocks are on record that were made between cuProfilerStart and cuProfilerStop, and no others.
+With `by-name` the calls are heard of without CUPTI.
 
-CTest's environment: as for test_lossy.py, and MEMPROF_BOOKS."""
+CTest's environment: as for test_lossy.py, MEMPROF_BOOKS, and MEMPROF_COMPANION with `by-name`."""
 import json
 import os
 import subprocess
@@ -19,6 +20,8 @@ with tempfile.TemporaryDirectory() as folder:
     log, fake = os.path.join(folder, "log.zst"), os.environ["FAKE_CUDA_DIR"]
     env = {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1", "LD_LIBRARY_PATH": fake,
            "MEMPROF_CUPTI": f"{fake}/libcupti.so.13", "MEMPROF_WINDOW": "profiler"}
+    if sys.argv[1:] == ["by-name"]:
+        env.update(LD_PRELOAD=f"{env['LD_PRELOAD']}:{os.environ['MEMPROF_COMPANION']}", MEMPROF_CUDA="interpose")
     subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "profiler")], env=env, timeout=TIMEOUT, check=True)
     live = [size for _, size in json.loads(subprocess.run([os.environ["MEMPROF_BOOKS"], log], capture_output=True, check=True).stdout)["live"]]
     counts = [live.count(usable(size)) for size in (1111, 2222, 3333)]
