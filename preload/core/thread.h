@@ -23,8 +23,8 @@ struct mp_thread {
     int32_t tid;          /* kernel's id; -1: seen dead */
     uint32_t first, last; /* chunks, index + 1: oldest one not given back (the encoder's), and the
                              one being filled */
-    uint32_t gpu_context; /* CUPTI's number of the driver context that its events belong to, + 1; 0:
-                             none */
+    uint32_t gpu_context; /* the driver context that its events belong to, + 1: CUPTI's number of
+                             it, or by name bits of its address; 0: none */
     uint32_t in_log;      /* mp_loss_now() before its THREAD was recorded */
     uint64_t looked, blocked; /* the encoder's: when it last saw a slot reserved and not committed
                                  (0: it is none), and ns that it has seen it so */

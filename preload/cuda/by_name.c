@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "companions/companion.h"
+#include "core/config.h"
 #include "core/record.h"
 #include "cuda/call.h"
 #include "cuda/driver.h"
@@ -33,6 +34,11 @@ bool mp_by_name_is_here(void)
 {
     static const char its_own[] = "memprof_driver_companion";
     return mp_symbol_next(its_own) || mp_symbol_before(its_own);
+}
+
+bool mp_by_name_is_chosen(void)
+{
+    return mp_config.cuda == MP_CUDA_INTERPOSE && mp_by_name_is_here();
 }
 
 void mp_by_name_start(void) { __atomic_store_n(&on, true, __ATOMIC_RELEASE); }

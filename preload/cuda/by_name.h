@@ -7,6 +7,9 @@
 
 /* Is that library here, and so early that it stands before the driver's names?  Any thread. */
 bool mp_by_name_is_here(void);
+/* Is CUPTI to be left alone for it (MEMPROF_CUDA=interpose)?  Not where it is missing.  Any
+ * thread. */
+bool mp_by_name_is_chosen(void);
 /* Listens from now on, and for good. */
 void mp_by_name_start(void);
 bool mp_by_name_is_on(void);

@@ -187,8 +187,7 @@ static void subscribe(void)
 
 static void listen(void)
 {
-    if (mp_config.cuda == MP_CUDA_INTERPOSE && mp_by_name_is_here())
-        go_without("MEMPROF_CUDA=interpose");
+    if (mp_by_name_is_chosen()) go_without("MEMPROF_CUDA=interpose");
     else subscribe();
 }
 

@@ -16,6 +16,7 @@
 #include "base/loader.h"
 #include "core/config.h"
 #include "core/process.h"
+#include "cuda/by_name.h"
 #include "cuda/cupti.h"
 #include "cuda/find_cupti.h"
 #include "cuda/subscription.h"
@@ -132,7 +133,7 @@ static bool shares(void)
     static int told; /* 1: no, 2: yes; the program may change its environment meanwhile */
     if (!__atomic_load_n(&told, __ATOMIC_RELAXED)) {
         const char *wish = secure_getenv("MEMPROF_CUPTI");
-        const bool no = mp_config.cuda != MP_CUDA_CUPTI ||
+        const bool no = mp_config.cuda == MP_CUDA_OFF || mp_by_name_is_chosen() ||
                         (wish && (!strcmp(wish, "off") || !strcmp(wish, "alone")));
         __atomic_store_n(&told, no ? 1 : 2, __ATOMIC_RELAXED);
     }

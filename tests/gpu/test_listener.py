@@ -58,6 +58,11 @@ def main(what):
             what = "early"
             compare(listener("late", **under), listener("late"))
             os.unlink(log)
+        if what == "missing":   # libmemprof-cuda.so is not there for it: CUPTI is used, and shared
+            under["MEMPROF_CUDA"] = "interpose"
+            what = "early"
+            compare(listener("late", **under), listener("late"))
+            os.unlink(log)
         if what == "newer" and FAKE:
             under["FAKE_CUPTI_SEVERAL"] = "1"
         compare(listener(what, **under), TWO if what == "two" else listener(what))
