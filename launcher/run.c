@@ -183,7 +183,8 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
     const bool by_name =
-        mpl_settings_interpose(&o->settings) || mpl_library_below_nsys(target->path);
+        mpl_settings_cuda(&o->settings, "interpose") ||
+        (mpl_library_below_nsys(target->path) && !mpl_settings_cuda(&o->settings, "off"));
     char *preload = mpl_library_preload(library, &target->object, getenv("LD_PRELOAD"), by_name);
     *status = preload ? record(o, target, library, preload, own ? &logs : NULL) : -1;
     free(preload);

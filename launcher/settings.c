@@ -142,11 +142,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp mpl_settings_argp = { .options = options, .parser = parse };
 
-bool mpl_settings_interpose(const struct mpl_settings *settings)
+bool mpl_settings_cuda(const struct mpl_settings *settings, const char *mode)
 {
     const char *given = settings->value[OF_CUDA], *set = getenv("MEMPROF_CUDA");
-    const char *mode = given ? given : set ? set : "";
-    return strcmp(mode, "interpose") == 0;
+    return strcmp(given ? given : set ? set : "", mode) == 0;
 }
 
 const char *mpl_settings_keep(const struct mpl_settings *settings)

@@ -19,8 +19,8 @@ struct mpl_settings {
  * of the option: the library knows the variable alone. */
 extern const struct argp mpl_settings_argp;
 
-/* Are the CUDA driver's calls to be heard of by their names, by --cuda or MEMPROF_CUDA? */
-bool mpl_settings_interpose(const struct mpl_settings *settings);
+/* Is this how CUDA is to be recorded ("interpose", "off"), by --cuda or MEMPROF_CUDA? */
+bool mpl_settings_cuda(const struct mpl_settings *settings, const char *mode);
 
 /* How much of a log is to be kept, by --keep or MEMPROF_KEEP; NULL: all. */
 const char *mpl_settings_keep(const struct mpl_settings *settings);

@@ -221,6 +221,7 @@ def test_the_drivers_names_have_their_library_where_it_is_wanted():
     mp.equal(preloaded_for("sh", options=["--cuda=interpose"]), by_name, "asked for")
     mp.equal(preloaded_for("sh", env={"MEMPROF_CUDA": "interpose"}), by_name, "asked for by the variable")
     mp.equal(preloaded_for("sh", env={"NSYS_PROFILING_SESSION_ID": "106073"}), by_name, "inside nsys")
+    mp.equal(preloaded_for("sh", options=["--cuda=off"], env={"NSYS_PROFILING_SESSION_ID": "106073"}), usual, "inside nsys, without CUDA")
     os.symlink("/bin/sh", path("nsys"))
     mp.equal(preloaded_for(path("nsys")), by_name, "around nsys")
 
