@@ -194,21 +194,23 @@ static void *instead(void *address)
 /* ---- the program's look-ups */
 
 /* What it is to get where the next look-up found `found`.  A function of this library stands for
- * nothing while there is no driver: then the libraries behind it are searched. */
-static void *answer(const struct mp_driver_hook *hook, void *found, bool driver)
+ * nothing while there is no driver, or where the driver has no such call: then the libraries behind
+ * it are searched. */
+static void *answer(const struct mp_driver_hook *hook, void *found)
 {
-    if (found && found == hook->real) return stand_in(hook);
-    return found == hook->exported && !driver ? mp_next_dlsym()(RTLD_NEXT, hook->name) : found;
+    const void *f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
+    if (found && found == f) return stand_in(hook);
+    return found == hook->exported && !f ? mp_next_dlsym()(RTLD_NEXT, hook->name) : found;
 }
 
 void *mp_driver_find(const struct mp_driver_hook *hook, void *handle)
 {
-    const bool driver = driver_is_here();
-    return answer(hook, mp_next_dlsym()(handle, hook->name), driver);
+    driver_is_here();
+    return answer(hook, mp_next_dlsym()(handle, hook->name));
 }
 
 void *mp_driver_find_version(const struct mp_driver_hook *hook, void *handle, const char *version)
 {
-    const bool driver = driver_is_here();
-    return answer(hook, mp_next_dlvsym()(handle, hook->name, version), driver);
+    driver_is_here();
+    return answer(hook, mp_next_dlvsym()(handle, hook->name, version));
 }

@@ -84,6 +84,8 @@ static void not_there(void *driver)
     say_found("of the C library", dlsym(dlopen("libc.so.6", RTLD_NOW), "cuMemAlloc_v2"));
     say_found("there", dlsym(driver, "cuMemAlloc_v2"));
     printf("the linked one: %d\n", dlsym(driver, "cuMemAlloc_v2") == (void *)cuMemAlloc_v2);
+    say_found("of newer drivers", dlsym(RTLD_DEFAULT, "cuFuncLoad"));
+    say_found("of newer drivers, program", dlsym(dlopen(NULL, RTLD_NOW), "cuFuncLoad"));
     say_found("of a version", dlvsym(driver, "cuMemAlloc_v2", "GLIBC_2.2.5"));
     say_found("of the C library's version", dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_2.2.5"));
     say_found("of no such version", dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_1.0"));
