@@ -70,9 +70,13 @@ static void *next(const struct mp_driver_hook *hook)
     return f;
 }
 
+/* The thread's innermost call that is told, or NULL.  A library behind this one that has found the
+ * driver's function by itself passes the call on to the function that is handed out: one call. */
+static __thread const struct mp_driver_hook *innermost __attribute__((tls_model("initial-exec")));
+
 static bool enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
 {
-    return hook->told && memprof_driver_enter(hook->told, params, keep);
+    return hook->told && hook != innermost && memprof_driver_enter(hook->told, params, keep);
 }
 
 #define UNPACK(...) __VA_ARGS__
@@ -81,7 +85,10 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
     CUresult(CUDAAPI *its) parameters = (CUresult(CUDAAPI *) parameters)function(hook);            \
     uint64_t keep = 0;                                                                             \
     if (!enters(hook, params, &keep)) return its arguments;                                        \
+    const struct mp_driver_hook *outer = innermost;                                                \
+    innermost = hook;                                                                              \
     const CUresult result = its arguments;                                                         \
+    innermost = outer;                                                                             \
     memprof_driver_return(hook->told, params, &keep, result);                                      \
     return result;
 

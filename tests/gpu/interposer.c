@@ -1,5 +1,5 @@
 /* A library in front of the driver, as others preload them: it looks the next function of the name
- * up at each call, and says at its end how often it was called. */
+ * up at each call, or with BY_HANDLE the driver's, and says at its end how often it was called. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -8,18 +8,24 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#ifdef BY_HANDLE
+#define NEXT dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)
+#else
+#define NEXT RTLD_NEXT
+#endif
+
 static unsigned allocs, frees;
 
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
-    CUresult (*next)(CUdeviceptr *, size_t) = dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+    CUresult (*next)(CUdeviceptr *, size_t) = dlsym(NEXT, "cuMemAlloc_v2");
     allocs++;
     return next(out, bytes);
 }
 
 EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 {
-    CUresult (*next)(CUdeviceptr) = dlsym(RTLD_NEXT, "cuMemFree_v2");
+    CUresult (*next)(CUdeviceptr) = dlsym(NEXT, "cuMemFree_v2");
     frees++;
     return next(address);
 }

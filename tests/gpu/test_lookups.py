@@ -1,7 +1,8 @@
 """libmemprof-cuda.so before the driver's names: look-ups answer what they answer without it, and what they find is in the log.
 
-CTest's environment: as for test_capture.py, MEMPROF_REPORT, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_CHAIN (the last library of the
-chain)."""
+CTest's environment: as for test_capture.py, MEMPROF_REPORT, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_INTERPOSER_BY_HANDLE,
+GPU_CHAIN (the last library of the chain)."""
+import itertools
 import json
 import os
 import subprocess
@@ -60,8 +61,8 @@ def ways():
 
 def interposer():
     """A library of somebody else's before the driver's names, in front of ours and behind it: it is called as often as without."""
-    other = os.environ["GPU_INTERPOSER"]
-    for program in "walk", "vmm", "lookups":
+    kinds = os.environ["GPU_INTERPOSER"], os.environ["GPU_INTERPOSER_BY_HANDLE"]
+    for other, program in itertools.product(kinds, ("walk", "vmm", "lookups")):
         bare = run(program, LD_PRELOAD=other)
         for preload in [LIB, other, COMPANION], [LIB, COMPANION, other], [other, LIB, COMPANION]:
             same(preload, bare, program, MEMPROF_CUDA="interpose")
