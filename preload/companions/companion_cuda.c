@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <generated_cuda_meta.h>
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -165,11 +166,21 @@ static void know_driver(void *library)
     }
 }
 
-/* Its functions are known from then on, and it stays loaded.  No error of the loader's is left. */
+/* "libcuda.so.1", "libcuda.so": its files have several names. */
+static int looks_like_driver(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size, (void)arg;
+    const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+    return strncmp(name, "libcuda.so", 10) == 0;
+}
+
+/* Its functions are known from then on, and it stays loaded.  No error of the loader's is left.
+ * What is not loaded dlopen searches files for, and allocates: it is not asked in vain. */
 static bool driver_is_here(void)
 {
     static bool known;
     if (__atomic_load_n(&known, __ATOMIC_ACQUIRE)) return true;
+    if (!dl_iterate_phdr(looks_like_driver, NULL)) return false;
     const int before = errno;
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (library) {

@@ -5,6 +5,7 @@ GPU_CHAIN (the last library of the chain)."""
 import itertools
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -68,11 +69,21 @@ def interposer():
             same(preload, bare, program, MEMPROF_CUDA="interpose")
 
 
+def searched(program, *arguments, **env):
+    """What the program says, and whether the loader searches the disk for the driver."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = run(program, *arguments, LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(folder, "loader"), **env)
+        told = [pathlib.Path(file.path).read_text() for file in os.scandir(folder)]
+    if not any("find library=" in text for text in told):
+        sys.exit(f"the loader tells nothing of {program}")
+    return said, any("libcuda.so" in text for text in told)
+
+
 def chain():
     last = os.environ["GPU_CHAIN"]
     bare = run("chains", last)
-    if run("chains", last, LD_PRELOAD=COMPANION) != bare:
-        sys.exit("the library alone changes what look-ups find")
+    if searched("chains", last, LD_PRELOAD=COMPANION) != (bare, False):
+        sys.exit("the library alone changes what look-ups find, or has the driver searched for")
     same([LIB, COMPANION], bare, "chains", last, check=False)
     print(bare, end="")
 
