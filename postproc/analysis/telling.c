@@ -116,11 +116,12 @@ static bool follows_operator(const char *name, const char *at)
     return at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
 }
 
-/* Behind "operator+", "operator()", "operator<< ": there the demangler puts a blank. */
+/* Behind "operator+", "operator()", "operator<< ": there the demangler puts a blank.  No sign is
+ * longer than "<=>". */
 static bool is_behind_sign(const char *name, const char *at)
 {
     const char *end = at > name + 1 && at[-1] == ' ' && at[-2] == '<' ? at - 1 : at, *sign = end;
-    while (sign > name && strchr("+-*/%^&|~!=<>,[]()", sign[-1])) sign--;
+    while (sign > name && end - sign < 3 && strchr("+-*/%^&|~!=<>,[]()", sign[-1])) sign--;
     return sign < end && follows_operator(name, sign) && (end < at || at[-1] != '<');
 }
 
@@ -143,15 +144,19 @@ static const char *template_end(const char *at, const char *end)
     return NULL;
 }
 
-/* `keep`: arguments of so many bytes stay; `instead` is no longer than what it stands for. */
+/* `keep`: arguments of so many bytes stay; `instead` is no longer than what it stands for.  Behind
+ * a
+ * '<' that never ends nothing is taken out, so that no end is looked for twice. */
 static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end,
                                      size_t keep, const char *instead)
 {
     char *const text = mpr_arena_alloc(arena, (size_t)(end - frame) + 1), *out = text;
     const char *from = frame;
     for (const char *at = frame; at < end; at++) {
-        const char *to = opens_template(frame, at) ? template_end(at, end) : NULL;
-        if (!to || (size_t)(to - at) <= keep + 2) continue;
+        if (!opens_template(frame, at)) continue;
+        const char *to = template_end(at, end);
+        if (!to) break;
+        if ((size_t)(to - at) <= keep + 2) continue;
         out = stpcpy(mempcpy(out, from, (size_t)(at - from)), instead);
         from = at = to;
         at--;

@@ -16,6 +16,7 @@
 #include "file.h"
 #include "index.h"
 #include "mpf/header.h"
+#include "mpf/slot.h"
 
 struct object {
     const char *build_id, *path;
@@ -138,6 +139,9 @@ static const char *plain(char *text)
     return text;
 }
 
+/* As long as a name in a log may be. */
+static bool is_name(const char *text) { return strlen(text) <= MPF_DATA_MAX; }
+
 static bool number(const char *text, int base, uint64_t *out)
 {
     char *end;
@@ -167,7 +171,7 @@ static uint32_t find_object(const struct mpr_stored *s, const char *build_id, co
 
 static bool add_object(struct mpr_stored *s, const char *build_id, const char *path)
 {
-    if (find_object(s, build_id, path)) return false;
+    if (!is_name(build_id) || !is_name(path) || find_object(s, build_id, path)) return false;
     MPR_GROW(s->object, s->objects, s->object_cap);
     s->object[s->objects++] = (struct object){ .build_id = build_id, .path = path };
     mpr_index_add(&s->of_object, key_of(build_id, path), s->objects);
@@ -190,9 +194,10 @@ static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
 {
     uint64_t line;
     if (!s->places || !number(field[1], 10, &line) || line > INT32_MAX) return false;
+    const char *file = plain(field[2]), *function = plain(field[3]);
+    if (!is_name(file) || !is_name(function)) return false;
     MPR_GROW(s->call, s->calls, s->call_cap);
-    s->call[s->calls++] =
-        (struct call){ plain(field[3]), *field[2] ? plain(field[2]) : NULL, (unsigned)line };
+    s->call[s->calls++] = (struct call){ function, *file ? file : NULL, (unsigned)line };
     s->place[s->places - 1].count++;
     return true;
 }

@@ -9,9 +9,10 @@
 #include "debug.h"
 #include "demangle.h"
 #include "index.h"
+#include "mpf/slot.h"
 #include "stored.h"
 
-enum { MOST = 64 }; /* inlined calls at an address */
+enum { MOST = 64, LONGEST = MPF_DATA_MAX }; /* inlined calls at an address; bytes of a name */
 
 /* What an address was found to be. */
 struct entry {
@@ -109,21 +110,44 @@ enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t n
 
 /* ---- addresses */
 
-static void add(void *arg, const char *function, const char *file, unsigned line)
+/* Before a character, not inside of it. */
+static char *cut(char *name)
 {
-    struct entry *e = arg;
-    if (e->count == MOST) return;
+    if (strlen(name) <= LONGEST) return name;
+    size_t end = LONGEST;
+    while (end && ((unsigned char)name[end] & 0xc0) == 0x80) end--;
+    name[end] = 0;
+    return name;
+}
+
+/* Takes the function's name. */
+static void add(struct entry *e, char *function, const char *file, unsigned line)
+{
     MPR_GROW(e->symbol, e->count, e->cap);
     e->symbol[e->count++] =
-        (struct mpr_symbol){ mpr_demangle(function), file ? mpr_text_copy(file) : NULL, line };
+        (struct mpr_symbol){ cut(function), file ? cut(mpr_text_copy(file)) : NULL, line };
+}
+
+static void add_found(void *arg, const char *function, const char *file, unsigned line)
+{
+    struct entry *e = arg;
+    if (e->count < MOST) add(e, mpr_demangle(function), file, line);
+}
+
+/* Stored names are demangled, and what such a file says is not: a short one could be made to become
+ * gigabytes. */
+static void add_stored(void *arg, const char *function, const char *file, unsigned line)
+{
+    struct entry *e = arg;
+    if (e->count < MOST) add(e, mpr_text_copy(function), file, line);
 }
 
 /* The call, not what follows it; where names are stored, what was asked for then. */
 static void fill(struct mpr_symbols *s, const struct object *o, const struct mpr_binary *described,
                  uint64_t pc, struct entry *e)
 {
-    if (o->debug) mpr_debug_look(o->debug, pc - 1, add, e);
-    else if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add, e))
+    if (o->debug) mpr_debug_look(o->debug, pc - 1, add_found, e);
+    else if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, e))
         s->beside = MPR_SYMBOLS_OLD_BESIDE;
 }
 

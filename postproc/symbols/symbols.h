@@ -1,8 +1,9 @@
 /* Names for return addresses: function, file and line, inlined calls one by one.
  *
  * Needs the object files that the program ran, or their separate debug files, or the names that
- * were stored beside the log where they were; what was found of each is said.  Results live until
- * mpr_symbols_free.  Not thread-safe. */
+ * were stored beside the log where they were; what was found of each is said.  A name is cut to the
+ * bytes that one in a log may have (MPF_DATA_MAX).  Results live until mpr_symbols_free.  Not
+ * thread-safe. */
 #ifndef MPR_SYMBOLS_H
 #define MPR_SYMBOLS_H
 

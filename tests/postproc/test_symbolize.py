@@ -3,6 +3,7 @@
 test_symbolize.py TEST, with MEMPROF_REPORT, MAKE_OWN_LOG and MAKE_LOG set, and zstd on PATH."""
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -183,6 +184,34 @@ def names_that_nobody_can_see_are_shown_as_they_are(folder):
         text = run("stacks", "--format", form, r.log)
         check("\033" not in text and "\u202e" not in text, form, text)
     check("l\\x09\\x0a\\" in run("stacks", r.log), run("stacks", r.log))
+
+
+def doubling(levels):
+    """A mangled name, each of whose arguments is twice the one before."""
+    number = lambda n: "" if n < 0 else (number(n // 36 - 1) if n >= 36 else "") + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 36]
+    substituted = lambda n: "S" + (number(n - 1) if n else "") + "_"
+    return "_Z1f1AIiiE" + "".join(f"S_I{substituted(n)}{substituted(n)}E" for n in range(1, levels + 1)) + "v"
+
+
+def stored_names_are_not_demangled(folder):
+    r = Recorded(folder).symbolized().moved()
+    good = r.text()
+    for name in doubling(40), "_ZN1A1bEv":
+        r.write(good.replace("\tload", "\t" + name))
+        check(f"{name} (make_own_log.c:86)" in run("stacks", "--unfold", r.log), "not as it is stored:", name)
+
+
+def a_stored_name_is_as_long_as_one_in_a_log(folder):
+    r = Recorded(folder).symbolized().moved()
+    good = r.text()
+    draw = random.Random(1)                     # what is all alike packs too well
+    for characters in "abcdefgh", ["\\t", "\\n", "\\\\"]:
+        most = "".join(draw.choices(characters, k=4096))
+        for field in r"\tload\b", r"\t/[^\t]*make_own_log\.c":
+            r.write(re.sub(field, lambda _: "\t" + most, good))
+            check("is damaged" not in run("stacks", r.log), "a name of 4,096 bytes is refused")
+            r.write(re.sub(field, lambda _: "\t" + most + "n", good))
+            without_names(r.log, "log.zst.symbols is not used, for it is damaged")
 
 
 def a_bomb_is_not_unpacked(folder):

@@ -299,6 +299,22 @@ static void templates_are_shortened(void **state)
 }
 
 /* As libstdc++'s demangler writes them. */
+/* Of so many signs a look back or ahead at each would not end. */
+static void signs_without_end_stay(void **state)
+{
+    enum { SIGNS = 4 << 20 };
+    struct fixture *f = *state;
+    char *const text = malloc(SIGNS + 1);
+    assert_non_null(text);
+    text[SIGNS] = 0;
+    memset(text, '<', SIGNS);
+    text[0] = 'x';
+    assert_string_equal(mpr_telling_short(&f->arena, text), text);
+    for (size_t i = 0; i < SIGNS; i += 2) text[i] = 'a';
+    assert_string_equal(mpr_telling_short(&f->arena, text), text);
+    free(text);
+}
+
 static void operators_are_shortened(void **state)
 {
     static const char *const name[][2] = {
@@ -309,6 +325,7 @@ static void operators_are_shortened(void **state)
           "std::operator<< <..> (a.h:1)" },
         { "bool std::operator< <std::pair<int, int>, long> (a.h:1)",
           "std::operator< <..> (a.h:1)" },
+        { "bool operator<=><std::pair<int, int>, long> (a.h:1)", "operator<=><..> (a.h:1)" },
         { "A<std::pair<int, long> >::operator<< (a.h:1)", "A<..>::operator<< (a.h:1)" },
         { "void F::operator()<std::vector<int>, long> (a.h:1)", "F::operator()<..> (a.h:1)" },
         { "std::istream& operator>><std::char_traits<char> > (a.h:1)", "operator>><..> (a.h:1)" },
@@ -370,6 +387,7 @@ int main(void)
         TEST(the_user_adds_to_the_list),
         TEST(templates_are_shortened),
         TEST(operators_are_shortened),
+        TEST(signs_without_end_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
