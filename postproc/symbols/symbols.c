@@ -23,7 +23,8 @@ struct entry {
 struct object {
     bool asked;
     struct mpr_debug *debug;
-    uint32_t stored; /* its number in the file beside the log, where debug is NULL; 0: none */
+    bool asked_beside;
+    uint32_t stored; /* its number in the file beside the log; 0: none, or not asked */
     enum mpr_symbols_state state;
     struct mpr_index of_pc; /* entry + 1 */
 };
@@ -81,12 +82,15 @@ enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
 
 enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return s->beside; }
 
-static void look_for_names(struct mpr_symbols *s, struct object *o,
-                           const struct mpr_binary *described)
+/* Of a file that is here only what is of its build id. */
+static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
+                          const struct mpr_binary *described)
 {
+    if (o->asked_beside || (o->debug && !described->build_id_bytes)) return o->stored;
+    o->asked_beside = true;
     mpr_symbols_look_beside(s);
     if (s->stored) o->stored = mpr_stored_object(s->stored, described);
-    if (o->stored) o->state = MPR_SYMBOLS_STORED;
+    return o->stored;
 }
 
 static struct object *object_of(struct mpr_symbols *s, uint32_t number,
@@ -97,7 +101,7 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number,
     if (!o->asked) {
         o->asked = true;
         o->debug = mpr_debug_open(described, &o->state);
-        if (!o->debug) look_for_names(s, o, described);
+        if (!o->debug && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
     }
     return o;
 }
@@ -142,13 +146,33 @@ static void add_stored(void *arg, const char *function, const char *file, unsign
     if (e->count < MOST) add(e, mpr_text_copy(function), file, line);
 }
 
+static bool has_line(const struct entry *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->symbol[i].line) return true;
+    return false;
+}
+
+/* Takes what is stored where that says more: a file that is here may have been stripped since. */
+static void fill_stored(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
+                        uint64_t pc, struct entry *e)
+{
+    struct entry stored = { 0 }, found = *e;
+    if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
+        if (!e->count) s->beside = MPR_SYMBOLS_OLD_BESIDE;
+        return;
+    }
+    const bool more = has_line(&stored) || (stored.count && !e->count);
+    if (more) *e = stored, o->state = MPR_SYMBOLS_STORED;
+    free_entry(more ? &found : &stored);
+}
+
 /* The call, not what follows it; where names are stored, what was asked for then. */
-static void fill(struct mpr_symbols *s, const struct object *o, const struct mpr_binary *described,
+static void fill(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
                  uint64_t pc, struct entry *e)
 {
     if (o->debug) mpr_debug_look(o->debug, pc - 1, add_found, e);
-    else if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, e))
-        s->beside = MPR_SYMBOLS_OLD_BESIDE;
+    if (!has_line(e) && stored_of(s, o, described)) fill_stored(s, o, described, pc, e);
 }
 
 const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,

@@ -26,7 +26,8 @@ struct mpr_symbol {
 
 enum mpr_symbols_state {
     MPR_SYMBOLS_GOOD,
-    MPR_SYMBOLS_STORED,     /* it is as one of the following, but names of it are beside the log */
+    MPR_SYMBOLS_STORED,     /* it is as one of the following, or was stripped, but names of it are
+                               beside the log */
     MPR_SYMBOLS_MISSING,    /* neither the file nor a debug file of its build id is here */
     MPR_SYMBOLS_OTHER,      /* the file has another build id */
     MPR_SYMBOLS_UNREADABLE, /* it is no object file */
@@ -36,7 +37,8 @@ enum mpr_symbols_state {
     MPR_SYMBOLS_NOT_ASKED,
 };
 
-/* The file beside the log, LOG.symbols: looked for when an object file is not here. */
+/* The file beside the log, LOG.symbols: looked for when an object file is not here, or has no name
+ * or no line for a call. */
 enum mpr_symbols_beside {
     MPR_SYMBOLS_NOT_LOOKED,
     MPR_SYMBOLS_NONE_BESIDE,

@@ -94,6 +94,24 @@ def what_was_stored_stays_when_the_program_is_gone(folder):
     check(r.text() == before, "names are lost:", r.text())
 
 
+def a_program_that_was_stripped_hides_no_stored_name(folder):
+    r = Recorded(folder)
+    before = reports(r.log)
+    r.symbolized()
+    stored = r.text()
+    for much in "-g", "-s":
+        subprocess.run(["strip", much, r.program], check=True)
+        check(reports(r.log) == before, "strip", much, *reports(r.log)[:1])
+        check(r.symbolized().text() == stored, "strip", much, "loses names:", r.text())
+
+
+def names_with_lines_of_a_program_that_is_here_are_its_own(folder):
+    r = Recorded(folder)
+    before = reports(r.log)
+    r.symbolized().write(re.sub(r"call\t\d+\t[^\t]*\t.*", "call\t7\tfalse.c\tfalse", r.text()))
+    check(reports(r.log) == before, "names that are stored are believed:", *reports(r.log)[:1])
+
+
 def without_any_name_nothing_is_stored(folder):
     r = Recorded(folder).moved()
     check("no call has a name, and nothing is stored" in run("symbolize", r.log), "not said")
