@@ -126,8 +126,8 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
 static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names, for the log has grown since it was written: "
-                                   "memprof-report symbolize",
+        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names of some calls; memprof-report symbolize "
+                                   "stores what it has room for",
         [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not used, for it is damaged",
         [MPR_SYMBOLS_FOREIGN_BESIDE] = "is not used, for it is of another log",
         [MPR_SYMBOLS_NEWER_BESIDE] = "is not used, for a newer memprof wrote it",

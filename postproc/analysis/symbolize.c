@@ -86,15 +86,11 @@ static const struct mpr_symbol *look(const struct storing *s, const struct call 
     return mpr_names_calls(s->names, s->sites, first->number, first->module->from + offset, count);
 }
 
-static uint64_t count_named(const struct storing *s, const struct call *call, size_t count)
+static bool has_names(const struct storing *s, const struct call *call, size_t count)
 {
-    uint64_t named = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t calls;
-        look(s, call, call[i].offset, &calls);
-        named += calls > 0;
-    }
-    return named;
+    size_t calls = 0;
+    for (size_t i = 0; i < count && !calls; i++) look(s, call, call[i].offset, &calls);
+    return calls > 0;
 }
 
 /* Those of one object.  Without any name it stays out, so that reports say that it is not here. */
@@ -102,17 +98,18 @@ static void store_object(struct storing *s, const struct call *call, size_t coun
 {
     const struct mpr_module *m = call->module;
     const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
-    const uint64_t named = count_named(s, call, count);
+    uint64_t named = 0;
     size_t stored = 0;
-    if (!named) return;
+    if (!has_names(s, call, count)) return;
     for (bool room = mpr_store_object(s->store, &object); room && stored < count; stored += room) {
         size_t calls;
         const struct mpr_symbol *symbol = look(s, call, call[stored].offset, &calls);
         room = mpr_store_address(s->store, call[stored].offset, symbol, calls);
+        named += room && calls;
     }
     s->out->left_out += count - stored;
     s->out->named += named;
-    s->out->objects++;
+    s->out->objects += named > 0;
 }
 
 static void store_all(struct storing *s, const struct call *call, size_t count)

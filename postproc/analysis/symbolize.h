@@ -10,11 +10,11 @@
 #include "progress.h"
 
 struct mpr_symbolized {
-    uint64_t calls, named;   /* return addresses in object files; of them those with a name */
-    uint64_t objects;        /* object files that have one of these */
-    uint64_t left_out;       /* calls that there was no more room for */
-    uint64_t bytes;          /* of the file; 0: no call has a name, and nothing was written */
-    bool incomplete;         /* events of the log are missing */
+    uint64_t calls, named; /* return addresses in object files; of them those stored with a name */
+    uint64_t objects;      /* object files that have one of these */
+    uint64_t left_out;     /* calls that there was no more room for */
+    uint64_t bytes;        /* of the file; 0: no call has a name, and nothing was written */
+    bool incomplete;       /* events of the log are missing */
     const char *const *note; /* why there are no names, in the arena */
     size_t notes;
 };

@@ -16,7 +16,7 @@
 #define MPR_STORED_ENDING    ".symbols"
 #define MPR_STORED_VERSION   1u
 #define MPR_STORED_TEXT_MOST ((size_t)128 << 20) /* bytes that it unpacks to, at most */
-#define MPR_STORED_RATIO     100u                /* and at most so many times its size */
+#define MPR_STORED_RATIO     1000u               /* and at most so many times its size */
 
 struct mpr_stored;
 

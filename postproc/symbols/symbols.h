@@ -43,7 +43,8 @@ enum mpr_symbols_beside {
     MPR_SYMBOLS_NOT_LOOKED,
     MPR_SYMBOLS_NONE_BESIDE,
     MPR_SYMBOLS_GOOD_BESIDE,
-    MPR_SYMBOLS_OLD_BESIDE,     /* it lacks addresses of an object that it has: the log went on */
+    MPR_SYMBOLS_OLD_BESIDE,     /* it lacks addresses of an object that it has: the log went on,
+                                   or there was no room */
     MPR_SYMBOLS_DAMAGED_BESIDE, /* from here on: not used */
     MPR_SYMBOLS_FOREIGN_BESIDE, /* of another log */
     MPR_SYMBOLS_NEWER_BESIDE,   /* of a version that this program does not know */

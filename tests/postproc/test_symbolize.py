@@ -192,7 +192,7 @@ def a_file_that_is_older_than_the_log_is_told(folder):
     r.write(good.replace(one[0], ""))
     text = run("stacks", r.log)
     check("tables (make_own_log.c:98)" in text and "program+0x" in text, "names:", text)
-    check("log.zst.symbols lacks names, for the log has grown since it was written: memprof-report symbolize" in text, "not said:", text)
+    check("log.zst.symbols lacks names of some calls; memprof-report symbolize stores what it has room for" in text, "not said:", text)
 
 
 def names_that_nobody_can_see_are_shown_as_they_are(folder):
@@ -230,6 +230,16 @@ def a_stored_name_is_as_long_as_one_in_a_log(folder):
             check("is damaged" not in run("stacks", r.log), "a name of 4,096 bytes is refused")
             r.write(re.sub(field, lambda _: "\t" + most + "n", good))
             without_names(r.log, "log.zst.symbols is not used, for it is damaged")
+
+
+def names_that_are_much_alike_are_stored(folder):
+    r = Recorded(folder).symbolized().moved()
+    name = "".join(random.Random(1).choices("abcdefgh", k=4000))
+    r.write(re.sub(r"(call\t.*\n)+", 60 * f"call\t7\ta.c\t{name}\n", r.text()), "-19")
+    before = r.text()
+    check(100 * os.path.getsize(r.symbols) < len(before), "they are not alike", os.path.getsize(r.symbols), len(before))
+    check(name in run("stacks", "--format", "json", r.log), "names are not used")
+    check(r.symbolized().text() == before, "names are lost")
 
 
 def a_bomb_is_not_unpacked(folder):
