@@ -129,6 +129,8 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
         [MPR_SYMBOLS_OLD_BESIDE] = "lacks names of some calls; memprof-report symbolize "
                                    "stores what it has room for",
         [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not used, for it is damaged",
+        [MPR_SYMBOLS_OWNED_BESIDE] = "is not used, for it belongs to another user than the log",
+        [MPR_SYMBOLS_UNREADABLE_BESIDE] = "is not used, for it cannot be read",
         [MPR_SYMBOLS_FOREIGN_BESIDE] = "is not used, for it is of another log",
         [MPR_SYMBOLS_NEWER_BESIDE] = "is not used, for a newer memprof wrote it",
     };

@@ -47,7 +47,9 @@ enum mpr_symbols_beside {
                                    or there was no room */
     MPR_SYMBOLS_DAMAGED_BESIDE, /* from here on: not used */
     MPR_SYMBOLS_FOREIGN_BESIDE, /* of another log */
-    MPR_SYMBOLS_NEWER_BESIDE,   /* of a version that this program does not know */
+    MPR_SYMBOLS_OWNED_BESIDE,   /* of a user who is neither the log's, nor who reads it, nor root */
+    MPR_SYMBOLS_UNREADABLE_BESIDE,
+    MPR_SYMBOLS_NEWER_BESIDE, /* of a version that this program does not know */
 };
 
 struct mpr_symbols;

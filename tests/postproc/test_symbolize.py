@@ -268,7 +268,17 @@ def what_is_no_file_is_neither_read_nor_replaced(folder):
     r.moved()
     os.unlink(r.symbols)
     os.mkfifo(r.symbols)
-    without_names(r.log, "is not used, for it is damaged")
+    without_names(r.log, "is not used, for it cannot be read")
+
+
+def a_file_of_another_user_is_not_used(folder):
+    if os.geteuid() != 0:
+        return                                  # who is not root gives no file away
+    r = Recorded(folder).symbolized().moved()
+    os.chown(r.symbols, 4242, -1)
+    without_names(r.log, "is not used, for it belongs to another user than the log")
+    os.chown(r.log, 4242, -1)
+    check("load (make_own_log.c:86)" in run("stacks", r.log), "the log's owner is not believed")
 
 
 if __name__ == "__main__":
