@@ -49,6 +49,9 @@ static const struct {
     { mpr_cmd_check, { "check", "--suggest" }, 1 },
     { mpr_cmd_breakdown, { "breakdown" }, 1 },
     { mpr_cmd_ranks, { "ranks" }, 1 },
+    { mpr_cmd_export, { "export", "--to=pprof" }, 1 },
+    { mpr_cmd_export, { "export", "--to=perfetto" }, 1 },
+    { mpr_cmd_export, { "export", "--to=torch-snapshot" }, 1 },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
