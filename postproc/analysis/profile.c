@@ -108,20 +108,33 @@ static bool is_wanted(struct reading *r, const struct mpr_cell *cell)
            strcmp(r->options->heap, mpr_label_heap(&r->out->arena, cell->heap)) == 0;
 }
 
-static void add_cell(struct reading *r, uint32_t number, const struct mpr_held *host)
+/* Of what is held: the heaps of which the log may have samples only. */
+struct weighed {
+    struct mpr_held *host, *python;
+};
+
+static struct mpr_held held_of(const struct mpr_books *books, uint32_t number,
+                               const struct weighed *weighed)
+{
+    const struct mpr_cell *cell = &books->cell[number];
+    if (cell->heap == MPF_HEAP_HOST) return weighed->host[number];
+    if (cell->heap == MPF_HEAP_PYTHON) return weighed->python[number];
+    return (struct mpr_held){ .then = mpr_books_bytes_at_peak(books, cell),
+                              .then_blocks = mpr_books_blocks_at_peak(books, cell) };
+}
+
+static void add_cell(struct reading *r, uint32_t number, const struct weighed *weighed)
 {
     const struct mpr_books *books = &r->reader.replay.books;
     const struct mpr_cell *cell = &books->cell[number];
-    const bool weighed = cell->heap == MPF_HEAP_HOST;
+    const struct mpr_held held = held_of(books, number, weighed);
     const struct made made = number < r->cells ? r->made[number] : (struct made){ 0 };
-    const uint64_t value[MPR_PROFILE_VALUES] = {
-        [MPR_PROFILE_MADE_BLOCKS] = (uint64_t)(made.blocks + 0.5),
-        [MPR_PROFILE_MADE_BYTES] = (uint64_t)(made.bytes + 0.5),
-        [MPR_PROFILE_LIVE_BLOCKS] =
-            weighed ? host[number].then_blocks : mpr_books_blocks_at_peak(books, cell),
-        [MPR_PROFILE_LIVE_BYTES] =
-            weighed ? host[number].then : mpr_books_bytes_at_peak(books, cell)
-    };
+    const uint64_t value[MPR_PROFILE_VALUES] = { [MPR_PROFILE_MADE_BLOCKS] =
+                                                     (uint64_t)(made.blocks + 0.5),
+                                                 [MPR_PROFILE_MADE_BYTES] =
+                                                     (uint64_t)(made.bytes + 0.5),
+                                                 [MPR_PROFILE_LIVE_BLOCKS] = held.then_blocks,
+                                                 [MPR_PROFILE_LIVE_BYTES] = held.then };
     if (!is_wanted(r, cell)) return;
     uint64_t any = 0;
     for (unsigned i = 0; i < MPR_PROFILE_VALUES; i++) any |= value[i];
@@ -133,11 +146,13 @@ static void add_cell(struct reading *r, uint32_t number, const struct mpr_held *
 static void fill_samples(struct reading *r)
 {
     const struct mpr_books *books = &r->reader.replay.books;
-    struct mpr_held *host = mpr_held_heap(&r->reader.replay, MPF_HEAP_HOST);
+    const struct weighed weighed = { mpr_held_heap(&r->reader.replay, MPF_HEAP_HOST),
+                                     mpr_held_heap(&r->reader.replay, MPF_HEAP_PYTHON) };
     r->out->sample = mpr_arena_alloc(&r->out->arena, books->cells * sizeof *r->out->sample);
     r->key = mpr_alloc(2 * (size_t)books->cells, sizeof *r->key);
-    for (uint32_t i = 0; i < books->cells; i++) add_cell(r, i, host);
-    free(host);
+    for (uint32_t i = 0; i < books->cells; i++) add_cell(r, i, &weighed);
+    free(weighed.host);
+    free(weighed.python);
 }
 
 /* ---- object files */

@@ -105,6 +105,8 @@ def sums_are_those_of_reports(folder):
             name = h["heap"]
             check(told.sum("inuse_space", heap=name) == h["peak_bytes"], log, name, "peak", told.sum("inuse_space", heap=name), h["peak_bytes"])
             check(end.sum("inuse_space", heap=name) == h["end_bytes"], log, name, "end", end.sum("inuse_space", heap=name), h["end_bytes"])
+            for at, when, blocks in (told, "peak", h["blocks_at_peak"]), (end, "end", h["end_blocks"]):
+                check(name.endswith("/device") or at.sum("inuse_objects", heap=name) == blocks, log, name, "blocks,", when, at.sum("inuse_objects", heap=name), blocks)
             if name not in NOT_BLOCK_BY_BLOCK and "host-" not in log and "python-" not in log and not name.endswith(("/device", "/pool")):
                 check(told.sum("alloc_objects", heap=name) == h["allocations"], log, name, "allocations", told.sum("alloc_objects", heap=name), h["allocations"])
             roots = {stack[-1][0][0] for stack, _, labels in told.sample if labels["heap"] == name}
