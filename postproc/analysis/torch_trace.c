@@ -204,13 +204,10 @@ static uint64_t free_at(const struct reading *r, const struct mpr_oom *o)
 
 static void on_oom(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
-    const struct mpr_gpu *g = &r->reader.replay.gpu;
-    uint64_t free_bytes = UINT64_MAX;
+    const struct mpr_oom *told = &r->reader.replay.gpu.oom[t->gpu.torch_oom - 1];
     if (!is_here(r, e->heap, MPF_HEAP_TORCH)) return;
-    for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time == e->time;)
-        if (g->oom[i].thread == t->number) free_bytes = free_at(r, &g->oom[i]);
-    tell(r,
-         (struct mpr_torch_entry){ .action = MPR_TORCH_OOM, .addr = free_bytes, .size = e->addr });
+    tell(r, (struct mpr_torch_entry){
+                .action = MPR_TORCH_OOM, .addr = free_at(r, told), .size = e->addr });
 }
 
 /* ---- events */

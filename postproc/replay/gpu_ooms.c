@@ -93,6 +93,7 @@ void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);
     if (!o->attempts) picture_oom(r, o);
     o->time = e->time;
+    t->gpu.torch_oom = (uint32_t)(o - r->gpu.oom) + 1;
     t->gpu.oom = 0;
 }
 

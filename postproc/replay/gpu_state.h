@@ -153,6 +153,7 @@ struct mpr_gpu_thread {
     uint32_t oom;       /* number of a failure that is not decided yet, from 1 */
     bool oom_past; /* the thread has made something else since: the next refusal is another failure
                     */
+    uint32_t torch_oom;          /* number of the failure that PyTorch told of last, from 1 */
     uint32_t carried, own, path; /* path of `own` under the ranges of `carried`, as last built */
 };
 

@@ -356,6 +356,19 @@ static void batches(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Two at one time, each with as much free as the driver says. */
+static void refusals(const char *path)
+{
+    begin(path);
+    torch_alloc(BASE, MIB);
+    pace = 0;
+    for (uint64_t i = 1; i < 3; i++) {
+        WORDS(MPF_OP_GPU_FAIL, DEVICE, (200 + i) * MIB, 2, i * MIB, 1024 * MIB, 0, 0);
+        WORDS(MPF_OP_TORCH_OOM, TORCH, (200 + i) * MIB, MIB, MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+    }
+    testlog_close(target, "exit");
+}
+
 /* Blocks at the beginning, and in the middle, of a segment of six pieces; and one in a segment that
  * does not expand. */
 static void expandable(const char *path)
@@ -592,6 +605,7 @@ int main(int argc, char **argv)
         { "batches", batches },       { "neighbours", neighbours },
         { "expandable", expandable }, { "unaccounted", unaccounted },
         { "lighter", lighter },       { "names", names },
+        { "refusals", refusals },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

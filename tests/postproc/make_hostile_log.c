@@ -355,6 +355,17 @@ static void refusals(uint64_t n)
     }
 }
 
+/* Refusals, all of one time. */
+static void at_once(uint64_t n)
+{
+    event(MPF_OP_ALLOC, TORCH, BASE, 512);
+    for (uint64_t i = 0; i < n; i++, now = 1) {
+        WORDS(MPF_OP_GPU_FAIL, DEVICE, MIB + i, 2, 0, MIB, 0, 0);
+        now = 1;
+        WORDS(MPF_OP_TORCH_OOM, TORCH, MIB + i, MIB, MIB, 0, MIB);
+    }
+}
+
 /* One request that is refused again and again, while much is live. */
 static void attempts(uint64_t n)
 {
@@ -441,6 +452,7 @@ static const struct {
     KIND(refusals),    KIND(attempts),         KIND(autograd),
     KIND(failures),    KIND(overflows),        KIND(crowd),
     KIND(long_names),  KIND(templates),        KIND(totals),
+    KIND(at_once),
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 

@@ -36,7 +36,7 @@ KINDS = {
     "sawtooth": (10000, [*DEVICE, "leaks"]), "contexts": (100000, [*DEVICE, "snapshot"]), "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
     "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights", "snapshot", "perfetto"]), "communicators": (50000, [*DEVICE, "diff"]),
     "refusals": (20000, ["oom", "html", "insights", "summary", "snapshot"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
-    "attempts": (40000, DEVICE),
+    "at_once": (200000, ["snapshot"]), "attempts": (40000, DEVICE),
     "crowd": (400000, ["steps", "insights"]), "long_names": (80000, ["peaks", "steps"]), "templates": (20000, ["peaks"]),
     "overflows": (2000, list(COMMANDS)), "totals": (2000, ANY),
 }

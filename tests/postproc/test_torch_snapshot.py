@@ -167,6 +167,8 @@ def segments_say_whose(folder):
     check(any(f["name"] == "cuda" and f["filename"].endswith("site-packages/torch/nn/modules/module.py") and f["filename"].startswith("/") and f["line"] for f in frames), "frames")
     ooms = [e for e in snapshot["device_traces"][0] if e["action"] == "oom"]
     check([e["size"] for e in ooms] == [400 << 30] and ooms[0]["device_free"] > 1 << 30, ooms)
+    ooms = [e for e in loaded(made(folder, "MAKE_GPU_LOG", "refusals"))["device_traces"][0] if e["action"] == "oom"]
+    check([(e["size"] >> 20, e["device_free"] >> 20) for e in ooms] == [(201, 1), (202, 2)], "two at one time", ooms)
     expands = loaded(made(folder, "MAKE_GPU_LOG", "expandable"))
     check(any(s["is_expandable"] for s in expands["segments"]) and expands["allocator_settings"] == {"expandable_segments": True}, "expandable")
     check(any(e["action"] == "segment_map" for e in expands["device_traces"][0]), "expandable")
