@@ -34,23 +34,6 @@ void mpr_blob_delta(struct mpr_blob *blob, uint64_t number, uint64_t before)
     mpr_blob_number(blob, (uint64_t)delta << 1 ^ (uint64_t)(delta >> 63));
 }
 
-/* The gzip file of the blob. */
-static uint8_t *gzip(const struct mpr_blob *blob, size_t *bytes)
-{
-    enum { GZIP = 16 };
-    z_stream z = { .next_in = blob->at, .avail_in = (uInt)blob->bytes };
-    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-        mpr_alloc_end();
-    const uLong bound = deflateBound(&z, (uLong)blob->bytes);
-    uint8_t *out = mpr_alloc(bound, 1);
-    z.next_out = out;
-    z.avail_out = (uInt)bound;
-    deflate(&z, Z_FINISH);
-    *bytes = z.total_out;
-    deflateEnd(&z);
-    return out;
-}
-
 static void base64(FILE *out, const uint8_t *at, size_t bytes)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -64,23 +47,47 @@ static void base64(FILE *out, const uint8_t *at, size_t bytes)
     }
 }
 
-void mpr_blob_write(struct mpr_blob *blob, FILE *out)
+static void plain(FILE *out, const uint8_t *at, size_t bytes) { fwrite(at, 1, bytes, out); }
+
+/* zlib counts what it is given in 32 bits, so it is given pieces; what comes out of it is put in
+ * pieces of whole groups of base64, but for the last one. */
+enum { PIECE = 3 << 18, GZIP = 16 };
+
+static int feed(z_stream *z, const struct mpr_blob *blob, size_t *fed)
 {
-    size_t bytes;
-    uint8_t *packed = gzip(blob, &bytes);
-    base64(out, packed, bytes);
+    const size_t left = blob->bytes - *fed, piece = left < PIECE ? left : PIECE;
+    if (!z->avail_in) {
+        z->next_in = piece ? blob->at + *fed : NULL;
+        z->avail_in = (uInt)piece;
+        *fed += piece;
+    }
+    return deflate(z, *fed == blob->bytes ? Z_FINISH : Z_NO_FLUSH);
+}
+
+/* Writes the gzip file of the blob, and frees it. */
+static void pack(struct mpr_blob *blob, FILE *out,
+                 void (*put)(FILE *out, const uint8_t *at, size_t bytes))
+{
+    uint8_t *packed = mpr_alloc(PIECE, 1);
+    size_t fed = 0;
+    z_stream z = { .next_out = packed, .avail_out = PIECE };
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        mpr_alloc_end();
+    while (feed(&z, blob, &fed) != Z_STREAM_END) {
+        if (z.avail_out) continue;
+        put(out, packed, PIECE);
+        z.next_out = packed;
+        z.avail_out = PIECE;
+    }
+    put(out, packed, PIECE - z.avail_out);
+    deflateEnd(&z);
     free(packed);
     mpr_blob_free(blob);
 }
 
-void mpr_blob_gzip(struct mpr_blob *blob, FILE *out)
-{
-    size_t bytes;
-    uint8_t *packed = gzip(blob, &bytes);
-    fwrite(packed, 1, bytes, out);
-    free(packed);
-    mpr_blob_free(blob);
-}
+void mpr_blob_write(struct mpr_blob *blob, FILE *out) { pack(blob, out, base64); }
+
+void mpr_blob_gzip(struct mpr_blob *blob, FILE *out) { pack(blob, out, plain); }
 
 void mpr_blob_free(struct mpr_blob *blob)
 {
