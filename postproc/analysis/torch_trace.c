@@ -25,6 +25,23 @@ static bool has_torch(const struct mpr_replay *r, unsigned device)
     return r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].allocations != 0;
 }
 
+static bool is_profiler_step(const struct mpr_ranges *ranges, const struct mpr_node *n)
+{
+    static const char name[] = "ProfilerStep#";
+    size_t bytes;
+    const char *told = mpr_texts_get(&ranges->names, n->name, &bytes),
+               *domain = mpr_ranges_domain(ranges, n->domain);
+    return told && bytes >= sizeof name - 1 && memcmp(told, name, sizeof name - 1) == 0 &&
+           (!*domain || strcmp(domain, "torch") == 0);
+}
+
+static bool has_profiler_steps(const struct mpr_ranges *ranges)
+{
+    for (uint32_t i = 1; i < ranges->nodes; i++)
+        if (is_profiler_step(ranges, &ranges->node[i])) return true;
+    return false;
+}
+
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -36,7 +53,8 @@ int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
     mpr_repeats_watch(reader.repeats, &reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &survey->arena, &survey->summary);
-    survey->step = mpr_repeats_outermost_name(reader.repeats, &survey->arena);
+    if (!has_profiler_steps(&reader.replay.ranges))
+        survey->step = mpr_repeats_outermost_name(reader.repeats, &survey->arena);
     for (unsigned i = 0; i < MPF_GPUS; i++)
         if (has_torch(&reader.replay, i)) survey->devices = i + 1;
     mpr_reader_close(&reader);

@@ -24,7 +24,8 @@ struct mpr_torch_survey {
     struct mpr_arena arena;
     struct mpr_summary summary;
     unsigned devices; /* up to the last one that PyTorch has blocks on; 0: it has none */
-    const char *step; /* the outermost range that repeats; NULL: none does */
+    const char *step; /* the outermost range that repeats; NULL: none does, or the program has
+                         torch.profiler name its steps */
 };
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,

@@ -137,11 +137,10 @@ static void annotate(struct mpr_torch_snapshot *s, const struct mpr_range_turn *
  * gives steps, around the range that they are told by. */
 void mpr_torch_snapshot_turn(struct mpr_torch_snapshot *s, const struct mpr_range_turn *turn)
 {
-    static const char profiler[] = "ProfilerStep#";
-    char step[sizeof profiler + 20] = "";
+    char step[40] = "";
     if (*turn->domain && strcmp(turn->domain, "torch") != 0) return;
-    if (turn->step && !*turn->domain && strncmp(turn->name, profiler, sizeof profiler - 1) != 0)
-        snprintf(step, sizeof step, "%s%" PRIu64, profiler, turn->step - 1);
+    if (turn->step && !*turn->domain)
+        snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, turn->step - 1);
     if (*step && turn->begins) annotate(s, turn, step);
     annotate(s, turn, turn->name);
     if (*step && !turn->begins) annotate(s, turn, step);

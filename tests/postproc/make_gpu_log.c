@@ -405,6 +405,24 @@ static void names(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Steps of the program's own around those that torch.profiler tells of. */
+static void profiler(const char *path)
+{
+    char text[32];
+    begin(path);
+    data(MPF_OP_DOMAIN, 0, 1, "torch", 5);
+    for (uint32_t i = 0; i < 4; i++) {
+        snprintf(text, sizeof text, "ProfilerStep#%u", 7 + i);
+        name(60 + i, text);
+        push(STEP);
+        event(MPF_OP_PUSH, 0, (60 + i) | UINT64_C(1) << 32, 0);
+        torch_alloc(BASE + i * MIB, MIB);
+        event(MPF_OP_POP, 0, UINT64_C(1) << 32, 0);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 /* More is tracked than the driver says is used. */
 static void unaccounted(const char *path)
 {
@@ -605,7 +623,7 @@ int main(int argc, char **argv)
         { "batches", batches },       { "neighbours", neighbours },
         { "expandable", expandable }, { "unaccounted", unaccounted },
         { "lighter", lighter },       { "names", names },
-        { "refusals", refusals },
+        { "refusals", refusals },     { "profiler", profiler },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

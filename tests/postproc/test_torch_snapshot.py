@@ -193,6 +193,8 @@ def ranges_are_annotations(folder):
     check(not open_now and steps == report("steps", log)["instances"], open_now, steps)
     names = {a["name"] for a in told}
     check({"step", "forward", "Optimizer.step#AdamW.step"} <= names and not any("torch:Opt" in n for n in names), names)
+    own = loaded(made(folder, "MAKE_GPU_LOG", "profiler"))["external_annotations"]
+    check([a["name"] for a in own if a["stage"] == "START"] == [n for i in range(7, 11) for n in ("step", f"ProfilerStep#{i}")], "steps of torch.profiler stay alone", own)
     other = loaded(*golden("h200-nccl-rank0"))["external_annotations"]
     check(not any(a["name"].startswith("ProfilerStep") for a in other), "a range of PyTorch's is no step")
 
