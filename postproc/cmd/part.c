@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "alloc.h"
@@ -24,19 +23,34 @@ static int fail(const struct mpr_part *p, const char *why)
     return -1;
 }
 
+/* 0: the file is this user's, by one name, and locked and empty now; else what errno is to be. */
+static int prepare(int fd, const char *path)
+{
+    struct stat st;
+    struct mpr_error error;
+    if (fstat(fd, &st) != 0) return errno;
+    if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, path, &error) != 0) return EPERM;
+    if (!mpr_file_take(fd) || !mpr_file_is(AT_FDCWD, path, &st)) return EBUSY;
+    return ftruncate(fd, 0) == 0 ? 0 : errno;
+}
+
 /* What a killed process left is taken over; what another one writes is locked.  -1 with errno. */
 static int take(const char *path)
 {
-    struct stat st;
     const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0) return -1;
-    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    if (locked && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && mpr_file_is(AT_FDCWD, path, &st) &&
-        ftruncate(fd, 0) == 0)
-        return fd;
+    const int why = prepare(fd, path);
+    if (!why) return fd;
     close(fd);
-    errno = EBUSY;
+    errno = why;
     return -1;
+}
+
+static const char *reason(int error)
+{
+    if (error == EBUSY) return "another process writes it";
+    if (error == EPERM) return "beside it, as .part, lies what is not this user's alone";
+    return strerror(error);
 }
 
 static FILE *open_part(struct mpr_part *p)
@@ -56,7 +70,7 @@ int mpr_part_open(struct mpr_part *p, const char *path)
     else if (stat(p->path, &st) == 0 && !S_ISREG(st.st_mode)) p->file = fopen(p->path, "we");
     else p->file = open_part(p);
     if (p->file) return 0;
-    fail(p, errno == EBUSY ? "another process writes it" : strerror(errno));
+    fail(p, reason(errno));
     free(p->part);
     return -1;
 }

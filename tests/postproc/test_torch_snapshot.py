@@ -289,6 +289,24 @@ def two_writers_are_one_after_the_other(folder):
         check(pickle.load(f)["segments"], "it is whole")
 
 
+def what_is_not_ours_alone_is_not_written(folder):
+    """A file that lies where the part is to be, by another name, too, or of another user."""
+    path, other, log = os.path.join(folder, "out.pickle"), os.path.join(folder, "other"), golden("h200-pytorch")[0]
+    with open(other, "w") as f:
+        f.write("mine")
+    os.link(other, f"{path}.part")
+    refused = [export("-o", path, log)]
+    os.remove(f"{path}.part")
+    if os.geteuid() == 0:
+        os.chown(other, 1, 1)
+        os.rename(other, f"{path}.part")
+        refused.append(export("-o", path, log))
+        os.rename(f"{path}.part", other)
+    check(all(r.returncode == 1 and b"not this user's" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
+    with open(other) as f:
+        check(f.read() == "mine", "it is as it was")
+
+
 def a_damaged_log_says_so(folder):
     log, = golden("h200-pytorch")
     damaged = os.path.join(folder, "damaged.zst")
