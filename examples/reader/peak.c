@@ -10,7 +10,6 @@ int main(int argc, char **argv)
     uint64_t events[256] = { 0 };
     const struct mpf_event *event;
     struct mpr_stream *log = mpr_stream_open(argv[1]);
-    if (!log) return 1;
     long count;
     while ((count = mpr_stream_next(log, &event)) > 0)
         for (long i = 0; i < count; i++) events[event[i].op]++;

@@ -123,16 +123,20 @@ static struct mpr_held held_of(const struct mpr_books *books, uint32_t number,
                               .then_blocks = mpr_books_blocks_at_peak(books, cell) };
 }
 
+/* Estimates of a log that says anything may be larger than any number. */
+static uint64_t rounded(double value)
+{
+    return value < (double)INT64_MAX ? (uint64_t)(value + 0.5) : INT64_MAX;
+}
+
 static void add_cell(struct reading *r, uint32_t number, const struct weighed *weighed)
 {
     const struct mpr_books *books = &r->reader.replay.books;
     const struct mpr_cell *cell = &books->cell[number];
     const struct mpr_held held = held_of(books, number, weighed);
     const struct made made = number < r->cells ? r->made[number] : (struct made){ 0 };
-    const uint64_t value[MPR_PROFILE_VALUES] = { [MPR_PROFILE_MADE_BLOCKS] =
-                                                     (uint64_t)(made.blocks + 0.5),
-                                                 [MPR_PROFILE_MADE_BYTES] =
-                                                     (uint64_t)(made.bytes + 0.5),
+    const uint64_t value[MPR_PROFILE_VALUES] = { [MPR_PROFILE_MADE_BLOCKS] = rounded(made.blocks),
+                                                 [MPR_PROFILE_MADE_BYTES] = rounded(made.bytes),
                                                  [MPR_PROFILE_LIVE_BLOCKS] = held.then_blocks,
                                                  [MPR_PROFILE_LIVE_BYTES] = held.then };
     if (!is_wanted(r, cell)) return;

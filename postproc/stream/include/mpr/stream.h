@@ -3,7 +3,8 @@
  *
  * A log is joined with its journal, and one that is cut or damaged is read as far as it is good;
  * nothing of it is trusted.  Of a process that runs it is read up to now.  Memory grows with what
- * lives, never with the log; where there is none left, the process ends by abort().
+ * lives, not with the number of events; names, ranges' paths, call stacks, object files, lacks of
+ * memory and pools are kept to the end.  Where there is none left, the process ends by abort().
  *
  * There may be several streams; one thread at a time opens, reads or closes any of them.  While one
  * is open the library has the process's handler of SIGBUS, for files that are truncated while they
