@@ -4,6 +4,7 @@
 #include "perfetto.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,11 +98,40 @@ static void describe(struct mpr_perfetto *p, uint64_t track, uint64_t parent, co
     if (name) mpr_protobuf_text(&p->data, TRACK_NAME, name);
 }
 
+/* Processes of other hosts and containers may have the same pid, which Perfetto takes for one
+ * process: the first one keeps it, others and their threads get numbers that no system gives. */
+static uint64_t made_number(struct mpr_perfetto *p)
+{
+    enum { PID_MOST = 1 << 22 }; /* PID_MAX_LIMIT of Linux */
+    return PID_MOST + ++p->made;
+}
+
+static void choose_pid(struct mpr_perfetto *p, uint64_t pid)
+{
+    p->pid = mpr_index_get(&p->pids, pid) ? made_number(p) : pid;
+    mpr_index_set(&p->pids, p->pid, 1);
+}
+
+static uint64_t tid_of(struct mpr_perfetto *p, uint64_t tid)
+{
+    const uint64_t pid = p->timeline->summary.process.pid;
+    if (p->pid == pid) return tid;
+    return tid == pid ? p->pid : made_number(p);
+}
+
+/* "rank 1: python3 (4242)": the number where the trace has another one. */
+static char *process_name(const struct mpr_perfetto *p, const struct mpr_process_info *process)
+{
+    char number[32] = "";
+    const bool ranked = *process->rank;
+    if (p->pid != process->pid) snprintf(number, sizeof number, " (%" PRIu64 ")", process->pid);
+    return mpr_text_format("%s%s%s%s%s", ranked ? "rank " : "", process->rank, ranked ? ": " : "",
+                           process->argc ? process->argv[0] : "", number);
+}
+
 static void describe_process(struct mpr_perfetto *p, const struct mpr_process_info *process)
 {
-    const char *program = process->argc ? process->argv[0] : "";
-    char *name = *process->rank ? mpr_text_format("rank %s: %s", process->rank, program)
-                                : mpr_text_copy(program);
+    char *name = process_name(p, process);
     describe(p, track_of(p, OF_PROCESS, 0), 0, NULL);
     mpr_protobuf_number(&p->inside, PROCESS_PID, p->pid);
     for (size_t i = 0; i < process->argc; i++)
@@ -120,7 +150,8 @@ static void describe_counter(struct mpr_perfetto *p, uint64_t track, const char 
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
 }
 
-/* "worker 3 (4243)" is the thread 4243; one whose number is not known is a track by name only. */
+/* "worker 3 (4243)" is the thread 4243, and is called so where the trace has another number; one
+ * whose number is not known is a track by name only. */
 static void describe_thread(struct mpr_perfetto *p, uint64_t track, const char *label)
 {
     const size_t bare = mpr_thread_bare(label);
@@ -128,8 +159,9 @@ static void describe_thread(struct mpr_perfetto *p, uint64_t track, const char *
     describe(p, track, bare ? 0 : track_of(p, OF_PROCESS, 0), bare ? NULL : name);
     if (bare) {
         mpr_protobuf_number(&p->inside, THREAD_PID, p->pid);
-        mpr_protobuf_number(&p->inside, THREAD_TID, strtoull(label + bare + 2, NULL, 10));
-        mpr_protobuf_text(&p->inside, THREAD_NAME, name);
+        const uint64_t own = strtoull(label + bare + 2, NULL, 10), tid = tid_of(p, own);
+        mpr_protobuf_number(&p->inside, THREAD_TID, tid);
+        mpr_protobuf_text(&p->inside, THREAD_NAME, tid == own ? name : label);
         mpr_protobuf_message(&p->data, TRACK_THREAD, &p->inside);
     }
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
@@ -264,7 +296,7 @@ void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *tim
 {
     p->process++;
     p->timeline = timeline;
-    p->pid = timeline->summary.process.pid;
+    choose_pid(p, timeline->summary.process.pid);
     p->start_ns = timeline->summary.process.start_ns;
     describe_process(p, &timeline->summary.process);
     put_counters(p, timeline);
@@ -308,5 +340,6 @@ void mpr_perfetto_free(struct mpr_perfetto *p)
     mpr_arena_free(&p->arena);
     mpr_index_free(&p->name);
     mpr_index_free(&p->track);
+    mpr_index_free(&p->pids);
     free(p->text);
 }

@@ -21,9 +21,11 @@ struct mpr_perfetto {
     struct mpr_index name; /* of slices, by hash: interned, number + 1 */
     const char **text;     /* by number */
     uint32_t names, name_cap;
-    struct mpr_index track; /* of threads and their domains: what is told already */
-    uint64_t process;       /* from 1, in order of mpr_perfetto_process */
-    uint64_t pid, start_ns;
+    struct mpr_index track;              /* of threads and their domains: what is told already */
+    uint64_t process;                    /* from 1, in order of mpr_perfetto_process */
+    struct mpr_index pids;               /* that a process of the trace has */
+    uint64_t pid, start_ns;              /* pid: the trace's for it */
+    uint32_t made;                       /* numbers of processes and threads that are no system's */
     const struct mpr_timeline *timeline; /* of that one */
 };
 

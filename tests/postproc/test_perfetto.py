@@ -194,6 +194,16 @@ def several_processes_are_one_trace(folder):
     check(len(both.slices) == sum(len(t.slices) for t in each) > 0 and sorted(both.times) == sorted(each[0].times + each[1].times), "slices")
 
 
+def one_pid_of_two_hosts_is_two_processes(folder):
+    logs = [made(folder, "MAKE_GPU_LOG", s) for s in ("graphs", "serving")]
+    alone, told = trace(logs[0]), trace(*logs)
+    real, = (t["pid"] for t in alone.tracks.values() if t["process"] is not None)
+    (first, name), (second, other) = ((t["pid"], t["process"]) for t in told.tracks.values() if t["process"] is not None)
+    check(first == real and second > 1 << 22 and f"({real})" not in name and other.endswith(f" ({real})"), first, name, second, other)
+    threads = [(t["pid"], t["tid"]) for t in told.tracks.values() if t["thread"] is not None]
+    check(len(set(threads)) == len(threads) and {p for p, _ in threads} == {first, second} and len({t for _, t in threads}) == len(threads), threads)
+
+
 def names_are_any_bytes(folder):
     names = {s.name for s in trace(made(folder, "MAKE_GPU_LOG", "names")).slices}
     check(any("\ufffd" in n for n in names) and any(len(n) > 300 for n in names), names)
