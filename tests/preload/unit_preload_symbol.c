@@ -46,20 +46,24 @@ static void names_that_nobody_has_are_not_found(void **state)
     }
 }
 
-/* The C library's first version for this processor */
+/* The C library's first version for this processor, and a function of which it has a later one, too
+ * (AddressSanitizer has an fmemopen of its own). */
 #if defined(__x86_64__)
 #define FIRST "GLIBC_2.2.5"
+#define OLD   "nftw"
+#define LATER "GLIBC_2.3.3"
 #else
 #define FIRST "GLIBC_2.17"
+#define OLD   "fmemopen"
+#define LATER "GLIBC_2.22"
 #endif
 
 /* Versions for old programs are hidden, and the loader does not give them without their names. */
 static void old_versions_are_passed_over(void **state)
 {
     (void)state;
-    assert_ptr_not_equal(dlvsym(RTLD_NEXT, "fmemopen", FIRST),
-                         dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.22"));
-    assert_ptr_equal(mp_symbol_next("fmemopen"), dlvsym(RTLD_NEXT, "fmemopen", "GLIBC_2.22"));
+    assert_ptr_not_equal(dlvsym(RTLD_NEXT, OLD, FIRST), dlvsym(RTLD_NEXT, OLD, LATER));
+    assert_ptr_equal(mp_symbol_next(OLD), dlvsym(RTLD_NEXT, OLD, LATER));
     assert_ptr_equal(mp_symbol_next("quick_exit"), dlvsym(RTLD_NEXT, "quick_exit", "GLIBC_2.24"));
     assert_non_null(dlvsym(RTLD_NEXT, "svc_run", FIRST));
     assert_null(mp_symbol_next("svc_run"));
