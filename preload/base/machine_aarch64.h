@@ -38,7 +38,7 @@ static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }
 static inline bool mp_machine_tags_memory(void)
 {
     const long control = mp_machine_syscall(SYS_prctl, PR_GET_TAGGED_ADDR_CTRL, 0, 0, 0, 0, 0);
-    return control > 0 && control & PR_MTE_TCF_MASK;
+    return control > 0 && (unsigned long)control & PR_MTE_TCF_MASK;
 }
 
 /* Without the first barrier the counter may be read before a lock is taken that stands before it,
