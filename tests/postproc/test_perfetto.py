@@ -3,7 +3,6 @@
 test_perfetto.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG and GOLDEN set.  protoc_reads_it needs protoc on the PATH."""
 import collections
 import glob
-import json
 import os
 import re
 import shutil
@@ -12,26 +11,17 @@ import subprocess
 import sys
 import tempfile
 
+from exports import GOLDEN, REPORT, check, golden, made, report
 from wire import fields, message
 
-REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDED = 1, 2
 SKIPPED = 77
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfetto.proto")
 
 
-def check(good, *what):
-    if not good:
-        sys.exit(" ".join(str(w) for w in what))
-
-
 def export(*words):
     return subprocess.run([REPORT, "export", "--to", "perfetto", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def report(command, log, *options):
-    return json.loads(subprocess.run([REPORT, command, "--format", "json", *options, log], stdout=subprocess.PIPE, check=True).stdout)
 
 
 Slice = collections.namedtuple("Slice", "name begin end track depth")
@@ -94,17 +84,6 @@ def trace(*words, status=0):
     done = export("-o", "-", *words)
     check(done.returncode == status, words, done.returncode, done.stderr.decode())
     return Trace(done.stdout)
-
-
-def golden(name):
-    return os.path.join(GOLDEN, f"{name}.zst")
-
-
-def made(folder, maker, *scenario):
-    path = os.path.join(folder, f"{scenario[0]}.zst")
-    subprocess.run([os.environ[maker], scenario[0], path, *scenario[1:]], check=True)
-    return path
-
 
 
 def logs(folder):

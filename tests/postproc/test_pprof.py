@@ -4,7 +4,6 @@ test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG 
 import collections
 import glob
 import gzip
-import json
 import os
 import re
 import shutil
@@ -12,25 +11,16 @@ import subprocess
 import sys
 import tempfile
 
+from exports import GOLDEN, REPORT, check, golden, made, report
 from wire import message, numbers
 
-REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 TYPES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
 NOT_BLOCK_BY_BLOCK = "host/mmap", "host/shm", "host/python", "host/pinned"      # by pages, a sample, and more frees than are seen
 SKIPPED = 77
 
 
-def check(good, *what):
-    if not good:
-        sys.exit(" ".join(str(w) for w in what))
-
-
 def export(*words):
     return subprocess.run([REPORT, "export", "--to", "pprof", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def report(command, log, *options):
-    return json.loads(subprocess.run([REPORT, command, "--format", "json", *options, log], stdout=subprocess.PIPE, check=True).stdout)
 
 
 # ---- the fields of profile.proto
@@ -79,16 +69,6 @@ def profile(*words, status=0):
     done = export("-o", "-", *words)
     check(done.returncode == status, words, done.returncode, done.stderr.decode())
     return Profile(done.stdout)
-
-
-def golden(name):
-    return os.path.join(GOLDEN, f"{name}.zst")
-
-
-def made(folder, maker, *scenario):
-    path = os.path.join(folder, f"{scenario[0]}.zst")
-    subprocess.run([os.environ[maker], scenario[0], path, *scenario[1:]], check=True)
-    return path
 
 
 def logs(folder):

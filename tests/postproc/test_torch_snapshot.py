@@ -5,7 +5,6 @@ test_torch_snapshot.py NAME, with MEMPROF_REPORT, MAKE_GPU_LOG and GOLDEN set.""
 import fcntl
 import glob
 import io
-import json
 import os
 import pickle
 import pickletools
@@ -14,17 +13,13 @@ import subprocess
 import sys
 import tempfile
 
-REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
+from exports import GOLDEN, REPORT, check, made, report
+
 # What the viewer of PyTorch (torch/utils/viz/MemoryViz.js) can read.
 VIEWER = set("""PROTO STOP MARK EMPTY_LIST EMPTY_DICT EMPTY_TUPLE APPEND APPENDS SETITEM SETITEMS LIST DICT TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWTRUE NEWFALSE
 BININT BININT1 BININT2 LONG1 BINFLOAT SHORT_BINUNICODE BINUNICODE MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET FRAME""".split())
 FREED = {"segment_free", "segment_unmap"}
 MADE = {"segment_alloc", "segment_map"}
-
-
-def check(good, *what):
-    if not good:
-        sys.exit(" ".join(str(w) for w in what))
 
 
 def export(*words, **more):
@@ -44,10 +39,6 @@ def loaded(log, *words, status=0):
     return NoCode(io.BytesIO(done.stdout)).load()
 
 
-def report(command, log, *options):
-    return json.loads(subprocess.run([REPORT, command, "--format", "json", *options, log], stdout=subprocess.PIPE, check=True).stdout)
-
-
 def golden(*names):
     return [os.path.join(GOLDEN, f"{name}.zst") for name in names]
 
@@ -56,12 +47,6 @@ def with_torch():
     logs = [log for log in sorted(glob.glob(os.path.join(GOLDEN, "h[12]00-*.zst"))) if not any(other in log for other in ("walk", "cupy", "jax"))]
     check(len(logs) > 10, logs)
     return logs
-
-
-def made(folder, maker, scenario):
-    path = os.path.join(folder, f"{scenario}.zst")
-    subprocess.run([os.environ[maker], scenario, path], check=True)
-    return path
 
 
 # ---- what tools do with one
