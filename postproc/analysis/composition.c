@@ -183,8 +183,8 @@ static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *
         if (!who) who = mpr_sites_library_name(&r->sites, p->library);
         if (is_among(name, names, who)) continue;
         if (names == NAMED_USERS) return mpr_arena_format(arena, "%s and others", note);
-        note = mpr_arena_format(arena, "%s%s", names ? mpr_arena_format(arena, "%s, ", note) : "of ",
-                                who);
+        note = mpr_arena_format(arena, "%s%s",
+                                names ? mpr_arena_format(arena, "%s, ", note) : "of ", who);
         name[names++] = who;
     }
     return note;
