@@ -31,6 +31,25 @@ again() {
         while read -r times name; do [ "$times" -gt 1 ] || echo "passed at the second attempt: $name"; done
 }
 
+# What failed is told once more at the very end, with the end of its output: of a long record the last lines are kept.
+last_words=$(mktemp)
+remember() {
+    python3 - "$1" "$2" >>"$last_words" <<'EOF'
+import sys
+from xml.etree import ElementTree
+
+for case in ElementTree.parse(sys.argv[2]).getroot().iter("testcase"):
+    if case.find("failure") is not None:
+        print(f"FAILED {case.get('name')} ({sys.argv[1]})", case.findtext("system-out", "")[-4000:], sep="\n")
+EOF
+}
+
+# broken NAME: a part that could not be run.
+broken() {
+    echo "FAILED $1" >>"$last_words"
+    failed=$((failed + 1))
+}
+
 # run CONFIGURATION TEST-PRESET: a part that does not build is a failure too.
 run() {
     local build=$PWD/build/$1 report
@@ -38,14 +57,19 @@ run() {
     echo "== $1 ($2)"
     if ! cmake --preset "$1" >"/tmp/memprof-configure.$$" 2>&1 || ! cmake --build --preset "$1" >"/tmp/memprof-build.$$" 2>&1; then
         cat "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$" | tail -60
-        failed=$((failed + 1))
+        broken "to build $1"
         return
     fi
     grep '^-- memprof:' "/tmp/memprof-configure.$$" || true
     rm -f "$report"
     ctest --preset "$2" --repeat until-pass:2 --output-junit "$report" | tee "$report.log" || true
     again "$report.log"
-    if [ -s "$report" ]; then count "$report"; else failed=$((failed + 1)); fi
+    if [ ! -s "$report" ]; then
+        broken "to run the tests of $2"
+        return
+    fi
+    count "$report"
+    remember "$2" "$report"
 }
 
 # The layout of the tree, with the page's prettier that the first build has brought.
@@ -56,7 +80,7 @@ layout() {
     case $status in
     0) passed=$((passed + 1)) ;;
     77) skipped=$((skipped + 1)) ;;
-    *) failed=$((failed + 1)) ;;
+    *) broken "the layout" ;;
     esac
 }
 
@@ -83,7 +107,7 @@ emulated() {
     case $status in
     0) run aarch64 aarch64 ;;
     77) skipped=$((skipped + 1)) ;;
-    *) failed=$((failed + 1)) ;;
+    *) broken "to prepare aarch64" ;;
     esac
 }
 
@@ -98,5 +122,7 @@ if [ $slow ]; then run ci slow; fi
 rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
 
 echo
+cat "$last_words"
+rm -f "$last_words"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
