@@ -1,8 +1,9 @@
 /* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build
  * id alone.
  *
- * Of a unit that is asked for, the functions are indexed once; the calls inlined into one are found
- * by walking down. */
+ * The unit of an address is told by .debug_aranges, or, as clang writes none, by the units' own
+ * ranges.  Of a unit that is asked for, the functions are indexed once; the calls inlined into one
+ * are found by walking down. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
@@ -23,10 +24,15 @@ struct span {
     Dwarf_Off die;
 };
 
+/* What lies where, by address: functions of a unit, or units. */
+struct spans {
+    struct span *span;
+    size_t count, cap;
+};
+
 struct unit {
     Dwarf_Off die;
-    struct span *span;
-    size_t spans, cap;
+    struct spans functions;
 };
 
 struct entry {
@@ -38,11 +44,14 @@ struct entry {
 struct mpr_debug {
     Dwfl *dwfl;
     Dwfl_Module *module;
-    struct unit *unit; /* by die */
+    Dwarf *dwarf;
+    Dwarf_Addr bias;   /* of its addresses against the process's */
+    struct unit *unit; /* those that were asked for, by die */
     size_t units, cap;
+    struct spans ranges; /* of all units */
     struct entry *table; /* functions, by address */
     size_t entries;
-    bool table_read;
+    bool ranges_read, table_read;
     struct mpr_binary binary; /* while it is opened */
     int asked;                /* for debug files: the second time for what several share */
     bool has_shared, has_dwarf, too_large;
@@ -128,12 +137,11 @@ static bool lacks_shared(const struct mpr_debug *d, Dwarf *dwarf)
 static void begin(struct mpr_debug *d)
 {
     void **data;
-    Dwarf_Addr bias;
     dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
     *data = d;
     if (d->too_large) return;
-    Dwarf *dwarf = dwfl_module_getdwarf(d->module, &bias);
-    d->has_dwarf = dwarf && !d->too_large && !lacks_shared(d, dwarf);
+    d->dwarf = dwfl_module_getdwarf(d->module, &d->bias);
+    d->has_dwarf = d->dwarf && !d->too_large && !lacks_shared(d, d->dwarf);
 }
 
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
@@ -178,11 +186,73 @@ struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_st
 void mpr_debug_close(struct mpr_debug *d)
 {
     if (!d) return;
-    for (size_t i = 0; i < d->units; i++) free(d->unit[i].span);
+    for (size_t i = 0; i < d->units; i++) free(d->unit[i].functions.span);
     free(d->unit);
+    free(d->ranges.span);
     free(d->table);
     if (d->dwfl) dwfl_end(d->dwfl);
     free(d);
+}
+
+/* ---- spans of addresses */
+
+enum { SPANS_MOST = 1 << 22 };
+
+static void add_ranges(struct spans *to, Dwarf_Die *die)
+{
+    Dwarf_Addr base;
+    struct span span = { .die = dwarf_dieoffset(die) };
+    for (ptrdiff_t at = 0; to->count < SPANS_MOST &&
+                           (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;) {
+        MPR_GROW(to->span, to->count, to->cap);
+        to->span[to->count++] = span;
+    }
+}
+
+static int by_low(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static void sort_spans(struct spans *s)
+{
+    if (s->count) qsort(s->span, s->count, sizeof *s->span, by_low);
+}
+
+static bool die_at(const struct mpr_debug *d, const struct spans *s, Dwarf_Addr pc, Dwarf_Die *die)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->span[middle].low <= pc) low = middle + 1;
+        else high = middle;
+    }
+    if (!low || pc >= s->span[low - 1].high) return false;
+    return dwarf_offdie(d->dwarf, s->span[low - 1].die, die) != NULL;
+}
+
+/* ---- the unit of an address */
+
+static void read_ranges(struct mpr_debug *d)
+{
+    Dwarf_Addr bias;
+    d->ranges_read = true;
+    for (Dwarf_Die *cu = NULL; (cu = dwfl_module_nextcu(d->module, cu, &bias));)
+        add_ranges(&d->ranges, cu);
+    sort_spans(&d->ranges);
+}
+
+static bool unit_at(struct mpr_debug *d, uint64_t pc, Dwarf_Die *cu)
+{
+    Dwarf_Addr bias;
+    const Dwarf_Die *told = dwfl_module_addrdie(d->module, pc, &bias);
+    if (told) {
+        *cu = *told;
+        return true;
+    }
+    if (!d->ranges_read) read_ranges(d);
+    return die_at(d, &d->ranges, pc - d->bias, cu);
 }
 
 /* ---- the functions of a unit */
@@ -194,44 +264,21 @@ static bool next_of(Dwarf_Die *die)
     return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > here;
 }
 
-enum { SPANS_MOST = 1 << 22 };
-
-static void add_span(struct unit *u, const struct span *span)
-{
-    MPR_GROW(u->span, u->spans, u->cap);
-    u->span[u->spans++] = *span;
-}
-
-static void add_function(struct unit *u, Dwarf_Die *die)
-{
-    Dwarf_Addr base;
-    struct span span = { .die = dwarf_dieoffset(die) };
-    for (ptrdiff_t at = 0;
-         u->spans < SPANS_MOST && (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;)
-        add_span(u, &span);
-}
-
 /* Functions lie in the unit itself, in namespaces, classes and other functions. */
-static void collect(struct unit *u, Dwarf_Die *parent, int depth)
+static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
     if (depth > 32 || dwarf_child(parent, &die) != 0) return;
     do {
         switch (dwarf_tag(&die)) {
-        case DW_TAG_subprogram: add_function(u, &die); break;
+        case DW_TAG_subprogram: add_ranges(functions, &die); break;
         case DW_TAG_namespace:
         case DW_TAG_module:
         case DW_TAG_class_type:
-        case DW_TAG_structure_type: collect(u, &die, depth + 1); break;
+        case DW_TAG_structure_type: collect(functions, &die, depth + 1); break;
         default: break;
         }
-    } while (next_of(&die) && u->spans < SPANS_MOST);
-}
-
-static int by_low(const void *left, const void *right)
-{
-    const struct span *a = left, *b = right;
-    return a->low < b->low ? -1 : a->low > b->low;
+    } while (next_of(&die) && functions->count < SPANS_MOST);
 }
 
 static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
@@ -241,8 +288,8 @@ static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
     d->units++;
     struct unit *u = &d->unit[at];
     *u = (struct unit){ .die = dwarf_dieoffset(cu) };
-    collect(u, cu, 0);
-    if (u->spans) qsort(u->span, u->spans, sizeof *u->span, by_low);
+    collect(&u->functions, cu, 0);
+    sort_spans(&u->functions);
     return u;
 }
 
@@ -256,19 +303,6 @@ static struct unit *unit_of(struct mpr_debug *d, Dwarf_Die *cu)
         else high = middle;
     }
     return low < d->units && d->unit[low].die == wanted ? &d->unit[low] : make_unit(d, low, cu);
-}
-
-static bool function_at(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *die)
-{
-    const struct unit *u = unit_of(d, cu);
-    size_t low = 0, high = u->spans;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (u->span[middle].low <= pc) low = middle + 1;
-        else high = middle;
-    }
-    if (!low || pc >= u->span[low - 1].high) return false;
-    return dwarf_offdie(dwarf_cu_getdwarf(cu->cu), u->span[low - 1].die, die) != NULL;
 }
 
 /* ---- inlined calls */
@@ -332,24 +366,23 @@ static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
     return file < count ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
 }
 
-static const char *line_place(struct mpr_debug *d, uint64_t pc, unsigned *line)
+static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
 {
     int number = 0;
-    Dwfl_Line *found = d->has_dwarf ? dwfl_module_getsrc(d->module, pc) : NULL;
-    const char *file = found ? dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
+    Dwarf_Line *found = dwarf_getsrc_die(cu, pc);
+    if (found) dwarf_lineno(found, &number);
     *line = (unsigned)number;
-    return file;
+    return found ? dwarf_linesrc(found, NULL, NULL) : NULL;
 }
 
-static bool look_in_dwarf(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr_debug_each *each,
+                          void *arg)
 {
-    Dwarf_Addr bias;
     Dwarf_Die function, call[DEEPEST];
-    Dwarf_Die *cu = dwfl_module_addrdie(d->module, pc, &bias);
     unsigned line;
-    if (!cu || !function_at(d, cu, pc - bias, &function)) return false;
-    const char *file = line_place(d, pc, &line);
-    for (int i = walk_down(function, pc - bias, call); i-- > 0;) {
+    if (!die_at(d, &unit_of(d, cu)->functions, pc, &function)) return false;
+    const char *file = line_place(cu, pc, &line);
+    for (int i = walk_down(function, pc, call); i-- > 0;) {
         each(arg, name_of(&call[i]), file, line);
         if (i) file = call_place(cu, &call[i], &line);
     }
@@ -401,16 +434,13 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
     return e && (pc < e->high || e->low == e->high) ? e->name : NULL;
 }
 
-static void look_in_symbols(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
-{
-    unsigned line;
-    const char *name = symbol_at(d, pc);
-    if (!name) return;
-    const char *file = line_place(d, pc, &line);
-    each(arg, name, file, line);
-}
-
 void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
-    if (!d->has_dwarf || !look_in_dwarf(d, pc, each, arg)) look_in_symbols(d, pc, each, arg);
+    Dwarf_Die cu;
+    const bool has_unit = d->has_dwarf && unit_at(d, pc, &cu);
+    if (has_unit && look_in_dwarf(d, &cu, pc - d->bias, each, arg)) return;
+    const char *name = symbol_at(d, pc);
+    unsigned line = 0;
+    const char *file = name && has_unit ? line_place(&cu, pc - d->bias, &line) : NULL;
+    if (name) each(arg, name, file, line);
 }
