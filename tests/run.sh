@@ -84,14 +84,15 @@ layout() {
     esac
 }
 
-# Each target of tests/fuzz; with --slow for a minute.
-fuzz() {
+# Unit tests with AddressSanitizer and UBSan: clang's, whose build has the targets of tests/fuzz, too (with --slow a minute of each), or else gcc's.
+sanitized() {
     if clang --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null | grep -q / && [ "$(uname -m)" = x86_64 ]; then
         [ $slow ] || export MEMPROF_FUZZ_SECONDS=20
-        run fuzz fuzz
+        run fuzz sanitized
     else
-        echo "== fuzz: skipped, for clang and its libFuzzer are not there"
+        echo "fuzz: skipped, for clang and its libFuzzer are not there"
         skipped=$((skipped + 1))
+        run asan asan
     fi
 }
 
@@ -115,9 +116,8 @@ run ci ci
 layout
 emulated
 run without without
-run asan asan
+sanitized
 run tsan tsan
-fuzz
 if [ $slow ]; then run ci slow; fi
 rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
 
