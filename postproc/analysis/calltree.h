@@ -17,7 +17,6 @@ struct mpr_error;
 struct mpr_calltree_options {
     bool python;      /* Python's stacks, not native ones */
     bool bottom_up;   /* from who allocated towards main */
-    bool folded;      /* for tools that draw flame graphs */
     const char *heap; /* NULL: the one with the largest peak that has stacks */
     struct mpr_instant at;
 };

@@ -60,6 +60,7 @@ struct mpr_output {
     struct mpr_telling *telling; /* as long as the process */
     struct mpr_naming naming;
     bool for_tools;   /* this text is read by programs */
+    bool has_stacks;  /* rows have call stacks or paths of ranges: --format=folded */
     const char *path; /* NULL: standard output */
     FILE *file;
 };
@@ -133,6 +134,7 @@ struct mpr_one {
     void (*beside)(const struct mpr_paths *paths, const struct mpr_progress *progress);
     mpr_describe_result *describe;
     void (*free)(void *result);
+    bool has_stacks;                   /* as mpr_output has it */
     const struct argp_option *options; /* its own, beside those of every report; NULL: none */
     error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* these */
     void *chosen;

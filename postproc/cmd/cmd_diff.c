@@ -139,6 +139,7 @@ int mpr_cmd_diff(int argc, char **argv)
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_diff diff;
     bool good = true;
+    a.output.has_stacks = true;
     mpr_cmd_parse_in_order(&argp, argc, argv, &a);
     mpr_diff_init(&diff, &a.peaks);
     for (size_t i = 0; good && i < a.runs; i++) good = add_run(&diff, &a, i);

@@ -31,6 +31,7 @@ int mpr_cmd_graphs(int argc, char **argv)
         .read = read_log,
         .describe = describe,
         .free = release,
+        .has_stacks = true,
     };
     return mpr_one_run(&one, argc, argv);
 }

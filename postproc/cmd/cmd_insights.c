@@ -48,6 +48,7 @@ int mpr_cmd_insights(int argc, char **argv)
         .read = read_log,
         .describe = describe_insights,
         .free = release,
+        .has_stacks = true,
     };
     return mpr_one_run(&one, argc, argv);
 }
@@ -64,6 +65,7 @@ int mpr_cmd_summary(int argc, char **argv)
         .read = read_log,
         .describe = describe_summary,
         .free = release,
+        .has_stacks = true,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -70,6 +70,7 @@ int mpr_cmd_oom(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default(), .by = MPR_GROUP_AUTO };
     struct mpr_ooms ooms = { 0 };
+    a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
     ooms.by = a.by;
     ooms.backward_of = a.backward_of;

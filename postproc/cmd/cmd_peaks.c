@@ -120,6 +120,7 @@ int mpr_cmd_peaks(int argc, char **argv)
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_peaks peaks;
     struct adding all = { &a, &peaks };
+    a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
     if (a.all) mpr_logs_choose(&a.logs);
     else mpr_logs_keep_one(&a.logs);

@@ -70,6 +70,7 @@ int mpr_cmd_segments(int argc, char **argv)
         .read = read_log,
         .describe = describe,
         .free = release,
+        .has_stacks = true,
         .options = options,
         .parse = parse,
         .chosen = &chosen,

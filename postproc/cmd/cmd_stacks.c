@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
     { "bottom-up", KEY_BOTTOM_UP, NULL, 0, "from who allocated towards main, not from main down",
       1 },
     { "folded", KEY_FOLDED, NULL, 0,
-      "one line a stack, a;b;c bytes, for tools that draw flame graphs", 1 },
+      "--format=folded: one line a stack, a;b;c bytes, for tools that draw flame graphs", 1 },
     { 0 },
 };
 
@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->at = arg;
         return 0;
     case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
-    case KEY_FOLDED: a->tree.folded = a->output.for_tools = true; return 0;
+    case KEY_FOLDED: a->output.renderer = &mpr_render_folded; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -106,6 +106,7 @@ static int report(struct arguments *a)
 int mpr_cmd_stacks(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
+    a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);

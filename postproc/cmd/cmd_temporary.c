@@ -53,6 +53,7 @@ int mpr_cmd_temporary(int argc, char **argv)
         .read = read_log,
         .describe = describe,
         .free = release,
+        .has_stacks = true,
         .options = options,
         .parse = parse,
         .chosen = &chosen,

@@ -99,11 +99,13 @@ static void check_bounds(const struct arguments *a)
     exit(MPR_EXIT_USAGE);
 }
 
-/* Text folds lines and cuts them then, as all reports: it needs every band. */
+/* Text folds lines and cuts them then, as all reports: it needs every band.  Flame graphs show all,
+ * unless told. */
 static size_t bands_wanted(const struct mpr_output *output)
 {
     const size_t top = output->style.top ? output->style.top : BANDS;
-    return output->renderer == &mpr_render_text ? SIZE_MAX : top + 1;
+    const bool all = output->renderer == &mpr_render_folded && !output->style.top;
+    return output->renderer == &mpr_render_text || all ? SIZE_MAX : top + 1;
 }
 
 static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
@@ -146,6 +148,7 @@ int mpr_cmd_timeline(int argc, char **argv)
                                          .buckets = BUCKETS,
                                          .changes = SIZE_MAX,
                                          .instants = INSTANTS } };
+    a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);

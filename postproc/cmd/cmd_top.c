@@ -192,6 +192,7 @@ int mpr_cmd_top(int argc, char **argv)
                            .output = mpr_output_default() };
     struct mpr_top top;
     int status = MPR_EXIT_FAILURE;
+    a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_top_init(&top, &a.live);
     setpriority(PRIO_PROCESS, 0, LOWER);

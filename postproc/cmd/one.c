@@ -55,6 +55,7 @@ int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
     struct arguments a = { .parse = one->parse,
                            .chosen = one->chosen,
                            .output = mpr_output_default() };
+    a.output.has_stacks = one->has_stacks;
     parse_all(&a, one->doc, one->options, argc, argv);
     const char *path = mpr_logs_one(&a.logs);
     const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;

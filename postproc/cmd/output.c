@@ -18,7 +18,9 @@ enum { FEWEST = 60 }; /* columns of a line in which a table says something */
 enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
 
 static const struct argp_option options[] = {
-    { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
+    { "format", 'f', "FORMAT", 0,
+      "text (default), json, csv or folded (a;b;c bytes: call stacks, or ranges, for flame graphs)",
+      10 },
     { "output", 'o', "FILE", 0, "write there instead of standard output (-)", 10 },
     { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
@@ -96,6 +98,15 @@ static void set_color(struct mpr_output *output, const char *arg, struct argp_st
     else argp_error(state, "--color=%s: auto, always or never is wanted", arg);
 }
 
+static void set_format(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    output->renderer = mpr_render_find(arg);
+    if (!output->renderer)
+        argp_error(state, "--format=%s: text, json, csv or folded is wanted", arg);
+    if (output->renderer == &mpr_render_folded && !output->has_stacks)
+        argp_error(state, "--format=folded: no row of this report has a call stack or ranges");
+}
+
 static void set_top(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
     char *end;
@@ -112,10 +123,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct mpr_output *output = state->input;
     switch (key) {
-    case 'f':
-        output->renderer = mpr_render_find(arg);
-        if (!output->renderer) argp_error(state, "--format=%s: text, json or csv is wanted", arg);
-        return 0;
+    case 'f': set_format(output, arg, state); return 0;
     case 'o': output->path = mpr_output_path(arg); return 0;
     case 'c': set_color(output, arg, state); return 0;
     case 't': set_top(output, arg, state); return 0;

@@ -27,7 +27,8 @@ struct mpr_renderer {
     void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 };
 
-extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;
+extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv,
+    mpr_render_folded;
 
 /* NULL for an unknown name. */
 const struct mpr_renderer *mpr_render_find(const char *name);
@@ -35,5 +36,6 @@ const struct mpr_renderer *mpr_render_find(const char *name);
 void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
 #endif

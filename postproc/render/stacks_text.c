@@ -1,5 +1,4 @@
-/* No document: a tree, drawn by the depth of its calls, and lines that programs read (--folded),
- * have no columns.
+/* No document: a tree, drawn by the depth of its calls, has no columns.
  *
  * A call that only calls one other, with all its bytes, stands above it in the same column: deep
  * stacks stay readable. */
@@ -14,7 +13,6 @@
 #include "telling.h"
 #include "text.h"
 #include "units.h"
-#include "utf8.h"
 
 /* ---- which calls are shown */
 
@@ -68,6 +66,20 @@ bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
     }
     free(bytes);
     return shown;
+}
+
+bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top)
+{
+    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
+    bool *ending = mpr_alloc(t->calls, sizeof *ending);
+    size_t count = 0;
+    for (size_t i = 0; i < t->calls; i++)
+        if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
+    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    for (size_t i = 0; i < t->calls; i++)
+        ending[i] = t->call[i].own_bytes && is_above(&cut, t->call[i].own_bytes);
+    free(bytes);
+    return ending;
 }
 
 /* ---- lines */
@@ -158,68 +170,6 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
     free(shown);
 }
 
-/* ---- folded */
-
-/* ";" parts the calls and the last space the number. */
-static void folded_name(FILE *out, const char *name)
-{
-    while (*name) {
-        const char *const from = name;
-        uint32_t code;
-        if (!mpr_utf8_next(&name, &code)) fputs("\xef\xbf\xbd", out);
-        else if (code == ';' || mpr_utf8_unsafe(code)) fputc(code == ';' ? ':' : '?', out);
-        else fwrite(from, 1, (size_t)(name - from), out);
-    }
-}
-
-bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top)
-{
-    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
-    bool *ending = mpr_alloc(t->calls, sizeof *ending);
-    size_t count = 0;
-    for (size_t i = 0; i < t->calls; i++)
-        if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
-    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
-    for (size_t i = 0; i < t->calls; i++)
-        ending[i] = t->call[i].own_bytes && is_above(&cut, t->call[i].own_bytes);
-    free(bytes);
-    return ending;
-}
-
-static void folded_stack(FILE *out, const char *const *path, const struct mpr_call *c)
-{
-    for (unsigned k = 0; k <= c->depth; k++) {
-        if (k) fputc(';', out);
-        folded_name(out, path[k]);
-    }
-    fprintf(out, " %" PRIu64 "\n", c->own_bytes);
-}
-
-/* What is left out has a line of its own: the sum stays whole. */
-static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
-{
-    const char **path = mpr_alloc(t->calls, sizeof *path);
-    bool *ending = mpr_stacks_ending(t, top);
-    uint64_t rest = 0, left_out = 0;
-    for (size_t i = 0; i < t->calls; i++) {
-        const struct mpr_call *c = &t->call[i];
-        path[c->depth] = c->name;
-        if (!c->own_bytes) continue;
-        if (ending[i]) {
-            folded_stack(out, path, c);
-            continue;
-        }
-        rest += c->own_bytes;
-        left_out++;
-    }
-    if (left_out) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", left_out, rest);
-    if (t->unknown_bytes)
-        fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
-                t->unknown_bytes);
-    free(ending);
-    free(path);
-}
-
 /* ---- all */
 
 static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
@@ -272,10 +222,6 @@ static void lines(FILE *out, const struct mpr_calltree *t, describe *what,
 
 void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    if (t->options.folded) {
-        folded(out, t, style->top);
-        return;
-    }
     mpr_text_log(out, &t->summary, NULL, style);
     if (!t->heap) {
         lines(out, t, no_stacks, style);

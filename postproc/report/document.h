@@ -165,6 +165,12 @@ struct mpr_table {
     bool partial;      /* some rows of more: what people do not see is not counted */
     const char *total; /* for people a last row with the columns' sums */
     bool flush;        /* in text rows are not indented */
+    struct {
+        const char *of, *in; /* frames above its path: a text, and the column of this key; NULL:
+                                none */
+        const char *bytes;   /* keys of columns: what the path holds; NULL: rows are no stacks */
+        const char *before;  /* and held in what it is compared with; NULL: it is not */
+    } folded; /* rows as call stacks, for flame graphs: whole, whatever `only` says */
 };
 
 enum { MPR_TOP = 20 };

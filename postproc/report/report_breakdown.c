@@ -102,7 +102,8 @@ static void role_fields(struct mpr_document *doc, const struct mpr_breakdown *b,
                                             MPR_COLUMNS(part_columns),
                                             MPR_ROWS(s->row, s->rows),
                                             .context = around,
-                                            .omitted = "parts_omitted_bytes" });
+                                            .omitted = "parts_omitted_bytes",
+                                            .folded = { h->name, "role", "bytes" } });
     mpr_doc_close(doc);
 }
 

@@ -342,11 +342,13 @@ static void account_data(struct mpr_document *doc, const struct mpr_diff_account
 {
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, account_fields, a);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(a->row, a->rows),
-                                            .context = a });
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .key = "rows",
+                                       .only = MPR_IN_JSON | MPR_IN_CSV,
+                                       MPR_COLUMNS(row_columns),
+                                       MPR_ROWS(a->row, a->rows),
+                                       .context = a,
+                                       .folded = { a->name, NULL, "new_bytes", "base_bytes" } });
     mpr_doc_close(doc);
 }
 

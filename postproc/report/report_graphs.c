@@ -252,7 +252,8 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
                                             MPR_ROWS(graphs->row, graphs->rows),
                                             .order = largest_first(doc, graphs),
                                             .context = &graphs->summary,
-                                            .only = MPR_EVERYWHERE });
+                                            .only = MPR_EVERYWHERE,
+                                            .folded = { "CUDA graphs", NULL, "bytes" } });
     mpr_doc_csv(doc, graph_columns);
     if (graphs->rows) return;
     mpr_doc_gap(doc);

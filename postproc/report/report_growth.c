@@ -40,7 +40,8 @@ static const struct mpr_column whole_columns[] = {
     { .key = "after_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_growth, after) },
 };
 
-void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *g)
+void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *g,
+                       const char *of)
 {
     if (!g->valid) {
         mpr_doc_fact(doc, key, mpr_value_unknown);
@@ -48,11 +49,13 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
     }
     mpr_doc_open(doc, key);
     mpr_doc_facts(doc, whole_columns, g);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "changes",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(g->row, g->rows),
-                                            .omitted = "" });
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = "changes",
+                           .only = MPR_IN_JSON,
+                           MPR_COLUMNS(columns),
+                           MPR_ROWS(g->row, g->rows),
+                           .omitted = "",
+                           .folded = { of, NULL, of ? "after_bytes" : NULL, "before_bytes" } });
     mpr_doc_close(doc);
 }
 

@@ -6,8 +6,9 @@
 #include "ooms.h"
 
 /* An object, null when it is not valid; time_ns (of the first instant) where it is two instants of
- * one process. */
-void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth);
+ * one process.  of: the first frame of its paths in flame graphs; NULL: it is in none. */
+void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth,
+                       const char *of);
 /* For people: in all under that name (NULL: not told), then what changed most; by: what its paths
  * are. */
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,

@@ -115,7 +115,8 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(insights->finding, insights->findings),
-                                            .context = &log->summary });
+                                            .context = &log->summary,
+                                            .folded = { NULL, "finding", "saves_at_most_bytes" } });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
     if (insights->findings)

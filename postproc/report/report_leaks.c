@@ -247,16 +247,18 @@ static const struct mpr_column row_columns[] = {
 
 static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h, enum mpr_group by, const char *kind,
-                 const struct mpr_leaks_row *row, size_t count)
+                 const char *bytes, const struct mpr_leaks_row *row, size_t count)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ { doc, by }, l->peaks.log[0].summary.path, h->live->name, kind };
+    const char *of = mpr_arena_format(&doc->arena, "%s, %s", h->live->name, kind);
     mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(row, count),
                                             .omitted = "",
-                                            .context = around });
+                                            .context = around,
+                                            .folded = { of, NULL, bytes } });
 }
 
 /* Those that hold something, as rows of growth have it. */
@@ -367,10 +369,10 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
     mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
     mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
-    rows(doc, l, h, h->by, "growing", h->growing, h->growings);
-    rows(doc, l, h, h->by, "levelled_off", h->levelled, h->levelleds);
-    rows(doc, l, h, h->by, "may_grow", h->few, h->fews);
-    rows(doc, l, h, by, "live", living, live);
+    rows(doc, l, h, h->by, "growing", "grown_bytes", h->growing, h->growings);
+    rows(doc, l, h, h->by, "levelled_off", "grown_bytes", h->levelled, h->levelleds);
+    rows(doc, l, h, h->by, "may_grow", "grown_bytes", h->few, h->fews);
+    rows(doc, l, h, by, "live", "bytes", living, live);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word),
                             unit(doc, l), h->by, mpr_leaks_steps(l) },

@@ -166,6 +166,12 @@ static void device(struct mpr_document *doc, const struct mpr_ooms_log *log,
     mpr_doc_close(doc);
 }
 
+/* What stands first in flame graphs. */
+static const char *failure(struct mpr_document *doc, const struct mpr_oom_story *s, size_t number)
+{
+    return mpr_arena_format(&doc->arena, "OOM %zu, gpu%u", number, s->index);
+}
+
 /* One that was got over people see in a line with others (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                   const struct mpr_oom_story *s, size_t number, const char *order)
@@ -176,7 +182,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
     if (s->hard) heading(doc, log, s, number, order);
     device(doc, log, s);
     fits(doc, s, only);
-    mpr_report_growth(doc, "since_good_peak", &s->growth);
+    mpr_report_growth(doc, "since_good_peak", &s->growth, s->hard ? failure(doc, s, number) : NULL);
     if (s->hard) growth(doc, s, log->choice.by);
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",

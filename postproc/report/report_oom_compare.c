@@ -239,6 +239,6 @@ void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_oom
         if (ooms->log[i].then.alive) process_fields(doc, &ooms->log[i]);
     mpr_doc_close(doc);
     devices(doc, ooms, MPR_IN_JSON);
-    mpr_report_growth(doc, "against_median", &ooms->against);
+    mpr_report_growth(doc, "against_median", &ooms->against, NULL);
     mpr_doc_close(doc);
 }

@@ -180,7 +180,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &s->rss);
     mpr_report_reading(doc, "rss_before", MPR_READ_RSS, &s->rss_then);
     mpr_doc_fact(doc, "end_ns", mpr_value_number(MPR_TIME, s->end));
-    mpr_report_growth(doc, "growth", &s->growth);
+    mpr_report_growth(doc, "growth", &s->growth, "host");
     heading(doc, log);
     cgroup(doc, s);
     rss(doc, s);

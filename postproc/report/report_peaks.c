@@ -260,7 +260,7 @@ static const struct mpr_column row_columns[] = {
 // clang-format on
 
 static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                      const struct mpr_heap_peak *h, bool at_peak)
+                      const struct mpr_heap_peak *h, bool at_peak, const char *process)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ .site = { doc, log->choice.by },
@@ -275,7 +275,8 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(h->row, h->rows),
-                                            .context = around });
+                                            .context = around,
+                                            .folded = { process, "heap", "bytes_at_peak" } });
     mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
                                              .rows = h->rows,
                                              .by = log->choice.by,
@@ -289,7 +290,7 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
 }
 
 static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                 const struct mpr_heap_peak *h, bool at_peak)
+                 const struct mpr_heap_peak *h, bool at_peak, const char *process)
 {
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
@@ -307,7 +308,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     if (h->is_about) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
-    row_table(doc, log, h, at_peak);
+    row_table(doc, log, h, at_peak, process);
     if (h == log->heap) kernel_view(doc, h, at_peak);
     mpr_doc_close(doc);
 }
@@ -376,10 +377,18 @@ static bool by_calls(enum mpr_group by)
     return by == MPR_GROUP_AUTO || by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON;
 }
 
+/* As flame graphs of several have it. */
+static const char *named_process(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    return mpr_arena_format(&doc->arena, "%s (%" PRIu64 ")",
+                            s->process.argc ? s->process.argv[0] : s->path, s->process.pid);
+}
+
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
     const bool at_peak = mpr_instant_is_peak(peaks->options.at);
+    const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
     choice(doc, &log->choice);
@@ -391,7 +400,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     devices(doc, log, at_peak);
     heap_table(doc, log, peaks->options.at);
     mpr_doc_list(doc, "heaps");
-    for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak);
+    for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);
     mpr_report_notes(doc, log->note, log->notes);
     if (by_calls(peaks->options.by)) mpr_report_hint(doc, log);

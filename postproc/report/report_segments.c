@@ -321,6 +321,7 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     static const char *const instant[] = { "at its peak", "when memory ran out",
                                            "at the chosen time" };
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
+    const char *gpu = mpr_arena_format(&doc->arena, "gpu%u, pinning", d->index);
     *around = (struct around){ segments->summary.path, d->index, d->time };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, device_columns, d);
@@ -335,7 +336,8 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     mpr_doc_table(doc, &(struct mpr_table){ .key = "pins",
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(pin_columns),
-                                            MPR_ROWS(d->pin, d->pins) });
+                                            MPR_ROWS(d->pin, d->pins),
+                                            .folded = { gpu, NULL, "bytes" } });
     mpr_report_pin_lines(doc, d);
     mpr_doc_close(doc);
 }

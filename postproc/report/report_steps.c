@@ -232,14 +232,17 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
     return whole;
 }
 
+/* of: for flame graphs; NULL: they are the same bytes by another name. */
 static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
-                          const char *key)
+                          const char *key, const char *of)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(c->row, c->rows),
-                                            .omitted = "" });
+    mpr_doc_table(
+        doc, &(struct mpr_table){ .key = key,
+                                  .only = MPR_IN_JSON,
+                                  MPR_COLUMNS(row_columns),
+                                  MPR_ROWS(c->row, c->rows),
+                                  .omitted = "",
+                                  .folded = { of, NULL, of ? "bytes" : NULL, "median_bytes" } });
 }
 
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
@@ -253,8 +256,8 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     mpr_doc_fact(doc, "instance", mpr_value_text(instance));
     mpr_doc_fact(doc, "median", mpr_value_text(median));
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_word(c->choice.by)));
-    compared_rows(doc, c, "paths");
-    if (s->calls.rows) compared_rows(doc, &s->calls, "stacks");
+    compared_rows(doc, c, "paths", h->heap->name);
+    if (s->calls.rows) compared_rows(doc, &s->calls, "stacks", NULL);
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);
     differences(doc, s, s->calls.choice.by, s->calls.more, s->calls.mores, "more");

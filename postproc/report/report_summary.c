@@ -278,27 +278,28 @@ static const struct mpr_column owner_columns[] = {
 };
 
 static void owner_table(struct mpr_document *doc, const char *key, const char *omitted,
-                        const struct mpr_row *row, size_t rows)
+                        const char *of, const struct mpr_row *row, size_t rows)
 {
     mpr_doc_table(doc, &(struct mpr_table){ .key = key,
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(owner_columns),
                                             MPR_ROWS(row, rows),
-                                            .omitted = omitted });
+                                            .omitted = omitted,
+                                            .folded = { of, NULL, "bytes" } });
 }
 
 static void sleepers(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
 {
     const struct mpr_device_state *s = o->asleep;
-    owner_table(doc, "owners_asleep", "owners_asleep_omitted_bytes", s->asleep, s->asleeps);
-    mpr_report_rows(doc,
-                    &(struct mpr_rows){ .row = s->asleep,
-                                        .rows = s->asleeps,
-                                        .by = in->peaks.log[0].choice.by,
-                                        .of = mpr_arena_format(&doc->arena, "%s, asleep", o->of),
-                                        .bytes = "not in use",
-                                        .whole = s->torch_asleep,
-                                        .top = MORE_OWNERS });
+    const char *of = mpr_arena_format(&doc->arena, "%s, asleep", o->of);
+    owner_table(doc, "owners_asleep", "owners_asleep_omitted_bytes", of, s->asleep, s->asleeps);
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = s->asleep,
+                                             .rows = s->asleeps,
+                                             .by = in->peaks.log[0].choice.by,
+                                             .of = of,
+                                             .bytes = "not in use",
+                                             .whole = s->torch_asleep,
+                                             .top = MORE_OWNERS });
 }
 
 /* Whose objects fill Python's arenas, which are mappings of nobody's: a part of these, in no sum.
@@ -310,7 +311,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
         const struct mpr_heap_peak *h = &log->heap[i];
         if (!h->inside || strcmp(h->inside, of) != 0 || !h->rows) continue;
         mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(h->name));
-        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", h->row, h->rows);
+        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", h->name, h->row, h->rows);
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
                                                  .rows = h->rows,
                                                  .by = log->choice.by,
@@ -336,7 +337,7 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
     const struct owned o = owners_of(doc, in);
     if (!o.rows) return;
     mpr_doc_fact(doc, "owners_of", mpr_value_text(o.of));
-    owner_table(doc, "owners", NULL, o.row, o.rows);
+    owner_table(doc, "owners", NULL, o.of, o.row, o.rows);
     mpr_report_rows(doc,
                     &(struct mpr_rows){
                         .row = o.row,

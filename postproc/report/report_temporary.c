@@ -166,7 +166,8 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(h->row, h->rows),
-                                            .context = around });
+                                            .context = around,
+                                            .folded = { h->name, NULL, "temporary_bytes" } });
     summary_line(doc, t, h);
     const bool hint = mpr_report_hint_counts(doc, log, h->name, named(h), h->all.soon);
     if (h->all.soon) shown_rows(doc, h, log->choice.by);

@@ -263,7 +263,8 @@ static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(owner_columns),
                                             MPR_ROWS(look->row, look->rows),
-                                            .omitted = "owners_omitted_bytes" });
+                                            .omitted = "owners_omitted_bytes",
+                                            .folded = { look->shown, NULL, "bytes" } });
     if (look->rows)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = look->row,
                                                  .rows = look->rows,
@@ -272,7 +273,7 @@ static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
                                                  .bytes = "now",
                                                  .whole = look->whole,
                                                  .top = OWNERS });
-    mpr_report_growth(doc, "growth", &look->growth);
+    mpr_report_growth(doc, "growth", &look->growth, NULL);
     if (!look->growth.valid || !look->growth.rows) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "%s grew", look->shown);

@@ -52,6 +52,9 @@ static const struct {
     { mpr_cmd_export, { "export", "--to=pprof" }, 1 },
     { mpr_cmd_export, { "export", "--to=perfetto" }, 1 },
     { mpr_cmd_export, { "export", "--to=torch-snapshot" }, 1 },
+    { mpr_cmd_peaks, { "peaks", "-ffolded", "--top=2" }, 1 },
+    { mpr_cmd_timeline, { "timeline", "-ffolded" }, 1 },
+    { mpr_cmd_diff, { "diff", "-ffolded" }, 2 },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -78,6 +78,8 @@ static const char *const texts[] = {
     "a;=1;b",
     "a; @SUM(1)",
     "a|b",
+    "step 12",
+    "a 1 2.5 ",
     "{\"a\":1}",
     "%n%s%d",
     "$(id)",

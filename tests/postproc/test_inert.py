@@ -20,21 +20,23 @@ REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_NASTY_LOG"]
 PAGE, SQLITE = os.environ["MEMPROF_PAGE"] == "1", os.environ["MEMPROF_SQLITE"] == "1"
 TIMEOUT = 60
 ALL = ["text", "ascii", "color", "json", "csv"]
+STACKS = [*ALL, "folded"]                  # of reports whose rows have call stacks or ranges
+COMPARED = {"oom", "steps", "diff"}        # two numbers a stack
 NAME = "=1\033]0;x\a\u202e<b>\u200b"       # of the folder that the logs are in
 
 # command: what follows it, how many logs, formats
 TABLE = {
-    "summary": ([], 1, ALL), "oom": ([], 1, ALL), "insights": ([], 1, ALL), "timeline": ([], 1, ALL), "graphs": ([], 1, ALL),
-    "segments": ([], 1, ALL), "breakdown": ([], 1, ALL), "leaks": ([], 1, ALL), "steps": ([], 1, ALL), "stacks": ([], 1, [*ALL, "folded"]),
-    "temporary": ([], 1, ALL), "threads": ([], 1, ALL), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "info": ([], 1, ALL), "verify": ([], 1, ALL),
-    "peaks": ([], 1, ALL), "diff": ([], 2, ALL), "top": ([], 1, ALL),
+    "summary": ([], 1, STACKS), "oom": ([], 1, STACKS), "insights": ([], 1, STACKS), "timeline": ([], 1, STACKS), "graphs": ([], 1, STACKS),
+    "segments": ([], 1, STACKS), "breakdown": ([], 1, STACKS), "leaks": ([], 1, STACKS), "steps": ([], 1, STACKS), "stacks": ([], 1, STACKS),
+    "temporary": ([], 1, STACKS), "threads": ([], 1, ALL), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "info": ([], 1, ALL), "verify": ([], 1, ALL),
+    "peaks": ([], 1, STACKS), "diff": ([], 2, STACKS), "top": ([], 1, STACKS),
     "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "digest": ([], 1, ["sqlite"]),
     "recover": ([], 1, ["message"]), "symbolize": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
 }
 # the same with other options: each way to name a block, and reports that show more
-MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, ALL) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
+MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, STACKS) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
 MORE |= {
-    "peaks --all": (["peaks", "--all"], 2, ["text", "json"]), "peaks --frames all": (["peaks", "--frames", "all", "--unfold"], 1, ALL), "timeline --by thread": (["timeline", "--by", "thread"], 1, ALL),
+    "peaks --all": (["peaks", "--all"], 2, ["text", "json", "folded"]), "peaks --frames all": (["peaks", "--frames", "all", "--unfold"], 1, ALL), "timeline --by thread": (["timeline", "--by", "thread"], 1, ALL),
     "check --against": (["check", "--against"], 2, [*ALL, "junit"]), "check --suggest": (["check", "--suggest"], 1, ["text"]), "leaks --by thread": (["leaks", "--by", "thread"], 1, ALL),
     "steps --by stack": (["steps", "--by", "stack"], 1, ALL), "stacks --by python": (["stacks", "--by", "python"], 1, ALL),
 }
@@ -114,7 +116,8 @@ def is_junit(what, path):
 
 def is_folded(what, output):
     for line in seen(what, output.decode()).splitlines():
-        if not re.fullmatch(r".* [0-9]+", line):
+        numbers = re.search(r"( +[0-9]+(\.[0-9]*)?)*$", line).group().split()
+        if len(numbers) != 1 + (what.split()[0] in COMPARED) or not line.rstrip("0123456789. "):
             fail(what, f"no stack and its bytes: {line!r}")
 
 
@@ -184,7 +187,7 @@ def are_tables(what, folder):
 
 
 STREAMS = {"text": is_text, "ascii": is_ascii, "color": is_color, "json": is_json, "csv": is_csv, "folded": is_folded, "message": is_text}
-OPTIONS = {"ascii": ["--format=text"], "color": ["--format=text", "--color=always"], "folded": ["--folded"], "message": []}
+OPTIONS = {"ascii": ["--format=text"], "color": ["--format=text", "--color=always"], "message": []}
 
 
 # ---- rows
@@ -240,7 +243,7 @@ def every_format_has_a_cell(folder):
     """What a row does not name the command refuses."""
     (log,) = logs_in(folder, 1)
     for name, (rest, count, formats) in TABLE.items():
-        for form in set() if name in ABSENT else {"text", "json", "csv"} - set(formats):
+        for form in set() if name in ABSENT else {"text", "json", "csv", "folded"} - set(formats):
             done = subprocess.run([REPORT, name, "--format", form, *rest, *[log] * count], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
             if done.returncode != 2:
                 fail(f"{name} --format {form}", f"status {done.returncode}: a format that has no cell")
