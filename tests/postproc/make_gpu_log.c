@@ -562,12 +562,12 @@ static void host_churn(uint64_t events)
     }
 }
 
-/* N events of a launch-bound training run: steps of 84,000, nearly all of them on the host; forward
- * and backward over 32 layers on the device.  Layer 5 of one step is five times as large. */
-static void training(const char *path, uint64_t events)
+/* N events of a launch-bound training run: steps of so many, 512 of them on the device, forward and
+ * backward over 32 layers.  Layer 5 of one step is five times as large. */
+static void training(const char *path, uint64_t events, uint64_t a_step)
 {
-    enum { LAYERS = 32, KERNELS = 8, A_STEP = 84000, FORWARD = 20, BACKWARD, LAYER };
-    const uint64_t steps = events / A_STEP + 1, churn = A_STEP / (2 * LAYERS * KERNELS);
+    enum { LAYERS = 32, KERNELS = 8, FORWARD = 20, BACKWARD, LAYER };
+    const uint64_t steps = events / a_step + 1, churn = a_step / (2 * LAYERS * KERNELS);
     begin(path);
     pace = 600;
     name(FORWARD, "forward");
@@ -611,6 +611,7 @@ static void training(const char *path, uint64_t events)
 
 int main(int argc, char **argv)
 {
+    enum { A_STEP = 84000 }; /* of training, where nothing else is asked for */
     static const struct {
         const char *name;
         void (*make)(const char *path);
@@ -627,10 +628,12 @@ int main(int argc, char **argv)
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
-    if (argc == 4 && strcmp(argv[1], "training") == 0)
-        return training(argv[2], strtoull(argv[3], NULL, 10)), 0;
+    if ((argc == 4 || argc == 5) && strcmp(argv[1], "training") == 0)
+        return training(argv[2], strtoull(argv[3], NULL, 10),
+                        argc == 5 ? strtoull(argv[4], NULL, 10) : A_STEP),
+               0;
     if (argc > 3 && strcmp(argv[1], "devices") == 0) return devices(argv[2], argv + 3, argc - 3), 0;
-    if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");
+    if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N [A_STEP]]");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
     }

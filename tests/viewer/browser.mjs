@@ -44,8 +44,8 @@ export class Workshop {
     return this.path(name);
   }
 
-  gpuLog(name, scenario) {
-    execFileSync(MAKE_GPU_LOG, [scenario, this.path(name)]);
+  gpuLog(name, scenario, ...more) {
+    execFileSync(MAKE_GPU_LOG, [scenario, this.path(name), ...more]);
     return this.path(name);
   }
 
