@@ -6,6 +6,7 @@ import { join } from 'node:path';
 const check = process.argv[2] === '--check';
 const root = process.argv[check ? 3 : 2];
 const output = join(root, 'viewer/src/columns.js');
+const WIDTH = 120;
 
 /** The entries of a list, each its words. @param {string} text @param {string} name @returns {string[][]} */
 function entries(text, name) {
@@ -28,7 +29,10 @@ function coded(list, type) {
 /** @param {string} list @param {string} type */
 function plain(list, type) {
   const names = entries(def, `PAGE_${list}`).map(([name]) => `'${name}'`);
-  return `/** @typedef {Record<${names.join(' | ')}, number>} ${type} */\nexport const ${list} = [${names.join(', ')}];\n`;
+  const line = `export const ${list} = [${names.join(', ')}];\n`,
+    made =
+      line.length <= WIDTH ? line : `export const ${list} = [\n${names.map((name) => `  ${name},\n`).join('')}];\n`;
+  return `/** @typedef {Record<${names.join(' | ')}, number>} ${type} */\n${made}`;
 }
 
 const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLowerCase()}'`);
@@ -46,9 +50,11 @@ ${coded('BOXES', 'Boxes')}
 ${coded('TAKEN', 'Taken')}
 ${coded('POINTS', 'Points')}
 ${coded('ACCOUNT', 'AccountInstants')}
+${coded('SEGMENTS', 'SegmentRows')}
+${coded('PINS', 'PinRows')}
 ${plain('BANDS', 'BandNumbers')}
 ${plain('HOLDERS', 'Holder')}
-${plain('SEGMENTS', 'SegmentNumbers')}
+${plain('THEN', 'ThenNumbers')}
 ${plain('LINES', 'LineNumbers')}
 /** @typedef {${views.join(' | ')}} By */
 /** @type {By[]} */

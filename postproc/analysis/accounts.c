@@ -10,6 +10,7 @@
 #include "mpf/sample.h"
 #include "picture.h"
 #include "reader.h"
+#include "segments_kept.h"
 
 #define X(name, text) [MPR_ACCOUNT_##name] = text,
 const char *const mpr_account_kind[] = { MPR_ACCOUNT_KINDS(X) };
@@ -18,6 +19,7 @@ const char *const mpr_account_kind[] = { MPR_ACCOUNT_KINDS(X) };
 struct making {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
+    struct mpr_segments_kept *kept;
     unsigned device;
     uint64_t from, to;
     /* What is told of each instant */
@@ -50,9 +52,18 @@ static void tell_spread(struct making *m)
     const struct mpr_instants *in = r->gpu.instants;
     for (size_t i = 0; i < mpr_instants_count(in); i++) {
         struct mpr_picture p = mpr_instants_picture(in, i, m->device, r);
-        tell(m, MPR_ACCOUNT_SPREAD, mpr_instants_since(in, i), &p);
+        const uint64_t since = mpr_instants_since(in, i);
+        tell(m, MPR_ACCOUNT_SPREAD, since, &p);
+        if (m->kept && p.valid)
+            mpr_segments_keep(m->kept, m->reader, &p, since, mpr_instants_stays(in, i) ? 0 : i + 1);
         mpr_picture_free(&p);
     }
+}
+
+static void tell_oom(struct making *m, const struct mpr_picture *p)
+{
+    tell(m, MPR_ACCOUNT_OOM, p->time, p);
+    if (m->kept && p->valid) mpr_segments_keep(m->kept, m->reader, p, p->time, 0);
 }
 
 static void tell_exact(struct making *m)
@@ -61,8 +72,7 @@ static void tell_exact(struct making *m)
     const struct mpr_picture *peak = &g->device[m->device].peak;
     tell(m, MPR_ACCOUNT_PEAK, peak->time, peak);
     for (uint32_t i = 0; i < g->ooms; i++)
-        if (g->oom[i].picture.device == m->device)
-            tell(m, MPR_ACCOUNT_OOM, g->oom[i].picture.time, &g->oom[i].picture);
+        if (g->oom[i].picture.device == m->device) tell_oom(m, &g->oom[i].picture);
 }
 
 /* Of one time what went on at it comes first. */
@@ -146,12 +156,15 @@ static void fill_device(struct making *m, struct mpr_device_account *out)
 
 struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
                                              const struct mpr_reader *reader, uint64_t from,
-                                             uint64_t to, size_t *devices)
+                                             uint64_t to, struct mpr_segments_kept *kept,
+                                             size_t *devices)
 {
     struct mpr_device_account *made = mpr_arena_alloc(arena, MPF_GPUS * sizeof *made);
     *devices = 0;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        struct making m = { .arena = arena, .reader = reader, .device = i, .from = from, .to = to };
+        struct making m = {
+            .arena = arena, .reader = reader, .kept = kept, .device = i, .from = from, .to = to
+        };
         if (!mpr_gpu_is_there(&reader->replay, i)) continue;
         fill_device(&m, &made[*devices]);
         if (made[*devices].parts) (*devices)++;

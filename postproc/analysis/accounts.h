@@ -8,6 +8,7 @@
 #include "device.h"
 
 struct mpr_reader;
+struct mpr_segments_kept;
 
 /* This list gives the page's, too (viewer/columns.mjs). */
 #define MPR_ACCOUNT_KINDS(X) X(SPREAD, "spread") X(PEAK, "peak") X(OOM, "oom")
@@ -40,9 +41,10 @@ struct mpr_device_account {
 };
 
 /* Of a log that was read with instants (instants.h); peaks and lacks of memory between these times,
- * ns.  Sets *devices. */
+ * ns.  Sets *devices.  kept: gets the segments of instants, NULL: they are not wanted. */
 struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
                                              const struct mpr_reader *reader, uint64_t from,
-                                             uint64_t to, size_t *devices);
+                                             uint64_t to, struct mpr_segments_kept *kept,
+                                             size_t *devices);
 
 #endif

@@ -251,13 +251,18 @@ void mpr_segments_fill_worst(struct mpr_segments *result, const struct mpr_reade
     fill_devices(result, reader, mpr_oom_newest(&reader->replay.gpu));
 }
 
+void mpr_segments_fill_picture(struct mpr_segments *result, const struct mpr_reader *reader,
+                               const struct mpr_picture *picture)
+{
+    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
+    fill_device(result, reader, picture->device, picture);
+}
+
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    if (!oom) return false;
-    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);
-    return true;
+    if (oom) mpr_segments_fill_picture(result, reader, &oom->picture);
+    return oom != NULL;
 }
 
 static int fill(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,

@@ -96,7 +96,12 @@ struct mpr_segments {
 
 struct mpr_reader;
 
-/* At each device's peak, of a log that was read. */
+struct mpr_picture;
+
+/* Of the picture's device, of a log that was read. */
+void mpr_segments_fill_picture(struct mpr_segments *segments, const struct mpr_reader *reader,
+                               const struct mpr_picture *picture);
+/* At each device's peak. */
 void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
 /* Of the device that memory ran out on, at that instant; of the others at their peaks. */
 void mpr_segments_fill_worst(struct mpr_segments *segments, const struct mpr_reader *reader);

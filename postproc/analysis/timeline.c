@@ -204,9 +204,10 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     t->sampled = r->options.sample_mean != 0 || mpr_replay_samples_host(r);
     fill_heaps(t, reader, o->levels);
     fill_threads(t, r);
+    t->then.most = t->options.segments;
     if (o->instants)
-        t->account =
-            mpr_accounts_make(&t->arena, reader, t->options.from, t->options.to, &t->accounts);
+        t->account = mpr_accounts_make(&t->arena, reader, t->options.from, t->options.to,
+                                       o->annotations ? &t->then : NULL, &t->accounts);
     if (o->annotations) fill_page(t, reader, o);
     mpr_reader_close(reader);
     return 0;
@@ -272,5 +273,6 @@ void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
     mpr_segments_free(&t->at_oom);
+    mpr_segments_kept_free(&t->then);
     mpr_arena_free(&t->arena);
 }

@@ -16,6 +16,7 @@
 #include "instance_heap.h"
 #include "row.h"
 #include "segments.h"
+#include "segments_kept.h"
 #include "summary.h"
 
 struct mpr_naming;
@@ -33,6 +34,7 @@ struct mpr_timeline_options {
     size_t flows;      /* of a heap at most: which bands' blocks came and went when */
     size_t boxes;      /* of the lanes of ranges at most, by MPR_GROUP_ALL */
     size_t instants;   /* of a device's account, spread over the run; an even number */
+    size_t segments;   /* of all instants that they are kept of, by MPR_GROUP_ALL */
     size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
                          two, or 0 */
     bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
@@ -290,8 +292,9 @@ struct mpr_timeline {
     size_t stacks;
     const char *const *frame;
     size_t frames;
-    struct mpr_segments segments; /* at each device's peak */
-    struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
+    struct mpr_segments segments;  /* at each device's peak */
+    struct mpr_segments at_oom;    /* when memory ran out; no device: it did not */
+    struct mpr_segments_kept then; /* at other instants */
     struct mpr_timeline_oom oom;
     const char *compared; /* the range whose instances insights compares; NULL: none */
     struct mpr_timeline_repeat repeat;

@@ -19,6 +19,7 @@ static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .flows = 24000,
                                                       .boxes = 4096,
                                                       .instants = 128,
+                                                      .segments = 24576,
                                                       .exact = 512 };
 static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .to = UINT64_MAX,
@@ -29,6 +30,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .flows = 2000,
                                                    .boxes = 512,
                                                    .instants = 32,
+                                                   .segments = 1024,
                                                    .exact = 128 };
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2, FOUND_LOGS = 16 };

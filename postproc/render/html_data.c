@@ -14,6 +14,7 @@
 #include "html_differences.h"
 #include "html_findings.h"
 #include "html_path.h"
+#include "html_segments.h"
 #include "html_steps.h"
 #include "insights.h"
 #include "json.h"
@@ -23,9 +24,6 @@
 #include "naming.h"
 #include "page.def"
 #include "timeline_result.h"
-#include "told.h"
-
-enum { SEGMENTS = 4096, PINS = 12 }; /* of an instant that the page lists */
 
 /* A log has three parts: "b3" is JSON, "b3-levels" has the columns that the page needs of each log,
  * "b3-details" those that only a run that is shown needs: they are read when it is chosen. */
@@ -69,6 +67,8 @@ COLUMNS(box_columns, mpr_lane_box, PAGE_BOXES)
 COLUMNS(taken_columns, mpr_instance_heap, PAGE_TAKEN)
 COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
 COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
+COLUMNS(segment_columns, mpr_segment, PAGE_SEGMENTS)
+COLUMNS(pin_columns, mpr_page_pin, PAGE_PINS)
 
 static void heap_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
 {
@@ -113,7 +113,8 @@ static void slice_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
 
 /* Of the lanes: up to which length boxes were joined, how many were left out, the boxes, and what
  * they took of each heap. */
-static void details_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+static void details_blob(FILE *out, const struct mpr_timeline *t,
+                         const struct mpr_page_segments *segments, size_t log)
 {
     struct mpr_blob b = { 0 };
     for (size_t i = 0; i < MPR_TRACKS; i++)
@@ -127,13 +128,14 @@ static void details_blob(FILE *out, const struct mpr_timeline *t, size_t log)
     mpr_blob_number(&b, t->boxes_left_out);
     box_columns(&b, t->box, t->boxes);
     for (size_t i = 0; i < t->heaps; i++) taken_columns(&b, t->heap[i].box, t->boxes);
+    segment_columns(&b, segments->row, segments->rows);
+    pin_columns(&b, segments->pin, segments->pins);
     blob(out, &b, log, "details");
 }
 
 /* ---- JSON */
 
-#define VALUE(name, coding, member, of) k->member,
-#define COUNT(...)                      +1
+#define COUNT(...) +1
 
 static void texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
 {
@@ -228,7 +230,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        uint64_t band[NUMBERS + MPR_VIEWS] = { PAGE_BANDS(VALUE) };
+        uint64_t band[NUMBERS + MPR_VIEWS] = { PAGE_BANDS(PAGE_VALUE) };
         for (int v = 0; v < MPR_VIEWS; v++) band[NUMBERS + v] = k->piece[v];
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
@@ -254,7 +256,7 @@ static void part(struct mpr_json *j, const struct mpr_line_part *p)
 
 static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
 {
-    const uint64_t row[] = { PAGE_LINES(VALUE) };
+    const uint64_t row[] = { PAGE_LINES(PAGE_VALUE) };
     mpr_json_open(j, NULL, '[');
     mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
     mpr_json_open(j, NULL, '[');
@@ -285,7 +287,7 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
         const struct mpr_holder *k = &h->holder[i];
-        const uint64_t row[] = { PAGE_HOLDERS(VALUE) };
+        const uint64_t row[] = { PAGE_HOLDERS(PAGE_VALUE) };
         mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
     }
     mpr_json_close(j, ']');
@@ -361,71 +363,6 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     holders(j, h);
     estimates(j, peak_of(in, h->name), t->best.by, page->naming);
     mpr_json_close(j, '}');
-}
-
-/* Whose blocks keep split memory, the most first: told as people read them. */
-static void pins(struct mpr_json *j, const struct mpr_segments_device *d,
-                 const struct mpr_naming *naming)
-{
-    struct mpr_arena arena = { 0 };
-    struct mpr_value name[PINS];
-    const size_t pins = d->pins < PINS ? d->pins : PINS;
-    for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path, d->pin[i].depth);
-    mpr_told(&arena, naming->telling, MPR_GROUP_RANGE, name, pins);
-    mpr_json_open(j, "pins", '[');
-    for (size_t i = 0; i < pins; i++) {
-        const struct mpr_segment_pin *p = &d->pin[i];
-        const struct mpr_told told = { name[i].path, name[i].count,
-                                       name[i].caller ? name[i].caller : "" };
-        mpr_json_open(j, NULL, '{');
-        mpr_json_path(j, "path", mpr_told_path(&arena, &told), told.depth);
-        mpr_json_number(j, "free_bytes", p->free);
-        mpr_json_number(j, "segments", p->segments);
-        mpr_json_number(j, "blocks", p->blocks);
-        mpr_json_number(j, "bytes", p->bytes);
-        mpr_json_close(j, '}');
-    }
-    mpr_json_close(j, ']');
-    mpr_arena_free(&arena);
-}
-
-/* Of each device: the sums, and those that the page lists. */
-static void segments_then(struct mpr_json *j, const struct mpr_segments *s, bool at_oom,
-                          const struct mpr_naming *naming)
-{
-    for (size_t i = 0; i < s->devices; i++) {
-        const struct mpr_segments_device *d = &s->device[i];
-        mpr_json_open(j, NULL, '{');
-        mpr_json_number(j, "device", d->index);
-        mpr_json_flag(j, "at_oom", at_oom);
-        mpr_json_number(j, "time_ns", d->time);
-        mpr_json_number(j, "segments", d->segments);
-        mpr_json_number(j, "bytes", d->bytes);
-        mpr_json_number(j, "live_bytes", d->live);
-        mpr_json_number(j, "split_free_bytes", d->split_free);
-        mpr_json_number(j, "releasable_bytes", d->idle);
-        mpr_json_number(j, "graph_free_bytes", d->graph_free);
-        mpr_json_number(j, "outside_bytes", d->outside);
-        mpr_json_open(j, "listed", '[');
-        for (size_t n = 0; n < d->segments && n < SEGMENTS; n++) {
-            const struct mpr_segment *k = &d->segment[n];
-            const uint64_t row[] = { PAGE_SEGMENTS(VALUE) };
-            mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
-        }
-        mpr_json_close(j, ']');
-        pins(j, d, naming);
-        mpr_json_close(j, '}');
-    }
-}
-
-/* Where memory ran out first: `segments` opens there. */
-static void segments(struct mpr_json *j, const struct mpr_timeline *t,
-                     const struct mpr_naming *naming)
-{
-    mpr_json_open(j, "segments", '[');
-    segments_then(j, &t->at_oom, true, naming);
-    segments_then(j, &t->segments, false, naming);
-    mpr_json_close(j, ']');
 }
 
 static void oom(struct mpr_json *j, const struct mpr_timeline_oom *o)
@@ -529,7 +466,8 @@ static void differences(struct mpr_json *j, const struct mpr_page *page, size_t 
     mpr_json_flag(j, "alike", page->alike[log]);
 }
 
-static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)
+static void log_data(struct mpr_json *j, const struct mpr_page *page,
+                     const struct mpr_page_segments *segments, size_t log)
 {
     const struct mpr_timeline *t = &page->timeline[log];
     const struct mpr_insights *in = page->insights[log];
@@ -545,7 +483,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     stacks(j, t);
     marks(j, t);
     tracks(j, t);
-    segments(j, t, page->naming);
+    mpr_html_segments(j, segments);
     accounts(j, t);
     matching(j, t, page->diff && (log == page->base || log == page->now));
     differences(j, page, log);
@@ -565,10 +503,13 @@ void mpr_html_data(FILE *out, const struct mpr_page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
         struct mpr_json j = { .out = out, .first = true, .in_html = true };
+        struct mpr_page_segments segments;
+        mpr_page_segments_fill(&segments, &page->timeline[i], page->naming);
         fprintf(out, "<script type=\"application/json\" id=\"b%zu\">", i);
-        log_data(&j, page, i);
+        log_data(&j, page, &segments, i);
         fputs("</script>\n", out);
         levels_blob(out, &page->timeline[i], i);
-        details_blob(out, &page->timeline[i], i);
+        details_blob(out, &page->timeline[i], &segments, i);
+        mpr_page_segments_free(&segments);
     }
 }

@@ -7,6 +7,7 @@
 #include "gpu_book.h"
 #include "gpu_path.h"
 #include "hash.h"
+#include "instants.h"
 #include "mpf/sample.h"
 
 /* ---- captures */
@@ -84,6 +85,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
         for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
     if (torch) share(&r->gpu, c);
     c->time = e->time;
+    if (r->gpu.instants) mpr_instants_want(r->gpu.instants);
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
     t->gpu.capture_early = false;
@@ -144,6 +146,7 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
     };
     mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs);
+    if (g->instants) mpr_instants_want(g->instants);
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
 }

@@ -11,13 +11,17 @@
 struct instant {
     uint64_t since, time, births;
     size_t gones;
+    bool wanted;
+    uint32_t peaks; /* a bit for each device of which PyTorch holds most then */
     struct mpr_picture device[MPF_GPUS]; /* as they were begun */
 };
 
 struct mpr_instants {
     size_t most, count;
+    size_t wanted;                     /* of these */
     uint64_t from, to, apart, changed; /* ns; changed: the newest event of a device */
-    bool used;
+    bool used, wants;                  /* wants: the state after that event */
+    uint64_t torch[MPF_GPUS];          /* bytes that PyTorch held at most */
     struct instant *at;
     struct mpr_gpu_block *gone;
     size_t gones, gone_cap;
@@ -27,7 +31,7 @@ struct mpr_instants *mpr_instants_new(size_t most, uint64_t from, uint64_t to)
 {
     struct mpr_instants *in = mpr_alloc(1, sizeof *in);
     *in = (struct mpr_instants){ .most = most, .from = from, .to = to, .apart = 1 };
-    in->at = mpr_alloc(most + 1, sizeof *in->at);
+    in->at = mpr_alloc(most + 1 + MPF_GPUS, sizeof *in->at);
     return in;
 }
 
@@ -84,15 +88,18 @@ static void forget(struct mpr_instants *in)
 
 /* ---- instants */
 
-/* Half of them stay at most, as far apart as so many are that are spread evenly: where little
- * happens they are few anyhow, so they go where they are many. */
+static bool stays(const struct instant *i) { return i->wanted || i->peaks; }
+
+/* Half of the others are left at most, as far apart as so many are that are spread evenly: where
+ * little happens they are few anyhow, so they go where they are many. */
 static void thin_out(struct mpr_instants *in)
 {
     const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->most / 2) + 1;
     size_t kept = 1;
     in->apart = even > 2 * in->apart ? even : 2 * in->apart;
     for (size_t i = 1; i < in->count; i++)
-        if (in->at[i].time - in->at[kept - 1].time >= in->apart) in->at[kept++] = in->at[i];
+        if (stays(&in->at[i]) || in->at[i].time - in->at[kept - 1].time >= in->apart)
+            in->at[kept++] = in->at[i];
     in->count = kept;
     forget(in);
 }
@@ -119,16 +126,72 @@ static bool is_due(const struct mpr_instants *in, uint64_t time)
     return !in->count || time - in->at[in->count - 1].time >= in->apart;
 }
 
+/* The devices of which PyTorch holds more than ever. */
+static uint32_t new_peaks(struct mpr_instants *in, const struct mpr_replay *r)
+{
+    uint32_t peaks = 0;
+    for (unsigned d = 0; d < MPF_GPUS; d++) {
+        const uint64_t bytes = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, d)].bytes;
+        if (bytes <= in->torch[d]) continue;
+        in->torch[d] = bytes;
+        peaks |= UINT32_C(1) << d;
+    }
+    return peaks;
+}
+
+/* With what it alone had seen. */
+static void drop_newest(struct mpr_instants *in)
+{
+    size_t kept = in->at[--in->count].gones;
+    const struct instant *last = &in->at[in->count - 1];
+    for (size_t i = kept; i < in->gones; i++)
+        if (in->gone[i].birth <= last->births) in->gone[kept++] = in->gone[i];
+    in->gones = kept;
+}
+
+/* The peaks so far are none any more; the newest instant goes if it was nothing else, so that a
+ * device that fills has one and not very many. */
+static void forget_peaks(struct mpr_instants *in, uint32_t peaks)
+{
+    for (size_t i = 0; i < in->count; i++) {
+        struct instant *of = &in->at[i];
+        const bool only = of->peaks && !(of->peaks & ~peaks) && !of->wanted;
+        of->peaks &= ~peaks;
+        if (only && i && i + 1 == in->count && of->time - of[-1].time < in->apart) drop_newest(in);
+    }
+}
+
+static bool is_full(const struct mpr_instants *in)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < in->count; i++) others += !in->at[i].peaks;
+    return others >= in->most;
+}
+
+static void keep(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
+{
+    const uint32_t peaks = new_peaks(in, r);
+    const bool wanted = in->wants && in->wanted < in->most / 4;
+    in->wants = false;
+    if (peaks) forget_peaks(in, peaks);
+    if (!peaks && !wanted && !is_due(in, time)) return;
+    if (is_full(in)) thin_out(in);
+    if (!peaks && !wanted && !is_due(in, time)) return;
+    take(in, r, time);
+    in->at[in->count - 1].wanted = wanted;
+    in->at[in->count - 1].peaks = peaks;
+    in->wanted += wanted;
+}
+
 void mpr_instants_turn(struct mpr_instants *in, const struct mpr_replay *r)
 {
     const uint64_t before = r->now ? r->now - 1 : 0;
-    if (is_settled(in, before) && is_due(in, before)) {
-        if (in->count == in->most) thin_out(in);
-        if (is_due(in, before)) take(in, r, before);
-    }
+    if (is_settled(in, before)) keep(in, r, before);
     in->used = true;
     in->changed = r->now;
 }
+
+void mpr_instants_want(struct mpr_instants *in) { in->wants = true; }
 
 void mpr_instants_end(struct mpr_instants *in, const struct mpr_replay *r)
 {
@@ -138,6 +201,11 @@ void mpr_instants_end(struct mpr_instants *in, const struct mpr_replay *r)
 /* ---- what they saw */
 
 size_t mpr_instants_count(const struct mpr_instants *in) { return in->count; }
+
+bool mpr_instants_stays(const struct mpr_instants *in, size_t index)
+{
+    return stays(&in->at[index]);
+}
 
 uint64_t mpr_instants_since(const struct mpr_instants *in, size_t index)
 {

@@ -1,10 +1,14 @@
 /* Pictures at instants that are spread over a run: each is the one that a replay to that instant
- * takes, and there are never more than were asked for. */
+ * takes, and there are never more than were asked for; some stay wherever they lie. */
 #include "gpu_test.h"
 #include "instants.h"
 #include "picture.h"
 
-enum { PLACES = 24, STEPS = 3000, MOST = 16 };
+enum { PLACES = 24, STEPS = 3000, MOST = 16, GRAPHS = MOST / 4 };
+enum { ROOM = MOST + 1 + MPF_GPUS };
+
+/* Of the newest run: when a graph was captured, and PyTorch held most. */
+static uint64_t captured[GRAPHS], torch_peak;
 
 static uint64_t place(int i) { return A + (uint64_t)i * 64 * MIB; }
 
@@ -36,9 +40,26 @@ static void change_torch(bool *made, int i)
     *made = !*made;
 }
 
+static void capture(int graph)
+{
+    event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
+    event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
+    captured[graph] = replay.now;
+}
+
+static void note_torch(void)
+{
+    static uint64_t most;
+    if (!torch_peak) most = 0;
+    if (heap(T)->bytes <= most) return;
+    most = heap(T)->bytes;
+    torch_peak = replay.now;
+}
+
 static void run(unsigned seed)
 {
     bool driver[PLACES] = { 0 }, torch[PLACES] = { 0 }, handle[PLACES] = { 0 };
+    torch_peak = 0;
     srand(seed);
     WORDS(1, MPF_OP_GPU_DEVICE, D, 0, 0);
     for (int step = 0; step < STEPS; step++) {
@@ -49,6 +70,8 @@ static void run(unsigned seed)
         case 2: now += 1000000 * (uint64_t)(rand() % 5); break;
         default: change_torch(&torch[i], i); break;
         }
+        if (step % (STEPS / GRAPHS) == 7) capture(step / (STEPS / GRAPHS));
+        note_torch();
     }
 }
 
@@ -94,9 +117,9 @@ static void each_picture_is_that_of_a_replay_to_its_instant(void **state)
     (void)state;
     for (unsigned seed = 1; seed <= 8; seed++) {
         struct mpr_instants *in = run_with_instants(seed);
-        struct mpr_picture picture[MOST + 1];
+        struct mpr_picture picture[ROOM];
         const size_t count = mpr_instants_count(in);
-        assert_in_range(count, MOST / 2, MOST + 1);
+        assert_in_range(count, MOST / 2, MOST + 2);
         for (size_t i = 0; i < count; i++) {
             picture[i] = mpr_instants_picture(in, i, 0, &replay);
             assert_true(picture[i].valid);
@@ -109,6 +132,25 @@ static void each_picture_is_that_of_a_replay_to_its_instant(void **state)
             check_picture(seed, &picture[i]);
             mpr_picture_free(&picture[i]);
         }
+    }
+}
+
+static bool is_kept(const struct mpr_instants *in, uint64_t since)
+{
+    for (size_t i = 0; i < mpr_instants_count(in); i++)
+        if (mpr_instants_since(in, i) == since) return true;
+    return false;
+}
+
+static void graphs_and_the_peak_of_PyTorch_stay(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 8; seed++) {
+        struct mpr_instants *in = run_with_instants(seed);
+        assert_true(is_kept(in, torch_peak));
+        for (int i = 0; i < GRAPHS; i++) assert_true(is_kept(in, captured[i]));
+        mpr_instants_free(in);
+        mpr_replay_free(&replay);
     }
 }
 
@@ -162,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_picture_is_that_of_a_replay_to_its_instant),
+        cmocka_unit_test(graphs_and_the_peak_of_PyTorch_stay),
         cmocka_unit_test(instants_are_spread_over_the_run),
         cmocka_unit_test(what_was_long_is_not_forgotten_for_what_was_busy),
     };

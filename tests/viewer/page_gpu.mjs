@@ -266,6 +266,42 @@ test('at any pinned instant of thousands of blocks the picture has all segments,
   }
 });
 
+test('of more blocks than it keeps a page has all segments at many instants, and elsewhere says that it has not', async () => {
+  const long = shop.gpuLog('long.zst', 'training', '100000', '1200'),
+    shown = await shop.show(shop.html('long.html', long)),
+    held = shown.locator('[data-panel="segments"] .sub .held');
+  const told = (await shown.evaluate(() => memprof.logs[0].segments.map(({ since, time }) => [since, time]))).sort(
+    (a, b) => a[1] - b[1],
+  );
+  const pin = async (/** @type {number} */ at) => {
+    await shown.evaluate((ns) => memprof.pin([{ heap: 'gpu0/torch', log: 0, at: ns }]), at);
+    await drawn(shown);
+  };
+  const isAll = async (/** @type {number} */ at) => {
+    const report = shop.report('segments', '--at', `${at}ns`, long).devices[0];
+    assert.deepEqual(await mapOf(shown), shapesOf(report), `at ${at}`);
+    assert.equal(await held.getAttribute('title'), bytes(report.bytes));
+  };
+  assert.ok(told.length > 64, `${told.length} instants`);
+  for (const [since, at] of [told[20], told[told.length >> 1], told[told.length - 20]])
+    for (const ns of [since + 1, at]) {
+      await pin(ns);
+      await isAll(ns);
+    }
+  const gaps = told.slice(1).map(([since], i) => ({ from: told[i][1], to: since })),
+    { from, to } = gaps.reduce((a, b) => (b.to - b.from > a.to - a.from ? b : a)),
+    between = Math.floor((2 * from + to) / 3);
+  await pin(between);
+  assert.match(await held.textContent(), /^≥ /);
+  assert.equal(await shown.locator('[data-panel="segments"] .map').count(), 0);
+  await shown.locator('[data-panel="segments"] h2 button').click();
+  await drawn(shown);
+  assert.deepEqual(await shown.evaluate(() => memprof.pins.map(({ at }) => at)), [from]);
+  await isAll(from);
+  assert.deepEqual(shown.trouble, []);
+  await shown.context().close();
+});
+
 test('what pins the free memory, and all segments in one picture, are those of the segments report', async () => {
   const golden = fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url));
   for (const of of [log, golden]) {

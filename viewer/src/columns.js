@@ -86,14 +86,49 @@ export const ACCOUNT = [
   ['measured', 'PLAIN'],
 ];
 
+/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'idle' | 'largestHole' | 'blocks' | 'state', Float64Array>} SegmentRows */
+export const SEGMENTS = [
+  ['high', 'SIGNED_SUM'],
+  ['low', 'SIGNED_SUM'],
+  ['bytes', 'PLAIN'],
+  ['live', 'ABOUT', 'bytes'],
+  ['idle', 'PLAIN'],
+  ['largestHole', 'PLAIN'],
+  ['blocks', 'PLAIN'],
+  ['state', 'PLAIN'],
+];
+
+/** @typedef {Record<'path' | 'free' | 'segments' | 'blocks' | 'bytes', Float64Array>} PinRows */
+export const PINS = [
+  ['path', 'PLAIN'],
+  ['free', 'PLAIN'],
+  ['segments', 'PLAIN'],
+  ['blocks', 'PLAIN'],
+  ['bytes', 'PLAIN'],
+];
+
 /** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native' | 'atLeast', number>} BandNumbers */
 export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native', 'atLeast'];
 
 /** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations' | 'atLeast', number>} Holder */
 export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations', 'atLeast'];
 
-/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'idle' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
-export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'idle', 'largestHole', 'blocks', 'state'];
+/** @typedef {Record<'device' | 'atOom' | 'since' | 'time' | 'count' | 'bytes' | 'live' | 'split' | 'releasable' | 'graph' | 'outside' | 'rows' | 'pinRows', number>} ThenNumbers */
+export const THEN = [
+  'device',
+  'atOom',
+  'since',
+  'time',
+  'count',
+  'bytes',
+  'live',
+  'split',
+  'releasable',
+  'graph',
+  'outside',
+  'rows',
+  'pinRows',
+];
 
 /** @typedef {Record<'rows' | 'bytes' | 'blocks' | 'least' | 'most' | 'open' | 'partsOpen' | 'caller', number>} LineNumbers */
 export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'partsOpen', 'caller'];

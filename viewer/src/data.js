@@ -18,9 +18,11 @@
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ device: number, atOom: boolean, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[], pins: { path: string[], free: number, segments: number, blocks: number, bytes: number }[] }} SegmentsThen
- *   PyTorch's segments when memory ran out, or at a device's peak, as the segments report has them; free: by state; listed: the largest; pin: whose blocks
- *   keep most split memory
+ * @typedef {{ path: string[], free: number, segments: number, blocks: number, bytes: number }} SegmentPin whose blocks keep split memory
+ * @typedef {{ device: number, atOom: boolean, since: number, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: Listed[], pins: SegmentPin[] }} SegmentsThen
+ *   PyTorch's segments when memory ran out, at a device's peak, or at another instant, as the segments report has them: so they were from `since`, after its
+ *   events, on; free: by state; listed and pins, those that are most, are there once the log is opened
+ * @typedef {{ start: number, size: number, used: number, idle: number, largestHole: number, blocks: number, state: number }} Listed a segment
  * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the newest
  *   lack of device memory that nobody got over; needed: of the driver
  * @typedef {{ range: string, instances: number, from: number, to: number }} Repeat the outermost range that repeats, from its
@@ -40,7 +42,7 @@
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, alike: boolean, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinPaths: string[][], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   alike: of more than two logs it is one of those that are compared with each other; alikeAs: in words which of its devices are called as the other run's are; findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
@@ -54,11 +56,13 @@ import {
   FLOWS,
   HOLDERS,
   INSTANCES,
+  PINS,
   POINTS,
   SEGMENTS,
   SPANS,
   SPAN_DETAILS,
   TAKEN,
+  THEN,
 } from './columns.js';
 import { readComms } from './comms.js';
 import { calledName, readAccount } from './differences.js';
@@ -117,7 +121,8 @@ const named = (names) => (row) => {
   for (let i = 0; i < names.length; i++) of[names[i]] = row[i];
   return of;
 };
-const readBandNumbers = named(BANDS);
+const readBandNumbers = named(BANDS),
+  readThenNumbers = named(THEN);
 
 /** @param {Columns} c @returns {any} Spans without their details */
 export const readSpans = (c) => readColumns(c, SPANS);
@@ -274,6 +279,46 @@ function readLanes(c, heaps) {
   return { ...boxes, taken: new Map(heaps.map(({ name }) => [name, readColumns(c, TAKEN)])), shortest, leftOut };
 }
 
+/** @param {number[]} row @returns {SegmentsThen & { rows: number, pinRows: number }} without them */
+function readThen(row) {
+  const { atOom, split, releasable, graph, ...then } = readThenNumbers(row);
+  return { ...then, atOom: atOom === 1, free: [split, releasable, graph], listed: [], pins: [] };
+}
+
+/** A segment of a row. @param {import('./columns.js').SegmentRows} rows @param {number} i @returns {Listed} */
+const readSegment = ({ high, low, bytes, live, idle, largestHole, blocks, state }, i) => ({
+  start: high[i] * 2 ** 32 + low[i],
+  size: bytes[i],
+  used: live[i],
+  idle: idle[i],
+  largestHole: largestHole[i],
+  blocks: blocks[i],
+  state: state[i],
+});
+
+/** Those of an instant are made when they are asked for: of all there are many. @param {Columns} c @param {any} log */
+function readSegments(c, log) {
+  const rows = readColumns(c, SEGMENTS),
+    pins = readColumns(c, PINS);
+  let row = 0,
+    pin = 0;
+  for (const then of log.segments) {
+    const [first, firstPin] = [row, pin];
+    Object.defineProperty(then, 'listed', {
+      get: () => Array.from({ length: then.rows }, (_, i) => readSegment(rows, first + i)),
+    });
+    then.pins = Array.from({ length: then.pinRows }, (_, i) => ({
+      path: log.pinPaths[pins.path[firstPin + i]],
+      free: pins.free[firstPin + i],
+      segments: pins.segments[firstPin + i],
+      blocks: pins.blocks[firstPin + i],
+      bytes: pins.bytes[firstPin + i],
+    }));
+    row += then.rows;
+    pin += then.pinRows;
+  }
+}
+
 /** @param {Log} log @param {Document} page */
 async function readDetails(log, page) {
   const c = await blob(`b${log.index}-details`, page);
@@ -284,6 +329,7 @@ async function readDetails(log, page) {
     heap.flows = readFlows(c);
   }
   log.lanes = readLanes(c, log.heaps);
+  readSegments(c, log);
 }
 
 /** Reads what only logs that are shown need. @param {Log[]} logs @param {Document} page */
@@ -333,18 +379,8 @@ async function readLog(index, page, levels) {
     marksLeftOut: raw.marks_left_out,
     tracks: raw.tracks.map((/** @type {any} */ { name, limit }) => ({ name, limit })),
     accounts,
-    segments: raw.segments.map((/** @type {any} */ s) => ({
-      device: s.device,
-      atOom: s.at_oom,
-      time: s.time_ns,
-      count: s.segments,
-      bytes: s.bytes,
-      live: s.live_bytes,
-      free: [s.split_free_bytes, s.releasable_bytes, s.graph_free_bytes],
-      outside: s.outside_bytes,
-      listed: s.listed.map(named(SEGMENTS)),
-      pins: s.pins.map((/** @type {any} */ pin) => ({ ...pin, free: pin.free_bytes })),
-    })),
+    segments: raw.segments.map(readThen),
+    pinPaths: raw.pin_paths,
     instances,
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },

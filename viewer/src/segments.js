@@ -10,7 +10,7 @@
  */
 import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
-import { colour, element, folded, swatch } from './dom.js';
+import { button, colour, element, folded, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { blockName, isExactAt, pathName, spanAt } from './model.js';
 import { pinTable, segmentMap } from './segmentmap.js';
@@ -121,10 +121,11 @@ export function segmentsAt(device, torch, at, { heldUntil }) {
       state,
     };
   });
-  return found
-    .filter((segment) => segment.owned)
-    .sort((a, b) => b.size - b.used - (a.size - a.used) || a.start - b.start);
+  return found.filter((segment) => segment.owned).sort(byFree);
 }
+
+/** Most free bytes first. @param {Segment} a @param {Segment} b */
+const byFree = (a, b) => b.size - b.used - (a.size - a.used) || a.start - b.start;
 
 /** @param {Blocks} b @param {number} at */
 const liveBytes = (b, at) => liveAt(b, at).reduce((all, i) => all + b.size[i], 0);
@@ -163,14 +164,17 @@ function keptThen(log, device, torch, at) {
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
-  const segments = then.listed.map(({ high, low, bytes, live: used, idle, largestHole: hole, blocks, state }) => {
-    const from = high * 2 ** 32 + low,
-      { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
-    return { start: from, size: bytes, pieces, owned: true, inner, used, idle, largestHole: hole, blocks, state };
+  const segments = then.listed.map((listed) => {
+    const { pieces, inner } = known.get(listed.start) ?? { pieces: 1, inner: [] };
+    return { ...listed, pieces, inner, owned: true };
   });
+  segments.sort(byFree);
   const { time: at, count, bytes: held, live: used, free, outside: elsewhere, pins } = then;
   return { at, segments, count, held, used, free, elsewhere, whole: true, pins };
 }
+
+/** Whether the page has all of its blocks. @param {Then} then @param {Segment} segment */
+const isKnown = ({ whole }, { inner, blocks }) => whole && inner.length >= blocks;
 
 /** @param {Segment} segment */
 const kind = (segment) => (segment.pieces > 1 ? `expandable segment of ${count(segment.pieces)} pieces` : 'segment');
@@ -193,11 +197,11 @@ function say(log, b, i, now) {
  * @param {App} app
  * @param {import('./data.js').Log} log
  * @param {import('./data.js').Heap} torch
+ * @param {Then} then
  * @param {Segment} segment
  * @param {number} most
- * @param {number} now  ns
  */
-function bar(app, log, torch, segment, most, now) {
+function bar(app, log, torch, then, segment, most) {
   const WIDTH = 1200,
     HEIGHT = 24;
   const canvas = /** @type {HTMLCanvasElement} */ (
@@ -210,6 +214,7 @@ function bar(app, log, torch, segment, most, now) {
   );
   const c = canvas.getContext('2d');
   if (!c) return canvas;
+  const between = isKnown(then, segment) ? 'free' : 'free, or a block that the page does not keep';
   const length = WIDTH * Math.max(0.04, Math.sqrt(segment.size / most)),
     scale = length / segment.size;
   c.fillStyle = colour(`--${STATES[segment.state]}`);
@@ -221,7 +226,7 @@ function bar(app, log, torch, segment, most, now) {
   canvas.addEventListener('mousemove', (event) => {
     const at = ((event.offsetX / canvas.clientWidth) * WIDTH) / scale;
     const block = segment.inner.find((b) => at >= b.offset && at < b.offset + b.size);
-    canvas.title = block ? say(log, torch.blocks, block.index, now) : at < segment.size ? 'free' : '';
+    canvas.title = block ? say(log, torch.blocks, block.index, then.at) : at < segment.size ? between : '';
   });
   return canvas;
 }
@@ -274,30 +279,45 @@ function sums(then) {
 function thenOf(app, log, device, torch, told) {
   const at = app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time,
     peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
-    then = told.find(({ time: of }) => [device, torch].every((heap) => isSameState(heap, of, at))) ?? peak;
+    isSame = (/** @type {number} */ of) => [device, torch].every((heap) => isSameState(heap, of, at)),
+    within = told.find(({ since, time: of }) => at > since && at < of),
+    then = within ? { ...within, time: at } : (told.find(({ time: of }) => isSame(of)) ?? peak);
   return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
+}
+
+/** How far a time is from those when they were so, ns. @param {import('./data.js').SegmentsThen} told @param {number} at */
+const farFrom = ({ since, time: to }, at) => (at > to ? at - to : Math.max(0, since - at));
+
+/** To the nearest instant that is kept whole, from one that is not.
+ *  @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told @param {Then} then */
+function nearest(app, log, torch, told, { at, whole }) {
+  if (whole) return null;
+  const { time: to } = told.reduce((best, of) => (farFrom(of, at) < farFrom(best, at) ? of : best)),
+    text = `all of them at ${time(to, 1)}`;
+  return button(text, `${text}: the nearest instant that the page has them of`, () =>
+    app.pin([{ heap: torch.name, log: log.index, at: to - app.origin(log) }]),
+  );
 }
 
 const SHOWN = 24;
 
 /** One by one. @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {Then} then */
 function listed(app, log, torch, then) {
-  const { at } = then,
-    most = Math.max(...then.segments.map((s) => s.size));
-  const rows = then.segments
-    .slice(0, SHOWN)
-    .map((s) =>
-      element(
-        'tr',
-        { 'data-state': STATES[s.state] },
-        element('th', { scope: 'row' }, bar(app, log, torch, s, most, at)),
-        element('td', { title: `${count(s.size)} bytes` }, size(s.size)),
-        freeCell('td', s.size - s.used, then.whole),
-        element('td', {}, `${then.whole ? '' : '≤ '}${size(s.largestHole)}`),
-        element('td', {}, stateWord(s, then.whole)),
-        element('td', {}, count(s.blocks)),
-      ),
-    );
+  const most = Math.max(...then.segments.map((s) => s.size));
+  const shown = then.segments.slice(0, SHOWN),
+    blocks = shown.every((s) => isKnown(then, s)) ? 'its blocks' : 'those of its blocks that the page keeps';
+  const rows = shown.map((s) =>
+    element(
+      'tr',
+      { 'data-state': STATES[s.state] },
+      element('th', { scope: 'row' }, bar(app, log, torch, then, s, most)),
+      element('td', { title: `${count(s.size)} bytes` }, size(s.size)),
+      freeCell('td', s.size - s.used, then.whole),
+      element('td', {}, `${then.whole ? '' : '≤ '}${size(s.largestHole)}`),
+      element('td', {}, stateWord(s, then.whole)),
+      element('td', {}, count(s.blocks)),
+    ),
+  );
   const head = ['segment', 'size', 'free', 'largest hole', 'free as', 'blocks'].map((text) =>
     element('th', { scope: 'col' }, text),
   );
@@ -305,7 +325,7 @@ function listed(app, log, torch, then) {
     element(
       'table',
       { class: 'listed' },
-      element('caption', {}, 'each segment with its blocks, as long as the root of its size; most free first'),
+      element('caption', {}, `each segment with ${blocks}, as long as the root of its size; most free first`),
       element('thead', {}, element('tr', {}, ...head)),
       element('tbody', {}, ...rows),
     ),
@@ -336,7 +356,14 @@ export function segmentPanel(app, gpu) {
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, 'data-log': log.index, tabindex: 0 },
-    element('h2', {}, role, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`, sums(then)),
+    element(
+      'h2',
+      {},
+      role,
+      `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`,
+      sums(then),
+      nearest(app, log, torch, told, then),
+    ),
     ...map,
     ...(then.count > SHOWN && map.length ? [folded('one by one', list)] : list()),
   );
