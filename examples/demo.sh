@@ -9,9 +9,9 @@ readonly build=build/demo
 readonly logs=$build/logs
 
 build() {
-    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >"$build.log"
-    cmake --build "$build" --parallel 2 >>"$build.log"
-    gcc -shared -fPIC -O2 -I preload -o "$build/nvtx_emit.so" examples/nvtx_emit.c -ldl
+    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >"$build.log" &&
+        cmake --build "$build" --parallel 2 >>"$build.log" &&
+        gcc -shared -fPIC -O2 -I preload -o "$build/nvtx_emit.so" examples/nvtx_emit.c -ldl
 }
 
 # Makes a memory cgroup with the limit and prints its path; fails where that is not allowed.
