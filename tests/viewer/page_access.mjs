@@ -62,6 +62,26 @@ test('axe-core has nothing against a page with everything on it, in light and da
   }
 });
 
+test('where the system forces its colours, bars keep theirs and a control that is on is told apart', async () => {
+  const colour = (page, selector) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => getComputedStyle(element).backgroundColor);
+  for (const [file, bars] of /** @type {const} */ ([
+    [two, ['.diverging i']],
+    [gpu, ['.part-0', '.graphs .key', '.icicle button']],
+  ])) {
+    const plain = await shop.show(file),
+      forced = await shop.show(file, { forcedColors: 'active' });
+    for (const bar of bars) assert.equal(await colour(forced, bar), await colour(plain, bar), bar);
+    await forced.getByLabel('x axis by events, not by time (X)').click();
+    const on = await colour(forced, '.bar button[aria-pressed="true"]');
+    assert.notEqual(on, await colour(forced, '.bar button[aria-pressed="false"]'));
+    for (const page of [plain, forced]) await page.context().close();
+  }
+});
+
 test('axe-core has nothing against the list of keys, overlay and difference', async () => {
   const page = await shop.show(two);
   for (const mode of ['overlay', 'B − A']) {
