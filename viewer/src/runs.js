@@ -1,7 +1,7 @@
 /** The runs that are shown: what they are, and what all logs of the page have in common. */
 import { assign } from './colours.js';
 import { element } from './dom.js';
-import { count, duration } from './format.js';
+import { count, duration, time } from './format.js';
 import { NOBODY, SEVERAL } from './model.js';
 
 /**
@@ -50,6 +50,8 @@ export function runList(app) {
           element('b', {}, log.label),
           ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
           log.alikeAs && `, ${log.alikeAs}`,
+          log.foldedUntil > 0 &&
+            `, folded until ${time(log.foldedUntil, 1e6)}: short-lived blocks of that time are only counted`,
           log.incomplete && ', the log is incomplete',
           log.lost > 0 && `, ${count(log.lost)} lost`,
         ),
