@@ -37,9 +37,9 @@ pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char 
         mpl_say("memprof-report is not beside this program: %s", without);
         return -1;
     }
-    argument[0] = program;
     const pid_t pid = fork();
     if (pid == 0) {
+        argument[0] = program;
         prepare();
         unsetenv("LD_PRELOAD");
         execv(program, (char *const *)argument);

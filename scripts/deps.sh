@@ -53,6 +53,8 @@ try   cmd:lintian        lintian                                    what Debian 
 try   cmd:debootstrap    debootstrap                                roots that packages are installed in
 try   cmd:protoc         protobuf-compiler                           traces for Perfetto, read by it
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
+try   cmd:clang-tidy     clang-tidy                                 the search for mistakes
+try   cmd:cppcheck       cppcheck                                   the same
 demo  cmd:python3        python3                                    the demo's program
 LIST
 }

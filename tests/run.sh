@@ -72,17 +72,24 @@ run() {
     remember "$2" "$report"
 }
 
-# The layout of the tree, with the page's prettier that the first build has brought.
-layout() {
-    echo "== layout"
-    local status=0
-    MEMPROF_BUILD=build/ci scripts/format.sh || status=$?
+# reads NAME COMMAND...: what reads the tree, and ends with 77 where its tool is not here.
+reads() {
+    local name=$1 status=0
+    shift
+    echo "== $name"
+    "$@" || status=$?
     case $status in
     0) passed=$((passed + 1)) ;;
     77) skipped=$((skipped + 1)) ;;
-    *) broken "the layout" ;;
+    *) broken "the $name" ;;
     esac
 }
+
+# With the page's prettier that the first build has brought.
+layout() { MEMPROF_BUILD=build/ci reads layout scripts/format.sh; }
+
+# With --slow by all of the tools, and each of their checks.
+analysis() { reads analysis scripts/analyse.py ${slow:+--slow} build/ci; }
 
 # Unit tests with AddressSanitizer and UBSan: clang's, whose build has the targets of tests/fuzz, too (with --slow a minute of each), or else gcc's.
 sanitized() {
@@ -114,6 +121,7 @@ emulated() {
 
 run ci ci
 layout
+analysis
 emulated
 run without without
 sanitized

@@ -114,15 +114,14 @@ struct found {
     struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code; NULL: not wanted */
 };
 
-/* Where the rows of a site belong, and how many there are. */
+/* Where the rows of a site belong, and how many there are: sites have one of three trends. */
 static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t,
                                       size_t **rows)
 {
     switch (t->as) {
     case MPR_TREND_GROWS: *rows = &heap->growings; return &heap->growing;
     case MPR_TREND_LEVELLED: *rows = &heap->levelleds; return &heap->levelled;
-    case MPR_TREND_FEW: *rows = &heap->fews; return &heap->few;
-    default: return NULL;
+    default: *rows = &heap->fews; return &heap->few;
     }
 }
 

@@ -23,7 +23,7 @@ void mpr_ranks_heat(struct mpr_ranks *ranks);
 void mpr_ranks_judge(struct mpr_ranks *ranks, size_t measure);
 
 /* "{0..7}"; places in the list where ranks have no numbers. */
-const char *mpr_ranks_set(struct mpr_ranks *ranks, const size_t *rank, size_t count);
+const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks);
 /* The heap of that kind with the largest peak; NULL: the rank has none. */
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, const char *kind);
 /* The device that is used most; NULL: none is known. */

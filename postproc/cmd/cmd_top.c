@@ -161,14 +161,13 @@ static void draw(struct arguments *a, struct mpr_top *top)
 
 static int show(struct arguments *a, struct mpr_top *top)
 {
-    int key = 0;
     if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
     look(a, top);
     mpr_screen_open();
     errors.on_screen = true;
     for (;;) {
         draw(a, top);
-        key = mpr_screen_wait(a->interval_ms);
+        const int key = mpr_screen_wait(a->interval_ms);
         if (key == 'q') break;
         top->next = key == 'n';
         look(a, top);

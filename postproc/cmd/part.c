@@ -77,7 +77,7 @@ int mpr_part_open(struct mpr_part *p, const char *path)
 
 int mpr_part_close(struct mpr_part *p, bool wanted)
 {
-    int error = ferror(p->file) | fflush(p->file) ? errno : 0;
+    int error = (ferror(p->file) | fflush(p->file)) ? errno : 0;
     if (!error && wanted && p->part && rename(p->part, p->path) != 0) error = errno;
     if (p->part && (error || !wanted)) unlink(p->part);
     writing = NULL;

@@ -46,7 +46,7 @@ struct mpr_replay_options {
                                   recorded; 0: they are not sampled */
     uint64_t host_sample_below;
     bool in_window;     /* one is open at the start */
-    char rest_name[64]; /* of the blocks that are counted and not recorded each (totals.h) */
+    char rest_name[80]; /* of the blocks that are counted and not recorded each (totals.h) */
 };
 
 struct mpr_replay;
