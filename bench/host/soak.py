@@ -2,8 +2,8 @@
 """Long runs under a budget, compared with what the program itself knows: soak.py [--events N] [...]
 
 Starts `memprof run --keep SIZE -- soak ...`, as often at once as --processes says, each with a log and a budget of its own;
-looks every second at what memprof takes (room, descriptors, threads, memory); and compares what the log says with the truth
-that soak.c keeps, to the byte. What starting takes (some hundred bytes) is what a short run with a whole log has beside its
+looks every second at what memprof takes (room, descriptors, threads, mappings, memory), none of which may grow with the run; and
+compares what the log says with the truth that soak.c keeps, to the byte. What starting takes (some hundred bytes) is what a short run with a whole log has beside its
 truth: the long one has to have the same. The exit status is 0 only if all is right, and the room was within the budget."""
 import argparse
 import concurrent.futures
@@ -19,6 +19,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SHORT = 1000000     # events of the short run
 LOSSES = ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "inherited_frees", "damaged_places", "missing_frames")
+# What does not grow with the run: what of its samples is compared, and how much more the second half may have. The program
+# forgets a megabyte in small blocks and some large ones that are mappings; its peaks are mappings for a moment.
+FLAT = (("rss", max, 2 << 20), ("mapped", max, 1 << 20), ("journal", max, 1 << 20), ("maps", min, 24), ("ours", max, 0), ("folder_own", max, 0))
 wrong = []
 
 
@@ -74,6 +77,19 @@ def descriptors(pid, logs):
     except OSError:
         return 0, 0
     return own, len(ours)
+
+
+def mappings(pid):
+    """(their number, resident bytes of libmemprof.so's and of the journal's)."""
+    number, ours, mine = 0, 0, False
+    for line in read(f"/proc/{pid}/smaps").splitlines():
+        word, _, rest = line.partition(" ")
+        if not word.endswith(":"):
+            number += 1
+            mine = "libmemprof" in rest or ".journal" in rest
+        elif word == "Rss:" and mine:
+            ours += int(rest.split()[0]) << 10
+    return number, ours
 
 
 def seconds(pid):
@@ -142,9 +158,11 @@ class Run:
     def look(self, at):
         soak, folder = named(self.process.pid, "soak"), named(self.process.pid, "memprof-report")
         own, ours = descriptors(soak, self.logs) if soak else (0, 0)
+        number, mapped = mappings(soak) if soak else (0, 0)
         self.samples.append({"at": at, "runs": bool(soak) and not os.path.exists(self.truth_path), "room": room(self.logs),
                              "journal": room(self.logs, journal=True), "rss": status(soak, "VmRSS") << 10 if soak else 0,
                              "threads": status(soak, "Threads") if soak else 0, "own": own, "ours": ours,
+                             "maps": number, "mapped": mapped, "folder_own": descriptors(folder, self.logs)[0] if folder else 0,
                              "folder_rss": status(folder, "VmRSS") << 10 if folder else 0,
                              "folder_seconds": seconds(folder) if folder else 0})
         if soak and self.keep and self.options.pause:
@@ -229,7 +247,9 @@ class Run:
             part = live[len(live) * n // 10:len(live) * (n + 1) // 10]
             if part:
                 print(f"  {part[0]['at']:7.1f} s: room {units(max(s['room'] for s in part))}, resident {units(max(s['rss'] for s in part))}, "
-                      f"threads {max(s['threads'] for s in part)}, descriptors {max(s['own'] for s in part)}, of memprof {max(s['ours'] for s in part)}")
+                      f"threads {max(s['threads'] for s in part)}, descriptors {max(s['own'] for s in part)}, of memprof {max(s['ours'] for s in part)}, "
+                      f"of who folds {max(s['folder_own'] for s in part)}, mappings {min(s['maps'] for s in part)}, resident of memprof's "
+                      f"{units(max(s['mapped'] for s in part))}, journal {units(max(s['journal'] for s in part))}")
 
     def within(self):
         if self.most("room") > budget(self.keep):
@@ -239,6 +259,11 @@ class Run:
         late = live[len(live) // 10:]
         check("threads, from a tenth on", {sample["threads"] for sample in late} <= set(range(self.options.threads + 2, self.options.threads + 4)), True)
         check("descriptors of the program, from a tenth on", len({sample["own"] for sample in late}) <= 1, True)
+        half = len(late) // 2
+        for key, of, more in FLAT:
+            before, after = (of(sample[key] for sample in part) for part in (late[:half], late[half:]))
+            if after > before + more:
+                wrong.append(f"{key}: {after} in the second half of the run, {before} in the first")
 
 
 def budget(keep):
