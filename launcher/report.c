@@ -65,10 +65,10 @@ static void start(const char *const command[2], const struct mpl_logs *logs, siz
 {
     char path[AT_ONCE][PATH_MAX];
     const char *argument[AT_ONCE + 4] = { NULL, command[0], command[1] };
-    for (size_t i = 0; i < count; i++) {
-        snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name);
-        argument[3 + i] = path[i];
-    }
+    size_t arguments = 3;
+    for (size_t i = 0; i < count; i++) /* a longer path nobody can open */
+        if (snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name) < PATH_MAX)
+            argument[arguments++] = path[i];
     mpl_report_wait(mpl_report_start(argument, give_way, without));
 }
 

@@ -133,8 +133,7 @@ static void find(struct found *f, struct reading *g, const struct mpr_reader *re
     for (size_t i = 0; i < f->sites.count; i++) {
         const struct mpr_leaks_site *site = &f->sites.at[i];
         size_t *rows;
-        list_of(f->heap[site->heap], &site->trend, &rows);
-        ++*rows;
+        if (list_of(f->heap[site->heap], &site->trend, &rows)) ++*rows;
     }
 }
 

@@ -14,11 +14,10 @@ static size_t hang_of(const char *text, size_t width)
 {
     enum { LABEL = 16, IN = 2 };
     const size_t begin = strspn(text, " ");
-    const char *gap = strstr(text + begin, "  ");
-    const size_t label = gap ? (size_t)(gap - text) : SIZE_MAX;
-    const size_t hang = label < LABEL       ? label + strspn(gap, " ")
-                        : begin < LABEL / 2 ? begin + IN
-                                            : begin;
+    size_t label = begin;
+    while (text[label] && !(text[label] == ' ' && text[label + 1] == ' ')) label++;
+    const size_t gap = strspn(text + label, " ");
+    const size_t hang = gap && label < LABEL ? label + gap : begin < LABEL / 2 ? begin + IN : begin;
     return hang < width / 2 ? hang : IN;
 }
 
