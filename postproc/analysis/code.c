@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "labels.h"
 #include "names.h"
+#include "symbols.h"
 
 void mpr_code_free(struct mpr_code *code)
 {
@@ -98,24 +99,29 @@ uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader
 
 /* ---- native calls */
 
-/* "function (file.c:12)", "function (libfoo.so)" or "libfoo.so+0x1234" (names.c). */
-static void take_apart(struct mpr_code *code, const char *name, struct mpr_code_frame *out)
+static void add_unnamed(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node)
 {
-    char *function = mpr_text_copy(name), *open = NULL;
-    for (char *at = function; (at = strstr(at, " (")); at++) open = at;
-    const size_t bytes = strlen(function);
-    if (open && function[bytes - 1] == ')') {
-        function[bytes - 1] = 0;
-        *open = 0;
-        char *const file = open + 2, *const colon = strrchr(file, ':');
-        char *end = file;
-        const uint64_t line = colon ? strtoull(colon + 1, &end, 10) : 0;
-        if (line && !*end) *colon = 0;
-        out->line = line && !*end ? line : 0;
-        out->file = mpr_arena_text(&code->arena, file);
-    } else out->file = "";
-    out->function = mpr_arena_text(&code->arena, function);
-    free(function);
+    const struct mpr_sites *sites = &reader->replay.sites;
+    const struct mpr_stack_node *n = &sites->stacks.node[node];
+    size_t count;
+    add_frame(code, &(struct mpr_code_frame){
+                        .function = *mpr_names_at(reader->names, &code->arena, sites, node, &count),
+                        .file = "",
+                        .address = n->pc,
+                        .module = n->module });
+}
+
+/* Where no source is known the object file tells functions of one name apart. */
+static struct mpr_code_frame named_call(struct mpr_code *code, const struct mpr_sites *sites,
+                                        const struct mpr_stack_node *n,
+                                        const struct mpr_symbol *symbol)
+{
+    const char *file = symbol->file ? symbol->file : sites->module[n->module - 1].path;
+    return (struct mpr_code_frame){ .function = mpr_arena_text(&code->arena, symbol->function),
+                                    .file = mpr_arena_text(&code->arena, file),
+                                    .line = symbol->file ? symbol->line : 0,
+                                    .address = n->pc,
+                                    .module = n->module };
 }
 
 /* Of one return address, whoever called. */
@@ -128,16 +134,16 @@ static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_re
     const uint32_t known = mpr_index_get(&code->call_at, key);
     if (known) return code->call[known - 1];
     size_t count;
-    const char *const *name = mpr_names_at(reader->names, &code->arena, sites, node, &count);
+    const struct mpr_symbol *symbol =
+        mpr_names_calls(reader->names, sites, n->module, n->pc, &count);
     MPR_GROW(code->call, code->calls, code->call_cap);
     struct mpr_code_calls *calls = &code->call[code->calls++];
-    *calls = (struct mpr_code_calls){ code->frames, (uint32_t)count };
+    *calls = (struct mpr_code_calls){ code->frames, (uint32_t)count + !count };
     mpr_index_set(&code->call_at, key, code->calls);
+    if (!count) add_unnamed(code, reader, node);
     for (size_t i = 0; i < count; i++) {
-        struct mpr_code_frame frame = { .address = n->pc,
-                                        .module = n->module,
-                                        .inlined = i + 1 < count };
-        take_apart(code, name[i], &frame);
+        struct mpr_code_frame frame = named_call(code, sites, n, &symbol[i]);
+        frame.inlined = i + 1 < count;
         add_frame(code, &frame);
     }
     return *calls;

@@ -18,9 +18,10 @@ struct mpr_reader;
 struct mpr_replay;
 struct mpr_site;
 
-/* Of Python the file's whole path, as the log has it. */
+/* Files by their whole paths, as the log and debug information have them. */
 struct mpr_code_frame {
-    const char *function, *file; /* file "": not known, or it is no place in a file */
+    const char *function, *file; /* file: of a native call without a source its object's; "": not
+                                    known, or it is no place in a file */
     uint64_t line;               /* 0: not known */
     uint64_t address;            /* of a native call: where it returns to; else 0 */
     uint32_t module;             /* its object file's number in sites.h; 0: not known */

@@ -1,6 +1,7 @@
 """Names that are stored beside a log: reports have them where the program's file is not, and believe no file that is not whole, of the log and of its build ids.
 
 test_symbolize.py TEST, with MEMPROF_REPORT, MAKE_OWN_LOG and MAKE_LOG set, and zstd on PATH."""
+import gzip
 import json
 import os
 import random
@@ -9,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from wire import message
 
 REPORT = os.environ["MEMPROF_REPORT"]
 TIMEOUT = 20
@@ -110,6 +113,16 @@ def names_with_lines_of_a_program_that_is_here_are_its_own(folder):
     before = reports(r.log)
     r.symbolized().write(re.sub(r"call\t\d+\t[^\t]*\t.*", "call\t7\tfalse.c\tfalse", r.text()))
     check(reports(r.log) == before, "names that are stored are believed:", *reports(r.log)[:1])
+
+
+def exports_tell_files_of_one_name_apart(folder):
+    r = Recorded(folder).symbolized()
+    named = iter(range(1 << 20))
+    r.write(re.sub(r"call\t.*", lambda _: f"call\t5\t/src/{next(named) % 2}/util.c\trun (old) (it)", r.text()))
+    profile = message(gzip.decompress(subprocess.run([REPORT, "export", "--to=pprof", "-o", "-", r.moved().log], stdout=subprocess.PIPE, check=True, timeout=TIMEOUT).stdout))
+    text = [t.decode() for t in profile[6]]
+    functions = {(text[f[2][0]], text[f[4][0]]) for f in map(message, profile[5])}
+    check({("run (old) (it)", f"/src/{i}/util.c") for i in (0, 1)} <= functions, functions)
 
 
 def without_any_name_nothing_is_stored(folder):
