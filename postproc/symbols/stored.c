@@ -1,5 +1,6 @@
 /* The text is cut into its fields where it lies: names point into it.  It is read once, front to
- * back. */
+ * back.  Places are one array, in which those of an object stand together by offset, as they are
+ * written; what another writer put in another order is sorted. */
 #include "stored.h"
 
 #include <errno.h>
@@ -20,11 +21,12 @@
 
 struct object {
     const char *build_id, *path;
-    struct mpr_index of_offset; /* place + 1 */
+    uint32_t first, places;
 };
 
 struct place {
-    uint32_t first, count;
+    uint64_t offset;
+    uint32_t first, count; /* calls */
 };
 
 struct call {
@@ -46,7 +48,6 @@ struct mpr_stored {
 void mpr_stored_free(struct mpr_stored *s)
 {
     if (!s) return;
-    for (uint32_t i = 0; i < s->objects; i++) mpr_index_free(&s->object[i].of_offset);
     mpr_index_free(&s->of_object);
     free(s->object);
     free(s->place);
@@ -185,7 +186,7 @@ static bool add_object(struct mpr_stored *s, const char *build_id, const char *p
 {
     if (!is_name(build_id) || !is_name(path) || find_object(s, build_id, path)) return false;
     MPR_GROW(s->object, s->objects, s->object_cap);
-    s->object[s->objects++] = (struct object){ .build_id = build_id, .path = path };
+    s->object[s->objects++] = (struct object){ build_id, path, s->places, 0 };
     mpr_index_add(&s->of_object, key_of(build_id, path), s->objects);
     return true;
 }
@@ -194,11 +195,35 @@ static bool add_place(struct mpr_stored *s, const char *offset)
 {
     uint64_t at;
     if (!s->objects || !number(offset, 16, &at)) return false;
-    struct object *o = &s->object[s->objects - 1];
-    if (mpr_index_get(&o->of_offset, at)) return false;
     MPR_GROW(s->place, s->places, s->place_cap);
-    s->place[s->places++] = (struct place){ .first = s->calls };
-    mpr_index_set(&o->of_offset, at, s->places);
+    s->place[s->places++] = (struct place){ at, s->calls, 0 };
+    s->object[s->objects - 1].places++;
+    return true;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static bool is_sorted(const struct place *place, uint32_t places)
+{
+    for (uint32_t i = 1; i < places; i++)
+        if (place[i - 1].offset >= place[i].offset) return false;
+    return true;
+}
+
+/* False: one stands there twice. */
+static bool sort_places(struct mpr_stored *s)
+{
+    for (uint32_t i = 0; i < s->objects; i++) {
+        const struct object *o = &s->object[i];
+        struct place *place = s->place + o->first;
+        if (is_sorted(place, o->places)) continue;
+        qsort(place, o->places, sizeof *place, by_offset);
+        if (!is_sorted(place, o->places)) return false;
+    }
     return true;
 }
 
@@ -243,7 +268,7 @@ static enum mpr_symbols_beside parse(struct mpr_stored *s, const uint8_t id[16])
     if (head != MPR_SYMBOLS_GOOD_BESIDE) return head;
     for (int fields; (fields = next_line(&at, field)) > 0;) {
         if (fields == 1 && !strcmp(field[0], "end"))
-            return *at ? MPR_SYMBOLS_DAMAGED_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+            return *at || !sort_places(s) ? MPR_SYMBOLS_DAMAGED_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
         if (!add_line(s, field, fields)) break;
     }
     return MPR_SYMBOLS_DAMAGED_BESIDE;
@@ -281,9 +306,11 @@ uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *
 bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
                      mpr_debug_each *each, void *arg)
 {
-    const uint32_t at = mpr_index_get(&s->object[object - 1].of_offset, offset);
-    if (!at) return false;
-    const struct place *p = &s->place[at - 1];
+    const struct object *o = &s->object[object - 1];
+    const struct place wanted = { .offset = offset };
+    const struct place *p =
+        o->places ? bsearch(&wanted, s->place + o->first, o->places, sizeof *p, by_offset) : NULL;
+    if (!p) return false;
     for (uint32_t i = 0; i < p->count; i++) {
         const struct call *c = &s->call[p->first + i];
         each(arg, c->function, c->file, c->line);

@@ -25,6 +25,19 @@ make_logs() {
 
 little_endian() { printf '%08x' "$1" | sed -E 's/(..)(..)(..)(..)/\\x\4\\x\3\\x\2\\x\1/'; }
 
+# Names as they lie beside a log: the text, and where zstd is here the file.
+make_names() {
+    local names="$scratch/seeds/names"
+    { printf 'memprof symbols\t1\nlog\t%032d\n' 0
+      printf 'object\tab12\t/bin/prog\nat\t12\ncall\t7\t/src/a.c\tinlined\ncall\t9\t/src/a.c\tmain\nat\tff0\n'
+      printf 'object\t\t/lib/b\\t.so\nat\t20\ncall\t0\t\tA::b<c>\nat\t1f\ncall\t3\tb.cc\tf\\n\\\\g\nend\n'; } >"$scratch/names"
+    { printf '\0'; cat "$scratch/names"; } >"$names"
+    if command -v zstd >/dev/null; then
+        zstd -q "$scratch/names"
+        { printf '\1'; cat "$scratch/names.zst"; } >"$names.zst"
+    fi
+}
+
 # Logs as the target wants them.
 make_seeds() {
     local log name journal command=0
@@ -43,6 +56,7 @@ make_seeds() {
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 make_logs
 make_seeds
+[ "$target" != stored ] || make_names
 for found in "$fuzz/found/$target"/*; do
     [ ! -e "$found" ] || "$programs/fuzz_$target" -runs=1 -timeout=20 -rss_limit_mb=2048 -close_fd_mask=3 "$found"
 done

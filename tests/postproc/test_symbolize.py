@@ -184,6 +184,25 @@ def text_that_is_not_of_the_format_is_damage(folder):
     check("load (make_own_log.c:86)" in run("stacks", r.log), "the good one is not used")
 
 
+def addresses_may_stand_in_any_order(folder):
+    r = Recorded(folder).symbolized().moved()
+    whole = run("stacks", r.log)
+    head, *places, end = re.split(r"(?m)^(?=at\t|end$)", r.text())
+    check(len(places) > 2, "addresses:", places)
+    r.write(head + "".join(reversed(places)) + end)
+    check(run("stacks", r.log) == whole, "names are lost:", run("stacks", r.log))
+    r.write(head + "".join(reversed(places)) + places[1] + end)
+    without_names(r.log, "is not used, for it is damaged")
+
+
+def many_objects_take_little_memory(folder):
+    r = Recorded(folder).symbolized().moved()
+    whole = run("stacks", r.log)
+    more = "".join(f"object\t\t/{i}\nat\t{i:x}\n" for i in range(200000))
+    r.write(r.text().replace("end\n", more + "end\n"))
+    check(run("--max-memory=80", "stacks", r.log) == whole, "names are lost:", run("stacks", r.log))
+
+
 def a_file_of_another_log_or_of_a_newer_memprof_is_not_used(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
