@@ -139,9 +139,21 @@ static void look_at(struct mpr_finding *f, const struct mpr_process *seen)
     else mpr_finding_at(f, "host/heap", seen->host.peak_time);
 }
 
-static void add_numbers(struct mpr_finding *f, const struct workers *w, uint64_t beside,
-                        const struct mpr_process *seen)
+/* What workers have in common. */
+struct common {
+    const char *finding, *does, *each, *change;
+};
+
+static void tell_common(struct mpr_insights *out, const struct common *c, const struct workers *w,
+                        uint64_t saved, uint64_t beside, const struct mpr_process *seen)
 {
+    if (w->count < 2 || !mpr_worth(saved, w->sum)) return;
+    struct mpr_finding *f = mpr_finding_add(out, c->finding, "host", saved);
+    f->what = mpr_arena_format(
+        &out->arena, "%s forked workers %s, %s %s, %s in all; their parent holds %s",
+        mpr_finding_number(out, w->count), c->does, from_to(out, w->least, w->most), c->each,
+        mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
+    f->change = c->change;
     f->look = "processes";
     look_at(f, seen);
     mpr_finding_count(f, "workers", w->count);
@@ -151,21 +163,19 @@ static void add_numbers(struct mpr_finding *f, const struct workers *w, uint64_t
     mpr_finding_bytes(f, "parent_bytes", beside);
 }
 
-static void tell_alike(struct mpr_insights *out, const struct workers *w, uint64_t beside,
-                       const struct mpr_process *seen)
-{
-    if (w->count < 2 || !mpr_worth(w->sum - w->most, w->sum)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "workers", "host", w->sum - w->most);
-    f->what = mpr_arena_format(
-        &out->arena,
-        "%s forked workers hold about as much each, %s of host memory, %s in all; their parent "
-        "holds %s",
-        mpr_finding_number(out, w->count), from_to(out, w->least, w->most),
-        mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
-    f->change = "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
-                "alike once, in shared memory";
-    add_numbers(f, w, beside, seen);
-}
+static const struct common alike_each = {
+    "workers", "hold about as much each", "of host memory",
+    "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
+    "alike once, in shared memory"
+};
+
+/* A page that a child only reads is its parent's; whoever writes to it first takes a copy, and
+ * Python writes to an object when it counts references to it. */
+static const struct common copied_each = {
+    "copied_pages", "copied pages of their parent's by writing to them", "each",
+    "what workers read in memory that reading does not write to: arrays of numbers or "
+    "shared memory, not Python's objects, which have reference counts; fewer workers"
+};
 
 /* Of a worker that holds more than its like, as one that leaks does, the largest one. */
 static void tell_apart(struct mpr_insights *out, const struct worker *worker, size_t count,
@@ -189,23 +199,6 @@ static void tell_apart(struct mpr_insights *out, const struct worker *worker, si
     mpr_finding_count(f, "workers", count);
     mpr_finding_bytes(f, "peak_bytes", worker->bytes);
     mpr_finding_bytes(f, "median_peak_bytes", median);
-}
-
-/* A page that a child only reads is its parent's; whoever writes to it first takes a copy, and
- * Python writes to an object when it counts references to it. */
-static void tell_copied(struct mpr_insights *out, const struct workers *w, uint64_t beside,
-                        const struct mpr_process *seen)
-{
-    if (w->count < 2 || !mpr_worth(w->sum, w->sum)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "copied_pages", "host", w->sum);
-    f->what = mpr_arena_format(&out->arena,
-                               "%s forked workers copied pages of their parent's by writing to "
-                               "them, %s each, %s in all; their parent holds %s",
-                               mpr_finding_number(out, w->count), from_to(out, w->least, w->most),
-                               mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
-    f->change = "what workers read in memory that reading does not write to: arrays of numbers or "
-                "shared memory, not Python's objects, which have reference counts; fewer workers";
-    add_numbers(f, w, beside, seen);
 }
 
 /* ---- whose */
@@ -249,7 +242,7 @@ static void tell_made(struct mpr_insights *out, const struct mpr_processes *all,
     for (size_t i = 0; i < count; i++) bytes[i] = worker[i].bytes;
     const size_t apart = mpr_apart_above(bytes, count);
     const struct workers w = alike(worker + apart, count - apart);
-    tell_alike(out, &w, beside, seen);
+    tell_common(out, &alike_each, &w, w.sum - w.most, beside, seen);
     if (apart) tell_apart(out, worker, count, seen);
     free(bytes);
 }
@@ -265,6 +258,6 @@ void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
     struct worker *worker = mpr_alloc(all->count, sizeof *worker);
     tell_made(out, all, parent, beside, worker, seen);
     const struct workers w = alike(worker, find(all, parent, copied, worker));
-    tell_copied(out, &w, beside, seen);
+    tell_common(out, &copied_each, &w, w.sum, beside, seen);
     free(worker);
 }

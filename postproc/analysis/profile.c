@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "held.h"
+#include "hex.h"
 #include "labels.h"
 #include "maker.h"
 #include "mpf/event.h"
@@ -161,26 +162,16 @@ static void fill_samples(struct reading *r)
 
 /* ---- object files */
 
-static const char *hexadecimal(struct mpr_arena *arena, const uint8_t *bytes, size_t count)
-{
-    static const char digit[] = "0123456789abcdef";
-    char *text = mpr_arena_alloc(arena, 2 * count + 1);
-    for (size_t i = 0; i < count; i++) {
-        text[2 * i] = digit[bytes[i] >> 4];
-        text[2 * i + 1] = digit[bytes[i] & 15];
-    }
-    return text;
-}
-
 static void fill_modules(struct mpr_profile *out, const struct mpr_sites *sites)
 {
     out->module = mpr_arena_alloc(&out->arena, sites->modules * sizeof *out->module);
     for (; out->modules < sites->modules; out->modules++) {
         const struct mpr_module *m = &sites->module[out->modules];
+        char *build_id = mpr_arena_alloc(&out->arena, 2 * m->build_id_bytes + 1);
         out->module[out->modules] =
             (struct mpr_profile_module){ .path = mpr_arena_text(&out->arena, m->path),
-                                         .build_id = hexadecimal(&out->arena, m->build_id,
-                                                                 m->build_id_bytes),
+                                         .build_id =
+                                             mpr_hex(build_id, m->build_id, m->build_id_bytes),
                                          .from = m->from,
                                          .to = m->to };
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "alloc.h"
 #include "arena.h"
 
 /* Bytes that follow a lead byte; -1: no lead byte. */
@@ -96,14 +97,6 @@ void mpr_utf8_escaped(FILE *out, const char *text)
     }
 }
 
-bool mpr_utf8_is(const char *text)
-{
-    uint32_t code;
-    while (*text)
-        if (!mpr_utf8_next(&text, &code)) return false;
-    return true;
-}
-
 void mpr_utf8_mended(FILE *out, const char *text)
 {
     uint32_t code;
@@ -111,6 +104,25 @@ void mpr_utf8_mended(FILE *out, const char *text)
         if (mpr_utf8_next(&text, &code)) fwrite(start, 1, (size_t)(text - start), out);
         else fputs("\xef\xbf\xbd", out);
     }
+}
+
+static bool is_whole(const char *text)
+{
+    uint32_t code;
+    while (*text)
+        if (!mpr_utf8_next(&text, &code)) return false;
+    return true;
+}
+
+char *mpr_utf8_mend(const char *text, size_t *bytes)
+{
+    char *mended;
+    *bytes = strlen(text);
+    if (is_whole(text)) return NULL;
+    FILE *out = mpr_text_open(&mended, bytes);
+    mpr_utf8_mended(out, text);
+    mpr_text_close(out);
+    return mended;
 }
 
 static bool is_inside(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }

@@ -24,10 +24,12 @@ bool mpr_utf8_unsafe(uint32_t code);
 void mpr_utf8_escape(FILE *out, uint32_t code);
 /* The text with all of them so written, and bytes that are no UTF-8 as \xNN. */
 void mpr_utf8_escaped(FILE *out, const char *text);
-/* For who takes any UTF-8: is it that, whole?  The text with the character that stands for other
- * bytes in place of each. */
-bool mpr_utf8_is(const char *text);
+/* For who takes any UTF-8: the text with the character that stands for other bytes in place of
+ * each. */
 void mpr_utf8_mended(FILE *out, const char *text);
+/* The same as a text of the caller's; NULL: there is nothing to mend.  *bytes: of the text, or of
+ * that. */
+char *mpr_utf8_mend(const char *text, size_t *bytes);
 
 struct mpr_arena;
 

@@ -7,6 +7,8 @@
 
 #include "logs.h"
 
+enum { MPR_EXPORT_SPANS = 4096 }; /* of a heap over time */
+
 /* Options that not every format has. */
 enum { MPR_EXPORT_MIN = 1, MPR_EXPORT_HEAP = 2 };
 

@@ -5,8 +5,6 @@
 #include "range_turns.h"
 #include "timeline.h"
 
-enum { SPANS = 4096 }; /* of a heap */
-
 struct writing {
     const struct mpr_export *of;
     struct mpr_naming naming;
@@ -22,7 +20,7 @@ static int read_timeline(struct mpr_timeline *timeline, const struct writing *w,
 {
     struct mpr_timeline_options wanted = { .by = MPR_GROUP_ALL,
                                            .heap = w->of->heap,
-                                           .buckets = SPANS,
+                                           .buckets = MPR_EXPORT_SPANS,
                                            .bands = 1,
                                            .changes = SIZE_MAX,
                                            .exact = 1,

@@ -10,8 +10,6 @@
 #include "selection.h"
 #include "timeline.h"
 
-enum { SPANS = 4096 };
-
 struct arguments {
     struct mpr_export *of;
     struct mpr_naming naming;
@@ -110,9 +108,11 @@ static int read_contents(struct arguments *a, const char *path, const struct mpr
 static int read_series(struct arguments *a, const char *path, const struct mpr_progress *progress,
                        struct mpr_error *error)
 {
-    const struct mpr_timeline_options wanted = {
-        .by = MPR_GROUP_RANGE, .to = UINT64_MAX, .buckets = SPANS, .bands = 1, .changes = SIZE_MAX
-    };
+    const struct mpr_timeline_options wanted = { .by = MPR_GROUP_RANGE,
+                                                 .to = UINT64_MAX,
+                                                 .buckets = MPR_EXPORT_SPANS,
+                                                 .bands = 1,
+                                                 .changes = SIZE_MAX };
     struct mpr_timeline timeline;
     if (mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0) return -1;
     for (size_t i = 0; i < timeline.heaps; i++)

@@ -23,29 +23,6 @@ static int fail(const struct mpr_part *p, const char *why)
     return -1;
 }
 
-/* 0: the file is this user's, by one name, and locked and empty now; else what errno is to be. */
-static int prepare(int fd, const char *path)
-{
-    struct stat st;
-    struct mpr_error error;
-    if (fstat(fd, &st) != 0) return errno;
-    if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, path, &error) != 0) return EPERM;
-    if (!mpr_file_take(fd) || !mpr_file_is(AT_FDCWD, path, &st)) return EBUSY;
-    return ftruncate(fd, 0) == 0 ? 0 : errno;
-}
-
-/* What a killed process left is taken over; what another one writes is locked.  -1 with errno. */
-static int take(const char *path)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-    if (fd < 0) return -1;
-    const int why = prepare(fd, path);
-    if (!why) return fd;
-    close(fd);
-    errno = why;
-    return -1;
-}
-
 static const char *reason(int error)
 {
     if (error == EBUSY) return "another process writes it";
@@ -56,7 +33,7 @@ static const char *reason(int error)
 static FILE *open_part(struct mpr_part *p)
 {
     p->part = mpr_text_format("%s.part", p->path);
-    const int fd = take(p->part);
+    const int fd = mpr_file_part(AT_FDCWD, p->part, 0666);
     if (fd < 0) return NULL;
     writing = p->part;
     return fdopen(fd, "w");

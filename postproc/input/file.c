@@ -75,6 +75,28 @@ int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *err
     return 0;
 }
 
+/* 0, or what errno is to be. */
+static int take_over(int fd, int directory, const char *name)
+{
+    struct stat st;
+    struct mpr_error error;
+    if (fstat(fd, &st) != 0) return errno;
+    if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, name, &error) != 0) return EPERM;
+    if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st)) return EBUSY;
+    return ftruncate(fd, 0) == 0 ? 0 : errno;
+}
+
+int mpr_file_part(int directory, const char *name, mode_t mode)
+{
+    const int fd =
+        openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+    const int why = fd < 0 ? errno : take_over(fd, directory, name);
+    if (!why) return fd;
+    if (fd >= 0) close(fd);
+    errno = why;
+    return -1;
+}
+
 /* In a directory with the sticky bit others cannot touch what is not theirs. */
 static int may_change(int fd, const char *path, struct mpr_error *error)
 {

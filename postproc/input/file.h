@@ -30,6 +30,12 @@ bool mpr_file_take(int fd); /* never waits; false: somebody shares it */
 /* Is it this user's, and has it one name only?  Else *error says why it is not changed; -1. */
 int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error);
 
+/* A file of that name in the directory that is this user's, by one name, and locked and empty now,
+ * for what is to take another one's place when it is whole: what a killed process left is taken
+ * over.  -1 with errno: EBUSY where another process writes it, EPERM where it is not this user's
+ * alone, or no file. */
+int mpr_file_part(int directory, const char *name, mode_t mode);
+
 /* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root,
  * and what other users may do there they may do to their own files only.  The descriptor, and the
  * file's name in *name; or -1 with *error filled. */

@@ -227,13 +227,10 @@ static sqlite3_stmt *insert_of(struct mpr_database *db, const struct mpr_export_
 
 static int bind_text(sqlite3_stmt *s, int at, const char *text)
 {
-    char *copy;
     size_t bytes;
-    if (mpr_utf8_is(text)) return sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
-    FILE *out = mpr_text_open(&copy, &bytes);
-    mpr_utf8_mended(out, text);
-    mpr_text_close(out);
-    return sqlite3_bind_text(s, at, copy, (int)bytes, free);
+    char *mended = mpr_utf8_mend(text, &bytes);
+    return mended ? sqlite3_bind_text(s, at, mended, (int)bytes, free)
+                  : sqlite3_bind_text(s, at, text, (int)bytes, SQLITE_STATIC);
 }
 
 static int bind_path(sqlite3_stmt *s, int at, const struct mpr_value *v)

@@ -101,16 +101,9 @@ static void put_text(struct mpr_pickle *p, const char *text, size_t bytes)
 
 void mpr_pickle_text(struct mpr_pickle *p, const char *text)
 {
-    char *mended;
     size_t bytes;
-    if (mpr_utf8_is(text)) {
-        put_text(p, text, strlen(text));
-        return;
-    }
-    FILE *out = mpr_text_open(&mended, &bytes);
-    mpr_utf8_mended(out, text);
-    mpr_text_close(out);
-    put_text(p, mended, bytes);
+    char *mended = mpr_utf8_mend(text, &bytes);
+    put_text(p, mended ? mended : text, bytes);
     free(mended);
 }
 

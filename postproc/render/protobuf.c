@@ -23,16 +23,9 @@ void mpr_protobuf_bytes(struct mpr_blob *message, unsigned field, const void *by
 
 void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text)
 {
-    char *mended;
     size_t bytes;
-    if (mpr_utf8_is(text)) {
-        mpr_protobuf_bytes(message, field, text, strlen(text));
-        return;
-    }
-    FILE *out = mpr_text_open(&mended, &bytes);
-    mpr_utf8_mended(out, text);
-    mpr_text_close(out);
-    mpr_protobuf_bytes(message, field, mended, bytes);
+    char *mended = mpr_utf8_mend(text, &bytes);
+    mpr_protobuf_bytes(message, field, mended ? mended : text, bytes);
     free(mended);
 }
 

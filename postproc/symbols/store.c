@@ -16,6 +16,7 @@
 
 #include "alloc.h"
 #include "file.h"
+#include "hex.h"
 #include "stored.h"
 
 enum { LEVEL = 9 };
@@ -31,9 +32,8 @@ struct mpr_store *mpr_store_new(const uint8_t id[16])
 {
     struct mpr_store *s = mpr_alloc(1, sizeof *s);
     s->out = mpr_text_open(&s->text, &s->bytes);
-    fprintf(s->out, "memprof symbols\t%u\nlog\t", MPR_STORED_VERSION);
-    for (int i = 0; i < 16; i++) fprintf(s->out, "%02x", id[i]);
-    fputc('\n', s->out);
+    char hex[2 * 16 + 1];
+    fprintf(s->out, "memprof symbols\t%u\nlog\t%s\n", MPR_STORED_VERSION, mpr_hex(hex, id, 16));
     return s;
 }
 
@@ -124,22 +124,16 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-/* The part, empty and locked, or -1. */
 static int open_part(int directory, const char *name, const char *path, mode_t mode,
                      struct mpr_error *error)
 {
-    struct stat st;
-    const int fd =
-        openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
-    if (fd < 0) return mpr_fail_errno(error, path, "make a new file beside it");
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || mpr_file_mine(&st, path, error) != 0)
-        mpr_fail(error, "%s: beside it lies what is no file of this user: %s", path, name);
-    else if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st))
-        mpr_fail(error, "%s: another process stores its names just now", path);
-    else if (ftruncate(fd, 0) != 0) mpr_fail_errno(error, path, "empty a file beside it");
-    else return fd;
-    close(fd);
-    return -1;
+    const int fd = mpr_file_part(directory, name, mode);
+    if (fd >= 0) return fd;
+    if (errno == EBUSY)
+        return mpr_fail(error, "%s: another process stores its names just now", path);
+    if (errno == EPERM)
+        return mpr_fail(error, "%s: beside it lies what is no file of this user: %s", path, name);
+    return mpr_fail_errno(error, path, "make a new file beside it");
 }
 
 static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,

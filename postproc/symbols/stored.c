@@ -15,6 +15,7 @@
 
 #include "alloc.h"
 #include "file.h"
+#include "hex.h"
 #include "index.h"
 #include "mpf/header.h"
 #include "mpf/slot.h"
@@ -291,10 +292,8 @@ struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
 
 const char *mpr_build_id_text(const struct mpr_binary *o, char text[2 * MPR_BUILD_ID_MOST + 1])
 {
-    *text = 0;
-    for (size_t i = 0; i < o->build_id_bytes && i < MPR_BUILD_ID_MOST; i++)
-        snprintf(text + 2 * i, 3, "%02x", o->build_id[i]);
-    return text;
+    return mpr_hex(text, o->build_id,
+                   o->build_id_bytes < MPR_BUILD_ID_MOST ? o->build_id_bytes : MPR_BUILD_ID_MOST);
 }
 
 uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object)
