@@ -170,21 +170,18 @@ static bool is_among(const char *const *name, size_t names, const char *wanted)
     return false;
 }
 
-/* Who uses the device's stream-ordered pools: the first few, each once. */
+/* Who used the device's stream-ordered pools then: the first few, each once. */
 static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *r,
-                              const uint8_t *owner, unsigned device)
+                              const uint8_t *owner, const struct mpr_picture *p)
 {
-    const char *name[NAMED_USERS], *note = "";
+    const char *name[MPR_POOL_USERS], *note = "";
     size_t names = 0;
-    for (uint32_t i = 0; i < r->gpu.pools; i++) {
-        const struct mpr_pool *p = &r->gpu.pool[i];
-        if (!p->id || !p->library || mpf_heap_device(p->heap) != device) continue;
-        const char *who = mpr_owner[owner[p->library]].who;
-        if (!who) who = mpr_sites_library_name(&r->sites, p->library);
+    for (unsigned i = 0; i < p->pool_users; i++) {
+        const char *who = mpr_owner[owner[p->pool_user[i]]].who;
+        if (!who) who = mpr_sites_library_name(&r->sites, p->pool_user[i]);
         if (is_among(name, names, who)) continue;
         if (names == NAMED_USERS) return mpr_arena_format(arena, "%s and others", note);
-        note = mpr_arena_format(arena, "%s%s",
-                                names ? mpr_arena_format(arena, "%s, ", note) : "of ", who);
+        note = mpr_arena_format(arena, "%s%s%s", note, names ? ", " : "of ", who);
         name[names++] = who;
     }
     return note;
@@ -222,8 +219,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     if (out->torch_segments || out->torch_blocks) add_torch(&a, arena, out, r);
     const struct owned owned = sum_owned(owner, r, p);
     add_owners(&a, arena, &owned, r->gpu.comms.count);
-    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools),
-        p->pools ? pools_note(arena, r, owner, p->device) : "");
+    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), pools_note(arena, r, owner, p));
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);

@@ -30,6 +30,8 @@ enum mpr_part {
     MPR_PARTS
 };
 
+enum { MPR_POOL_USERS = 4 }; /* that a picture has at most */
+
 /* A device at one instant. */
 struct mpr_picture {
     bool valid;
@@ -40,6 +42,9 @@ struct mpr_picture {
     int64_t part[MPR_PARTS];      /* measured growth around calls of each kind */
     uint64_t pools, graph_memory; /* of tracked: held by stream-ordered pools, by graphs' memory
                                      nodes */
+    uint32_t pool_user[MPR_POOL_USERS]; /* libraries that made pools grow which hold something,
+                                           each once */
+    unsigned pool_users;
     struct mpr_gpu_block *driver; /* by address; a handle's memory at its first mapping, 0 when it
                                      has none */
     size_t drivers;

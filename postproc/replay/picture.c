@@ -28,6 +28,24 @@ static bool is_torch(const struct mpr_gpu_block *b)
     return mpf_heap_code(b->heap) == MPF_HEAP_TORCH;
 }
 
+static void put_user(struct mpr_picture *p, uint32_t library)
+{
+    for (unsigned i = 0; i < p->pool_users; i++)
+        if (p->pool_user[i] == library) return;
+    if (p->pool_users < MPR_POOL_USERS) p->pool_user[p->pool_users++] = library;
+}
+
+/* A program has few pools; of a log with many the others have no users. */
+static void put_users(struct mpr_picture *p, const struct mpr_gpu *g)
+{
+    enum { POOLS = 64 };
+    for (uint32_t i = 0; i < g->pools && i < POOLS; i++) {
+        const struct mpr_pool *pool = &g->pool[i];
+        if (pool->id && pool->bytes && pool->library && mpf_heap_device(pool->heap) == p->device)
+            put_user(p, pool->library);
+    }
+}
+
 void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
                        uint64_t time)
 {
@@ -50,6 +68,7 @@ void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsign
     for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
     p->pools = g->pool_bytes[device];
     p->graph_memory = g->graph_bytes[device];
+    put_users(p, g);
 }
 
 /* ---- what goes */

@@ -122,6 +122,37 @@ static void growth_that_was_measured_before_its_event_counts_once(void **state)
     over();
 }
 
+static const char *user(unsigned number)
+{
+    assert_in_range(number, 0, device()->peak.pool_users - 1);
+    return mpr_sites_library_name(&replay.sites, device()->peak.pool_user[number]);
+}
+
+/* It is the first library outside CUDA that asked for the pool's newest block. */
+static void pool_grows(uint64_t pool, uint64_t stack, uint64_t bytes)
+{
+    event(1, MPF_OP_AT, 0, stack, 0);
+    alloc(mpf_heap_gpu(MPF_HEAP_POOL, 0), A, bytes);
+    event(1, MPF_OP_GPU_LEVEL, D, pool, bytes);
+}
+
+static void who_used_pools_is_told_of_the_peak(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    pool_grows(0xb001, 0x52, 32 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 0);
+    pool_grows(0xb002, 0x51, 64 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb002, 0);
+    pool_grows(0xb003, 0x52, 16 * MIB);
+    end();
+    assert_int_equal(device()->peak.pools, 64 * MIB);
+    assert_int_equal(device()->peak.pool_users, 1);
+    assert_string_equal(user(0), "libc10_cuda.so");
+    mpr_replay_free(&replay);
+}
+
 /* XLA's arena of 60 GiB takes the driver 40 ms; measurements are 10 ms apart. */
 static void growth_over_several_measurements_counts_once(void **state)
 {
@@ -364,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
+        cmocka_unit_test(who_used_pools_is_told_of_the_peak),
         cmocka_unit_test(growth_over_several_measurements_counts_once),
         cmocka_unit_test(growth_of_long_ago_explains_nothing),
         cmocka_unit_test(little_growth_of_the_measurement_before_explains_nothing),
