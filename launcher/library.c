@@ -50,8 +50,8 @@ int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
     }
     if (!strpbrk(path, SEPARATORS)) return 0;
     snprintf(reason, cap,
-             "LD_PRELOAD cannot name a path with a space or a colon: %s\n"
-             "memprof: make a link without them and name it in MEMPROF_LIB",
+             "LD_PRELOAD cannot name a path with a space or a colon: %s; make a link without them and "
+             "name it in MEMPROF_LIB",
              path);
     return -1;
 }

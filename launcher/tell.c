@@ -21,12 +21,8 @@ void mpl_say(const char *format, ...)
     va_end(args);
     if (length < 0) return;
     fputs("memprof: ", stderr);
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next) *next++ = 0;
-        mpr_utf8_escaped(stderr, line);
-        fputc('\n', stderr);
-    }
+    mpr_utf8_escaped(stderr, text);
+    fputc('\n', stderr);
     free(text);
 }
 

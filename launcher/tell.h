@@ -7,7 +7,7 @@
 #include "logs.h"
 #include "tree.h"
 
-/* Each line of the text behind "memprof: ". */
+/* One line, behind "memprof: ": a name in it ends none. */
 void mpl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* How the command ended; how many processes the kernel killed for memory; which ran without

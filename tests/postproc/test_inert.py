@@ -1,13 +1,16 @@
 """Names of strangers do nothing: one table of every command and every format that it writes.
 
 A name may be any bytes.  To a terminal it must be no control, in CSV no formula, in HTML no markup, in JSON and JUnit's XML no end
-of its string, in a database no more than a text; and nowhere may there be what cannot be seen.  test_inert.py ROW|--list, with MEMPROF_REPORT,
-MAKE_NASTY_LOG, MEMPROF_PAGE and MEMPROF_SQLITE set."""
+of its string, in a database no more than a text, in a pickle no code; and nowhere may there be what cannot be seen.  test_inert.py ROW|--list,
+with MEMPROF_REPORT, MAKE_NASTY_LOG, MEMPROF_PAGE, MEMPROF_SQLITE and, where there is a launcher, MEMPROF set."""
 import csv
+import gzip
 import html.parser
 import io
 import json
 import os
+import pickle
+import pickletools
 import re
 import sqlite3
 import stat
@@ -15,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
+
+from wire import fields, message
 
 REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_NASTY_LOG"]
 PAGE, SQLITE = os.environ["MEMPROF_PAGE"] == "1", os.environ["MEMPROF_SQLITE"] == "1"
@@ -33,6 +38,7 @@ TABLE = {
     "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "digest": ([], 1, ["sqlite"]),
     "recover": ([], 1, ["message"]), "symbolize": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
 }
+EXPORTS = ["pprof", "perfetto", "torch-snapshot"]     # which need no SQLite
 # the same with other options: each way to name a block, and reports that show more
 MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, STACKS) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
 MORE |= {
@@ -40,6 +46,7 @@ MORE |= {
     "check --against": (["check", "--against"], 2, [*ALL, "junit"]), "check --suggest": (["check", "--suggest"], 1, ["text"]), "leaks --by thread": (["leaks", "--by", "thread"], 1, ALL),
     "steps --by stack": (["steps", "--by", "stack"], 1, ALL), "stacks --by python": (["stacks", "--by", "python"], 1, ALL),
 }
+MORE |= {f"export --to {form}": (["export", "--to", form], 1, [form]) for form in EXPORTS}
 SUITE = {**{name: ([name, *rest], logs, formats) for name, (rest, logs, formats) in TABLE.items()}, **MORE}
 
 # commands that this build is without
@@ -175,6 +182,59 @@ def is_database(what, path):
         fail(what, f"tables {tables}")
 
 
+def texts_are_there(what, names):
+    """Names as they are, but for bytes that are no UTF-8."""
+    if not any("<script>alert(1)</script>" in name for name in names) or not any("a\nb" in name for name in names):
+        fail(what, "the names are not there")
+
+
+def is_profile(what, path):
+    with gzip.open(path) as file:
+        told = message(file.read())
+    names = [text.decode() for text in told[6]]
+    if any(re.match("<.*>$", names[message(function)[2][0]]) for function in told[5]):
+        fail(what, "a name that pprof leaves out")
+    texts_are_there(what, names)
+
+
+def texts_of_packet(told):
+    for interned in told[12]:
+        yield from (name[2][0] for name in map(message, message(interned)[2]))
+    for track in map(message, told[60]):
+        yield from track[2]
+        yield from (text for process in map(message, track[3]) for text in process[2] + process[6])
+        yield from (text for thread in map(message, track[4]) for text in thread[5])
+    yield from (text for event in map(message, told[11]) for text in event[23])
+
+
+def is_trace(what, path):
+    with open(path, "rb") as file:
+        packets = [message(packet) for _, packet in fields(file.read())]
+    texts_are_there(what, [text.decode() for packet in packets for text in texts_of_packet(packet)])
+
+
+class NoCode(pickle.Unpickler):
+    def find_class(self, module, name):
+        fail("torch-snapshot", f"{module}.{name} is asked for")
+
+
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inside)
+
+
+def is_snapshot(what, path):
+    calls = {"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4"}
+    with open(path, "rb") as file:
+        content = file.read()
+    if calls & {op.name for op, _, _ in pickletools.genops(content)}:
+        fail(what, "it calls")
+    texts_are_there(what, list(texts_in(NoCode(io.BytesIO(content)).load())))
+
+
 def are_tables(what, folder):
     for top, folders, files in os.walk(folder):
         for name in folders + files:
@@ -186,6 +246,7 @@ def are_tables(what, folder):
                 is_csv(what, file.read())
 
 
+FILES = {"html": is_page, "sqlite": is_database, "junit": is_junit, "pprof": is_profile, "perfetto": is_trace, "torch-snapshot": is_snapshot}
 STREAMS = {"text": is_text, "ascii": is_ascii, "color": is_color, "json": is_json, "csv": is_csv, "folded": is_folded, "message": is_text}
 OPTIONS = {"ascii": ["--format=text"], "color": ["--format=text", "--color=always"], "message": []}
 
@@ -214,16 +275,16 @@ def write(arguments, logs, form, folder):
     else:
         path = os.path.join(folder, "written")
         report(arguments[0], "--junit" if form == "junit" else "-o", path, *arguments[1:], *logs)
-        {"html": is_page, "sqlite": is_database, "junit": is_junit}[form](what, path)
+        FILES[form](what, path)
 
 
 def row(name, folder):
     arguments, count, formats = SUITE[name]
     logs = logs_in(folder, count)
-    for form in formats if arguments[0] not in ABSENT else []:
-        if form == "tables" and not SQLITE:
+    for form in formats:
+        if (arguments[0] in ABSENT and form not in EXPORTS) or (form == "tables" and not SQLITE):
             continue
-        if form in ("html", "sqlite", "tables", "junit"):
+        if form in FILES or form == "tables":
             write(arguments, logs, form, folder)
             continue
         options = OPTIONS.get(form, ["--format=" + form])
@@ -295,13 +356,30 @@ def paths_are_names(folder):
         for name, (arguments, count, formats) in SUITE.items():
             if name in ABSENT:
                 continue
-            options = ["-o", os.path.join(place, "written")] if formats[0] in ("html", "sqlite") and name != "digest" else []
+            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "digest" else []
             report(arguments[0], *options, *arguments[1:], *logs[:count])
         if state(there) != before:
             fail(named, f"{set(state(there).items()) ^ set(before.items())}")
 
 
-OTHERS = [every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names]
+def messages_of_the_launcher(folder):
+    """The names of a command that is not there, of one that fails, and of the folder that logs go to."""
+    for number, text in enumerate(t for t in texts() if t and b"/" not in t):
+        place = os.path.join(os.fsencode(folder), b"%d" % number)
+        os.mkdir(place)
+        os.symlink("/bin/false", os.path.join(place, b"run" + text))
+        for arguments in ([b"x" + text], [b"run", b"--output=" + text, b"--", b"./absent" + text], [b"run", b"--output=" + text, b"--", b"./run" + text]):
+            done = subprocess.run([os.environ["MEMPROF"], *arguments], cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                                  env={**os.environ, "LC_ALL": "C.UTF-8"})
+            if done.returncode == 0 or not done.stderr:
+                fail(arguments, f"status {done.returncode}, {done.stderr!r}")
+            is_text(arguments, done.stdout)
+            is_text(arguments, done.stderr)
+            if not all(line.startswith(b"memprof: ") for line in done.stderr.splitlines()):
+                fail(arguments, f"a name ends a line: {done.stderr!r}")
+
+
+OTHERS = [*([messages_of_the_launcher] if "MEMPROF" in os.environ else []), every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names]
 
 
 def main():
