@@ -116,6 +116,7 @@ struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_colu
 {
     struct mpr_value v = c->get ? c->get(row, t->context) : field(t, c, row);
     v.lasting = c->lasting;
+    v.at_least |= c->bound && t->bounds;
     return v;
 }
 
@@ -156,6 +157,7 @@ struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_colum
         if (is_signed(c->type)) sum.amount = mpr_plus(sum.amount, v.amount);
         else sum.number += v.number;
         sum.state = MPR_KNOWN;
+        sum.at_least |= v.at_least;
     }
     return sum;
 }

@@ -113,6 +113,7 @@ struct mpr_column {
     bool sums;     /* rows that are left out are told by their sum */
     bool of_rest;  /* so is this, behind it and by its title, in text that shows the column */
     bool estimate; /* bears "~" where the table says that the row is estimated */
+    bool bound;    /* is at least what it says where the table's are bounds */
     bool below;    /* in text on a line of its own below the row */
     bool beside;   /* TEXT: in text it has room behind its row before what is spare has any */
     int width;     /* in text; 0: that of the type */
@@ -162,6 +163,7 @@ struct mpr_table {
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
     enum mpr_group by; /* what its paths are, for people; if nothing is said ranges */
+    bool bounds;       /* not all that its rows did is in the log */
     bool partial;      /* some rows of more: what people do not see is not counted */
     const char *total; /* for people a last row with the columns' sums */
     bool flush;        /* in text rows are not indented */

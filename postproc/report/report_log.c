@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "fate.h"
+#include "mpf/event.h"
 #include "reports.h"
 #include "row.h"
 #include "summary.h"
@@ -397,6 +398,12 @@ void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_report_fields(doc, s);
     mpr_report_lines(doc, s);
+}
+
+bool mpr_report_is_thinned(const struct mpr_summary *s, const char *heap)
+{
+    const unsigned code = mpf_heap_named(heap);
+    return s->fold.events && (code == MPF_HEAP_HOST || mpf_heap_code(code) == MPF_HEAP_TORCH);
 }
 
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice)

@@ -277,13 +277,15 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                             MPR_ROWS(h->row, h->rows),
                                             .context = around,
                                             .folded = { process, "heap", "bytes_at_peak" } });
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
-                                             .rows = h->rows,
-                                             .by = log->choice.by,
-                                             .of = h->name,
-                                             .bytes = at_peak ? "at the peak" : "at that time",
-                                             .whole = h->peak_bytes,
-                                             .ever = true });
+    mpr_report_rows(doc,
+                    &(struct mpr_rows){ .row = h->row,
+                                        .rows = h->rows,
+                                        .by = log->choice.by,
+                                        .of = h->name,
+                                        .bytes = at_peak ? "at the peak" : "at that time",
+                                        .whole = h->peak_bytes,
+                                        .bounds = mpr_report_is_thinned(&log->summary, h->name),
+                                        .ever = true });
     if (h->rows && h->samples)
         mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
     mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);

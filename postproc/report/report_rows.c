@@ -58,9 +58,9 @@ static const struct mpr_column columns[COLUMNS] = {
     [END] = { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true,
               .estimate = true },
     [EVER] = { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .estimate = true,
-               .spare = 2 },
+               .bound = true, .spare = 2 },
     [ALLOCS] = { .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true,
-                 .width = 11, .spare = 1, .of_rest = true },
+                 .bound = true, .width = 11, .spare = 1, .of_rest = true },
     [NOTE] = { .title = "", .type = MPR_TEXT, MPR_FIELD(shown, note) },
 };
 // clang-format on
@@ -163,6 +163,7 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                                             .idle = r->whole ? lines - live : 0,
                                             .whole = r->whole,
                                             .top = r->top,
+                                            .bounds = r->bounds,
                                             .estimated = estimated,
                                             .by = r->by });
 }

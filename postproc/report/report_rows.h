@@ -16,6 +16,7 @@ struct mpr_rows {
     const char *of;      /* "host/heap", in the heading */
     const char *bytes;   /* heading of their bytes */
     uint64_t whole;      /* what shares are of */
+    bool bounds;         /* what they did at other times is not all in the log */
     bool ever;           /* with what the rows held and did at other times */
     size_t top;          /* lines that people see unless --top says otherwise; 0: MPR_TOP */
     bool changes;        /* blocks are by how many there are more or less: 0 are not told */

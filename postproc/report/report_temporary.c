@@ -72,10 +72,10 @@ static struct mpr_value shown_median(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column shown_columns[] = {
     { .title = "path", .type = MPR_PATH, .get = path },
-    { .title = "temporary", .type = MPR_COUNT, OF(tally.soon), .width = 12, .sums = true },
+    { .title = "temporary", .type = MPR_COUNT, OF(tally.soon), .width = 12, .sums = true, .bound = true },
     { .title = "share", .type = MPR_SHARE, OF(tally.soon), .spare = 2 },
-    { .title = "allocs", .type = MPR_COUNT, OF(tally.blocks), .width = 12, .spare = 1 },
-    { .title = "in all", .type = MPR_BYTES, OF(tally.bytes) },
+    { .title = "allocs", .type = MPR_COUNT, OF(tally.blocks), .width = 12, .spare = 1, .bound = true },
+    { .title = "in all", .type = MPR_BYTES, OF(tally.bytes), .bound = true },
     { .title = "median", .type = MPR_SPAN, .get = shown_median, .estimate = true },
 };
 // clang-format on
@@ -97,7 +97,7 @@ static struct mpr_tally sum_of(const struct mpr_line *line, const struct mpr_row
 }
 
 static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap *h,
-                       enum mpr_group by)
+                       enum mpr_group by, bool bounds)
 {
     size_t lines, live;
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
@@ -115,21 +115,22 @@ static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap
                                   MPR_ROWS(shown, lines),
                                   .idle = lines - live,
                                   .whole = h->all.soon,
+                                  .bounds = bounds,
                                   .estimated = estimated,
                                   .by = by });
 }
 
 static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t,
-                         const struct mpr_temporary_heap *h)
+                         const struct mpr_temporary_heap *h, bool bounds)
 {
     struct mpr_number share, within;
     mpr_units_share(&share, h->all.soon, h->all.blocks);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s: %s allocation%s, %s in all; %s (%s) freed within %s, %s", h->name,
-                 mpr_doc_count(doc, h->all.blocks), h->all.blocks == 1 ? "" : "s",
-                 mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
-                 mpr_units_span(&within, t->options.within_ns),
-                 mpr_doc_size(doc, h->all.soon_bytes));
+    mpr_doc_line(
+        doc, "%s: %s%s allocation%s, %s in all; %s (%s) freed within %s, %s", h->name,
+        bounds ? "at least " : "", mpr_doc_count(doc, h->all.blocks), h->all.blocks == 1 ? "" : "s",
+        mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
+        mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
 }
 
 /* Temporary blocks that a range or a call names. */
@@ -156,6 +157,7 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                  const struct mpr_temporary_heap *h)
 {
     const struct mpr_log_peaks *log = &t->peaks.log[0];
+    const bool bounds = mpr_report_is_thinned(&log->summary, h->name);
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ .site = { doc, log->choice.by },
                                .log = log->summary.path,
@@ -168,9 +170,9 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                                             MPR_ROWS(h->row, h->rows),
                                             .context = around,
                                             .folded = { h->name, NULL, "temporary_bytes" } });
-    summary_line(doc, t, h);
+    summary_line(doc, t, h, bounds);
     const bool hint = mpr_report_hint_counts(doc, log, h->name, named(h), h->all.soon);
-    if (h->all.soon) shown_rows(doc, h, log->choice.by);
+    if (h->all.soon) shown_rows(doc, h, log->choice.by, bounds);
     mpr_doc_close(doc);
     return hint;
 }

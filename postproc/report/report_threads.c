@@ -60,7 +60,7 @@ static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(h->row, h->rows),
                                             .context = around });
-    mpr_report_thread_lines(doc, h);
+    mpr_report_thread_lines(doc, h, mpr_report_is_thinned(&use->peaks.log[0].summary, h->name));
     if (h->inside) {
         mpr_doc_say(doc, "%s", h->name);
         mpr_report_inside(doc, h->inside);

@@ -98,6 +98,8 @@ void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
+/* Are blocks of that heap, which were made and freed again, only counted (thinning.md)? */
+bool mpr_report_is_thinned(const struct mpr_summary *s, const char *heap);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
 /* For people: what could not be done. */

@@ -94,9 +94,9 @@ static const struct mpr_column columns[] = {
     { .title = "at the peak", .type = MPR_BYTES, OF(bytes), .sums = true, .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes), .spare = 2 },
     { .title = "at end", .type = MPR_BYTES, OF(end_bytes), .sums = true, .estimate = true },
-    { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .spare = 2, .estimate = true },
-    { .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3, .estimate = true },
-    { .title = "in all", .type = MPR_BYTES, OF(all_bytes), .unless = MPR_UNKNOWN_AT_MAX },
+    { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .spare = 2, .estimate = true, .bound = true },
+    { .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3, .estimate = true, .bound = true },
+    { .title = "in all", .type = MPR_BYTES, OF(all_bytes), .unless = MPR_UNKNOWN_AT_MAX, .bound = true },
     { .title = "from", .type = MPR_TIME, OF(thread.first_ns), .spare = 1 },
     { .title = "to", .type = MPR_TIME, OF(thread.ended_ns), .spare = 1, .unless = MPR_UNKNOWN_AT_MAX },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(thread_line, note) },
@@ -105,7 +105,7 @@ static const struct mpr_column columns[] = {
 
 static bool estimated(const void *row) { return ((const struct thread_line *)row)->sum.estimated; }
 
-void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_heap *h)
+void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_heap *h, bool bounds)
 {
     size_t lines;
     const struct thread_line *line = lines_of(doc, h, &lines);
@@ -115,5 +115,6 @@ void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_h
                                   MPR_COLUMNS(columns),
                                   MPR_ROWS(line, lines),
                                   .whole = h->peak_bytes,
+                                  .bounds = bounds,
                                   .estimated = estimated });
 }

@@ -6,6 +6,7 @@
 #include "document.h"
 #include "thread_use.h"
 
-void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_heap *heap);
+void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_heap *heap,
+                             bool bounds);
 
 #endif
