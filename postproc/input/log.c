@@ -86,6 +86,18 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
     }
 }
 
+/* The journal names frames that were written before it and are not here: the end of a log that was
+ * cut between two frames, or all that followed LOG.fold. */
+static void miss_frames(struct mpr_log *log)
+{
+    struct mpr_frames *f = &log->frames;
+    if (log->pending.announced <= log->kept_seq || log->status.process.life == MPR_LIFE_RUNS)
+        return; /* of a process that runs it is newer than what was read */
+    if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
+    f->missing += log->pending.announced - log->kept_seq;
+    sync_status(log);
+}
+
 static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
 {
     const int error =
@@ -97,6 +109,7 @@ static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
     log->status.unwritten = log->pending.head.unwritten;
     log->status.has_journal = true;
     log->status.journal_bytes += frame->body_bytes;
+    miss_frames(log);
     return 0;
 }
 
@@ -280,6 +293,7 @@ int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error)
     log->status.journal_bytes = log->journal.bytes;
     log->status.lost = log->journal.head.lost;
     log->status.unwritten = log->journal.head.unwritten;
+    miss_frames(log);
     lived_until(log, log->journal.head.beat);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "pending.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpf/frame.h"
 
@@ -32,6 +33,15 @@ static int by_time(const void *left, const void *right)
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+static uint64_t announced(const struct mpr_pending *p, uint32_t index)
+{
+    struct mpf_chunk c;
+    const uint64_t at = p->head.head_bytes + (uint64_t)index * MPF_CHUNK_BYTES;
+    if (at + MPF_CHUNK_BYTES > p->bytes) return 0;
+    memcpy(&c, p->image + at, offsetof(struct mpf_chunk, slot));
+    return c.state == MPF_CHUNK_USED && c.tag ? c.frame : 0;
+}
+
 /* Finds the chunks that hold something; `found` is scratch. */
 static int list_chunks(struct mpr_pending *p, uint64_t frames, struct mpf_recovered *found)
 {
@@ -42,6 +52,7 @@ static int list_chunks(struct mpr_pending *p, uint64_t frames, struct mpf_recove
         const uint32_t count =
             mpf_journal_chunk(p->image, p->bytes, &p->head, i, frames, found, &torn);
         p->torn += torn;
+        if (announced(p, i) > p->announced) p->announced = announced(p, i);
         if (!count) continue;
         p->chunk[p->chunks++] =
             (struct mpr_pending_chunk){ found->seq, found->thread, i, found->chunk };

@@ -18,7 +18,9 @@ struct mpr_pending {
     size_t chunks;
     struct mpr_pending_event *event;
     size_t events, next, cap;
-    uint64_t torn; /* slots begun and never finished */
+    uint64_t torn;      /* slots begun and never finished */
+    uint64_t announced; /* frames that the log had when a frame was announced last, of the chunks in
+                           use: a log of fewer lacks some */
 };
 
 /* Lists what a log of `frames` frames lacks.  `image` stays the caller's and must outlive *p.  0 or

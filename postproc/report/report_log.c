@@ -256,7 +256,7 @@ static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
     else if (s->missing_frames)
         WARNING(doc, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s",
                 s->missing_frames, plural(s->missing_frames, " is", "s are"), s->bad_offset, good);
-    if (s->cut && s->journal)
+    if (s->cut && s->journal && !s->missing_frames)
         WARNING(doc,
                 "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it",
                 s->cut_offset);
@@ -289,10 +289,17 @@ static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
             WARNING(doc, "%s.fold %s", slash ? slash + 1 : s->path, wrong[i].text);
 }
 
+/* Before what is only in the journal, if frames between the log and that are missing. */
+static uint64_t whole_until(const struct mpr_summary *s)
+{
+    return s->missing_frames ? s->good_ns : s->duration_ns;
+}
+
 /* LOG.fold without the newest part, which is kept whole in LOG. */
 static bool is_beginning(const struct mpr_summary *s)
 {
-    return s->fold.until_ns && s->duration_ns <= s->fold.until_ns && !*s->end_reason && !s->journal;
+    return s->fold.until_ns && whole_until(s) <= s->fold.until_ns && !*s->end_reason &&
+           (!s->journal || s->missing_frames);
 }
 
 static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
@@ -303,7 +310,7 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
     else if (is_beginning(s))
         WARNING(doc, "what came after %s is missing: this is the log's beginning, which was folded",
-                mpr_doc_time(doc, s->duration_ns));
+                mpr_doc_time(doc, whole_until(s)));
     else if (!*s->end_reason && !s->journal && !s->cut)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");

@@ -120,7 +120,7 @@ static void journal_is_joined_in_order_of_time(void **state)
     testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
     testjournal_event(j, 5000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000, 5);
     testjournal_event(j, 4990, MPF_OP_FREE, MPF_HEAP_HOST, 0xa000, 0);
-    testjournal_chunk(j, 1, 4, 0, frames + 5, 2);
+    testjournal_chunk(j, 1, 4, 0, frames, 2);
     testjournal_event(j, 2000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xb000, 7);
     testjournal_torn(j);
     testjournal_event(j, 2100, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xb100, 7);
@@ -135,6 +135,27 @@ static void journal_is_joined_in_order_of_time(void **state)
     assert_int_equal(seen.status.torn, 1);
     assert_true(seen.status.has_journal);
     assert_false(seen.incomplete);
+}
+
+/* It was cut between two frames: nothing but the journal says so. */
+static void frames_that_the_journal_names_are_missed(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 0, 10);
+    testlog_flush(log);
+    const uint64_t frames = testlog_frames(log);
+    testlog_close(log, NULL);
+    struct testjournal *j = testjournal_open(journal_path);
+    testjournal_chunk(j, 1, 9, 0, frames + 2, 1);
+    testjournal_event(j, 5000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000, 5);
+    testjournal_close(j);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.status.missing_frames, 2);
+    assert_int_equal(seen.status.bad_offset, seen.status.bytes);
+    assert_int_equal(seen.status.good_ns, 900);
+    assert_true(seen.incomplete);
 }
 
 static void make_killed(void)
@@ -492,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(whole_log_is_complete, remove_files),
         cmocka_unit_test_teardown(journal_is_joined_in_order_of_time, remove_files),
+        cmocka_unit_test_teardown(frames_that_the_journal_names_are_missed, remove_files),
         cmocka_unit_test_teardown(recovered_log_says_the_same, remove_files),
         cmocka_unit_test_teardown(torn_tail_is_cut_off_by_recovery, remove_files),
         cmocka_unit_test_teardown(journal_of_another_log_is_not_taken, remove_files),
