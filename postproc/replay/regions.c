@@ -115,54 +115,86 @@ size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint6
     return changed;
 }
 
-/* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1]
- * bytes, with room for one more. */
-static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_position first,
-                                       const uint64_t from[2], const uint64_t to[2], size_t *count)
+/* ---- mremap */
+
+void mpr_regions_leave(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                       uint64_t size, struct mpr_leaving *leaving)
 {
-    const uint64_t end = range_end(from[0], from[1]), limit = range_end(to[0], to[1]);
+    const uint64_t end = range_end(start, size);
     const struct mpr_interval *span;
-    size_t most = 1;
+    size_t count = 0;
+    *leaving = (struct mpr_leaving){ .from = start, .size = size };
+    if (!size) return;
+    const struct mpr_position first = cut_out(r, books, start, end);
     for (struct mpr_position at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at))
-        most++;
-    struct mpr_interval *copy = mpr_alloc(most, sizeof *copy);
-    *count = 0;
+        count++;
+    if (!count) return;
+    leaving->count = count;
+    leaving->span = mpr_alloc(count, sizeof *leaving->span);
+    struct mpr_interval *copy = leaving->span;
     for (struct mpr_position at = first; (span = inside(r, at, end));
-         at = mpr_intervals_next(&r->spans, at)) {
-        struct mpr_interval moved = *span;
-        moved.start = moved.start - from[0] + to[0];
-        moved.end = moved.end - from[0] + to[0];
-        if (moved.end > limit) moved.end = limit;
-        if (moved.start < moved.end) copy[(*count)++] = moved;
-    }
-    return copy;
+         at = mpr_intervals_next(&r->spans, at))
+        *copy++ = *span;
+    mpr_intervals_remove(&r->spans, first, count);
 }
 
-static void put_moved(struct mpr_regions *r, struct mpr_books *books,
-                      const struct mpr_interval *moved, size_t count, uint64_t time)
+/* The interval at its new place, clipped to that; false: nothing is left of it. */
+static bool shift(struct mpr_interval *span, const struct mpr_leaving *leaving,
+                  const uint64_t to[2])
 {
-    for (size_t i = 0; i < count; i++) {
-        insert(r, &moved[i]);
-        give_bytes(books, &moved[i], time);
-    }
+    const uint64_t limit = range_end(to[0], to[1]);
+    span->start = span->start - leaving->from + to[0];
+    span->end = span->end - leaving->from + to[0];
+    if (span->end > limit) span->end = limit;
+    return span->start < span->end;
 }
 
-size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2],
-                        const uint64_t to[2], uint32_t cell, uint64_t time)
+static void put(struct mpr_regions *r, struct mpr_books *books, const struct mpr_interval *span,
+                uint64_t time)
 {
-    const struct mpr_position first = cut_out(r, books, from[0], range_end(from[0], from[1]));
-    size_t count;
-    struct mpr_interval *moved = copy_moved(r, first, from, to, &count);
-    if (count && to[1] > from[1]) {
-        const bool writable = moved[count - 1].writable;
-        moved[count++] =
-            (struct mpr_interval){ to[0] + from[1], range_end(to[0], to[1]), cell, writable };
-    }
-    mpr_regions_unmap(r, books, from[0], from[1]);
+    insert(r, span);
+    give_bytes(books, span, time);
+}
+
+static void over(struct mpr_leaving *leaving)
+{
+    free(leaving->span);
+    *leaving = (struct mpr_leaving){ 0 };
+}
+
+size_t mpr_regions_arrive(struct mpr_regions *r, struct mpr_books *books,
+                          struct mpr_leaving *leaving, const uint64_t to[2], uint32_t cell,
+                          uint64_t time)
+{
+    struct mpr_interval rest = { to[0] + leaving->size, range_end(to[0], to[1]), cell, false };
+    size_t arrived = 0;
+    for (size_t i = 0; i < leaving->count; i++) take_bytes(books, &leaving->span[i]);
     mpr_regions_unmap(r, books, to[0], to[1]);
-    put_moved(r, books, moved, count, time);
-    free(moved);
-    return count;
+    for (size_t i = 0; i < leaving->count; i++) {
+        struct mpr_interval span = leaving->span[i];
+        if (!shift(&span, leaving, to)) continue;
+        rest.writable = span.writable;
+        put(r, books, &span, time);
+        arrived++;
+    }
+    if (arrived && to[1] > leaving->size) {
+        put(r, books, &rest, time);
+        arrived++;
+    }
+    over(leaving);
+    return arrived;
+}
+
+/* What was mapped there meanwhile, which no kernel does, is newer. */
+void mpr_regions_stay(struct mpr_regions *r, struct mpr_books *books, struct mpr_leaving *leaving)
+{
+    for (size_t i = 0; i < leaving->count; i++) {
+        const struct mpr_interval *span = &leaving->span[i];
+        const struct mpr_interval *other = first_after(r, span->start);
+        if (other && other->start < span->end) take_bytes(books, span);
+        else insert(r, span);
+    }
+    over(leaving);
 }
 
 bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start,

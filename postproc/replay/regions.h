@@ -26,10 +26,22 @@ size_t mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_
 /* Only what is known changes: a range that was never mapped stays unknown. */
 size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
                            uint64_t size, uint32_t cell, bool writable, uint64_t time);
-/* mremap: intervals keep their owner at the new place; bytes beyond the old size belong to `cell`.
- */
-size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2],
-                        const uint64_t to[2], uint32_t cell, uint64_t time);
+/* mremap, in two steps, for what the kernel has moved away another thread may map before the call
+ * returns.  Left: what was mapped there is no longer, but its bytes count until it has arrived. */
+struct mpr_leaving {
+    struct mpr_interval *span; /* NULL: nothing was known there, or nothing is under way */
+    size_t count;
+    uint64_t from, size;
+};
+void mpr_regions_leave(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                       uint64_t size, struct mpr_leaving *leaving);
+/* Intervals keep their owner at the new place, [to[0], to[0] + to[1]); bytes beyond the old size
+ * belong to `cell`.  Returns how many there are. */
+size_t mpr_regions_arrive(struct mpr_regions *r, struct mpr_books *books,
+                          struct mpr_leaving *leaving, const uint64_t to[2], uint32_t cell,
+                          uint64_t time);
+/* The call was refused: they are where they were. */
+void mpr_regions_stay(struct mpr_regions *r, struct mpr_books *books, struct mpr_leaving *leaving);
 /* True when any byte of the range is known; *heap gets the heap of the first. */
 bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start,
                        uint64_t size, uint8_t *heap);

@@ -298,7 +298,8 @@ static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     struct mpr_heap *heap = &r->books.heap[e->heap];
     const uint64_t size = e->size | e->addr >> 32 << 40;
     move_back(r, t);
-    t->remapping = false;
+    if (e->heap == MPF_HEAP_MMAP && t->remaps)
+        mpr_regions_stay(&r->regions, &r->books, &t->remap[--t->remaps]);
     heap->failures++;
     heap->used = true;
     if (size >= heap->largest.size)
@@ -393,26 +394,28 @@ static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     count_region(r, e->heap, cell, made && writable, 0);
 }
 
-static void on_remap_from(struct mpr_thread *t, const struct mpf_event *e)
+static void on_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    t->remapping = true;
-    t->remap_from = e->addr;
-    t->remap_size = e->size;
+    if (t->remaps == MPR_REMAPS) {
+        mpr_regions_stay(&r->regions, &r->books, &t->remap[0]);
+        memmove(t->remap, t->remap + 1, --t->remaps * sizeof *t->remap);
+    }
+    mpr_regions_leave(&r->regions, &r->books, e->addr, e->size, &t->remap[t->remaps++]);
 }
 
 static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const uint64_t from[2] = { t->remap_from, t->remap_size }, to[2] = { e->addr, e->size };
-    uint8_t heap;
-    if (!t->remapping) return;
-    t->remapping = false;
-    if (!mpr_regions_known(&r->regions, &r->books, from[0], from[1], &heap)) {
+    const uint64_t to[2] = { e->addr, e->size };
+    if (!t->remaps) return;
+    struct mpr_leaving *leaving = &t->remap[--t->remaps];
+    if (!leaving->count) {
         on_unmap(r, e);
         return;
     }
+    const uint8_t heap = r->books.cell[leaving->span->what].heap;
     const uint32_t cell = cell_of(r, t, heap, e->size);
-    const size_t moved = mpr_regions_move(&r->regions, &r->books, from, to, cell, e->time);
-    count_region(r, heap, cell, moved, moved);
+    const size_t arrived = mpr_regions_arrive(&r->regions, &r->books, leaving, to, cell, e->time);
+    count_region(r, heap, cell, arrived, arrived);
 }
 
 /* ---- threads and definitions */
@@ -460,7 +463,7 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_UNMAP: on_unmap(r, e); break;
     case MPF_OP_PROTECT_RW:
     case MPF_OP_PROTECT_NONE: on_protect(r, t, e); break;
-    case MPF_OP_REMAP_FROM: on_remap_from(t, e); break;
+    case MPF_OP_REMAP_FROM: on_remap_from(r, t, e); break;
     case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
     case MPF_OP_PUSH:
         mpr_thread_push(t, &r->ranges, r->count[e->op],

@@ -20,6 +20,8 @@ void mpr_threads_free(struct mpr_threads *threads)
     for (uint32_t i = 0; i < threads->count; i++) {
         if (threads->at[i]) free(threads->at[i]->stack);
         if (threads->at[i]) free(threads->at[i]->forward);
+        for (unsigned m = 0; threads->at[i] && m < threads->at[i]->remaps; m++)
+            free(threads->at[i]->remap[m].span);
         free(threads->at[i]);
     }
     free(threads->at);

@@ -10,10 +10,12 @@
 #include "gpu_state.h"
 #include "index.h"
 #include "ranges.h"
+#include "regions.h"
 #include "sites.h"
 
 #define MPR_THREADS_MAX (1u << 22) /* larger numbers are taken as thread 0 */
 #define MPR_STACK_MAX   4096u      /* open ranges of one thread; deeper ones are only counted */
+#define MPR_REMAPS      2u         /* of one thread; of older ones the end was lost */
 
 struct mpr_forward;
 
@@ -32,9 +34,10 @@ struct mpr_thread {
     uint32_t depth, cap, beyond; /* of `stack`; pushes beyond MPR_STACK_MAX */
     struct mpr_open_range *stack;
     uint64_t popped; /* the PUSH of the range that the newest POP closed; 0: none that is known */
-    bool ended, moving, remapping;
+    bool ended, moving;
     struct mpr_block moved; /* moving: the block that realloc works on; key 0: it was not known */
-    uint64_t remap_from, remap_size;
+    unsigned remaps;        /* that are under way: a handler's interrupts another one */
+    struct mpr_leaving remap[MPR_REMAPS];
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* NULL: it makes no nodes of autograd, or they are not wanted */
     uint64_t tid;                /* the kernel's; 0: not known */

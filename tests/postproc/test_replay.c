@@ -235,6 +235,72 @@ static void mremap_moves_and_grows(void **state)
     mpr_replay_free(&replay);
 }
 
+/* Once the kernel has moved the pages another thread may have their addresses, and records that
+ * before the call has returned. */
+static void what_mremap_left_is_mapped_by_another_thread(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0x4000);
+    event(2, MPF_OP_MAP, M, 0x102000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x7000);
+    event(1, MPF_OP_REMAP_TO, M, 0x100000, 0x2000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(2, MPF_OP_UNMAP, M, 0x102000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x2000);
+    assert_int_equal(heap(M)->bytes, 0);
+    end();
+    mpr_replay_free(&replay);
+}
+
+static void a_handlers_mremap_comes_between(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_MAP, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_TO, M, 0x900000, 0x2000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+/* However often it is lost where the pages went to. */
+static void mremaps_without_an_end_leave_their_bytes(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x5000);
+    for (uint64_t i = 0; i < 5; i++) event(1, MPF_OP_REMAP_FROM, M, 0x100000 + i * 0x1000, 0x1000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+static void mremap_that_is_refused_moves_nothing(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x101000, 0x2000);
+    event(1, MPF_OP_FAIL, M, 12, 0x9000);
+    assert_int_equal(heap(M)->bytes, 0x4000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0);
+    end();
+    mpr_replay_free(&replay);
+}
+
 static uint32_t path_of_thread(uint32_t thread) { return replay.threads.at[thread]->node; }
 
 static void pop_takes_the_newest_range_of_its_domain(void **state)
@@ -467,6 +533,10 @@ int main(void)
         cmocka_unit_test(a_childs_frees_of_unknown_blocks_are_its_parents),
         cmocka_unit_test(reservations_are_no_memory),
         cmocka_unit_test(mremap_moves_and_grows),
+        cmocka_unit_test(what_mremap_left_is_mapped_by_another_thread),
+        cmocka_unit_test(a_handlers_mremap_comes_between),
+        cmocka_unit_test(mremaps_without_an_end_leave_their_bytes),
+        cmocka_unit_test(mremap_that_is_refused_moves_nothing),
         cmocka_unit_test(pop_takes_the_newest_range_of_its_domain),
         cmocka_unit_test(at_shows_the_state_of_that_instant),
         cmocka_unit_test(size_classes_are_powers_of_two),
