@@ -33,7 +33,7 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == frames + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
-        if (!patience.end || frames != before) patience = mp_patience(1000000000u);
+        if (!patience.left || frames != before) patience = mp_patience(1000000000u);
         if (!mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, frames + 1, __ATOMIC_RELAXED);
             return NULL;
