@@ -1,0 +1,210 @@
+/* `mixed FILE SEED [KEY=VALUE...]`: a random mix of all that has broken recorders, by the seed,
+ * until FILE (truth.h) says stop.  It goes on in phases: threads come, work and end, while the main
+ * thread forks and loads libraries; between two phases no other thread of its own is there.  `mixed
+ * FILE SEED child`: what its children become.
+ *
+ * The keys are those of `option` below; what is not named does not happen. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../host/refusal.h"
+#include "family.h"
+#include "ranges.h"
+#include "steps.h"
+#include "truth.h"
+
+enum { MOST_THREADS = 1000, STACK = 128 << 10, OFTEN_NS = 300000 };
+
+static long threads = 1;           /* at once, at most */
+static long many;                  /* in each eighth phase */
+static long burst = 200;           /* steps of a thread */
+static long forks;                 /* in all */
+static long ways;                  /* of enum family: how many of them are allowed */
+static long beside;                /* children are made while other threads work, too */
+static long handlers;              /* a timer's */
+static long phases;                /* then it ends by itself; 0: never */
+static long all_calls;             /* valloc and pvalloc, too */
+static long at = 3;                /* the phase in which what follows comes */
+static long limit = -1, limit_to;  /* a RLIMIT_ */
+static long refuse;                /* an errno for the `calls` */
+static const char *library = "";   /* is loaded and unloaded */
+static const char *calls = "";     /* names, with commas */
+static const char *end = "return"; /* or exit, _exit, thread, abort, exec */
+
+static const struct {
+    const char *name;
+    long *number;
+    const char **text;
+} option[] = {
+#define NUMBER(key) .name = #key, .number = &key
+#define TEXT(key)   .name = #key, .text = &key
+    { NUMBER(threads) },   { NUMBER(many) },   { NUMBER(burst) },    { NUMBER(forks) },
+    { NUMBER(ways) },      { NUMBER(beside) }, { NUMBER(handlers) }, { NUMBER(phases) },
+    { NUMBER(at) },        { NUMBER(limit) },  { NUMBER(limit_to) }, { NUMBER(refuse) },
+    { NUMBER(all_calls) }, { TEXT(library) },  { TEXT(calls) },      { TEXT(end) },
+};
+
+static struct owner own, owner[MOST_THREADS], handlers_own;
+static bool is_there[MOST_THREADS]; /* has a lane */
+
+static void set(const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
+        if (strlen(option[i].name) != length || memcmp(option[i].name, word, length) != 0) continue;
+        if (option[i].number) *option[i].number = atol(word + length + 1);
+        else *option[i].text = word + length + 1;
+        return;
+    }
+    fprintf(stderr, "mixed: %s?\n", word);
+    exit(2);
+}
+
+/* ---- a phase */
+
+static void *run(void *arg)
+{
+    struct owner *o = arg;
+    steps(o, (unsigned)(roll(&o->dice) % (uint64_t)burst) + 1);
+    return NULL;
+}
+
+static bool begin(long i)
+{
+    if (!is_there[i]) is_there[i] = owner_begin(&owner[i], roll(&own.dice));
+    return is_there[i];
+}
+
+/* Where no thread can be had the main one works. */
+static long start(pthread_t *thread, long count)
+{
+    pthread_attr_t attributes;
+    long made = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    for (long i = 0; i < count && begin(i); i++) {
+        if (pthread_create(&thread[made], &attributes, run, &owner[i]) == 0) made++;
+        else run(&owner[i]);
+    }
+    pthread_attr_destroy(&attributes);
+    return made;
+}
+
+static void load(void)
+{
+    void *plugin = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin) return;
+    steps_library = (void *(*)(size_t))dlsym(plugin, "plugin_take");
+    steps(&own, 20);
+    steps_library = NULL;
+    dlclose(plugin);
+}
+
+static void make_child(long of_ways)
+{
+    if (forks <= 0 || of_ways <= 0) return;
+    forks--;
+    family_wait(family_make((enum family)(roll(&own.dice) % (uint64_t)of_ways), &own));
+}
+
+static void phase(long number)
+{
+    static pthread_t thread[MOST_THREADS];
+    const bool is_large = many && number % 8 == 1;
+    const long made =
+        start(thread, is_large ? many : 1 + (long)(roll(&own.dice) % (uint64_t)threads));
+    steps(&own, (unsigned)burst);
+    if (*library) load();
+    if (beside && roll(&own.dice) % 2)
+        make_child(ways < FAMILY_WITH_THREADS ? ways : FAMILY_WITH_THREADS);
+    for (long i = 0; i < made; i++) pthread_join(thread[i], NULL);
+    if (roll(&own.dice) % 2) make_child(ways);
+}
+
+/* ---- what comes once */
+
+static void handle(int signal)
+{
+    const int saved = errno;
+    (void)signal;
+    steps_in_handler(&handlers_own);
+    errno = saved;
+}
+
+/* Its signal comes to the main thread. */
+static void start_timer(void)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF };
+    const struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK };
+    const struct itimerspec often = { { 0, OFTEN_NS }, { 0, OFTEN_NS } };
+    static char stack[64 << 10];
+    timer_t timer;
+    event._sigev_un._tid = gettid();
+    if (!owner_begin(&handlers_own, roll(&own.dice))) return;
+    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
+    sigaction(SIGPROF, &action, NULL);
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0) timer_settime(timer, 0, &often, NULL);
+}
+
+static void refuse_calls(void)
+{
+    static char text[512], *name[32];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", calls);
+    for (char *word = strtok(text, ","); word && n < 31; word = strtok(NULL, ",")) name[n++] = word;
+    install(name, SECCOMP_RET_ERRNO | (unsigned)refuse, SECCOMP_RET_ALLOW);
+}
+
+static void once(void)
+{
+    const struct rlimit value = { (rlim_t)limit_to, (rlim_t)limit_to };
+    if (limit >= 0) setrlimit((__rlimit_resource_t)limit, &value);
+    if (*calls) refuse_calls();
+}
+
+/* ---- the end */
+
+static void *leave(void *arg) { exit(*(int *)arg); }
+
+static int finish(void)
+{
+    static int status;
+    pthread_t thread;
+    status = steps_corrupt ? 9 : 0;
+    signal(SIGPROF, SIG_IGN);
+    if (write(STDOUT_FILENO, "done\n", 5) != 5) return 8;
+    truth->lane[own.lane].orderly = strcmp(end, "abort") != 0;
+    if (!strcmp(end, "exit")) exit(status);
+    if (!strcmp(end, "_exit")) _exit(status);
+    if (!strcmp(end, "abort")) abort();
+    if (!strcmp(end, "thread") && pthread_create(&thread, NULL, leave, &status) == 0)
+        pthread_exit(NULL);
+    if (!strcmp(end, "exec")) execl("/proc/self/exe", "mixed", family_file, "1", "child", NULL);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3 || !truth_open(argv[1])) return 2;
+    family_file = argv[1];
+    ranges_init();
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    if (argc == 4 && !strcmp(argv[3], "child")) return family_program(strtoull(argv[2], NULL, 10));
+    for (int i = 3; i < argc; i++) set(argv[i]);
+    steps_all_calls = all_calls;
+    if (!owner_begin(&own, strtoull(argv[2], NULL, 10))) return 2;
+    if (handlers) start_timer();
+    for (long n = 0; !truth->stop && (!phases || n < phases); n++) {
+        if (n == at) once();
+        phase(n);
+    }
+    return finish();
+}

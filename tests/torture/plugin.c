@@ -1,0 +1,17 @@
+/* A library that comes and goes: its constructor takes what its destructor gives back. */
+#include <stdlib.h>
+
+static void *volatile kept[8];
+
+__attribute__((constructor)) static void begin(void)
+{
+    for (int i = 0; i < 8; i++) kept[i] = malloc(3000);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    for (int i = 0; i < 8; i++) free(kept[i]);
+}
+
+void *plugin_take(size_t size);
+void *plugin_take(size_t size) { return malloc(size); }

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Tortures what is built in $MEMPROF_BUILD (build/dev): all kinds in turn, from a seed on, for so many seconds: run.sh SECONDS [SEED]
+# A seed that failed is repeated by run.sh 0 SEED.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${MEMPROF_BUILD:-$here/../../build/dev}" && pwd)
+export PYTHONPATH=$here/../host MEMPROF_LIB=$build/preload/libmemprof.so MEMPROF=$build/launcher/memprof \
+    MEMPROF_REPORT=$build/postproc/memprof-report MEMPROF_BOOKS=$build/tests/host/books MEMPROF_VICTIMS=$build/tests/torture
+exec python3 -B "$here/test_torture.py" mix "${1:?usage: run.sh SECONDS [SEED]}" "${2:-0}"

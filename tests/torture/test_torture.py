@@ -1,0 +1,515 @@
+"""A random mix of all that has broken recorders, and what the log says of it beside counters that no part of memprof writes.
+
+A number, the seed, is a run: its last digit is the kind (KINDS), the rest draws what happens.  mixed.c does it and keeps the
+truth (truth.h) in a file that it maps; when it is over, by itself or by SIGKILL, each lane's allocations and live bytes have
+to be in the logs, exactly; where the run's nature makes losses possible, what is missing has to be said.
+
+Each test takes a few seeds, or for MEMPROF_TORTURE_SECONDS one after the other; run.sh takes all kinds in turn."""
+import collections
+import contextlib
+import mmap
+import os
+import random
+import resource
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import mp
+import test_failures as failing
+
+KINDS = ("ends", "killed", "encoder", "folded", "disk", "limits", "refused", "namespaces", "many", "clock")
+SEEDS = 2           # of each test
+HEAD, LANE = struct.Struct("=QQ"), struct.Struct("=QQ6Q4Q")
+LANES = 8192
+MIB = 1 << 20
+WAYS, NOBODY = 12, 65534
+# What the program itself cannot do without, or what the kernel never refuses
+NEEDED = {"futex", "rseq", "munmap", "write"}
+LIMITS = ("nofile", "fsize", "as", "data", "stack", "nproc")
+
+
+class Truth:
+    """The file that the program keeps."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "truth")
+        with open(self.path, "w+b") as f:
+            f.truncate(HEAD.size + LANES * LANE.size)
+            self.map = mmap.mmap(f.fileno(), 0)
+        os.chmod(self.path, 0o666)
+
+    def stop(self):
+        self.map[8] = 1
+
+    def lanes(self):
+        """{number: Lane}"""
+        used = min(HEAD.unpack_from(self.map)[0], LANES)
+        lanes = {n: Lane(*LANE.unpack_from(self.map, HEAD.size + n * LANE.size)) for n in range(used)}
+        return {n: lane for n, lane in lanes.items() if lane.pid}
+
+    def allocations(self):
+        return sum(lane.hold[0] for lane in self.lanes().values())
+
+
+class Lane:
+    """hold: (allocations, bytes of blocks, bytes of mappings); may: all that may hold."""
+
+    def __init__(self, pid, word, *rest):
+        states = [rest[0:3], rest[3:6]]
+        self.pid, self.hold = pid, states[word & 1]
+        self.may = [self.hold] + ([states[1 - (word & 1)]] if word & 2 else [])
+        self.frees, self.inherited, self.orderly, self.image = rest[6:10]
+
+
+class Run:
+    """One seed."""
+
+    def __init__(self, seed):
+        self.seed, self.dice = seed, random.Random(seed)
+        self.kind = KINDS[seed % len(KINDS)]
+        self.folder = mp.fresh("seed")
+        self.place = os.path.join(self.folder, "logs")
+        os.mkdir(self.place)
+        self.truth = Truth(self.folder)
+        self.allocator = list(mp.ALLOCATORS)[(seed + seed // len(KINDS)) % len(mp.ALLOCATORS)] if seed % 3 else "glibc"
+        self.options, self.around, self.preexec = {}, [], None
+        self.argv = self.process = self.status = self.out = self.err = None
+        self.killed = False
+
+    def mix(self, **options):
+        """A bit of everything; `options` are set whatever was drawn."""
+        dice = self.dice
+        can_fork = self.allocator in ("glibc", "jemalloc")     # with threads in it; the others' own matter
+        drawn = {"threads": dice.choice((1, 2, 4, 8)), "burst": dice.choice((50, 400, 3000)), "forks": dice.choice((4, 8)), "ways": WAYS,
+                 "beside": int(can_fork), "handlers": int(dice.random() < 0.7), "all_calls": int(self.allocator == "glibc"),
+                 "library": mp.victim("libplugin.so") if dice.random() < 0.7 else ""}
+        self.options = {**drawn, **options}
+
+    def start(self):
+        words = [f"{key}={value}" for key, value in self.options.items() if value != ""]
+        self.argv = [*self.around, mp.victim("mixed"), self.truth.path, str(self.seed), *words]
+        self.process = mp.start(self.argv, self.place, mp.allocator(self.allocator), start_new_session=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.preexec, env={"MEMPROF_QUIET": "1"})
+
+    def finish(self):
+        """The program ends by itself."""
+        self.status, self.out, self.err, _ = mp.finish(self.process, self.argv, self.place, status=None)
+
+    def kill(self):
+        self.killed = True
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+    def until(self, allocations):
+        """False: it has ended before."""
+        mp.wait_for(lambda: self.truth.allocations() >= allocations or self.process.poll() is not None)
+        return self.process.poll() is None
+
+    # ---- afterwards
+
+    def logs(self):
+        """Those of all its processes, once all of them are gone."""
+        logs = []
+        mp.wait_for(lambda: not any(log.json["running"] for log in self.look(logs)))
+        return logs
+
+    def look(self, logs):
+        """Not those that were made and no more when their process was killed, or their disk full."""
+        logs[:] = [mp.Log(path) for path in mp.Logs(self.place).paths() if os.path.getsize(path)]
+        return logs
+
+    def unharmed(self):
+        """The program did what it was to do, and found its blocks as it had left them; or it cannot, without memprof either."""
+        aborts = self.options.get("end") == "abort"
+        due = (-signal.SIGABRT if aborts else 0, b"done\n")
+        if (self.status, self.out) != due and any(self.bare()[:2] != due for _ in range(3)):
+            raise mp.Skip(f"{self.options}: not without memprof either")
+        mp.equal((self.status, self.out), due, f"status and output; it said {self.err}")
+
+    def bare(self):
+        """Without memprof: status, output."""
+        argv = [*self.around, mp.victim("mixed"), os.path.join(self.folder, "bare"), str(self.seed), *self.argv[len(self.around) + 3:]]
+        return mp.bare(argv, env={"LD_PRELOAD": " ".join(mp.allocator(self.allocator))}, preexec_fn=self.preexec)
+
+    def exact(self, live_only=()):
+        """All that the truth has is in the logs.  live_only: paths of logs whose allocations may be thinned."""
+        logs, wrong = self.logs(), []
+        rows = Rows(logs)
+        for number, lane in self.truth.lanes().items():
+            got, log = rows.of(number)
+            may = lane.may
+            if log and log.path in live_only:
+                got, may = got[1:], [state[1:] for state in may]
+            if got not in may:
+                wrong.append(f"lane {number} of {lane.pid} has {got} in {log and log.path}, the truth is {may}")
+            if lane.orderly and not self.killed and log and not log.json["complete"]:
+                wrong.append(f"{log.path} is not complete")
+        mp.check(not wrong, "\n".join(wrong))
+        for log in logs:
+            mp.nothing_missing(log)
+        rows.inherited(self.truth.lanes())
+
+    def honest(self):
+        """Of each process: what is missing is said to be lost, or its log not to be complete, or it has none; nothing is there that
+        was not.  One that is complete and without losses is exact."""
+        logs, wrong, images = self.logs(), [], {}
+        rows = Rows(logs)
+        for number, lane in self.truth.lanes().items():
+            images.setdefault(lane.image, {})[number] = lane
+            if rows.of(number)[0][0] > max(state[0] for state in lane.may):
+                wrong.append(f"lane {number} of {lane.pid} has {rows.of(number)[0]}, more than {lane.hold}")
+        for lanes in images.values():
+            of_image = {log for log in map(rows.log_of_lane, lanes) if log}
+            if all(log.json["complete"] for log in of_image) and of_image:
+                wrong += self.missing(rows, lanes, sum(log.json["lost_events"] + log.json["torn_events"] for log in of_image))
+        mp.check(not wrong, "\n".join(wrong))
+
+    @staticmethod
+    def missing(rows, lanes, lost):
+        """What is wrong with the lanes of one process, which says that so many events are lost."""
+        if not lost:
+            return [f"lane {n} of {lane.pid} has {rows.of(n)[0]} and the truth is {lane.may}, but nothing is said to be lost"
+                    for n, lane in lanes.items() if rows.of(n)[0] not in lane.may]
+        missing = sum(lane.hold[0] - rows.of(n)[0][0] for n, lane in lanes.items())
+        return [f"{missing} allocations of lanes {sorted(lanes)} are missing, {lost} are said to be lost"] if missing > lost else []
+
+
+class Rows:
+    """What the logs say of each lane, whichever ranges were open around its own."""
+
+    def __init__(self, logs):
+        self.rows, self.log_of = {}, {}
+        for log in logs:
+            for heap in ("host/heap", "host/mmap"):
+                mp.equal(log.heap(heap).get("omitted_ranges", 0), 0, f"{log.path}: rows left out")
+                for path, row in log.ranges(heap).items():
+                    self.add(log, heap, path.split(" > ")[-1], row)
+
+    def add(self, log, heap, name, row):
+        allocations, live = self.rows.get((heap, name), (0, 0))
+        self.rows[heap, name] = (allocations + row["allocations"], live + row["end_bytes"])
+        if row["allocations"]:
+            self.log_of[name] = log
+
+    def log_of_lane(self, number):
+        return self.log_of.get(f"lane {number}")
+
+    def of(self, number):
+        """((allocations, bytes of blocks, bytes of mappings), the log or None)"""
+        heap, maps = self.rows.get(("host/heap", f"lane {number}"), (0, 0)), self.rows.get(("host/mmap", f"maps {number}"), (0, 0))
+        return (*heap, maps[1]), self.log_of_lane(number)
+
+    def inherited(self, lanes):
+        """The frees of blocks that a process had from its parent are known as such."""
+        told = {}
+        for number, lane in lanes.items():
+            log = self.of(number)[1]
+            if log:
+                told[log] = told.get(log, 0) + lane.inherited
+        for log, frees in told.items():
+            mp.check(log.json["inherited_frees"] >= frees, f"{log.path}: {log.json['inherited_frees']} inherited frees, at least {frees} were made")
+
+
+# ---- the kinds
+
+def ends(run):
+    """By itself, in one of the ways there are."""
+    run.mix(phases=run.dice.choice((3, 10, 25)), end=run.dice.choice(("return", "exit", "_exit", "thread", "abort", "exec")))
+    run.start()
+    run.finish()
+    run.unharmed()
+    run.exact()
+
+
+def killed(run):
+    """The whole group, at any instant."""
+    run.mix()
+    run.start()
+    if run.until(int(10 ** run.dice.uniform(0, 5.5))):
+        time.sleep(run.dice.random() * 0.05)
+    run.kill()
+    run.exact()
+
+
+def state_of(pid, name):
+    """Of the threads of that name: R where one is at work."""
+    states = set()
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as f:
+                head, _, tail = f.read().rpartition(")")
+            if head.endswith("(" + name):
+                states.add(tail.split()[0])
+    return states
+
+
+def encoder(run):
+    """While an encoder is at work on a frame."""
+    run.mix(threads=8, burst=20000, forks=0)
+    run.start()
+    run.until(int(10 ** run.dice.uniform(4, 6)))
+    mp.wait_for(lambda: "R" in state_of(run.process.pid, "memprof") or run.process.poll() is not None)
+    run.kill()
+    run.exact()
+
+
+def folded(run):
+    """While its log's beginning is folded: the program, who folds, or both."""
+    run.mix(burst=3000, threads=4, forks=2)
+    run.start()
+    path = os.path.join(run.place, f"{run.process.pid}.zst")
+    for _ in range(run.dice.choice((1, 3))):
+        run.until(run.truth.allocations() + 50000)
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", "64K", path], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            folder.wait(run.dice.random() * 0.3)
+        last = run.dice.random() < 0.5
+        if last:
+            run.kill()
+        folder.kill()
+        folder.wait()
+        if last:
+            break
+    run.kill()
+    run.exact(live_only=[path])
+    subprocess.run([os.environ["MEMPROF_REPORT"], "recover", run.place], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    run.exact(live_only=[path])
+
+
+def disk(run):
+    """The logs' disk becomes full, and is freed again."""
+    with failing.small_disk("8m") as place:
+        run.place = place
+        run.mix(forks=4, burst=3000)
+        run.start()
+        filler = os.path.join(place, "filler")
+        run.until(20000)
+        with open(filler, "wb", buffering=0) as f, contextlib.suppress(OSError):
+            while f.write(bytes(4096)):
+                pass
+        run.until(run.truth.allocations() + run.dice.choice((1000, 100000, 1000000)))
+        os.unlink(filler)
+        freed = run.truth.allocations()
+        run.until(freed + 200000)
+        run.truth.stop()
+        run.finish()
+        run.unharmed()
+        run.honest()
+
+
+def limits(run):
+    """A limit that the program sets itself while it runs, or has from the start."""
+    run.allocator = run.dice.choice(("glibc", "jemalloc"))
+    which = LIMITS[run.seed // len(KINDS) % len(LIMITS)]
+    number, value = getattr(resource, f"RLIMIT_{which.upper()}"), {
+        "nofile": run.dice.randrange(3, 12), "fsize": run.dice.choice((0, 4096, 100000, MIB)), "as": run.dice.randrange(30 * MIB, 2000 * MIB),
+        "data": run.dice.randrange(4 * MIB, 400 * MIB), "stack": run.dice.choice((64 << 10, 256 << 10)), "nproc": run.dice.randrange(1, 8)}[which]
+    run.mix(phases=12, at=run.dice.randrange(1, 5), limit=number, limit_to=value)
+    if which == "nproc" and os.geteuid() == 0:
+        run.preexec = as_nobody(run)
+    run.start()
+    run.finish()
+    run.unharmed()
+    run.honest()
+
+
+def as_nobody(run):
+    """For preexec_fn: root is bound by no number of processes."""
+    for path in (mp.folder or run.folder, run.folder, run.place):
+        os.chmod(path, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
+    probe = subprocess.run([mp.victim("mixed")], preexec_fn=lambda: os.setuid(NOBODY), stderr=subprocess.DEVNULL, check=False)
+    if probe.returncode != 2:
+        raise mp.Skip("another user cannot run what was built here")
+    return lambda: os.setuid(NOBODY)
+
+
+def refused(run):
+    """System calls that a filter of the program's refuses."""
+    run.allocator = run.dice.choice(("glibc", "jemalloc"))
+    known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_BOOKS"]), "refused"), "list"])[1].decode().split()
+    calls = run.dice.sample(sorted(set(known) - NEEDED), run.dice.randrange(1, 7))
+    run.mix(phases=12, at=run.dice.randrange(0, 5), calls=",".join(calls), refuse=run.dice.choice((1, 13, 38)))
+    run.start()
+    run.finish()
+    run.unharmed()
+    run.honest()
+
+
+def possible(around):
+    """These words before a command, where the machine allows it."""
+    if subprocess.run([*around, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        raise mp.Skip(f"{' '.join(around)} is not possible here")
+    return around
+
+
+def namespaces(run):
+    """Numbers of processes, mounts and users of its own; killed or not."""
+    user = ["--user", "--map-root-user"] if os.geteuid() or run.dice.random() < 0.5 else []
+    run.around = possible(["unshare", *user, "--mount", "--pid", "--fork", "--kill-child"])
+    run.mix(phases=run.dice.choice((0, 10)))
+    run.start()
+    if run.options["phases"]:
+        run.finish()
+        run.unharmed()
+    else:
+        run.until(30000)
+        run.kill()
+    run.exact()
+
+
+def many(run):
+    """A thousand threads at once, which come and go."""
+    run.mix(phases=10, many=run.dice.choice((200, 500, 1000)), burst=60, forks=4)
+    run.start()
+    run.finish()
+    run.unharmed()
+    run.exact()
+
+
+def clock(run):
+    """A clock that jumps: every second one is stopped for longer than anything is waited for."""
+    (stopped if run.seed // len(KINDS) % 2 else elsewhere)(run)
+
+
+def stopped(run):
+    run.mix(threads=8, burst=20000, forks=2)
+    run.start()
+    run.until(int(10 ** run.dice.uniform(5, 6)))
+    os.killpg(run.process.pid, signal.SIGSTOP)
+    time.sleep(1.5)
+    os.killpg(run.process.pid, signal.SIGCONT)
+    run.until(run.truth.allocations() + 100000)
+    run.truth.stop()
+    run.finish()
+    run.unharmed()
+    run.exact()
+
+
+def elsewhere(run):
+    """Of another time than the machine's, and children of yet another one."""
+    user = ["--user", "--map-root-user"] if os.geteuid() else []
+    jump = [f"--{name}={run.dice.choice((-60, 1000, 10 ** 7))}" for name in ("monotonic", "boottime")]
+    run.around = possible(["unshare", *user, "--time", *jump, "--fork", "--kill-child"])
+    run.mix(phases=10)
+    run.start()
+    run.finish()
+    run.unharmed()
+    run.exact()
+
+
+# ---- which seeds
+
+def torture(seed):
+    """Repeated by run.sh 0 SEED, as exactly as threads allow."""
+    run = Run(seed)
+    try:
+        globals()[run.kind](run)
+    except mp.Skip:
+        raise
+    except BaseException:
+        print(f"seed {seed} ({run.kind}, {run.allocator}): again by tests/torture/run.sh 0 {seed}; {run.folder}: {run.options}", file=sys.stderr)
+        raise
+    finally:
+        if run.process and run.process.poll() is None:
+            run.kill()
+    shutil.rmtree(run.folder)
+
+
+def seeds_of(kind, count):
+    """So many, or as many as there is time for: the first ones are the same each time."""
+    end = time.monotonic() + int(os.environ.get("MEMPROF_TORTURE_SECONDS", "0"))
+    seed = KINDS.index(kind)
+    while count > 0 or time.monotonic() < end:
+        torture(seed)
+        seed += len(KINDS)
+        count -= 1
+
+
+def test_ends():
+    seeds_of("ends", 3 * SEEDS)
+
+
+def test_killed():
+    seeds_of("killed", 3 * SEEDS)
+
+
+def test_killed_while_an_encoder_works():
+    seeds_of("encoder", SEEDS)
+
+
+def test_killed_while_it_is_folded():
+    seeds_of("folded", SEEDS)
+
+
+def test_disk_that_is_full_for_a_while():
+    seeds_of("disk", SEEDS)
+
+
+def test_limits():
+    seeds_of("limits", len(LIMITS))
+
+
+def test_refused_calls():
+    seeds_of("refused", 2 * SEEDS)
+
+
+def test_namespaces():
+    seeds_of("namespaces", SEEDS)
+
+
+def test_many_threads():
+    seeds_of("many", SEEDS)
+
+
+def test_clock_of_another_time():
+    seeds_of("clock", SEEDS)
+
+
+def slow_killed_200_times():
+    seeds_of("killed", 200)
+
+
+def slow_killed_200_times_while_an_encoder_works():
+    seeds_of("encoder", 200)
+
+
+def slow_killed_200_times_while_it_is_folded():
+    seeds_of("folded", 200)
+
+
+def mix(seconds, seed):
+    """All kinds in turn, whatever fails; the exit status."""
+    end, mp.folder = time.monotonic() + seconds, tempfile.mkdtemp(prefix="memprof-torture.")
+    ran = {word: collections.Counter() for word in ("passed", "failed", "skipped")}
+    first = seed
+    while seed == first or time.monotonic() < end:
+        kind = KINDS[seed % len(KINDS)]
+        try:
+            torture(seed)
+            ran["passed"][kind] += 1
+        except mp.Skip as reason:
+            print(f"seed {seed} ({kind}): skipped: {reason}")
+            ran["skipped"][kind] += 1
+        except Exception as error:
+            print(f"seed {seed} ({kind}): FAILED: {error!r}", flush=True)
+            ran["failed"][kind] += 1
+        seed += 1
+    for word, kinds in ran.items():
+        print(f"{sum(kinds.values())} {word}: {', '.join(f'{kind} {n}' for kind, n in kinds.items())}")
+    if not ran["failed"]:
+        shutil.rmtree(mp.folder)
+    return bool(ran["failed"])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["mix"]:
+        sys.exit(mix(float(sys.argv[2]), int(sys.argv[3])))
+    mp.main()
