@@ -46,6 +46,7 @@ struct mp_pool {
     uint32_t on_the_way; /* full ones that are in a frame which is not written yet */
     uint32_t frames;     /* written, or lost */
     uint32_t released;   /* futex: bumped when chunks come back */
+    uint32_t waits;      /* of threads for a chunk, ever */
     uint32_t wanted; /* 1 + the value of `released` at which a thread began to wait for one; 0: none
                         ever did */
     uint32_t stalled; /* 1 + the value of `frames` at which a thread gave up waiting */

@@ -47,9 +47,12 @@ static void answer(void)
     mp_sys_futex_wake(&mp_process->answered);
 }
 
-static bool helped(void)
+static unsigned helpers(void)
 {
-    return __atomic_load_n(&mp_process->helper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS;
+    unsigned n = 0;
+    for (unsigned i = 0; i < MP_WRITERS - 1; i++)
+        n += __atomic_load_n(&mp_process->helper[i], __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS;
+    return n;
 }
 static bool kept(void)
 {
@@ -65,7 +68,7 @@ static bool last_thread(void)
     if (threads <= 0)
         return __atomic_load_n(&mp_process->main_left, __ATOMIC_ACQUIRE); /* not to be known: it had
                                                                              better be no thread */
-    return main_state == 'Z' && threads <= 2 + helped() + kept(); /* the dead main thread and ours
+    return main_state == 'Z' && threads <= 2 + (long)helpers() + kept(); /* the dead main thread and ours
                                                                    */
 }
 
@@ -76,7 +79,7 @@ static void leave(void)
     mp_encoder_wake();
 }
 
-/* As many events as a frame is for: two encoders take no less, or each would make small ones.  But
+/* As many events as a frame is for: several encoders take no less, or each would make small ones.  But
  * nobody waits for a chunk until there are so many: where the pool is small, or many threads have
  * theirs, there never are. */
 static bool a_frame_waits(void)
@@ -105,7 +108,7 @@ static void *encoder(void *arg)
             mp_journal_beat(now);
             if (last_thread()) leave();
         }
-        more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
+        more = (due || more || !helpers() || a_frame_waits()) && mp_epoch_run(0);
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
         if (!more && after < next &&
@@ -115,25 +118,37 @@ static void *encoder(void *arg)
     return NULL;
 }
 
-/* The second encoder: it works while the first one alone does not keep up, and sleeps else.  Where
- * the log opens no more (the program has given up its rights, or descriptors) the first one still
- * has it open, and frames of the second would be lost. */
+/* Each begins only once the one before it runs. */
+static unsigned starting_helper(void)
+{
+    unsigned i = 0;
+    while (i < MP_WRITERS - 2 &&
+           __atomic_load_n(&mp_process->helper[i], __ATOMIC_ACQUIRE) != MP_ENCODER_STARTING)
+        i++;
+    return i;
+}
+
+/* The second encoder, or one more: it works while those before it do not keep up, and sleeps else.
+ * Where the log opens no more (the program has given up its rights, or descriptors) the first one
+ * still has it open, and frames of others would be lost. */
 static void *helper(void *arg)
 {
     (void)arg;
+    const unsigned mine = starting_helper();
+    uint32_t *state = &mp_process->helper[mine];
     become_own();
     if (!mp_logfile_opens()) {
-        __atomic_store_n(&mp_process->helper, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+        __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
         return NULL;
     }
-    __atomic_store_n(&mp_process->helper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
+    __atomic_store_n(state, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (;;) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) != MP_ENCODER_RUNS) return NULL;
-        if (a_frame_waits() && mp_epoch_run(1)) continue;
+        if (a_frame_waits() && mp_epoch_run(1 + mine)) continue;
         if (!mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u)) break;
     }
-    __atomic_store_n(&mp_process->helper, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
     return NULL;
 }
 
@@ -185,18 +200,47 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     errno = saved;
 }
 
-static bool helper_due(const struct mp_process *p, uint32_t state)
+/* How often threads must have waited for chunks, with all those before it at work, and how many
+ * processors there must be: more than two encoders are for programs of many threads that do hardly
+ * anything else, where the program waits and leaves processors to them. */
+static const struct {
+    uint32_t waits, processors;
+} helper_from[MP_WRITERS - 1] = { { 1, 2 }, { 100, 8 }, { 200, 8 } };
+
+static bool helper_may(unsigned number)
 {
-    return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
-           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE &&
-           mp_sys_processors() > 1 && !mp_sys_limited();
+    return mp_sys_processors() >= helper_from[number].processors && !mp_sys_limited();
+}
+
+/* The helper whose time has come; NULL: none's. */
+static uint32_t *helper_due(struct mp_process *p, uint32_t state)
+{
+    unsigned i = 0;
+    if (state != MP_ENCODER_RUNS) return NULL;
+    while (i < MP_WRITERS - 2 &&
+           __atomic_load_n(&p->helper[i], __ATOMIC_RELAXED) == MP_ENCODER_RUNS)
+        i++;
+    const bool due = __atomic_load_n(&p->helper[i], __ATOMIC_RELAXED) == MP_ENCODER_NONE &&
+                     __atomic_load_n(&p->pool.waits, __ATOMIC_RELAXED) >= helper_from[i].waits;
+    return due ? &p->helper[i] : NULL;
+}
+
+/* Or there will be none. */
+static void start_helper(struct mp_process *p, uint32_t *state)
+{
+    uint32_t none = MP_ENCODER_NONE;
+    if (helper_may((unsigned)(state - p->helper))) start(state, helper, OWN_STACK);
+    else
+        __atomic_compare_exchange_n(state, &none, MP_ENCODER_FAILED, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
 }
 
 bool mp_encoder_due(bool now)
 {
-    const struct mp_process *p = mp_process;
+    struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    return p->may_thread && (state == MP_ENCODER_NONE ? now || worth_it(p) : helper_due(p, state));
+    return p->may_thread &&
+           (state == MP_ENCODER_NONE ? now || worth_it(p) : helper_due(p, state) != NULL);
 }
 
 /* Another thread may have started the encoder since it was due: that alone makes no helper due. */
@@ -205,7 +249,10 @@ void mp_encoder_start(void)
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
     if (state == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
-    else if (helper_due(p, state)) start(&p->helper, helper, OWN_STACK);
+    else {
+        uint32_t *const due = helper_due(p, state);
+        if (due) start_helper(p, due);
+    }
 }
 
 /* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit
@@ -270,7 +317,8 @@ bool mp_encoder_alone(void)
 {
     struct mp_process *p = mp_process;
     char main_state;
-    const long ours = lives(&p->encoder) + lives(&p->helper) + lives(&p->keeper);
+    long ours = lives(&p->encoder) + lives(&p->keeper);
+    for (unsigned i = 0; i < MP_WRITERS - 1; i++) ours += lives(&p->helper[i]);
     return mp_sys_threads(&main_state) == 1 + ours;
 }
 

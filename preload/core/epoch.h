@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/state.h"
+
 /* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
 #define MP_FRAME_EVENTS 49152u
 /* The same where memory is short or limited (RLIMIT_AS, RLIMIT_DATA). */
@@ -24,7 +26,7 @@ bool mp_epoch_end(const char *reason);
 /* Between these two no frame is on its way; signals are blocked.  What the first returns is given
  * back to the second, unless it is not `all`: another thread hangs in a write. */
 struct mp_held {
-    uint64_t signals[2];
+    uint64_t signals[MP_WRITERS];
     bool all;
 };
 struct mp_held mp_epoch_hold(void);

@@ -84,6 +84,7 @@ void mp_pool_give(uint32_t index)
 
 void mp_pool_want(uint32_t seen)
 {
+    __atomic_fetch_add(&mp_process->pool.waits, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&mp_process->pool.wanted, seen + 1, __ATOMIC_RELEASE);
 }
 

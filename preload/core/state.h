@@ -14,7 +14,7 @@
 #include "core/thread.h"
 #include "mpf/slot.h"
 
-#define MP_WRITERS 2u /* frames are made by so many threads at once */
+#define MP_WRITERS 4u /* frames are made by so many threads at once */
 
 enum mp_state { MP_NEW, MP_STARTING, MP_ON, MP_OFF, MP_CLOSED };
 enum mp_encoder_state {
@@ -52,8 +52,8 @@ struct mp_process {
 
     struct mp_pool pool;
 
-    uint32_t encoder; /* enum mp_encoder_state */
-    uint32_t helper;  /* the same of the second encoder */
+    uint32_t encoder;                /* enum mp_encoder_state */
+    uint32_t helper[MP_WRITERS - 1]; /* the same of the other encoders, which start one by one */
     int32_t encoder_tid;
     uint32_t main_left; /* the main thread has called pthread_exit */
     uint32_t keeper;    /* the same of the thread that leaves last, once the main thread has left */
@@ -61,7 +61,7 @@ struct mp_process {
     uint32_t asked, answered; /* futex: numbers of the last END asked for and written */
     const char *reason;       /* of that END */
     uint32_t ended; /* no frame is to be written behind what is in the log, its END as a rule; under
-                       both writers' locks */
+                       all writers' locks */
     uint32_t away;  /* enum mp_away */
     uint32_t finishing;
     struct mp_lock writer_lock[MP_WRITERS]; /* held from the taking of slots for a frame until it is

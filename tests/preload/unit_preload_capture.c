@@ -68,9 +68,33 @@ static void encoder_is_just_starting(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
     mp_process->encoder = MP_ENCODER_STARTING;
     mp_encoder_start();
-    const uint32_t helper = mp_process->helper;
+    const uint32_t helper = mp_process->helper[0];
     mp_process->encoder = MP_ENCODER_NONE;
     if (helper != MP_ENCODER_NONE) _exit(87);
+}
+
+/* What becomes of a helper after so many waits for chunks. */
+static uint32_t helper_after(unsigned number, uint32_t waits)
+{
+    mp_process->pool.waits = waits;
+    mp_encoder_start();
+    return __atomic_load_n(&mp_process->helper[number], __ATOMIC_ACQUIRE);
+}
+
+/* The encoder and the second one are said to run: the third one has its time, or never. */
+static void helpers_come_one_by_one(void)
+{
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
+    mp_process->encoder = MP_ENCODER_RUNS;
+    if (helper_after(0, 0) != MP_ENCODER_NONE) _exit(83);
+    mp_process->helper[0] = MP_ENCODER_STARTING;
+    if (helper_after(1, 1000) != MP_ENCODER_NONE) _exit(82);
+    mp_process->helper[0] = MP_ENCODER_RUNS;
+    if (helper_after(1, 99) != MP_ENCODER_NONE) _exit(81);
+    const bool never = helper_after(1, 100) == MP_ENCODER_FAILED;
+    if (never != (mp_sys_processors() < 8)) _exit(80);
+    if (never && helper_after(2, 1000) != MP_ENCODER_NONE) _exit(79);
+    mp_process->encoder = MP_ENCODER_NONE;
 }
 
 static void with_data(void)
@@ -110,7 +134,7 @@ static void a_thread_without_a_record_starts_the_encoder(void)
         _exit(84);
 }
 
-/* One of two encoders, for as long as the threads record. */
+/* One of the encoders, for as long as the threads record. */
 struct writer {
     unsigned number;
     uint32_t wrote;
@@ -141,9 +165,9 @@ static void record_until_it_wrote(const struct writer *w)
     }
 }
 
-/* Without the encoder thread, whose place the two take.  That each of them writes is awaited: who
+/* Without the encoder thread, whose place they take.  That each of them writes is awaited: who
  * never does is a hang. */
-static void two_encoders(void)
+static void as_many_encoders_as_may_be(void)
 {
     pthread_t thread[MP_WRITERS];
     struct writer writer[MP_WRITERS] = { 0 };
@@ -231,10 +255,10 @@ static void threads_events_are_all_there_in_order(void **state)
     assert_int_equal(b.op[MPF_OP_LOST], 0);
 }
 
-static void two_encoders_make_one_log_in_order(void **state)
+static void all_encoders_make_one_log_in_order(void **state)
 {
     (void)state;
-    const struct books b = recorded(two_encoders);
+    const struct books b = recorded(as_many_encoders_as_may_be);
     assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
     assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
     assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
@@ -278,6 +302,12 @@ static void no_helper_is_started_for_an_encoder_that_is_starting(void **state)
     recorded(encoder_is_just_starting);
 }
 
+static void more_encoders_start_where_two_are_too_few(void **state)
+{
+    (void)state;
+    recorded(helpers_come_one_by_one);
+}
+
 static void data_of_any_length_arrives(void **state)
 {
     (void)state;
@@ -313,13 +343,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_events_are_all_there_in_order),
-        cmocka_unit_test(two_encoders_make_one_log_in_order),
+        cmocka_unit_test(all_encoders_make_one_log_in_order),
         cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
         cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
         cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),
         cmocka_unit_test(no_helper_is_started_for_an_encoder_that_is_starting),
+        cmocka_unit_test(more_encoders_start_where_two_are_too_few),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
         cmocka_unit_test(memprofs_own_calls_record_nothing),
