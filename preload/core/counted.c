@@ -13,7 +13,7 @@
  */
 #define WORTH_AN_ENCODER ((uint64_t)1 << 20)
 
-struct mp_counted mp_counted = { .plain = UINT32_MAX };
+struct mp_counted mp_counted = { .plain = UINT32_MAX, .nothing = UINT32_MAX };
 
 /* An allocator may make something of its own in the first call (tcmalloc, by operator new): that is
  * none of the calls that are counted. */
@@ -54,6 +54,7 @@ void mp_counted_init(void)
     if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
     mp_counted_window(false);
     mp_counted.each = !mp_counted.on;
+    if (mode == MP_HOST_OFF) mp_counted.nothing = mp_thread_guard();
 }
 
 void mp_counted_reset(void)
@@ -163,8 +164,8 @@ static size_t usable_of(void *p)
     const size_t usable = mp_counted.usable(p);
     if (!mp_real_frees_libc || __atomic_load_n(&mp_counted.compared, __ATOMIC_RELAXED))
         return usable;
-    const size_t in_front = mp_real_libc_bytes(p);
-    if (!in_front) return usable;
+    size_t in_front;
+    if (!mp_real_libc_bytes(p, &in_front)) return usable;
     __atomic_store_n(&mp_counted.compared, true, __ATOMIC_RELAXED);
     if (in_front == usable)
         __atomic_store_n(&mp_counted.plain, mp_thread_guard(), __ATOMIC_RELAXED);

@@ -33,6 +33,7 @@ struct mp_counted {
     bool compared;             /* what that says of a block and what stands in front of it were, */
     uint32_t plain;            /* and are the same: the guard of threads for which it need not be
                                   asked; else no guard */
+    uint32_t nothing;          /* off: the guard of threads on the fast path; else no guard */
     size_t large;              /* usable bytes from which each block is recorded */
     size_t from;               /* from which each is looked at: in a window all are (window.h) */
     uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
@@ -85,21 +86,26 @@ static inline void *mp_counted_add_made(struct mp_thread *t, void *p, size_t usa
 /* Records or counts the end of a block, which is on record if it is a large one or in a set. */
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 
-/* Of a thread that is on the fast path the block's usable bytes; else 0. */
-static inline size_t mp_counted_bytes(const struct mp_thread *t, const void *p)
+/* Of a thread that is on the fast path the block's usable bytes; else false. */
+static inline bool mp_counted_bytes(const struct mp_thread *t, const void *p, size_t *usable)
 {
     const bool plain = t && t->guard == __atomic_load_n(&mp_counted.plain, __ATOMIC_RELAXED);
-    return __builtin_expect(plain, 1) ? mp_real_libc_bytes(p) : 0;
+    return __builtin_expect(plain, 1) && __builtin_expect(mp_real_libc_bytes(p, usable), 1);
+}
+
+static inline bool mp_counted_is_nothing(const struct mp_thread *t)
+{
+    return t && t->guard == mp_counted.nothing;
 }
 
 /* A block of `bytes` that the program has just got. */
 void *mp_counted_made_slow(void *p, size_t bytes) __attribute__((noinline));
-static inline void *mp_counted_made(void *p, size_t bytes)
+static inline __attribute__((always_inline)) void *mp_counted_made(void *p, size_t bytes)
 {
     struct mp_thread *t = mp_self;
-    const size_t usable = mp_counted_bytes(t, p);
-    if (__builtin_expect(!usable, 0)) return mp_counted_made_slow(p, bytes);
-    return mp_counted_add_made(t, p, usable);
+    size_t usable;
+    if (mp_counted_bytes(t, p, &usable)) return mp_counted_add_made(t, p, usable);
+    return mp_counted_is_nothing(t) && bytes < MP_LARGE ? p : mp_counted_made_slow(p, bytes);
 }
 
 static inline bool mp_counted_may_have(const void *p, size_t usable)
@@ -108,7 +114,7 @@ static inline bool mp_counted_may_have(const void *p, size_t usable)
     if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
     return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
 }
-static inline void *mp_counted_add_freed(struct mp_thread *t, void *p, size_t usable)
+static inline __attribute__((always_inline)) void *mp_counted_add_freed(struct mp_thread *t, void *p, size_t usable)
 {
     if (__builtin_expect(mp_counted_may_have(p, usable), 0)) return mp_counted_end(t, p, usable);
     mp_counted_add(&t->freed, usable);
@@ -117,12 +123,12 @@ static inline void *mp_counted_add_freed(struct mp_thread *t, void *p, size_t us
 
 /* Before the real free. */
 void *mp_counted_freed_slow(void *p) __attribute__((noinline));
-static inline void *mp_counted_freed(void *p)
+static inline __attribute__((always_inline)) void *mp_counted_freed(void *p)
 {
     struct mp_thread *t = mp_self;
-    const size_t usable = mp_counted_bytes(t, p);
-    if (__builtin_expect(!usable, 0)) return mp_counted_freed_slow(p);
-    return mp_counted_add_freed(t, p, usable);
+    size_t usable;
+    if (mp_counted_bytes(t, p, &usable)) return mp_counted_add_freed(t, p, usable);
+    return mp_counted_is_nothing(t) ? p : mp_counted_freed_slow(p);
 }
 
 /* A realloc of p, before the real one; what it gave; or that it failed, behind the event of that.

@@ -24,13 +24,19 @@ static MP_COLD void *failed(size_t bytes)
     return NULL;
 }
 
-static void *allocated(void *p, size_t bytes)
+/* These two are in malloc and free themselves: no call beside the real one. */
+static inline __attribute__((always_inline)) void *allocated_here(void *p, size_t bytes)
 {
     mp_operator.recorded = true;
     if (__builtin_expect(!p, 0)) return failed(bytes);
     if (__builtin_expect(mp_counted.each, 1))
         return (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
     return mp_counted_made(p, bytes);
+}
+
+static __attribute__((noinline)) void *allocated(void *p, size_t bytes)
+{
+    return allocated_here(p, bytes);
 }
 
 /* glibc has a block's size and three bits in front of it, and reads them next. */
@@ -40,7 +46,7 @@ static inline size_t bytes_of(const void *p)
 }
 
 /* The block's end, before the real free. */
-static inline void *frees(void *p, bool is_libcs)
+static inline __attribute__((always_inline)) void *frees(void *p, bool is_libcs)
 {
     if (__builtin_expect(!mp_counted.each, 0)) return mp_counted_freed(p);
     const size_t was = is_libcs ? bytes_of(p) : 0;
@@ -52,7 +58,7 @@ void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
 HOOK void *malloc(size_t bytes)
 {
     mp_real_ready();
-    return allocated(mp_real.malloc(bytes), bytes);
+    return allocated_here(mp_real.malloc(bytes), bytes);
 }
 
 HOOK void *calloc(size_t n, size_t each)

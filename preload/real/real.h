@@ -54,12 +54,13 @@ extern bool mp_real_has_heap;
 /* Is it the C library's free, and may the word in front of a block be read? */
 extern bool mp_real_frees_libc;
 
-/* The usable bytes of a block of its malloc; 0: it has to be asked.  glibc has a block's size and
- * three bits in front of it, of which the second says that the block is a mapping of its own. */
-static inline size_t mp_real_libc_bytes(const void *p)
+/* The usable bytes of a block of its malloc; false: it has to be asked.  glibc has a block's size
+ * and three bits in front of it, of which the second says that the block is a mapping of its own. */
+static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
 {
     const size_t head = ((const size_t *)p)[-1];
-    return head & 2 ? 0 : (head & ~(size_t)7) - sizeof head;
+    *usable = (head & ~(size_t)7) - sizeof head;
+    return !(head & 2);
 }
 
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for
