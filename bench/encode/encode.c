@@ -115,7 +115,8 @@ int main(int argc, char **argv)
     double cost[1000];
     const uint32_t each = CHUNKS * MPF_CHUNK_SLOTS;
     for (uint32_t r = 0; r < rounds && r < 1000; r++) {
-        if (time < mp_clock_ticks()) time = mp_clock_ticks(); /* else the watermark is all they have */
+        if (time < mp_clock_ticks())
+            time = mp_clock_ticks(); /* else the watermark is all they have */
         for (uint32_t n = 0; n < each;) {
             const uint32_t i = (uint32_t)(random_of(&s) >> 33) % threads;
             const uint32_t k = run == 1 ? 1 : 1 + (uint32_t)(random_of(&s) >> 33) % (2 * run - 1);

@@ -114,7 +114,8 @@ static inline bool mp_counted_may_have(const void *p, size_t usable)
     if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
     return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
 }
-static inline __attribute__((always_inline)) void *mp_counted_add_freed(struct mp_thread *t, void *p, size_t usable)
+static inline __attribute__((always_inline)) void *mp_counted_add_freed(struct mp_thread *t,
+                                                                        void *p, size_t usable)
 {
     if (__builtin_expect(mp_counted_may_have(p, usable), 0)) return mp_counted_end(t, p, usable);
     mp_counted_add(&t->freed, usable);

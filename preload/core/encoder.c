@@ -68,8 +68,8 @@ static bool last_thread(void)
     if (threads <= 0)
         return __atomic_load_n(&mp_process->main_left, __ATOMIC_ACQUIRE); /* not to be known: it had
                                                                              better be no thread */
-    return main_state == 'Z' && threads <= 2 + (long)helpers() + kept(); /* the dead main thread and ours
-                                                                   */
+    /* the dead main thread and ours */
+    return main_state == 'Z' && threads <= 2 + (long)helpers() + kept();
 }
 
 static void leave(void)
@@ -79,9 +79,9 @@ static void leave(void)
     mp_encoder_wake();
 }
 
-/* As many events as a frame is for: several encoders take no less, or each would make small ones.  But
- * nobody waits for a chunk until there are so many: where the pool is small, or many threads have
- * theirs, there never are. */
+/* As many events as a frame is for: several encoders take no less, or each would make small ones.
+ * But nobody waits for a chunk until there are so many: where the pool is small, or many threads
+ * have theirs, there never are. */
 static bool a_frame_waits(void)
 {
     return mp_pool_backlog(mp_thread_records()) >= MP_POOL_RESERVE / 4 || mp_pool_wanted();

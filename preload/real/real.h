@@ -55,7 +55,8 @@ extern bool mp_real_has_heap;
 extern bool mp_real_frees_libc;
 
 /* The usable bytes of a block of its malloc; false: it has to be asked.  glibc has a block's size
- * and three bits in front of it, of which the second says that the block is a mapping of its own. */
+ * and three bits in front of it, of which the second says that the block is a mapping of its own.
+ */
 static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
 {
     const size_t head = ((const size_t *)p)[-1];
