@@ -2,6 +2,8 @@
 add_library(mp_warnings INTERFACE)
 target_compile_options(mp_warnings INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
   -Wwrite-strings -Wconversion -Wvla -Wundef -Wno-missing-field-initializers)
+# noclone is gcc's alone: clang makes no clones
+target_compile_options(mp_warnings INTERFACE $<$<C_COMPILER_ID:Clang>:-Wno-unknown-attributes>)
 option(MEMPROF_WERROR "Warnings are errors" OFF)
 if(MEMPROF_WERROR)
   target_compile_options(mp_warnings INTERFACE -Werror)

@@ -90,7 +90,7 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
     innermost = hook;                                                                              \
     const CUresult result = its arguments;                                                         \
     innermost = outer;                                                                             \
-    memprof_driver_return(hook->told, params, &keep, result);                                      \
+    memprof_driver_return(hook->told, params, &keep, (int)result);                                 \
     return result;
 
 #define MP_DRIVER_CALL(name, parameters, arguments)                                                \

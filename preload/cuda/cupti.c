@@ -182,7 +182,7 @@ static void subscribe(void)
     __atomic_store_n(&counted_on, true, __ATOMIC_RELEASE);
     const CUptiResult result = mp_subscription_open(&cupti, true);
     if (result == CUPTI_SUCCESS) listen_to_calls();
-    else mp_cupti_refused(result);
+    else mp_cupti_refused((int)result);
 }
 
 static void listen(void)

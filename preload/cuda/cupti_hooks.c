@@ -169,7 +169,7 @@ HOOK CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_Call
         return library.subscribe(out, callback, userdata);
     const CUptiResult result = mp_subscription_open(&library, false);
     if (result == CUPTI_SUCCESS) return join(out, callback, userdata);
-    mp_cupti_refused(result);
+    mp_cupti_refused((int)result);
     return result;
 }
 

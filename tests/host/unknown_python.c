@@ -20,6 +20,6 @@ int main(void)
     enum { BYTES = 2 << 20, CUDA = 1 };
     if (dlerror()) return 1;
     for (size_t i = 0; i < 2 && memory_report; i++)
-        memory_report((char *)NULL + 0x7f0000000000 + i * BYTES, BYTES, BYTES, BYTES, CUDA);
+        memory_report((char *)(0x7f0000000000 + i * BYTES), BYTES, BYTES, BYTES, CUDA);
     return 0;
 }

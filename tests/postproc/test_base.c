@@ -275,8 +275,8 @@ static void bash_reads_the_word(void **state)
                                         "x\ny'\\\t\x01\x7f",
                                         "$(id)!",
                                         "\xff\xe2\x80\xae",
-                                        "a\x01"
-                                        "1" };
+                                        ("a\x01"
+                                         "1") };
     struct mpr_arena arena = { 0 };
     if (system("bash -c : 2>/dev/null")) skip();
     for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
