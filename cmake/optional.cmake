@@ -1,6 +1,6 @@
 # What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
 # MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
-set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node, sqlite")
+set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node, nvtx-memory, sqlite")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
@@ -31,6 +31,11 @@ else()
   endif()
 endif()
 mp_optional(cuda MEMPROF_CUDA cuda_headers "no device memory is recorded, but PyTorch's blocks and ranges are; install the headers of CUDA 12.8 or later and CUPTI's")
+set(nvtx_memory OFF)
+if(MEMPROF_CUDA AND EXISTS ${NVTX3_INCLUDE_DIR}/nvtx3/nvToolsExtMem.h)
+  set(nvtx_memory ON)
+endif()
+mp_optional(nvtx-memory MEMPROF_NVTX_MEMORY nvtx_memory "the test of NVTX's memory extension (nvToolsExtMem.h) against its headers is left out")
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")
 
 set(libdw_found OFF)

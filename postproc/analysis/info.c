@@ -50,6 +50,8 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
     fill_header(mpr_log_header(reader.log), info);
     fill_counts(r, info);
     fill_threads(r, info);
+    info->heap = mpr_nvtx_heaps(&info->arena, r, &info->heaps);
+    info->region = mpr_nvtx_regions(&info->arena, r, &info->regions);
     info->names = r->ranges.names.count;
     info->domains = r->ranges.domains.count;
     info->paths = r->ranges.nodes - 1;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "nvtx_sums.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -35,6 +36,8 @@ struct mpr_info {
     size_t counts;
     struct mpr_info_thread *thread;
     size_t threads;
+    const struct mpr_nvtx_sum *heap, *region; /* that libraries told NVTX of */
+    size_t heaps, regions;
     uint64_t names, domains, paths; /* of ranges */
     uint64_t own_memory;            /* memprof's own resident memory at most; MPF_UNKNOWN */
 };

@@ -22,6 +22,8 @@ const char *mpr_label_around(uint8_t heap)
     return heap == MPF_HEAP_PYTHON ? mpf_heap_name(MPF_HEAP_MMAP) : NULL;
 }
 
+bool mpr_label_is_nested(uint8_t heap) { return heap == MPF_HEAP_NVTX; }
+
 static const char *text_or_number(struct mpr_arena *arena, const struct mpr_texts *texts,
                                   const char *what, uint32_t id)
 {

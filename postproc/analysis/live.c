@@ -306,7 +306,8 @@ static uint8_t heap_shown(const struct mpr_live *l)
     if (l->options.heap) return (uint8_t)mpf_heap_named(l->options.heap);
     uint8_t most = MPF_HEAP_HOST;
     for (int i = 0; i < MPR_HEAPS; i++)
-        if (books->heap[i].bytes > books->heap[most].bytes && !mpr_label_around((uint8_t)i))
+        if (books->heap[i].bytes > books->heap[most].bytes && !mpr_label_around((uint8_t)i) &&
+            !mpr_label_is_nested((uint8_t)i))
             most = (uint8_t)i;
     if (!mpf_heap_is_gpu(most)) return most;
     const uint8_t torch = (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(most));

@@ -205,6 +205,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         .failure_errno = heap->largest.error,
     };
     out->inside = mpr_label_around(code);
+    out->nested = mpr_label_is_nested((uint8_t)code);
     out->is_about = mpr_label_is_about(r, code);
     fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
@@ -364,7 +365,8 @@ void mpr_peaks_finish(struct mpr_peaks *peaks)
     for (size_t i = 0; i < peaks->logs; i++) {
         struct mpr_log_peaks *log = &peaks->log[i];
         for (size_t k = 0; k < log->heaps; k++)
-            if (!log->heap[k].inside) peaks->sum_of_peaks += log->heap[k].peak_bytes;
+            if (!log->heap[k].inside && !log->heap[k].nested)
+                peaks->sum_of_peaks += log->heap[k].peak_bytes;
         if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;
     }
 }

@@ -69,6 +69,7 @@ struct mpr_heap_peak {
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
     const char *inside;  /* of the heap whose bytes these are a part of: in no sum; NULL: none */
+    bool nested;         /* its bytes are in other heaps, too, whichever: in no sum */
     bool estimated;      /* from samples */
     bool is_about;       /* some of its blocks were counted now and then: its peak may be another */
     struct mpr_row *row; /* in the order that was asked for; their sum is peak_bytes */

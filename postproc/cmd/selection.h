@@ -23,7 +23,7 @@ struct mpr_error;
 
 /* Any heap, for the message. */
 #define MPR_HEAPS_WANTED                                                                           \
-    "host/heap, host/mmap, host/shm, host/pinned, host/python or, of a GPU, gpu0/device, gpu0/torch, ..."
+    "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions or, of a GPU, gpu0/device, gpu0/torch, ..."
 
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);

@@ -15,6 +15,7 @@
 #include "lives.h"
 #include "maker.h"
 #include "mpf/slot.h"
+#include "nvtx_heaps.h"
 
 #define PREFETCH_AHEAD 32
 
@@ -47,6 +48,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_regions_free(&r->regions);
     mpr_sites_free(&r->sites);
     mpr_gpu_free(&r->gpu);
+    mpr_nvtx_free(&r->nvtx);
     mpr_threads_free(&r->threads);
 }
 
@@ -541,6 +543,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
         if (e->op == MPF_OP_FOLDED) mpr_absent_take(r, e);
         else if (e->heap == MPF_HEAP_PYTHON) on_python(r, t, e);
         else if (e->heap == MPF_HEAP_PART) on_part(r, t, *e);
+        else if (e->heap == MPF_HEAP_NVTX) mpr_nvtx_event(r, t, e);
         else apply_gpu(r, t, e);
     } else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);

@@ -19,6 +19,7 @@
 #include "ledger.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
+#include "nvtx_heaps.h"
 #include "ranges.h"
 #include "regions.h"
 #include "repairs.h"
@@ -77,6 +78,7 @@ struct mpr_replay {
     struct mpr_samples samples;
     struct mpr_sites sites; /* call stacks */
     struct mpr_gpu gpu;
+    struct mpr_nvtx nvtx;
     struct mpr_estimates estimates;
     struct mpr_totals totals;
     uint32_t absent_site; /* of what is not in the log any more (absent.h); 0: nothing was told of

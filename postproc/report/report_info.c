@@ -50,6 +50,37 @@ static const struct mpr_column thread_columns[] = {
 // clang-format on
 
 // clang-format off
+#define N mpr_nvtx_sum
+static const struct mpr_column heap_columns[] = {
+    { .key = "heap", .title = "heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 24 },
+    { .key = "heaps", .title = "heaps", .type = MPR_COUNT, MPR_FIELD(N, heaps), .width = 8 },
+    { .key = "size_bytes", .title = "size", .type = MPR_BYTES, MPR_FIELD(N, size) },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, MPR_FIELD(N, peak_bytes) },
+    { .key = "peak_ns", .title = "at", .type = MPR_TIME, MPR_FIELD(N, peak_time) },
+    { .key = "peak_regions", .title = "regions", .type = MPR_COUNT, MPR_FIELD(N, peak_blocks),
+      .width = 9 },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, MPR_FIELD(N, end_bytes) },
+    { .key = "end_regions", .type = MPR_COUNT, MPR_FIELD(N, end_blocks) },
+    { .key = "allocations", .title = "in all", .type = MPR_COUNT, MPR_FIELD(N, allocations),
+      .width = 10, .spare = 2 },
+    { .key = "resets", .title = "resets", .type = MPR_COUNT, MPR_FIELD(N, resets), .width = 8,
+      .spare = 1 },
+};
+static const struct mpr_column region_columns[] = {
+    { .key = "region", .title = "region", .type = MPR_TEXT, MPR_FIELD(N, region), .width = 24 },
+    { .key = "peak_bytes", .title = "at the peak", .type = MPR_BYTES, MPR_FIELD(N, peak_bytes) },
+    { .key = "peak_regions", .title = "regions", .type = MPR_COUNT, MPR_FIELD(N, peak_blocks),
+      .width = 9 },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, MPR_FIELD(N, end_bytes) },
+    { .key = "end_regions", .type = MPR_COUNT, MPR_FIELD(N, end_blocks) },
+    { .key = "allocations", .title = "in all", .type = MPR_COUNT, MPR_FIELD(N, allocations),
+      .width = 10 },
+    { .key = "heap", .title = "of heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 24 },
+};
+#undef N
+// clang-format on
+
+// clang-format off
 static const struct mpr_column header_columns[] = {
     { .key = "key", .title = "key", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, key) },
     { .key = "value", .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, value),
@@ -86,6 +117,23 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
 }
 
+/* What libraries told NVTX of their pools. */
+static void pools(struct mpr_document *doc, const struct mpr_info *info)
+{
+    if (info->heaps)
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "nvtx_heaps",
+                                                .title = "heaps told to NVTX",
+                                                MPR_COLUMNS(heap_columns),
+                                                MPR_ROWS(info->heap, info->heaps),
+                                                .all = MPR_IN_JSON });
+    if (info->regions)
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "nvtx_regions",
+                                                .title = "their regions by name",
+                                                MPR_COLUMNS(region_columns),
+                                                MPR_ROWS(info->region, info->regions),
+                                                .all = MPR_IN_JSON });
+}
+
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
 {
     mpr_report_schema(doc, "memprof.info/1");
@@ -107,6 +155,7 @@ void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
                            MPR_COLUMNS(thread_columns),
                            MPR_ROWS(info->thread, info->threads),
                            .all = MPR_IN_JSON });
+    pools(doc, info);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "header",
                                             .title = "header",
                                             .shape = MPR_LISTS,

@@ -97,6 +97,15 @@ void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h
                      mpr_doc_time(doc, h->touched.time));
 }
 
+void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (log->heap[i].nested)
+            mpr_doc_line(doc,
+                         "%s: what libraries told NVTX of; inside memory that other heaps count",
+                         log->heap[i].name);
+}
+
 /* The driver has numbers of its own: 2 is out of memory. */
 static const char *failure_text(const struct mpr_heap_peak *h)
 {
@@ -142,6 +151,7 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             .flush = true });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
+    mpr_report_nested(doc, log);
     for (size_t i = 0; i < log->heaps; i++) mpr_report_reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
@@ -469,7 +479,7 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_log_
     p.pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, (depth < DEEPEST ? depth : DEEPEST) * 2,
                              "", s->process.pid);
     for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside) p.peak += log->heap[i].peak_bytes;
+        if (!log->heap[i].inside && !log->heap[i].nested) p.peak += log->heap[i].peak_bytes;
     return p;
 }
 

@@ -195,6 +195,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             .flush = true });
     mpr_report_instances(doc, log, true);
     inside_lines(doc, log);
+    mpr_report_nested(doc, log);
     reserved_lines(doc, log);
     sleep_lines(doc, log);
     if (log->heaps) return;
@@ -224,7 +225,7 @@ static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, c
 static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside) return &log->heap[i];
+        if (!log->heap[i].inside && !log->heap[i].nested) return &log->heap[i];
     return NULL;
 }
 

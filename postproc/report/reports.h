@@ -96,6 +96,8 @@ void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *
 /* For people: bytes of a heap that were asked for and cannot all have been touched; nothing where
  * they can. */
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
+/* For people: heaps whose bytes others count, too. */
+void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log);
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* Are blocks of that heap, which were made and freed again, only counted (thinning.md)? */

@@ -31,6 +31,12 @@ typedef int (*nvtx_init)(nvtx_get_table get);
 
 enum nvtx_message { NVTX_MESSAGE_ASCII = 1, NVTX_MESSAGE_UNICODE = 2, NVTX_MESSAGE_REGISTERED = 3 };
 
+union nvtx_text {
+    const char *ascii;
+    const wchar_t *unicode;
+    void *registered;
+};
+
 /* nvtxEventAttributes: fields behind `bytes` are not there. */
 struct nvtx_event {
     uint16_t version, bytes;
@@ -45,11 +51,7 @@ struct nvtx_event {
         const struct nvtx_payload *list;
     } payload;
     int32_t message_type;
-    union {
-        const char *ascii;
-        const wchar_t *unicode;
-        void *registered;
-    } message;
+    union nvtx_text message;
 };
 static_assert(sizeof(struct nvtx_event) == 48, "ABI");
 
@@ -134,6 +136,66 @@ struct nvtx_enum {
 };
 #define NVTX_SCHEMA_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are the tool's to give */
 
+/* the memory extension, without permissions, which say nothing about amounts */
+#define NVTX_MEMORY_EXTENSION(X)                                                                   \
+    X(0, MemHeapRegister, void *, (void *domain, const struct nvtx_heap *heap))                    \
+    X(1, MemHeapUnregister, void, (void *domain, void *heap))                                      \
+    X(2, MemHeapReset, void, (void *domain, void *heap))                                           \
+    X(3, MemRegionsRegister, void, (void *domain, const struct nvtx_regions *batch))               \
+    X(4, MemRegionsResize, void, (void *domain, const struct nvtx_resizes *batch))                 \
+    X(5, MemRegionsUnregister, void, (void *domain, const struct nvtx_references *batch))          \
+    X(6, MemRegionsName, void, (void *domain, const struct nvtx_names *batch))
+
+#define NVTX_VIRTUAL_ADDRESS 1 /* a type of memory: described by struct nvtx_range */
+enum nvtx_reference { NVTX_BY_ADDRESS = 1, NVTX_BY_HANDLE = 2 };
+
+/* What all descriptions begin with. */
+struct nvtx_description {
+    uint16_t compatible, bytes;
+    uint32_t what;
+};
+struct nvtx_range {
+    size_t bytes;
+    const void *at;
+};
+struct nvtx_heap {
+    struct nvtx_description head;
+    uint32_t usage, type;
+    size_t of_bytes;
+    const void *of; /* of NVTX_VIRTUAL_ADDRESS: its struct nvtx_range */
+    uint32_t category, message_type;
+    union nvtx_text message;
+};
+struct nvtx_regions {
+    struct nvtx_description head; /* what: the type */
+    void *heap;
+    size_t count, element_bytes;
+    const void *elements;
+    const void **handles; /* NULL: they are not asked for */
+};
+struct nvtx_resizes {
+    struct nvtx_description head; /* what: the type */
+    size_t count, element_bytes;
+    const void *elements;
+};
+struct nvtx_references {
+    struct nvtx_description head; /* what: enum nvtx_reference */
+    size_t count, element_bytes;
+    const void *elements; /* of void * */
+};
+struct nvtx_region_name {
+    uint32_t reference, message_type;
+    const void *region;
+    union nvtx_text message;
+    uint32_t category, unused;
+};
+struct nvtx_names {
+    struct nvtx_description head;
+    size_t count, element_bytes;
+    const void *elements;
+    size_t unused;
+};
+
 #define X(id, name, result, parameters) result(*name) parameters;
 struct nvtx_core {
     nvtx_function unused;
@@ -145,6 +207,9 @@ struct nvtx_core2 {
 };
 struct nvtx_payload_extension {
     NVTX_PAYLOAD_EXTENSION(X)
+};
+struct nvtx_memory_extension {
+    NVTX_MEMORY_EXTENSION(X)
 };
 #undef X
 
@@ -163,14 +228,21 @@ NVTX_CORE2(X)
                   "in order of id");
 NVTX_PAYLOAD_EXTENSION(X)
 #undef X
+#define X(id, name, result, parameters)                                                            \
+    static_assert(offsetof(struct nvtx_memory_extension, name) == (id) * sizeof(nvtx_function),    \
+                  "in order of id");
+NVTX_MEMORY_EXTENSION(X)
+#undef X
 
-#define NVTX_EXTENSION_PAYLOAD 2 /* nvtx_extension.module */
+enum nvtx_extensions { NVTX_EXTENSION_MEMORY = 1, NVTX_EXTENSION_PAYLOAD = 2 };
+#define NVTX_MEMORY_COMPATIBLE 0x0102 /* of the memory extension, and in its descriptions */
 struct nvtx_segment {
     size_t id, slots;
     intptr_t *slot; /* 0: not set by a tool */
 };
 struct nvtx_extension {
-    uint16_t version, bytes, module, compatible;
+    uint16_t version, bytes;
+    uint16_t module, compatible; /* module: of enum nvtx_extensions */
     size_t segments;
     struct nvtx_segment *segment;
     intptr_t (*get_export)(uint32_t id);

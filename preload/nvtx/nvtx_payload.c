@@ -2,11 +2,9 @@
  * path would be wrong. Payloads are kept as they come, with the number of their schema. */
 #include "nvtx/nvtx_payload.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/names.h"
-#include "core/process.h"
 #include "core/ranges.h"
 #include "mpf/slot.h"
 #include "nvtx/nvtx_chain.h"
@@ -143,8 +141,7 @@ static const union slots ours = { .as = {
                                       .DomainIsEnabled = is_enabled,
                                   } };
 
-/* Takes over the slots; what a chained library has put there goes to next. */
-static void install(const struct nvtx_segment *segment)
+void mp_nvtx_payload_install(const struct nvtx_segment *segment)
 {
     union slots next = { .as = mp_nvtx_next.payload };
     for (size_t i = 0; i < SLOTS && i < segment->slots; i++) {
@@ -152,21 +149,4 @@ static void install(const struct nvtx_segment *segment)
         segment->slot[i] = ours.slot[i];
     }
     mp_nvtx_next.payload = next.as;
-}
-
-__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
-    struct nvtx_extension *extension);
-
-/* 1 when somebody serves the extension; 0 makes its functions no-ops. */
-int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
-{
-    if (!mp_process_active() || !extension || extension->bytes < sizeof *extension) return 0;
-    const int saved = errno;
-    const nvtx_extension_init next =
-        (nvtx_extension_init)mp_nvtx_chain_symbol("InitializeInjectionNvtxExtension");
-    const int served = next && next(extension);
-    const int payload = extension->module == NVTX_EXTENSION_PAYLOAD && extension->segments > 0;
-    if (payload) install(extension->segment);
-    errno = saved;
-    return served || payload;
 }

@@ -12,4 +12,7 @@ static inline void mp_nvtx_event_payloads(nvtx_event_t e)
         mp_nvtx_payloads(e->payload.list, (size_t)e->payloads);
 }
 
+/* Takes over the extension's slots; what a chained library has put there goes to next. */
+void mp_nvtx_payload_install(const struct nvtx_segment *segment);
+
 #endif

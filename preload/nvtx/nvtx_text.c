@@ -43,15 +43,20 @@ uint32_t mp_nvtx_name_w(const wchar_t *text)
     return mp_name_id(utf8, mp_nvtx_utf8(text, utf8, sizeof utf8));
 }
 
+uint32_t mp_nvtx_name(uint32_t type, union nvtx_text text)
+{
+    switch (type) {
+    case NVTX_MESSAGE_ASCII: return mp_nvtx_name_a(text.ascii);
+    case NVTX_MESSAGE_UNICODE: return mp_nvtx_name_w(text.unicode);
+    case NVTX_MESSAGE_REGISTERED: return mp_name_check(mp_nvtx_number(text.registered));
+    default: return MP_NAME_NONE;
+    }
+}
+
 uint32_t mp_nvtx_name_event(nvtx_event_t e)
 {
     if (!e || e->bytes < sizeof *e) return MP_NAME_NONE;
-    switch (e->message_type) {
-    case NVTX_MESSAGE_ASCII: return mp_nvtx_name_a(e->message.ascii);
-    case NVTX_MESSAGE_UNICODE: return mp_nvtx_name_w(e->message.unicode);
-    case NVTX_MESSAGE_REGISTERED: return mp_name_check(mp_nvtx_number(e->message.registered));
-    default: return MP_NAME_NONE;
-    }
+    return mp_nvtx_name((uint32_t)e->message_type, e->message);
 }
 
 bool mp_nvtx_domain(const void *handle, uint32_t *domain)

@@ -16,6 +16,7 @@ size_t mp_nvtx_utf8(const wchar_t *wide, char *out, size_t cap);
 /* Name ids; MP_NAME_NONE for no text. */
 uint32_t mp_nvtx_name_a(const char *text);
 uint32_t mp_nvtx_name_w(const wchar_t *text);
+uint32_t mp_nvtx_name(uint32_t type, union nvtx_text text); /* type: of enum nvtx_message */
 uint32_t mp_nvtx_name_event(nvtx_event_t event);
 
 /* Finds the domain of a handle: 0 is the default one.  False for a handle that no tool gave. */

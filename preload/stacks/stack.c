@@ -159,11 +159,11 @@ static bool is_new(unsigned op)
 }
 
 /* Of a mapping that is made writable or moved the heap is not known here; it is one of the host's.
- */
+ * Regions that libraries tell NVTX of are as malloc's blocks. */
 static bool is_host(unsigned op, unsigned heap)
 {
-    return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || op == MPF_OP_PROTECT_RW ||
-           op == MPF_OP_REMAP_TO;
+    return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || heap == MPF_HEAP_NVTX ||
+           op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
 bool mp_stack_of_sample(unsigned op, unsigned heap)

@@ -1,6 +1,6 @@
 /* check_steps LOG: replays a log and compares the books at each mark "step:NAME dev=.. managed=..
- * pinned=.. pool=.." with what the program said must be live.  Prints each difference; exits with
- * their number. */
+ * pinned=.. pool=.. regions=.." with what the program said must be live.  Prints each difference;
+ * exits with their number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,7 @@ static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thr
     compare(r, step, text, " managed=", mpf_heap_gpu(MPF_HEAP_MANAGED, 0));
     compare(r, step, text, " pinned=", MPF_HEAP_PINNED);
     compare(r, step, text, " pool=", mpf_heap_gpu(MPF_HEAP_POOL, 0));
+    compare(r, step, text, " regions=", MPF_HEAP_NVTX);
 }
 
 int main(int argc, char **argv)

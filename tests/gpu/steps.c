@@ -64,9 +64,10 @@ void step(const char *name)
 {
     char text[256];
     snprintf(text, sizeof text,
-             "step:%s dev=%" PRIu64 " managed=%" PRIu64 " pinned=%" PRIu64 " pool=%" PRIu64, name,
-             books.device + reserved_bytes(), (uint64_t)books.managed, (uint64_t)books.pinned,
-             (uint64_t)books.pool);
+             "step:%s dev=%" PRIu64 " managed=%" PRIu64 " pinned=%" PRIu64 " pool=%" PRIu64
+             " regions=%" PRIu64,
+             name, books.device + reserved_bytes(), (uint64_t)books.managed, (uint64_t)books.pinned,
+             (uint64_t)books.pool, (uint64_t)books.regions);
     nvtxMarkA(text);
 }
 

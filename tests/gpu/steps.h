@@ -1,9 +1,9 @@
 /* The program's own books of device memory, told to the log by NVTX marks.
  *
- * A mark's text is "step:NAME dev=BYTES managed=BYTES pinned=BYTES pool=BYTES": what must be live
- * right then in gpu0/device, gpu0/managed, host/pinned and gpu0/pool.  dev is requested bytes of
- * driver allocations, physical bytes of memory handles, and what the driver says its pools and its
- * graphs have reserved.  The books are device 0's. */
+ * A mark's text is "step:NAME dev=BYTES managed=BYTES pinned=BYTES pool=BYTES regions=BYTES": what
+ * must be live right then in gpu0/device, gpu0/managed, host/pinned, gpu0/pool and nvtx/regions.
+ * dev is requested bytes of driver allocations, physical bytes of memory handles, and what the
+ * driver says its pools and its graphs have reserved.  The books are device 0's. */
 #ifndef STEPS_H
 #define STEPS_H
 
@@ -16,7 +16,7 @@
 #define MIB ((size_t)1 << 20)
 
 struct books {
-    _Atomic uint64_t device, managed, pinned, pool;
+    _Atomic uint64_t device, managed, pinned, pool, regions;
 };
 extern struct books books;
 

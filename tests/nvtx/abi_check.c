@@ -67,3 +67,61 @@ SAME_FIELD(struct nvtx_extension, segments, nvtxExtModuleInfo_t, segmentsCount);
 SAME_FIELD(struct nvtx_extension, segment, nvtxExtModuleInfo_t, segments);
 SAME_FIELD(struct nvtx_segment, slots, nvtxExtModuleSegment_t, slotCount);
 SAME_FIELD(struct nvtx_segment, slot, nvtxExtModuleSegment_t, functionSlots);
+
+#ifdef NVTX_MEMORY
+#include <nvtx3/nvToolsExtMem.h>
+
+#define X(number, name, result, parameters)                                                        \
+    static_assert(NVTX3EXT_CBID_nvtx##name == (number), #name);
+NVTX_MEMORY_EXTENSION(X)
+#undef X
+
+static_assert(NVTX_EXTENSION_MEMORY == NVTX_EXT_MODULEID_MEM, "module");
+static_assert(NVTX_MEMORY_COMPATIBLE == NVTX_EXT_COMPATID_MEM, "version");
+static_assert(NVTX_VIRTUAL_ADDRESS == NVTX_MEM_TYPE_VIRTUAL_ADDRESS, "type");
+static_assert((int)NVTX_BY_ADDRESS == NVTX_MEM_REGION_REF_TYPE_POINTER &&
+                  (int)NVTX_BY_HANDLE == NVTX_MEM_REGION_REF_TYPE_HANDLE,
+              "references");
+SAME_FIELD(struct nvtx_extension, compatible, nvtxExtModuleInfo_t, compatId);
+SAME_FIELD(struct nvtx_range, bytes, nvtxMemVirtualRangeDesc_t, size);
+SAME_FIELD(struct nvtx_range, at, nvtxMemVirtualRangeDesc_t, ptr);
+static_assert(sizeof(struct nvtx_range) == sizeof(nvtxMemVirtualRangeDesc_t), "range");
+
+static_assert(sizeof(struct nvtx_heap) == sizeof(nvtxMemHeapDesc_t), "heap");
+SAME_FIELD(struct nvtx_heap, head.compatible, nvtxMemHeapDesc_t, extCompatID);
+SAME_FIELD(struct nvtx_heap, head.bytes, nvtxMemHeapDesc_t, structSize);
+SAME_FIELD(struct nvtx_heap, type, nvtxMemHeapDesc_t, type);
+SAME_FIELD(struct nvtx_heap, of_bytes, nvtxMemHeapDesc_t, typeSpecificDescSize);
+SAME_FIELD(struct nvtx_heap, of, nvtxMemHeapDesc_t, typeSpecificDesc);
+SAME_FIELD(struct nvtx_heap, message_type, nvtxMemHeapDesc_t, messageType);
+SAME_FIELD(struct nvtx_heap, message, nvtxMemHeapDesc_t, message);
+
+static_assert(sizeof(struct nvtx_regions) == sizeof(nvtxMemRegionsRegisterBatch_t), "regions");
+SAME_FIELD(struct nvtx_regions, head.what, nvtxMemRegionsRegisterBatch_t, regionType);
+SAME_FIELD(struct nvtx_regions, heap, nvtxMemRegionsRegisterBatch_t, heap);
+SAME_FIELD(struct nvtx_regions, count, nvtxMemRegionsRegisterBatch_t, regionCount);
+SAME_FIELD(struct nvtx_regions, element_bytes, nvtxMemRegionsRegisterBatch_t,
+           regionDescElementSize);
+SAME_FIELD(struct nvtx_regions, elements, nvtxMemRegionsRegisterBatch_t, regionDescElements);
+SAME_FIELD(struct nvtx_regions, handles, nvtxMemRegionsRegisterBatch_t, regionHandleElementsOut);
+
+static_assert(sizeof(struct nvtx_resizes) == sizeof(nvtxMemRegionsResizeBatch_t), "resizes");
+SAME_FIELD(struct nvtx_resizes, head.what, nvtxMemRegionsResizeBatch_t, regionType);
+SAME_FIELD(struct nvtx_resizes, count, nvtxMemRegionsResizeBatch_t, regionDescCount);
+SAME_FIELD(struct nvtx_resizes, elements, nvtxMemRegionsResizeBatch_t, regionDescElements);
+
+static_assert(sizeof(struct nvtx_references) == sizeof(nvtxMemRegionsUnregisterBatch_t),
+              "references");
+SAME_FIELD(struct nvtx_references, head.what, nvtxMemRegionsUnregisterBatch_t, refType);
+SAME_FIELD(struct nvtx_references, count, nvtxMemRegionsUnregisterBatch_t, refCount);
+SAME_FIELD(struct nvtx_references, elements, nvtxMemRegionsUnregisterBatch_t, refElements);
+
+static_assert(sizeof(struct nvtx_region_name) == sizeof(nvtxMemRegionNameDesc_t), "name");
+SAME_FIELD(struct nvtx_region_name, reference, nvtxMemRegionNameDesc_t, regionRefType);
+SAME_FIELD(struct nvtx_region_name, message_type, nvtxMemRegionNameDesc_t, nameType);
+SAME_FIELD(struct nvtx_region_name, region, nvtxMemRegionNameDesc_t, region);
+SAME_FIELD(struct nvtx_region_name, message, nvtxMemRegionNameDesc_t, name);
+static_assert(sizeof(struct nvtx_names) == sizeof(nvtxMemRegionsNameBatch_t), "names");
+SAME_FIELD(struct nvtx_names, count, nvtxMemRegionsNameBatch_t, regionCount);
+SAME_FIELD(struct nvtx_names, elements, nvtxMemRegionsNameBatch_t, regionElements);
+#endif

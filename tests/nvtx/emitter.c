@@ -6,6 +6,8 @@ enum { ENTRIES = 16, SLOTS = 63 };
 struct nvtx_core emit_core;
 struct nvtx_core2 emit_core2;
 struct nvtx_payload_extension emit_payload;
+struct nvtx_memory_extension emit_memory;
+uint16_t emitter_compatible = 0x0104;
 
 static nvtx_function *core_table[ENTRIES], *core2_table[ENTRIES];
 static unsigned core_entries = ENTRIES, core2_entries = ENTRIES;
@@ -45,9 +47,10 @@ int emitter_inject_extension(nvtx_extension_init init, unsigned module)
     intptr_t slot[SLOTS] = { 0 };
     struct nvtx_segment segment = { 0, SLOTS, slot };
     struct nvtx_extension extension = {
-        3, sizeof extension, (uint16_t)module, 0x0104, 1, &segment, NULL, NULL
+        3, sizeof extension, (uint16_t)module, emitter_compatible, 1, &segment, NULL, NULL
     };
     const int served = init(&extension);
-    memcpy(&emit_payload, slot, sizeof emit_payload);
+    if (module == NVTX_EXTENSION_MEMORY) memcpy(&emit_memory, slot, sizeof emit_memory);
+    else memcpy(&emit_payload, slot, sizeof emit_payload);
     return served;
 }

@@ -8,6 +8,8 @@
 extern struct nvtx_core emit_core;
 extern struct nvtx_core2 emit_core2;
 extern struct nvtx_payload_extension emit_payload;
+extern struct nvtx_memory_extension emit_memory;
+extern uint16_t emitter_compatible; /* version of the extensions: the payload's, unless set */
 
 /* Puts no-ops back, then lets the library fill the tables.  Returns what the library answers. */
 int emitter_inject(nvtx_init init);

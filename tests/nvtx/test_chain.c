@@ -88,6 +88,16 @@ static void what_memprof_does_not_need_is_the_tools(void **state)
     assert_int_equal(seen->category, 12);
 }
 
+/* Its handles are not ours. */
+static void memory_is_told_to_the_tool_alone(void **state)
+{
+    (void)state;
+    emitter_compatible = NVTX_MEMORY_COMPATIBLE;
+    assert_true(emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_MEMORY));
+    assert_non_null(emit_memory.MemRegionsResize);
+    assert_null(emit_memory.MemHeapRegister);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -98,6 +108,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(a_handle_that_nobody_gave_is_refused, inject),
         cmocka_unit_test_setup(range_ids_are_the_tools, inject),
         cmocka_unit_test_setup(what_memprof_does_not_need_is_the_tools, inject),
+        cmocka_unit_test_setup(memory_is_told_to_the_tool_alone, inject),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

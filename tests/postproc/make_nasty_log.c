@@ -143,8 +143,8 @@ static void device(uint32_t index)
     data(1, MPF_OP_GPU_DEVICE, 0, index, bytes, at);
 }
 
-/* A thread, a range of a domain, a file, a function and a place in Python of that name, and blocks
- * of each. */
+/* A thread, a range of a domain, a file, a function, a place in Python, and a heap and a region
+ * told to NVTX of that name, and blocks of each. */
 static void named(uint32_t i)
 {
     const uint32_t thread = 2 + i;
@@ -173,6 +173,10 @@ static void named(uint32_t i)
     event(thread, MPF_OP_AT_PYTHON, 0, 1 + i, 0);
     event(thread, MPF_OP_ALLOC, TORCH, at, MIB + i);
     event(thread, MPF_OP_ALLOC, DEVICE, at, 2 * MIB);
+    WORDS(thread, MPF_OP_NVTX_HEAP, MPF_HEAP_NVTX, at, MIB, 1000 + i);
+    event(thread, MPF_OP_NVTX_IN, MPF_HEAP_NVTX, at, 0);
+    event(thread, MPF_OP_ALLOC, MPF_HEAP_NVTX, at, 4096 + i);
+    event(thread, MPF_OP_NVTX_NAME, MPF_HEAP_NVTX, at, 1000 + i);
     event(thread, MPF_OP_PUSH, 0, 1000 + i, 0);
     event(thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 4096);
     WORDS(thread, MPF_OP_TORCH_OOM, TORCH, 4096, 1, 2, 3, 4);

@@ -162,12 +162,13 @@ static void assert_same(const char *a, const char *b)
 
 /* ---- random programs */
 
-enum { PLACES = 200, THREADS = 4, NAMES = 6 };
+enum { PLACES = 200, THREADS = 4, NAMES = 6, REGIONS = 30 };
 
 struct program {
     struct testlog *log;
     uint64_t now, size[PLACES]; /* of what is live */
     uint32_t depth[THREADS];
+    bool region[REGIONS]; /* is live */
 };
 
 static uint64_t address(unsigned place) { return 0x100000 + place * UINT64_C(0x10000); }
@@ -228,6 +229,27 @@ static void make_block(struct program *p, uint32_t thread, int phase)
     }
 }
 
+/* What a library tells NVTX of, at addresses that blocks have, too: in a heap or in the process. */
+static void make_region(struct program *p, uint32_t thread)
+{
+    const unsigned n = (unsigned)rand() % REGIONS;
+    const uint64_t at = address(n), size = 1 + (uint64_t)rand() % 5000, in = n % 2 * address(0);
+    if (rand() % 30 == 0) {
+        happen(p, thread, MPF_OP_NVTX_HEAP_END, MPF_HEAP_NVTX, in, 1);
+        for (unsigned i = n % 2; i < REGIONS; i += 2) p->region[i] = false;
+    } else if (!p->region[n]) {
+        happen(p, thread, MPF_OP_NVTX_IN, MPF_HEAP_NVTX, in, 0);
+        happen(p, thread, MPF_OP_ALLOC, MPF_HEAP_NVTX, at, size);
+        p->region[n] = true;
+    } else if (rand() % 3 == 0) {
+        happen(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_NVTX, at, 0);
+        happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_NVTX, at, size);
+    } else {
+        happen(p, thread, MPF_OP_FREE, MPF_HEAP_NVTX, at, 0);
+        p->region[n] = false;
+    }
+}
+
 static void name(struct program *p)
 {
     for (unsigned i = 0; i < NAMES; i++) {
@@ -244,6 +266,7 @@ static void make_random(const char *path, int events)
     for (int i = 0; i < events; i++) {
         const uint32_t thread = 1 + (uint32_t)rand() % THREADS;
         if (rand() % 4 == 0) make_range(&p, thread);
+        else if (rand() % 16 == 0) make_region(&p, thread);
         else make_block(&p, thread, i / 500);
         if (i % 300 == 299) testlog_flush(p.log);
     }
@@ -288,7 +311,8 @@ static void golden_logs_keep_what_they_said(void **state)
 {
     static const char *const name[] = { "h100-spike",      "h100-gpt2",  "h100-sleep",
                                         "h200-graphs-oom", "h200-walk",  "python-leak",
-                                        "h200-nccl-rank0", "host-large", "host-folded" };
+                                        "h200-nccl-rank0", "host-large", "host-folded",
+                                        "nvtx-pools" };
     (void)state;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[512];

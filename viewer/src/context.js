@@ -24,7 +24,9 @@ export function limitOf(stack) {
     { tracks } = stack.log;
   const track = name.startsWith('gpu')
     ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`)
-    : tracks.find((t) => t.name === 'cgroup');
+    : name.startsWith('host/')
+      ? tracks.find((t) => t.name === 'cgroup')
+      : undefined; // nvtx/regions may lie on either side
   return track && track.limit > 0 && track.limit < 2 ** 50
     ? { bytes: track.limit, label: name.startsWith('gpu') ? 'memory of the GPU' : 'limit of the cgroup' }
     : null;

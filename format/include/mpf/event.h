@@ -39,7 +39,8 @@ enum mpf_class {
     X(3, SHM, "host/shm")                                                                          \
     X(4, PINNED, "host/pinned")                                                                    \
     X(5, PYTHON, "host/python")                                                                    \
-    X(6, PART, "host/part")
+    X(6, PART, "host/part")                                                                        \
+    X(7, NVTX, "nvtx/regions")
 #define MPF_GPU_HEAPS(X, device)                                                                   \
     X(8, DEVICE, "device", device)                                                                 \
     X(9, POOL, "pool", device)                                                                     \

@@ -1,6 +1,6 @@
-/* The values of each SAMPLE_* event, and of FOLDED, u64 each, in this order; a value that is not
- * known is MPF_UNKNOWN.  New values are added at the end only: a reader takes the values that it
- * knows. */
+/* The values of each SAMPLE_* event, of FOLDED and of NVTX_HEAP, u64 each, in this order; a value
+ * that is not known is MPF_UNKNOWN.  New values are added at the end only: a reader takes the
+ * values that it knows. */
 #ifndef MPF_SAMPLE_H
 #define MPF_SAMPLE_H
 
@@ -57,6 +57,12 @@ enum mpf_folded {
     MPF_FOLDED_MADE, /* blocks, since it was told last */
     MPF_FOLDED_FREED,
     MPF_FOLDED_COUNT
+};
+
+enum mpf_nvtx_heap { /* since 1.8 */
+                     MPF_NVTX_BYTES,
+                     MPF_NVTX_NAME, /* its name id; 0: none */
+                     MPF_NVTX_COUNT
 };
 
 #endif
