@@ -202,6 +202,20 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
     for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
+/* What the process has no part in.  Two readings at two times: the cache of files may be more than
+ * all of it. */
+static void add_others(struct account *a, const struct mpr_picture *p)
+{
+    uint64_t others = p->others, cache = p->file_cache == MPF_UNKNOWN ? 0 : p->file_cache;
+    if (others != MPF_UNKNOWN) {
+        if (cache > others) cache = others;
+        others -= cache;
+    }
+    if (cache) add(a, "file_cache", "file cache of the host", mpr_amount(cache), "");
+    if (others != MPF_UNKNOWN)
+        add(a, "other_processes", "other processes, driver", mpr_amount(others), "");
+}
+
 void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
                              const struct mpr_reader *reader, const struct mpr_picture *p)
 {
@@ -223,8 +237,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);
-        if (p->others != MPF_UNKNOWN)
-            add(&a, "other_processes", "other processes, driver", mpr_amount(p->others), "");
+        add_others(&a, p);
         add(&a, "unknown", "unknown", mpr_minus(mpr_amount(p->used), a.sum), "");
     }
     out->part = a.part;

@@ -93,7 +93,8 @@ static void tell_gpu(struct reading *r, const struct mpf_event *e)
                                             value[MPF_GPU_USED],
                                             value[MPF_GPU_TOTAL],
                                             value[MPF_GPU_OWN],
-                                            value[MPF_GPU_RESERVED] };
+                                            value[MPF_GPU_RESERVED],
+                                            value[MPF_GPU_FILE_CACHE] };
     r->sink->gpu(r->sink->arg, &sample);
 }
 

@@ -43,7 +43,7 @@ struct mpr_content_instance {
 
 /* What a GPU's driver said; MPF_UNKNOWN: it did not. */
 struct mpr_content_gpu {
-    uint64_t device, time_ns, used, total, own, reserved;
+    uint64_t device, time_ns, used, total, own, reserved, file_cache;
 };
 
 struct mpr_content_sink {

@@ -18,7 +18,8 @@
 void mpr_gpu_init(struct mpr_gpu *g)
 {
     for (int i = 0; i < MPF_GPUS; i++)
-        g->device[i].used = g->device[i].others = g->device[i].total = MPF_UNKNOWN;
+        g->device[i].used = g->device[i].others = g->device[i].total = g->device[i].file_cache =
+            MPF_UNKNOWN;
 }
 
 void mpr_gpu_free(struct mpr_gpu *g)

@@ -95,10 +95,12 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
     const uint64_t used = mpr_gpu_word(e, MPF_GPU_USED), total = mpr_gpu_word(e, MPF_GPU_TOTAL),
-                   own = mpr_gpu_word(e, MPF_GPU_OWN);
+                   own = mpr_gpu_word(e, MPF_GPU_OWN),
+                   file_cache = mpr_gpu_word(e, MPF_GPU_FILE_CACHE);
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_pictures(r);
     if (total != MPF_UNKNOWN) d->total = total;
+    if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
     if (used == MPF_UNKNOWN) return;
     if (own != MPF_UNKNOWN) d->others = mpr_less(used, own);
     measured(r, device, used);

@@ -38,6 +38,7 @@ struct mpr_picture {
     uint64_t time;                /* ns */
     uint64_t used, others, total; /* bytes; used by everybody, by other processes and the driver;
                                      MPF_UNKNOWN */
+    uint64_t file_cache;          /* of others: the host's cache of files; MPF_UNKNOWN */
     uint64_t tracked;             /* of gpuN/device */
     int64_t part[MPR_PARTS];      /* measured growth around calls of each kind */
     uint64_t pools, graph_memory; /* of tracked: held by stream-ordered pools, by graphs' memory
@@ -78,9 +79,9 @@ struct mpr_gpu_device {
     char uuid[64], name[128], off[160]; /* off: why driver allocations are missing */
     char by_name[160];                  /* why calls were heard of by their names; "": by CUPTI */
     uint64_t total;
-    uint64_t used, others; /* newest measurement */
-    uint64_t tracked_then; /* tracked bytes at that time */
-    int64_t surprise;      /* what measurements had lately more, or less, than was expected */
+    uint64_t used, others, file_cache; /* newest measurement */
+    uint64_t tracked_then;             /* tracked bytes at that time */
+    int64_t surprise; /* what measurements had lately more, or less, than was expected */
     uint64_t surprise_time;
     /* At the newest GPU_RETURN */
     struct {

@@ -60,6 +60,7 @@ void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsign
                                .mappings = g->mappings,
                                .time = time,
                                .others = d->others,
+                               .file_cache = d->file_cache,
                                .total = d->total,
                                .gone = gone,
                                .gone_cap = gone_cap };

@@ -177,6 +177,7 @@ static const struct mpr_column samples_gpu[] = {
     { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, total), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "own_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, own), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "reserved_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, reserved), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "file_cache_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, file_cache), .unless = MPR_UNKNOWN_AT_MAX },
 };
 
 /* ---- devices */

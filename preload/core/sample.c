@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/counted.h"
 #include "core/epoch.h"
+#include "core/file_cache.h"
 #include "core/journal.h"
 #include "core/records.h"
 #include "core/state.h"
@@ -212,5 +213,7 @@ void mp_sample_take(bool all)
     sample_host(all);
     sample_rss(now, all);
     sample_cgroup(all);
-    if (mp_thread_is_own()) sample_jemalloc();
+    if (!mp_thread_is_own()) return;
+    sample_jemalloc();
+    mp_file_cache_read();
 }

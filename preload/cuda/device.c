@@ -4,6 +4,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "core/file_cache.h"
 #include "core/loss.h"
 #include "core/record.h"
 #include "cuda/driver.h"
@@ -90,6 +91,18 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
 }
 
+/* Memory of the device that is a NUMA node of the host (GH200): the kernel takes it for its own,
+ * too.
+ */
+static void watch_node(CUdevice d)
+{
+    int config, node;
+    if (MP_DRIVER_ASK(cuDeviceGetAttribute, &config, CU_DEVICE_ATTRIBUTE_NUMA_CONFIG, d) &&
+        config == CU_DEVICE_NUMA_CONFIG_NUMA_NODE &&
+        MP_DRIVER_ASK(cuDeviceGetAttribute, &node, CU_DEVICE_ATTRIBUTE_NUMA_ID, d) && node >= 0)
+        mp_file_cache_watch((unsigned)d, (unsigned)node);
+}
+
 static bool unmeasured; /* NVML has no figures of a device */
 
 static void describe(CUdevice d)
@@ -100,6 +113,7 @@ static void describe(CUdevice d)
     for (unsigned i = 0; i < notes; i++) mpf_pairs_add(&p, note[i].key, note[i].value);
     __atomic_store_n(&device[d].bytes, (uint32_t)mpf_pairs_bytes(&p), __ATOMIC_RELEASE);
     if (!device[d].nvml) __atomic_store_n(&unmeasured, true, __ATOMIC_RELEASE);
+    watch_node(d);
     mp_sampler_watch(d, device[d].nvml);
 }
 
@@ -197,7 +211,9 @@ void mp_device_measure(void)
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
     if (d < 0 || device[d].nvml || now < __atomic_load_n(&due[d], __ATOMIC_RELAXED)) return;
     __atomic_store_n(&due[d], now + MP_SAMPLER_PERIOD_NS, __ATOMIC_RELAXED);
-    uint64_t v[MPF_GPU_COUNT] = { [MPF_GPU_RESERVED] = MPF_UNKNOWN, [MPF_GPU_OWN] = MPF_UNKNOWN };
+    uint64_t v[MPF_GPU_COUNT] = { [MPF_GPU_RESERVED] = MPF_UNKNOWN,
+                                  [MPF_GPU_OWN] = MPF_UNKNOWN,
+                                  [MPF_GPU_FILE_CACHE] = MPF_UNKNOWN };
     uint64_t free;
     mp_device_info(&free, &v[MPF_GPU_TOTAL]);
     if (free == MPF_UNKNOWN) return;

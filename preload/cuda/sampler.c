@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "core/file_cache.h"
 #include "core/own_thread.h"
 #include "core/process.h"
 #include "core/record.h"
@@ -73,6 +74,7 @@ static bool read_device(int d, void *device, uint64_t *v)
     v[MPF_GPU_USED] = memory.used;
     v[MPF_GPU_TOTAL] = memory.used + memory.free;
     v[MPF_GPU_RESERVED] = memory.reserved;
+    v[MPF_GPU_FILE_CACHE] = mp_file_cache((unsigned)d);
     return true;
 }
 

@@ -197,6 +197,8 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = is_shared(); break;
+    case CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: *value = getenv("FAKE_CUDA_NODE") != NULL; break;
+    case CU_DEVICE_ATTRIBUTE_NUMA_ID: *value = (int)setting("FAKE_CUDA_NODE", 0); break;
     default: *value = 0;
     }
     return CUDA_SUCCESS;

@@ -8,6 +8,7 @@
  * - FAKE_CUDA_OTHERS: bytes of each device that other processes hold, default 0
  * - FAKE_CUDA_MIG: set: the devices are parts of others (MIG), by their UUIDs
  * - FAKE_CUDA_SHARED: set: their memory is the host's, and NVML has no figures of it
+ * - FAKE_CUDA_NODE: their memory is this NUMA node of the host
  * - FAKE_CUPTI_BUSY: set: another tool has subscribed to CUPTI
  * - FAKE_CUPTI_SEVERAL: set: CUPTI is 13.3's, which can serve several
  * - FAKE_CUPTI_REFUSE: driver callbacks that CUPTI does not know: names or ids, with commas between

@@ -1,5 +1,5 @@
-"""Devices of other kinds: a part of one (MIG), and one whose memory is the host's, of which NVML has no figures.  The log's books are
-the program's, and what is used has been measured.
+"""Devices of other kinds: a part of one (MIG), one whose memory is the host's, of which NVML has no figures, and one whose memory is a
+NUMA node of the host.  The log's books are the program's, and what is used has been measured.
 
 CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
@@ -7,9 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 TIMEOUT = 120       # seconds: a hang, not slowness
 SLICE = 10 << 30    # bytes
+NODE = "/sys/devices/system/node/node0/meminfo"     # of this very machine
+OTHERS = SLICE // 2  # bytes that others hold
+KINDS = {"mig": {"FAKE_CUDA_MIG": "1"}, "shared": {"FAKE_CUDA_SHARED": "1"}, "node": {"FAKE_CUDA_NODE": "0", "FAKE_CUDA_OTHERS": str(OTHERS)}}
 
 
 def output(*command, **options):
@@ -24,22 +28,60 @@ def check(condition, what):
         sys.exit(what)
 
 
-def record(program, kind, log):
+def environment(kind, log):
     fake = os.environ["FAKE_CUDA_DIR"]
-    output(os.path.join(os.environ["GPU_PROGRAMS"], program),
-           env={**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1", "LD_LIBRARY_PATH": fake,
-                "MEMPROF_CUPTI": f"{fake}/libcupti.so.13", "FAKE_CUDA_TOTAL": str(SLICE), f"FAKE_CUDA_{kind.upper()}": "1"})
+    return {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1", "LD_LIBRARY_PATH": fake,
+            "MEMPROF_CUPTI": f"{fake}/libcupti.so.13", "FAKE_CUDA_TOTAL": str(SLICE), **KINDS[kind]}
+
+
+def program_of(name):
+    return os.path.join(os.environ["GPU_PROGRAMS"], name)
+
+
+def record(program, kind, log):
+    output(program_of(program), env=environment(kind, log))
     print(output(os.environ["GPU_CHECK"], log), end="")
+
+
+def device_of(log, *options):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", *options, log], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    devices = json.loads(done.stdout)["logs"][0].get("devices", []) if done.stdout else []
+    return devices[0] if devices else None
+
+
+def parts_of(device):
+    return {p["part"]: p["bytes"] for p in device["parts"]} if device else {}
+
+
+def file_cache(folder):
+    """This machine's own files stand for those in the device's memory: behind the first sample."""
+    log, late = os.path.join(folder, "log.zst"), ("--at", "50ms")
+    if not os.path.exists(NODE):
+        sys.exit(77)
+    program = subprocess.Popen([program_of("idle")], env=environment("node", log), stdin=subprocess.PIPE, text=True)
+    give_up = time.monotonic() + TIMEOUT
+    while not parts_of(device_of(log, *late)).get("file_cache") and time.monotonic() < give_up:
+        time.sleep(0.05)
+    program.communicate(timeout=TIMEOUT)
+    device = device_of(log, *late)
+    parts = parts_of(device)
+    check(program.returncode == 0, f"the program ended with {program.returncode}")
+    check(parts.get("file_cache", 0) > 0, f"no file cache among {parts}")
+    check(sum(parts.values()) == device["used_bytes"], f"the parts sum to {sum(parts.values())} of {device['used_bytes']}")
+    check(parts["file_cache"] + parts["other_processes"] >= OTHERS, f"what others hold is split: {parts}")
 
 
 def main(kind):
     report = os.environ["MEMPROF_REPORT"]
     with tempfile.TemporaryDirectory() as folder:
+        if kind == "node":
+            return file_cache(folder)
         log, handles = (os.path.join(folder, f"{program}.zst") for program in ("walk", "vmm"))
         record("walk", kind, log)
         record("vmm", kind, handles)
         mapped = json.loads(output(report, "info", "--format", "json", handles))["counts"]
-        device = json.loads(output(report, "peaks", "--format", "json", log))["logs"][0]["devices"][0]
+        device = device_of(log)
         counts = json.loads(output(report, "info", "--format", "json", log))["counts"]
         text = output(report, "peaks", log)
     shared = kind == "shared"

@@ -434,6 +434,19 @@ static void unaccounted(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Device memory that the host's kernel keeps files in (GH200), more and more of it; at last it has
+ * taken more since the process was asked for than others have. */
+static void coherent(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_PROGRAM, BASE, 100 * MIB);
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 400 * MIB, 1024 * MIB, 300 * MIB, 8 * MIB, MPF_UNKNOWN);
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 700 * MIB, 1024 * MIB, 300 * MIB, 8 * MIB, 250 * MIB);
+    now += 1000 * MS;
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 720 * MIB, 1024 * MIB, 300 * MIB, 8 * MIB, 430 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Old blocks pin most of the second device when the first one has no room. */
 static void neighbours(const char *path)
 {
@@ -625,6 +638,7 @@ int main(int argc, char **argv)
         { "expandable", expandable }, { "unaccounted", unaccounted },
         { "lighter", lighter },       { "names", names },
         { "refusals", refusals },     { "profiler", profiler },
+        { "coherent", coherent },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -46,10 +46,12 @@ enum mpf_gpu_fail {
 };
 
 enum mpf_sample_gpu {
-    MPF_GPU_USED,     /* by everybody, without what the driver reserves for itself */
-    MPF_GPU_TOTAL,    /* used and free */
-    MPF_GPU_OWN,      /* by this process */
-    MPF_GPU_RESERVED, /* by the driver */
+    MPF_GPU_USED,       /* by everybody, without what the driver reserves for itself */
+    MPF_GPU_TOTAL,      /* used and free */
+    MPF_GPU_OWN,        /* by this process */
+    MPF_GPU_RESERVED,   /* by the driver */
+    MPF_GPU_FILE_CACHE, /* since 1.8: by the host's cache of files, where the device's memory is a
+                           NUMA node of the host; it is part of used */
     MPF_GPU_COUNT
 };
 

@@ -1,0 +1,54 @@
+/* What a NUMA node's meminfo says of files, and for which devices it is read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/file_cache.h"
+#include "mpf/event.h"
+#include "mpf/sample.h"
+
+static void shared_memory_is_in_no_file(void **state)
+{
+    (void)state;
+    static const char meminfo[] = "Node 1 MemTotal:       98304000 kB\n"
+                                  "Node 1 FilePages:       3000000 kB\n"
+                                  "Node 1 Mapped:             1000 kB\n"
+                                  "Node 1 Shmem:           1000000 kB\n"
+                                  "Node 1 ShmemHugePages:        7 kB\n";
+    assert_int_equal(mp_file_cache_in(meminfo), UINT64_C(2000000) << 10);
+    assert_int_equal(mp_file_cache_in("Node 1 FilePages: 3 kB\nNode 1 Shmem: 5 kB\n"), 0);
+}
+
+static void what_is_not_told_is_not_known(void **state)
+{
+    (void)state;
+    assert_true(mp_file_cache_in("") == MPF_UNKNOWN);
+    assert_true(mp_file_cache_in("Node 1 FilePages: 3 kB\n") == MPF_UNKNOWN);
+}
+
+static void only_devices_that_are_nodes_have_one(void **state)
+{
+    (void)state;
+    if (access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) skip();
+    mp_file_cache_watch(1, 0);
+    mp_file_cache_watch(2, 100000); /* there is no such node */
+    mp_file_cache_watch(MPF_GPUS, 0);
+    mp_file_cache_read();
+    assert_true(mp_file_cache(1) != MPF_UNKNOWN);
+    assert_true(mp_file_cache(0) == MPF_UNKNOWN);
+    assert_true(mp_file_cache(2) == MPF_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_memory_is_in_no_file),
+        cmocka_unit_test(what_is_not_told_is_not_known),
+        cmocka_unit_test(only_devices_that_are_nodes_have_one),
+    };
+    return cmocka_run_group_tests_name("file_cache", tests, NULL, NULL);
+}
