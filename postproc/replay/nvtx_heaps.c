@@ -305,7 +305,7 @@ static void on_heap(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_nvtx *n = &r->nvtx;
     uint64_t v[MPF_NVTX_COUNT] = { 0 };
-    memcpy(v, e->data, e->size < sizeof v ? (size_t)e->size : sizeof v);
+    if (e->size) memcpy(v, e->data, e->size < sizeof v ? (size_t)e->size : sizeof v);
     const uint32_t known = mpr_index_get(&n->heap_number, e->addr);
     if (!e->addr) return;
     if (known) end_heap(r, known - 1);
