@@ -52,13 +52,15 @@ static const struct mpr_column thread_columns[] = {
 // clang-format off
 #define N mpr_nvtx_sum
 static const struct mpr_column heap_columns[] = {
-    { .key = "heap", .title = "heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 24 },
-    { .key = "heaps", .title = "heaps", .type = MPR_COUNT, MPR_FIELD(N, heaps), .width = 8 },
+    { .key = "heap", .title = "heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 20 },
+    { .key = "heaps", .title = "heaps", .type = MPR_COUNT, MPR_FIELD(N, heaps), .width = 8,
+      .spare = 4 },
     { .key = "size_bytes", .title = "size", .type = MPR_BYTES, MPR_FIELD(N, size) },
     { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, MPR_FIELD(N, peak_bytes) },
-    { .key = "peak_ns", .title = "at", .type = MPR_TIME, MPR_FIELD(N, peak_time) },
+    { .key = "peak_ns", .title = "at", .type = MPR_TIME, MPR_FIELD(N, peak_time),
+      .spare = 5 },
     { .key = "peak_regions", .title = "regions", .type = MPR_COUNT, MPR_FIELD(N, peak_blocks),
-      .width = 9 },
+      .width = 9, .spare = 3 },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, MPR_FIELD(N, end_bytes) },
     { .key = "end_regions", .type = MPR_COUNT, MPR_FIELD(N, end_blocks) },
     { .key = "allocations", .title = "in all", .type = MPR_COUNT, MPR_FIELD(N, allocations),
@@ -67,15 +69,16 @@ static const struct mpr_column heap_columns[] = {
       .spare = 1 },
 };
 static const struct mpr_column region_columns[] = {
-    { .key = "region", .title = "region", .type = MPR_TEXT, MPR_FIELD(N, region), .width = 24 },
+    { .key = "region", .title = "region", .type = MPR_TEXT, MPR_FIELD(N, region), .width = 20 },
     { .key = "peak_bytes", .title = "at the peak", .type = MPR_BYTES, MPR_FIELD(N, peak_bytes) },
     { .key = "peak_regions", .title = "regions", .type = MPR_COUNT, MPR_FIELD(N, peak_blocks),
-      .width = 9 },
+      .width = 9, .spare = 2 },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, MPR_FIELD(N, end_bytes) },
     { .key = "end_regions", .type = MPR_COUNT, MPR_FIELD(N, end_blocks) },
     { .key = "allocations", .title = "in all", .type = MPR_COUNT, MPR_FIELD(N, allocations),
-      .width = 10 },
-    { .key = "heap", .title = "of heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 24 },
+      .width = 10, .spare = 1 },
+    { .key = "heap", .title = "of heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 12,
+      .spare = 3 },
 };
 #undef N
 // clang-format on
