@@ -49,10 +49,11 @@ int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
         return -1;
     }
     if (!strpbrk(path, SEPARATORS)) return 0;
-    snprintf(reason, cap,
-             "LD_PRELOAD cannot name a path with a space or a colon: %s; make a link without them and "
-             "name it in MEMPROF_LIB",
-             path);
+    snprintf(
+        reason, cap,
+        "LD_PRELOAD cannot name a path with a space or a colon: %s; make a link without them and "
+        "name it in MEMPROF_LIB",
+        path);
     return -1;
 }
 
