@@ -1,4 +1,5 @@
-/* What libraries told NVTX of their heaps: sums by the heaps' names, and in them by the regions'. */
+/* What libraries told NVTX of their heaps: sums by the heaps' names, and in them by the regions'.
+ */
 #ifndef MPR_NVTX_SUMS_H
 #define MPR_NVTX_SUMS_H
 
@@ -11,7 +12,7 @@ struct mpr_replay;
 
 struct mpr_nvtx_sum {
     const char *heap;
-    const char *region; /* NULL: of all of the heap's */
+    const char *region;           /* NULL: of all of the heap's */
     uint64_t heaps, resets, size; /* of heaps: registered; emptied; their bytes at most */
     uint64_t peak_bytes, peak_blocks, peak_time; /* of regions; at the peak of the heap's row */
     uint64_t end_bytes, end_blocks;

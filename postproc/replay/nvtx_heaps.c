@@ -136,12 +136,13 @@ static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint3
     mpr_books_add(by_name, region->told, region->size, r->now);
     r->books.heap[MPF_HEAP_NVTX].allocations++;
     r->books.cell[region->cell].allocations++;
-    if (region->weighed)
-        mpr_estimates_add(&r->estimates, &r->books, region->cell, region->size);
+    if (region->weighed) mpr_estimates_add(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_add(&r->books, region->cell, region->size, r->now);
     if (!mpr_lives_watched(r)) return;
-    const struct mpr_large_block block = { .addr = region->addr, .size = region->size,
-                                           .from = r->now, .to = UINT64_MAX,
+    const struct mpr_large_block block = { .addr = region->addr,
+                                           .size = region->size,
+                                           .from = r->now,
+                                           .to = UINT64_MAX,
                                            .cell = region->cell };
     mpr_lives_born(r, MPF_HEAP_NVTX, &block);
     mpr_lives_counted(r, MPF_HEAP_NVTX, block.addr, block.size, block.cell);
@@ -155,8 +156,7 @@ static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region
         mpr_lives_gone(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
         mpr_lives_uncounted(r, MPF_HEAP_NVTX, region->addr);
     }
-    if (region->weighed)
-        mpr_estimates_remove(&r->estimates, &r->books, region->cell, region->size);
+    if (region->weighed) mpr_estimates_remove(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_remove(&r->books, region->cell, region->size);
 }
 
@@ -219,8 +219,7 @@ static void on_resize(struct mpr_replay *r, struct mpr_thread *t, const struct m
         unknown(r);
         return;
     }
-    const uint32_t heap = region->heap,
-                   name = (uint32_t)r->nvtx.books->cell[region->told].key;
+    const uint32_t heap = region->heap, name = (uint32_t)r->nvtx.books->cell[region->told].key;
     end(r, region);
     make(r, t, e, heap, name);
 }

@@ -26,8 +26,8 @@ struct mpr_nvtx_row {
 /* No names of the log. */
 enum {
     MPR_NVTX_UNNAMED = 0,
-    MPR_NVTX_PROCESS = 1, /* regions of the process, in no heap */
-    MPR_NVTX_UNTOLD = 2,  /* in heaps whose registration is not in the log */
+    MPR_NVTX_PROCESS = 1,       /* regions of the process, in no heap */
+    MPR_NVTX_UNTOLD = 2,        /* in heaps whose registration is not in the log */
     MPR_NVTX_OTHER = UINT32_MAX /* heaps of further names than there are rows */
 };
 
@@ -40,9 +40,9 @@ struct mpr_nvtx_heap {
 
 struct mpr_nvtx_region {
     uint64_t addr, size;
-    uint64_t epoch;      /* of its row, just before it came: peaks since then have it in them */
-    uint32_t cell, told; /* of replay's books, and of those by name */
-    uint32_t heap;       /* place */
+    uint64_t epoch;        /* of its row, just before it came: peaks since then have it in them */
+    uint32_t cell, told;   /* of replay's books, and of those by name */
+    uint32_t heap;         /* place */
     uint32_t newer, older; /* in its heap: places + 1; newer also of the free places */
     bool weighed;
 };

@@ -92,7 +92,10 @@ static void regions_resize(void *domain, const struct nvtx_resizes *batch)
     }
 }
 
-static bool is_reference(uint32_t kind) { return kind == NVTX_BY_ADDRESS || kind == NVTX_BY_HANDLE; }
+static bool is_reference(uint32_t kind)
+{
+    return kind == NVTX_BY_ADDRESS || kind == NVTX_BY_HANDLE;
+}
 
 static void regions_unregister(void *domain, const struct nvtx_references *batch)
 {

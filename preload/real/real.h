@@ -59,7 +59,7 @@ extern bool mp_real_frees_libc;
  */
 static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
 {
-    const size_t head = ((const size_t *)p)[-1];
+    const size_t head = *(const size_t *)((uintptr_t)p - sizeof head);
     *usable = (head & ~(size_t)7) - sizeof head;
     return !(head & 2);
 }

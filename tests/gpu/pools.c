@@ -4,7 +4,7 @@
 
 #include "steps.h"
 
-#define ARENA (64 * MIB)
+#define ARENA        (64 * MIB)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static nvtxDomainHandle_t domain;
@@ -26,9 +26,14 @@ static nvtxMemHeapHandle_t heap(const char *name, CUdeviceptr at, size_t bytes)
 static void put(nvtxMemHeapHandle_t in, const nvtxMemVirtualRangeDesc_t *range, size_t count,
                 nvtxMemRegionHandle_t *handles)
 {
-    const nvtxMemRegionsRegisterBatch_t batch = { NVTX_EXT_COMPATID_MEM, sizeof batch,
-                                                  NVTX_MEM_TYPE_VIRTUAL_ADDRESS, in, count,
-                                                  sizeof *range, range, handles };
+    const nvtxMemRegionsRegisterBatch_t batch = { NVTX_EXT_COMPATID_MEM,
+                                                  sizeof batch,
+                                                  NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
+                                                  in,
+                                                  count,
+                                                  sizeof *range,
+                                                  range,
+                                                  handles };
     nvtxMemRegionsRegister(domain, &batch);
     for (size_t i = 0; i < count; i++) books.regions += range[i].size;
 }
@@ -41,16 +46,17 @@ static void put_one(nvtxMemHeapHandle_t in, CUdeviceptr at, size_t bytes)
 static void resize(CUdeviceptr at, size_t bytes)
 {
     const nvtxMemVirtualRangeDesc_t range = { bytes, (void *)at };
-    const nvtxMemRegionsResizeBatch_t batch = { NVTX_EXT_COMPATID_MEM, sizeof batch,
-                                                NVTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, sizeof range,
-                                                &range };
+    const nvtxMemRegionsResizeBatch_t batch = {
+        NVTX_EXT_COMPATID_MEM, sizeof batch, NVTX_MEM_TYPE_VIRTUAL_ADDRESS, 1, sizeof range, &range
+    };
     nvtxMemRegionsResize(domain, &batch);
 }
 
 static void drop(uint32_t kind, const nvtxMemRegionRef_t *ref, size_t count)
 {
-    const nvtxMemRegionsUnregisterBatch_t batch = { NVTX_EXT_COMPATID_MEM, sizeof batch, kind,
-                                                    count, sizeof *ref, ref };
+    const nvtxMemRegionsUnregisterBatch_t batch = {
+        NVTX_EXT_COMPATID_MEM, sizeof batch, kind, count, sizeof *ref, ref
+    };
     nvtxMemRegionsUnregister(domain, &batch);
 }
 
@@ -60,8 +66,9 @@ static void name(CUdeviceptr at, const char *text)
                                           .nameType = NVTX_MESSAGE_TYPE_ASCII,
                                           .region.pointer = (void *)at,
                                           .name.ascii = text };
-    const nvtxMemRegionsNameBatch_t batch = { NVTX_EXT_COMPATID_MEM, sizeof batch, 0, 1,
-                                              sizeof one, &one, 0 };
+    const nvtxMemRegionsNameBatch_t batch = {
+        NVTX_EXT_COMPATID_MEM, sizeof batch, 0, 1, sizeof one, &one, 0
+    };
     nvtxMemRegionsName(domain, &batch);
 }
 
@@ -154,9 +161,14 @@ static void unknown(CUdeviceptr at)
 static void descriptions(nvtxMemHeapHandle_t in, CUdeviceptr at)
 {
     const nvtxMemVirtualRangeDesc_t range = { MIB, (void *)at };
-    nvtxMemRegionsRegisterBatch_t batch = { NVTX_EXT_COMPATID_MEM, sizeof batch - 8,
-                                            NVTX_MEM_TYPE_VIRTUAL_ADDRESS, in, 1, sizeof range,
-                                            &range, NULL };
+    nvtxMemRegionsRegisterBatch_t batch = { NVTX_EXT_COMPATID_MEM,
+                                            sizeof batch - 8,
+                                            NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
+                                            in,
+                                            1,
+                                            sizeof range,
+                                            &range,
+                                            NULL };
     CHECK(!nvtxMemHeapRegister(domain, NULL));
     nvtxMemRegionsRegister(domain, NULL);
     nvtxMemRegionsResize(domain, NULL);

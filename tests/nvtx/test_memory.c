@@ -65,8 +65,8 @@ static void heaps_of_other_kinds_have_no_handle(void **state)
 {
     (void)state;
     const struct nvtx_range range = { 4096, AT(7) }, nowhere = { 4096, NULL };
-    struct nvtx_heap heap[] = { heap_of(&range), heap_of(&range), heap_of(&range), heap_of(&range),
-                                heap_of(NULL), heap_of(&nowhere) };
+    struct nvtx_heap heap[] = { heap_of(&range), heap_of(&range), heap_of(&range),
+                                heap_of(&range), heap_of(NULL),   heap_of(&nowhere) };
     heap[0].type = 0x11;
     heap[1].of_bytes = sizeof range - 1;
     heap[2].head.bytes = sizeof *heap - 1;
@@ -89,7 +89,11 @@ static void longer_elements_are_stepped_over(void **state)
     const struct longer element[] = { { { 10, AT(1) }, 0 }, { { 20, AT(2) }, 0 } };
     const void *handle[2] = { NULL, NULL };
     const struct nvtx_regions batch = { HEAD(struct nvtx_regions, NVTX_VIRTUAL_ADDRESS),
-                                        (void *)AT(7), 2, sizeof *element, element, handle };
+                                        (void *)AT(7),
+                                        2,
+                                        sizeof *element,
+                                        element,
+                                        handle };
     emit_memory.MemRegionsRegister(NULL, &batch);
     assert_int_equal(double_at(0)->op, MPF_OP_NVTX_IN);
     assert_int_equal(double_at(0)->addr, 0x7000);
@@ -156,8 +160,9 @@ static void descriptions_of_other_versions_are_left_alone(void **state)
 {
     (void)state;
     const struct nvtx_range range = { 30, AT(1) };
-    const struct nvtx_regions good = { HEAD(struct nvtx_regions, NVTX_VIRTUAL_ADDRESS), NULL, 1,
-                                       sizeof range, &range, NULL };
+    const struct nvtx_regions good = {
+        HEAD(struct nvtx_regions, NVTX_VIRTUAL_ADDRESS), NULL, 1, sizeof range, &range, NULL
+    };
     struct nvtx_regions bad[] = { good, good, good, good, good };
     bad[0].head.bytes--;
     bad[1].head.compatible = 0x0101;
@@ -179,8 +184,7 @@ static void another_version_of_the_extension_is_not_served(void **state)
 {
     (void)state;
     emitter_compatible = 0x0103;
-    assert_false(
-        emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_MEMORY));
+    assert_false(emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_MEMORY));
     assert_null(emit_memory.MemHeapRegister);
 }
 

@@ -259,9 +259,8 @@ static void a_fork_frees_what_its_parent_told(void **state)
 {
     (void)state;
     over();
-    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE,
-                                            .at = MPR_INSTANT_PEAK,
-                                            .has_parent = true });
+    begin_with((struct mpr_replay_options){
+        .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK, .has_parent = true });
     event(1, MPF_OP_FREE, R, A, 0);
     assert_int_equal(heap(R)->inherited, 1);
     assert_int_equal(heap(R)->unmatched, 0);
