@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or demonstrate memprof on Debian and Ubuntu, and says what and why.
-# usage: scripts/deps.sh build|test|package|try|demo ...      package: what packages are made with; try: what tests are skipped without
+# usage: scripts/deps.sh build|test|package|try|programs|demo ...      package: what packages are made with; try: what tests are skipped without;
+# programs: what tests/programs/run.py tries memprof on
 set -euo pipefail
 
 # Each line: the set, the file or command that shows that it is there, the packages that bring it (the first that the
@@ -56,6 +57,13 @@ try   cmd:clang-format-14 clang-format-14                         the check of t
 try   cmd:clang-tidy     clang-tidy                                 the search for mistakes
 try   cmd:cppcheck       cppcheck                                   the same
 demo  cmd:python3        python3                                    the demo's program
+programs cmd:git         git                                        real programs and their tests: tests/programs
+programs cmd:tclsh       tcl                                        redis's tests
+programs cmd:npm         npm                                        the binary of Node that Debian's tests fit
+programs cmd:javac       openjdk-17-jdk-headless,default-jdk-headless  the same in Java
+programs cmd:rustc       rustc                                      in Rust
+programs cmd:go          golang-go                                  in Go
+programs cmd:chromium    chromium                                   a page that is drawn
 LIST
 }
 

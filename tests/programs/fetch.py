@@ -1,0 +1,76 @@
+"""Brings programs and their tests into the work folder: Debian's packages and sources by apt-get, npm's by npm; nothing of the machine's own
+settings or packages changes."""
+import glob
+import os
+import subprocess
+
+# Debian's sources, which machines seldom have; the release's own.
+LINES = """deb{src} http://deb.debian.org/debian {release} main
+deb{src} http://deb.debian.org/debian {release}-updates main
+deb{src} http://deb.debian.org/debian-security {release}-security main
+"""
+
+
+def call(command, **popen):
+    print("programs:", *command[-4:], flush=True)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **popen)
+
+
+def release():
+    with open("/etc/os-release", encoding="utf-8") as f:
+        return dict(line.strip().split("=", 1) for line in f if "=" in line)["VERSION_CODENAME"]
+
+
+def apt(work):
+    """apt-get with lists of its own, filled."""
+    lists, cache, lines = f"{work}/apt/lists", f"{work}/apt/cache", f"{work}/apt/sources.list"
+    get = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={lines}", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={lists}",
+           "-o", f"Dir::Cache={cache}", "-o", "APT::Sandbox::User=root"]
+    if not os.path.exists(lines):
+        os.makedirs(f"{lists}/partial")
+        os.makedirs(f"{cache}/archives/partial")
+        with open(lines, "w", encoding="ascii") as f:
+            f.write(LINES.format(src="", release=release()) + LINES.format(src="-src", release=release()))
+        call([*get, "update"])
+    return get
+
+
+def unpacked(work, packages):
+    """Debian's packages, unpacked into WORK/root, not installed."""
+    marker = f"{work}/root/.{packages[0]}"
+    if os.path.exists(marker):
+        return
+    debs = f"{work}/apt/debs.{packages[0]}"
+    os.makedirs(debs, exist_ok=True)
+    call([*apt(work), "download", *packages], cwd=debs)
+    for deb in glob.glob(f"{debs}/*.deb"):
+        call(["dpkg", "-x", deb, f"{work}/root"])
+    open(marker, "w", encoding="ascii").close()
+
+
+def source(work, package, folder):
+    """The upstream source of Debian's package, in WORK/build/FOLDER."""
+    where = f"{work}/build/{folder}"
+    if os.path.exists(where):
+        return where
+    tars = f"{work}/apt/source.{package}"
+    os.makedirs(tars, exist_ok=True)
+    os.makedirs(f"{where}.part")
+    call([*apt(work), "source", "--tar-only", package], cwd=tars)
+    tar, = (t for t in glob.glob(f"{tars}/*.orig.tar.*") if not t.endswith(".asc"))
+    call(["tar", "xf", tar, "-C", f"{where}.part", "--strip-components=1"])
+    os.rename(f"{where}.part", where)
+    return where
+
+
+def npm(work, package, folder):
+    """A package of npm's, in WORK/build/FOLDER, nothing of it run."""
+    where = f"{work}/build/{folder}"
+    if os.path.exists(where):
+        return where
+    os.makedirs(f"{where}.part", exist_ok=True)
+    call(["npm", "pack", package], cwd=f"{where}.part")
+    tar, = glob.glob(f"{where}.part/*.tgz")
+    call(["tar", "xf", tar, "-C", f"{where}.part", "--strip-components=1"])
+    os.rename(f"{where}.part", where)
+    return where

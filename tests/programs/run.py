@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Real programs' own tests, bare and under memprof, compared test by test: the table of docs/VALIDATION.md.
+
+  run.py [PROGRAM...]             fetches and builds what is not there yet, runs what has no result yet, prints the table
+  run.py --table [PROGRAM...]     prints the table of the results so far, and each difference
+
+Programs, their results and what they write are in --work; the machine needs root for nothing, but as root tests run as nobody.
+A unit whose tests differ runs again both ways, up to three times: a test that has a result in common then is no difference."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import compare
+import ways
+from programs import PROGRAMS
+
+ALLOCATORS = ("glibc", *ways.mp.ALLOCATORS)
+ATTEMPTS = 3
+TREE = os.path.abspath(os.path.join(ways.HERE, "../.."))
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}; default: all")
+    p.add_argument("--allocators", default=",".join(ALLOCATORS), help="a list with commas (default: %(default)s)")
+    p.add_argument("--units", default="", help="a list with commas: only these units of a program")
+    p.add_argument("--build", default=f"{TREE}/build/dev", help="the build folder whose libmemprof.so and memprof-report are tried")
+    p.add_argument("--work", default="/tmp/programs", help="default: %(default)s")
+    p.add_argument("--again", action="store_true", help="results that are there count for nothing")
+    p.add_argument("--table", action="store_true", help="run nothing")
+    args = p.parse_args()
+    for name in args.programs:
+        if name not in PROGRAMS:
+            p.error(f"{name} is none of {', '.join(PROGRAMS)}")
+    return args
+
+
+def tools(args):
+    """Copies of the library and the report that no build changes meanwhile, where the tests' user can read them."""
+    where = f"{args.work}/memprof"
+    os.makedirs(where, exist_ok=True)
+    paths = [f"{where}/libmemprof.so", f"{where}/memprof-report"]
+    for path, built in zip(paths, ("preload/libmemprof.so", "postproc/memprof-report")):
+        new = f"{path}.{os.getpid()}"
+        shutil.copy2(f"{args.build}/{built}", new)
+        os.rename(new, path)
+    return paths
+
+
+def stored(args, program, allocator, unit):
+    return f"{args.work}/results/{program.name}/{allocator}/{unit.replace('/', '.')}.json"
+
+
+def load(path):
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def attempt_both(args, program, allocator, unit, tools_):
+    """The attempts both ways, until they agree or have had their chances."""
+    attempts = {ways.BARE: [], ways.MEMPROF: []}
+    for _ in range(ATTEMPTS):
+        for way, so_far in attempts.items():
+            so_far.append(ways.run(program, unit, way, allocator, args.work, tools_))
+        if not compare.unlike(*attempts.values()):
+            break
+    return attempts
+
+
+def units(args, program):
+    chosen = args.units.split(",") if args.units else None
+    return [u for u in program.units(args.work) if not chosen or u in chosen]
+
+
+def run(args, program, tools_):
+    program.prepare(args.work)
+    for allocator in args.allocators.split(","):
+        for unit in units(args, program):
+            path = stored(args, program, allocator, unit)
+            if os.path.exists(path) and not args.again:
+                continue
+            attempts = attempt_both(args, program, allocator, unit, tools_)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(attempts, f, indent=1)
+            say(program, allocator, unit, attempts)
+
+
+def say(program, allocator, unit, attempts):
+    bare, memprof = attempts.values()
+    last = memprof[-1]
+    unlike = compare.unlike(bare, memprof)
+    print(f"{program.name} {allocator} {unit}: {len(last['tests'])} results, {bare[-1]['seconds']} s and {last['seconds']} s, {last['logs']} logs;"
+          f" attempts {len(memprof)}; different {unlike or 0}; faults {last['faults'] or 0} {last['unread']}", flush=True)
+
+
+def row(args, program, allocator, details):
+    """A row of the table, of the units that have run; what is to be explained goes to `details`."""
+    ran = [(u, a) for u in units(args, program) if (a := load(stored(args, program, allocator, u)))]
+    if not ran:
+        return None
+    counts = compare.summed(compare.count(a[ways.BARE]) for _, a in ran)
+    unlike = [n for _, a in ran for n in compare.unlike(*a.values())]
+    unsteady = [n for _, a in ran for n in compare.unsteady(*a.values())]
+    memprof = [x for _, a in ran for x in a[ways.MEMPROF]]
+    faults = compare.summed(x["faults"] for x in memprof)
+    details += [f"{program.name} {allocator} differs: {n}" for n in unlike] + [f"{program.name} {allocator} unsteady: {n}" for n in unsteady]
+    details += [f"{program.name} {allocator} {u}: {x['faults']} {x['unread']} {x.get('kept', '')}" for u, a in ran for x in a[ways.MEMPROF]
+                if x["faults"] or x["unread"]]
+    told = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in faults.items()) or "0"
+    return (f"| {program.title} {program.version(args.work)} | {allocator} | {len(ran)} | {counts['passed']:,} | {counts['failed']:,} |"
+            f" {counts['skipped']:,} | {len(unlike)} | {len(unsteady)} | {sum(x['logs'] for x in memprof):,} | {told} |")
+
+
+def table(args, chosen):
+    details = []
+    print("| program | allocator | units | passed | failed bare, too | skipped | differences | unsteady | logs | faults in logs |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for program in chosen:
+        for allocator in args.allocators.split(","):
+            line = row(args, program, allocator, details)
+            if line:
+                print(line)
+    if details:
+        print("", *details, sep="\n")
+
+
+def main():
+    args = arguments()
+    chosen = [PROGRAMS[n] for n in args.programs or PROGRAMS]
+    if not args.table:
+        tools_ = tools(args)
+        for program in chosen:
+            run(args, program, tools_)
+    table(args, chosen)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as failed:
+        sys.exit(f"programs: {failed}")

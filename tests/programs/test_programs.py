@@ -1,0 +1,70 @@
+"""What run.py relies on: how results are read and compared, and that nothing of a unit is left behind."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import mp
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(HERE)
+import compare  # noqa: E402
+import results  # noqa: E402
+
+
+def reap(seconds, command):
+    return subprocess.run([sys.executable, f"{HERE}/reap.py", str(seconds), "-", "/bin/sh", "-c", command], stdout=subprocess.PIPE,
+                          timeout=mp.TIMEOUT, check=False)
+
+
+def test_tap():
+    text = "ok 1 - one\nnot ok 2 - two\nok 3 # skip no terminal\nnot ok 4 - four # TODO known breakage\nokay\nok 5 - one\n1..5\n"
+    mp.equal(results.tap(text), {"one": "passed", "two": "failed", "3": "skipped", "four": "failed", "one (2)": "passed"}, "results")
+
+
+def test_redis():
+    text = "\x1b[0;32m[ok]\x1b[0m: SET and GET (3 ms)\n[err]: HSET in tests/unit/type/hash.tcl\nexpected 1\n[skip]: large memory\n[ready]: 77\n"
+    mp.equal(results.redis(text), {"SET and GET": "passed", "HSET": "failed", "large memory": "skipped"}, "results")
+
+
+def test_junit():
+    cases = '<testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><skipped/></testcase><testcase name="d"><error/></testcase>'
+    with tempfile.NamedTemporaryFile("w", dir=mp.folder, suffix=".xml", delete=False) as f:
+        f.write(f"<testsuites>{cases}</testsuites>")
+    mp.equal(results.junit(f.name), {"a": "passed", "b": "failed", "c": "skipped", "d": "failed"}, "results")
+    mp.equal(results.junit(f.name + ".none"), {}, "of a unit that wrote none")
+
+
+def attempts(*states):
+    return [{"tests": {"always": "passed", **({"t": s} if s else {})}} for s in states]
+
+
+def test_a_difference_is_what_no_attempt_agrees_on():
+    mp.equal(compare.unlike(attempts("passed"), attempts("failed")), ["t"], "another result")
+    mp.equal(compare.unlike(attempts("passed"), attempts(None)), ["t"], "a test that did not run")
+    mp.equal(compare.unlike(attempts("failed"), attempts("failed")), [], "it fails bare, too")
+    flaky = attempts("passed", "failed"), attempts("failed", "failed")
+    mp.equal((compare.unlike(*flaky), compare.unsteady(*flaky)), ([], ["t"]), "a flaky test")
+
+
+def test_statuses():
+    mp.equal([reap(60, c).returncode for c in ("exit 7", "kill -9 $$", "true")], [7, 137, 0], "statuses")
+
+
+def test_signals_are_not_ignored():
+    """As they are for a job that a shell runs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    mp.equal(reap(60, "kill -INT $$").returncode, 130, "status")
+
+
+def test_what_a_unit_leaves_behind_is_ended():
+    """Also where it has a session of its own and its parent is gone; and with what still runs when the time is over."""
+    for seconds, command, status in (60, "setsid sleep 1000 >/dev/null & echo $!", 0), (1, "sleep 1000 >/dev/null & echo $!; sleep 1000", 124):
+        done = reap(seconds, command)
+        mp.equal(done.returncode, status, "status")
+        mp.check(not os.path.exists(f"/proc/{int(done.stdout)}"), f"a process of {command} is left")
+
+
+if __name__ == "__main__":
+    mp.main()
