@@ -80,6 +80,7 @@ void mp_counted_say(void)
 struct mp_thread *mp_counted_slow(size_t made)
 {
     if (!mp_record_heap_ready() || !mp_self || !mp_self->number) return NULL;
+    if (made && mp_self->guard & MP_MAKES_THREAD) return NULL;
     if (made) mp_record_want_encoder(made >= MP_LARGE);
     return mp_self;
 }

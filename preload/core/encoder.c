@@ -180,21 +180,24 @@ static bool worth_it(const struct mp_process *p)
 /* Once for each state.  A handler must not come between: it could wait for a thread that is not
  * there yet.
  *
- * What making a thread allocates is not the program's.  The calling thread is marked as ours
- * meanwhile rather than guarded: for the guard it would need a record, and it may have none (a main
- * thread that leaves, a failed registration). */
+ * What making a thread allocates is not the program's.  A calling thread without a record (a main
+ * thread that leaves, a failed registration), which cannot be guarded, is marked as ours meanwhile.
+ */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
     if (mp_sys_getpid() != mp_process->pid) return;
     const int saved = errno;
     const uint64_t signals = mp_sys_block_signals();
     struct mp_thread *const me = mp_self;
-    mp_thread_own();
+    const bool guarded = me && me->number;
+    if (guarded) me->guard |= MP_MAKES_THREAD;
+    else mp_thread_own();
     uint32_t none = MP_ENCODER_NONE;
     const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false,
                                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     if (mine && !mp_own_thread(run, (void *)(uintptr_t)signals, stack))
         __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    if (guarded) me->guard &= ~(uint32_t)MP_MAKES_THREAD;
     mp_self = me;
     mp_sys_restore_signals(signals);
     errno = saved;

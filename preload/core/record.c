@@ -194,7 +194,9 @@ bool mp_record_heap_ready(void)
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
-    if (t && t->guard & MP_INSIDE) return addr;
+    if (t && t->guard & (MP_INSIDE | MP_MAKES_THREAD) &&
+        (t->guard & MP_INSIDE || op != MPF_OP_FREE))
+        return addr;
     if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
     if (!mp_process_ready()) {
         park();

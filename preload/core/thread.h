@@ -50,6 +50,9 @@ enum mp_guard {
     MP_HEAP_UNSEEN = 8,    /* another malloc serves the program */
     MP_COUNTS = 16,        /* blocks of malloc are counted; nobody else's events leave the fast path
                               for it */
+    MP_MAKES_THREAD = 32, /* the C library makes a thread of memprof's: what it allocates is not the
+                             program's, but a stack that it uses again had an owner, of whom it
+                             frees what is left */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together
