@@ -1,6 +1,7 @@
-/* `stack_again LIBRARY` (libdynamic_tls.so): a thread ends, whose stack the C library keeps together with the block that
- * its thread-local storage is in; the next thread of such a stack gives the block back.  That is memprof's, as a block
- * is large enough to start it.  Then the address is handed out again.  Ends with 1 where it is not. */
+/* `stack_again LIBRARY` (libdynamic_tls.so): a thread ends, whose stack the C library keeps
+ * together with the block that its thread-local storage is in; the next thread of such a stack
+ * gives the block back.  That is memprof's, as a block is large enough to start it.  Then the
+ * address is handed out again.  Ends with 1 where it is not. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* The library that Native.java loads: blocks of threads that Java does not know, and threads that call it. */
+/* The library that Native.java loads: blocks of threads that Java does not know, and threads that
+ * call it. */
 #include <jni.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -19,8 +20,7 @@ static void *churn(void *rounds)
         kept[slot] = malloc(sizeof(size_t) + i % 5000);
         if (kept[slot]) *kept[slot] = i;
     }
-    for (size_t slot = 0; slot < 64; slot++)
-        free(kept[slot]);
+    for (size_t slot = 0; slot < 64; slot++) free(kept[slot]);
     return (void *)good;
 }
 
@@ -47,8 +47,7 @@ JNIEXPORT jbyteArray JNICALL Java_Native_backwards(JNIEnv *env, jclass class, jb
     jbyte *out = malloc((size_t)n);
     jbyteArray result = (*env)->NewByteArray(env, n);
     if (in && out && result) {
-        for (jsize i = 0; i < n; i++)
-            out[i] = in[n - 1 - i];
+        for (jsize i = 0; i < n; i++) out[i] = in[n - 1 - i];
         (*env)->SetByteArrayRegion(env, result, 0, n, out);
     }
     free(out);
@@ -65,7 +64,8 @@ static void *call(void *unused)
     (void)unused;
     JNIEnv *env;
     if ((*machine)->AttachCurrentThread(machine, (void **)&env, NULL)) return NULL;
-    const jmethodID method = (*env)->GetMethodID(env, (*env)->GetObjectClass(env, subject), "callback", "()V");
+    const jmethodID method =
+        (*env)->GetMethodID(env, (*env)->GetObjectClass(env, subject), "callback", "()V");
     for (int i = 0; i < 1000; i++) {
         pthread_mutex_lock(&lock);
         (*env)->CallVoidMethod(env, subject, method);
