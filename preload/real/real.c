@@ -54,8 +54,9 @@ void mp_real_resolve(void)
 #undef MP_HOOK
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH
-    mp_real_frees_libc =
-        mp_real.malloc == __libc_malloc && mp_real.free == __libc_free && !mp_machine_tags_memory();
+    mp_real_frees_libc = mp_symbol_is_libcs("malloc", (const void *)mp_real.malloc) &&
+                         mp_symbol_is_libcs("free", (const void *)mp_real.free) &&
+                         !mp_machine_tags_memory();
     mp_real_has_heap = mp_symbol_before_libc() && !mp_symbol_before("malloc");
     mp_real_mallctl =
         mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;

@@ -186,7 +186,7 @@ static bool is_needed_before(const struct link_map *l)
 
 static struct {
     const struct link_map *own; /* this object; NULL: it came later, or into another namespace */
-    const struct link_map *last;
+    const struct link_map *libc, *last;
     bool before_libc, known;
 } start;
 
@@ -194,16 +194,17 @@ static struct {
 static void know_start(void)
 {
     if (__atomic_load_n(&start.known, __ATOMIC_ACQUIRE)) return;
-    const struct link_map *l = first(), *own = NULL, *last = l;
-    bool libc = false, before = false;
+    const struct link_map *l = first(), *own = NULL, *libc = NULL, *last = l;
+    bool before = false;
     for (unsigned i = 0; l && i < OBJECTS_MAX && (!libc || is_needed_before(l));
          i++, last = l, l = l->l_next) {
         if (l->l_ld == _DYNAMIC) own = l;
         if (libc || !find(l, "gnu_get_libc_version")) continue;
-        libc = true;
+        libc = l;
         before = own != NULL;
     }
     start.own = own;
+    start.libc = libc;
     start.last = last;
     start.before_libc = before;
     __atomic_store_n(&start.known, true, __ATOMIC_RELEASE);
@@ -233,6 +234,13 @@ void *mp_symbol_next(const char *name)
         if (s) return value_of(l, s);
     }
     return NULL;
+}
+
+bool mp_symbol_is_libcs(const char *name, const void *function)
+{
+    know_start();
+    const ElfW(Sym) *s = start.libc ? find(start.libc, name) : NULL;
+    return s && value_of(start.libc, s) == function;
 }
 
 const struct link_map *mp_symbol_before(const char *name)

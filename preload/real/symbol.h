@@ -19,6 +19,11 @@ bool mp_symbol_before_libc(void);
  * An object that came later finds the first one. */
 void *mp_symbol_next(const char *name);
 
+/* Is this the C library's own definition of the name?  Other allocators have its __libc_malloc,
+ * too.
+ */
+bool mp_symbol_is_libcs(const char *name, const void *function);
+
 /* The first object before this one that defines the name; NULL: none does. */
 const struct link_map *mp_symbol_before(const char *name);
 

@@ -71,6 +71,14 @@ def test_initial_exec_library_loaded_late():
     mp.equal(mp.bare(argv)[1], b"42\n", "bare")
 
 
+def test_nothing_is_read_in_front_of_another_allocators_blocks():
+    """Where the C library serves malloc its blocks' sizes are; it is known by its object, not by a name that others have, too."""
+    argv = ["/bin/sh", "-c", "for i in 1 2 3; do x=$x$i; done; echo $x"]
+    result = mp.run(argv, preload=[mp.victim("libedges.so")])
+    mp.equal(result.out, b"123\n", "the program")
+    mp.whole(result.logs.one())
+
+
 def test_allocator_before_memprof():
     """It takes the program's calls away: memprof says so, and records all but the heap."""
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": "libjemalloc.so.2"})[2]:
