@@ -4,21 +4,16 @@ import glob
 import os
 import subprocess
 
-# Debian's sources, which machines seldom have; the release's own.
-LINES = """deb{src} http://deb.debian.org/debian {release} main
-deb{src} http://deb.debian.org/debian {release}-updates main
-deb{src} http://deb.debian.org/debian-security {release}-security main
-"""
-
-
 def call(command, **popen):
     print("programs:", *command[-4:], flush=True)
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **popen)
 
 
-def release():
-    with open("/etc/os-release", encoding="utf-8") as f:
-        return dict(line.strip().split("=", 1) for line in f if "=" in line)["VERSION_CODENAME"]
+def mirrors():
+    """Where the machine's own packages come from, as lines of apt's, and the sources of the same, which machines seldom have."""
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
+    places = sorted(set(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()))
+    return "".join(f"{kind} {place}\n" for kind in ("deb", "deb-src") for place in places)
 
 
 def apt(work):
@@ -30,7 +25,7 @@ def apt(work):
         os.makedirs(f"{lists}/partial")
         os.makedirs(f"{cache}/archives/partial")
         with open(lines, "w", encoding="ascii") as f:
-            f.write(LINES.format(src="", release=release()) + LINES.format(src="-src", release=release()))
+            f.write(mirrors())
         call([*get, "update"])
     return get
 
