@@ -4,12 +4,18 @@
  * family recorded inside is not recorded again (hook_malloc.h).  A new that throws passes through
  * here without a record; the malloc that failed inside it has recorded the failure.
  *
+ * A C++ library's own operators call malloc and free by name, and do nothing else.  Once that was
+ * seen of one, each call of it is passed on, for the hooks of those to record; but for an aligned
+ * new, whose size the library rounds up.
+ *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not
  * see. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "base/cold.h"
 #include "base/loader.h"
 #include "core/counted.h"
 #include "hooks/hook_malloc.h"
@@ -40,72 +46,128 @@ static const char *const names[CXX_COUNT] = {
 };
 
 typedef void (*any_fn)(void);
-static any_fn real[CXX_COUNT];
+static struct {
+    any_fn real;
+    bool is_runtimes; /* a C++ library's: it does nothing but call malloc or free by name */
+    bool passes;      /* and the hook of those was called, or it is left out */
+} operators[CXX_COUNT];
 
-static any_fn find(const char *name)
+/* Libraries that were loaded later. This takes the loader's lock. */
+static any_fn find_later(const char *name, const char **object)
 {
     static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
-    any_fn f = (any_fn)mp_symbol_next(name);
-    if (f) return f;
-    f = (any_fn)dlsym(RTLD_NEXT, name);
+    const void *base;
+    any_fn f = (any_fn)dlsym(RTLD_NEXT, name);
     for (size_t i = 0; !f && i < sizeof libraries / sizeof *libraries; i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library) f = (any_fn)dlsym(library, name);
     }
     mp_loader_forget_error();
+    mp_real_object_of((const void *)f, object, &base);
     return f;
+}
+
+static any_fn find(const char *name, const char **object)
+{
+    any_fn f = (any_fn)mp_symbol_next(name);
+    if (!f) return find_later(name, object);
+    *object = mp_symbol_next_object(name);
+    return f;
+}
+
+static bool is_runtime(const char *object)
+{
+    return strncmp(object, "libstdc++.so", 12) == 0 || strncmp(object, "libc++.so", 9) == 0 ||
+           strncmp(object, "libc++abi.so", 12) == 0;
 }
 
 /* Every thread finds the same, so two at once do no harm.  What the loader allocates and frees
  * meanwhile is recorded, for it frees blocks of the program's own calls too (the error that the
  * last one left for dlerror). */
+static MP_COLD any_fn found(enum cxx_fn which)
+{
+    const int saved = errno;
+    const char *object = "";
+    const any_fn f = find(names[which], &object);
+    __atomic_store_n(&operators[which].is_runtimes, f && is_runtime(object), __ATOMIC_RELAXED);
+    __atomic_store_n(&operators[which].real, f, __ATOMIC_RELEASE);
+    errno = saved;
+    return f;
+}
+
 static any_fn get(enum cxx_fn which)
 {
-    any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
-    if (f) return f;
-    const int saved = errno;
-    f = find(names[which]);
-    errno = saved;
-    __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
-    return f;
+    const any_fn f = __atomic_load_n(&operators[which].real, __ATOMIC_ACQUIRE);
+    return __builtin_expect(f != NULL, 1) ? f : found(which);
+}
+
+/* There is nothing to do around the real operator. */
+static bool passes(enum cxx_fn which)
+{
+    return __builtin_expect(__atomic_load_n(&operators[which].passes, __ATOMIC_ACQUIRE), 1);
+}
+static void pass_from_now(enum cxx_fn which)
+{
+    __atomic_store_n(&operators[which].passes, true, __ATOMIC_RELEASE);
+}
+
+/* A C++ library's, unless that one binds names its own way (RTLD_DEEPBIND) and calls no hook. */
+static void was_hooked(enum cxx_fn which)
+{
+    if (__atomic_load_n(&operators[which].is_runtimes, __ATOMIC_RELAXED)) pass_from_now(which);
 }
 
 /* Blocks whose size the allocator is asked for must be its own: what another's operator makes may
  * be no block of malloc, and what is one comes by malloc's hook. */
 static bool is_left_out(enum cxx_fn which)
 {
-    return __builtin_expect(mp_counted.on, 0) && !mp_real_in_allocator((const void *)real[which]);
+    const bool is = __builtin_expect(mp_counted.on, 0) &&
+                    !mp_real_in_allocator((const void *)operators[which].real);
+    if (is) pass_from_now(which);
+    return is;
 }
 
 static void *made(enum cxx_fn which, void *p, size_t bytes)
 {
     mp_operator.aligned_bytes = 0;
-    if (!mp_operator.recorded && !is_left_out(which)) mp_allocated(p, bytes);
+    if (mp_operator.hooked) was_hooked(which);
+    else if (!is_left_out(which)) mp_allocated(p, bytes);
     return p;
 }
 
 /* What `deleting` is to be again. */
 static void *begin_delete(enum cxx_fn which, void *p)
 {
+    mp_operator.hooked = false;
     return is_left_out(which) ? mp_operator.deleting : mp_begin_free(p);
+}
+
+static void end_delete(enum cxx_fn which, void *outer)
+{
+    mp_operator.deleting = outer;
+    if (mp_operator.hooked) was_hooked(which);
 }
 
 /* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one,
  * but a C program that loads a C++ library by hand may reach these before any C++ library is there:
  * then malloc serves. */
 #define NEW(name, parameters, arguments, otherwise, aligned)                                       \
-    HOOK void *name parameters;                                                                    \
-    HOOK void *name parameters                                                                     \
+    static __attribute__((noinline)) void *recorded##name parameters                               \
     {                                                                                              \
         void *(*f)parameters = (void *(*)parameters)get(CXX##name);                                \
         if (!f) return otherwise;                                                                  \
-        mp_operator.recorded = false;                                                              \
+        mp_operator.hooked = false;                                                                \
         mp_operator.aligned_bytes = aligned ? bytes : 0;                                           \
         return made(CXX##name, f arguments, bytes);                                                \
+    }                                                                                              \
+    HOOK void *name parameters;                                                                    \
+    HOOK void *name parameters                                                                     \
+    {                                                                                              \
+        if (aligned || !passes(CXX##name)) return recorded##name arguments;                        \
+        return ((void *(*)parameters)operators[CXX##name].real)arguments;                          \
     }
 #define DELETE(name, parameters, arguments)                                                        \
-    HOOK void name parameters;                                                                     \
-    HOOK void name parameters                                                                      \
+    static __attribute__((noinline)) void recorded##name parameters                                \
     {                                                                                              \
         void(*f) parameters = (void(*) parameters)get(CXX##name);                                  \
         if (!f) {                                                                                  \
@@ -114,7 +176,13 @@ static void *begin_delete(enum cxx_fn which, void *p)
         }                                                                                          \
         void *const outer = begin_delete(CXX##name, p);                                            \
         f arguments;                                                                               \
-        mp_operator.deleting = outer;                                                              \
+        end_delete(CXX##name, outer);                                                              \
+    }                                                                                              \
+    HOOK void name parameters;                                                                     \
+    HOOK void name parameters                                                                      \
+    {                                                                                              \
+        if (!passes(CXX##name)) recorded##name arguments;                                          \
+        else ((void(*) parameters)operators[CXX##name].real) arguments;                            \
     }
 
 NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes), false)

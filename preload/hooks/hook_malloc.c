@@ -27,7 +27,7 @@ static MP_COLD void *failed(size_t bytes)
 /* These two are in malloc and free themselves: no call beside the real one. */
 static inline __attribute__((always_inline)) void *allocated_here(void *p, size_t bytes)
 {
-    mp_operator.recorded = true;
+    mp_operator.hooked = true;
     if (__builtin_expect(!p, 0)) return failed(bytes);
     if (__builtin_expect(mp_counted.each, 1))
         return (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
@@ -74,6 +74,7 @@ HOOK void free(void *p)
     if (!p) return;
     mp_real_ready();
     if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p, true);
+    else mp_operator.hooked = true;
     mp_real.free(p);
 }
 

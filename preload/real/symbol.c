@@ -226,14 +226,31 @@ bool mp_symbol_before_libc(void)
     return start.before_libc;
 }
 
-void *mp_symbol_next(const char *name)
+struct definition {
+    const struct link_map *object;
+    const ElfW(Sym) * symbol; /* NULL: there is none */
+};
+
+static struct definition next_definition(const char *name)
 {
     know_start();
     for (const struct link_map *l = start.own ? next(start.own) : first(); l; l = next(l)) {
         const ElfW(Sym) *s = find(l, name);
-        if (s) return value_of(l, s);
+        if (s) return (struct definition){ l, s };
     }
-    return NULL;
+    return (struct definition){ 0 };
+}
+
+void *mp_symbol_next(const char *name)
+{
+    const struct definition d = next_definition(name);
+    return d.symbol ? value_of(d.object, d.symbol) : NULL;
+}
+
+const char *mp_symbol_next_object(const char *name)
+{
+    const struct definition d = next_definition(name);
+    return d.symbol ? name_of(d.object) : NULL;
 }
 
 bool mp_symbol_is_libcs(const char *name, const void *function)

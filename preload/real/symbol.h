@@ -18,6 +18,8 @@ bool mp_symbol_before_libc(void);
  * nothing is dlopen'ed: default versions alone, indirect functions resolved.  NULL: there is none.
  * An object that came later finds the first one. */
 void *mp_symbol_next(const char *name);
+/* The name of the object that holds that one: its soname, or its file's.  NULL likewise. */
+const char *mp_symbol_next_object(const char *name);
 
 /* Is this the C library's own definition of the name?  Other allocators have its __libc_malloc,
  * too.

@@ -1,8 +1,10 @@
 /* `loader HOW LIBRARY`: a C program that dlopens.
  *   late      LIBRARY, and then allocates 1,000 blocks; prints the variables that the library may
  * have set tls       a library with initial-exec thread-local storage; prints what it computes
- *   plugin    a C++ library, RTLD_LOCAL, and calls its plugin_work in the range "plugin" */
+ *   plugin    a C++ library, RTLD_LOCAL, and calls its plugin_work in the range "plugin"
+ *   deep      the same, behind a C++ library's own that binds names in itself first */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,8 @@ int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
     ranges_init();
+    const bool deep = !strcmp(argv[1], "deep");
+    if (deep) dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         printf("%s\n", dlerror());
@@ -22,7 +26,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "tls"))
         printf("%d\n", ((int (*)(int))dlsym(library, "static_tls_sum"))(42));
-    if (!strcmp(argv[1], "plugin")) {
+    if (deep || !strcmp(argv[1], "plugin")) {
         ((void (*)(void))dlsym(library, "plugin_start"))();
         range_push("plugin");
         ((void (*)(void))dlsym(library, "plugin_work"))();

@@ -100,6 +100,13 @@ def test_cxx_library_loaded_locally_into_a_c_program():
         mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), f"live over {allocator}")
 
 
+def test_operators_that_call_a_malloc_of_their_own_binding():
+    """The operators' own hooks are then all that sees their blocks."""
+    log = mp.run([mp.victim("loader"), "deep", mp.victim("libplugin_cxx.so")]).logs.one()
+    r = log.at_end().range("plugin")
+    mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), "live")
+
+
 def test_a_pending_error_of_the_loaders_stays_the_programs():
     log = mp.run([mp.victim("pending_error")]).logs.one()
     mp.whole(log)
