@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "blocks.h"
+#include "ended.h"
 #include "index.h"
 #include "log.h"
 #include "mpf/event.h"
@@ -16,14 +17,15 @@
 #include "threads.h"
 
 enum {
-    PLACES = 2, /* AT and AT_PYTHON before an event */
-    TOLD = 4,   /* so many blocks of a thread stay after a failure: they tell how it ended */
+    PLACES = MPR_ENDED_PLACES, /* AT and AT_PYTHON before an event */
+    TOLD = 4, /* so many blocks of a thread stay after a failure: they tell how it ended */
 };
 
 struct life {
     uint64_t birth, place[PLACES], size;
     uint32_t made_in[MPR_SPANS_AROUND];
     size_t moments, levels; /* of its heap, that lie before it */
+    uint64_t ended;         /* its number among those that ended */
     uint8_t places, heap;
     bool stays;
 };
@@ -53,6 +55,7 @@ struct finder {
     struct mpr_index domains;                     /* of which a range was pushed, + 1 */
     struct mpr_index live;                        /* by address and heap */
     struct mpr_repairs repairs;                   /* as replay has them */
+    struct mpr_ended_ring ended;                  /* the last ones */
     struct life *life;                            /* from 1 */
     uint32_t lives, cap, free;
     struct thread *thread;
@@ -144,6 +147,11 @@ static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum m
     if (!is_torch(e->heap)) mpr_repairs_wait(&f->repairs, &repair);
 }
 
+static bool is_swapped(struct finder *f, const struct mpf_event *e)
+{
+    return f->repairs.count && !is_torch(e->heap) && mpr_repairs_swap(&f->repairs, key_of(e));
+}
+
 static void expire_repairs(struct finder *f, uint64_t now)
 {
     struct mpr_repair late;
@@ -162,17 +170,47 @@ static uint32_t new_life(struct finder *f)
     return f->lives++;
 }
 
-static void count_gone(struct finder *f, const struct life *l)
+/* One that goes, or (-1) stays after all. */
+static void count_gone(struct finder *f, const struct mpr_ended *b, int sign)
 {
-    struct mpr_gone *of = &f->fates->of[l->heap];
-    const size_t levels = levels_before(f, l->heap);
-    of->allocations++;
-    of->frees++;
-    if (levels == l->levels) return;
-    of->bytes[l->levels] += (int64_t)l->size;
-    of->blocks[l->levels]++;
-    of->bytes[levels] -= (int64_t)l->size;
-    of->blocks[levels]--;
+    struct mpr_gone *of = &f->fates->of[b->heap];
+    of->allocations += (uint64_t)sign;
+    of->frees += (uint64_t)sign;
+    if (b->from == b->to) return;
+    of->bytes[b->from] += sign * (int64_t)b->size;
+    of->blocks[b->from] += sign;
+    of->bytes[b->to] -= sign * (int64_t)b->size;
+    of->blocks[b->to] -= sign;
+}
+
+/* `frees` of them free it. */
+static void go(struct finder *f, const struct life *l, const uint64_t *frees, unsigned count)
+{
+    struct mpr_ended *known = mpr_ended_get(&f->ended, l->ended);
+    struct mpr_ended b = { .key = known ? known->key : 0,
+                           .time = known ? known->time : 0,
+                           .size = l->size,
+                           .from = l->levels,
+                           .to = levels_before(f, l->heap),
+                           .heap = l->heap };
+    b.event[b.events++] = l->birth;
+    for (unsigned i = 0; i < l->places; i++) b.event[b.events++] = l->place[i];
+    for (unsigned i = 0; i < count; i++) b.event[b.events++] = frees[i];
+    for (unsigned i = 0; i < b.events; i++) drop(f, b.event[i]);
+    count_gone(f, &b, 1);
+    if (known) *known = b;
+}
+
+/* A free that no block waits for: what ended there just before tells whose it was. */
+static void keep_before(struct finder *f, const struct mpf_event *e)
+{
+    struct mpr_ended b;
+    while (mpr_ended_take(&f->ended, key_of(e), e->time, &b)) {
+        if (b.life) f->life[b.life].stays = true;
+        if (b.life) continue;
+        for (unsigned i = 0; i < b.events; i++) keep(f, b.event[i]);
+        count_gone(f, &b, -1);
+    }
 }
 
 /* It ends with the event at hand: `frees` of them are what frees it. */
@@ -183,12 +221,7 @@ static void decide(struct finder *f, uint32_t life, uint32_t thread, const uint6
     const bool stays = l->stays || moments_before(f, l->heap) != l->moments;
     mpr_spans_release(&f->spans, l->made_in, stays);
     if (stays) mpr_spans_stay(&f->spans, thread, false);
-    else {
-        drop(f, l->birth);
-        for (unsigned i = 0; i < l->places; i++) drop(f, l->place[i]);
-        for (unsigned i = 0; i < count; i++) drop(f, frees[i]);
-        count_gone(f, l);
-    }
+    else go(f, l, frees, count);
     l->made_in[0] = f->free;
     f->free = life;
 }
@@ -205,7 +238,7 @@ static void stillborn(struct finder *f, const struct mpf_event *e)
 /* One whose address was handed out before its free was seen stays, and so does the next there. */
 static void born(struct finder *f, const struct mpf_event *e)
 {
-    if (is_paired(f, e, MPR_WAIT_ALLOC, e->thread)) {
+    if (is_paired(f, e, MPR_WAIT_ALLOC, e->thread) || is_swapped(f, e)) {
         stillborn(f, e);
         return;
     }
@@ -238,9 +271,14 @@ static uint32_t take(struct finder *f, const struct mpf_event *e)
     if (!may_go(e->heap) || is_paired(f, e, MPR_WAIT_FREE, 0)) return 0;
     const uint64_t key = key_of(e);
     const uint32_t life = mpr_index_get(&f->live, key);
-    if (life) mpr_index_set(&f->live, key, 0);
-    else wait_for_partner(f, e, MPR_WAIT_ALLOC);
-    return life;
+    if (life) {
+        mpr_index_set(&f->live, key, 0);
+        f->life[life].ended = is_torch(e->heap) ? 0 : mpr_ended_add(&f->ended, key, e->time, life);
+        return life;
+    }
+    keep_before(f, e);
+    wait_for_partner(f, e, MPR_WAIT_ALLOC);
+    return 0;
 }
 
 static void on_free(struct finder *f, const struct mpf_event *e)
@@ -379,6 +417,7 @@ static void end_thread(struct finder *f, const struct mpf_event *e)
 static void see(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->kept->grain;
+    f->repairs.recent.at = e;
     expire_repairs(f, e->time);
     switch (e->op) {
     case MPF_OP_ALLOC:
@@ -439,8 +478,11 @@ static int read_all(struct finder *f, const char *path, uint64_t seq, struct mpr
     long count;
     if (mpr_log_open(&log, path, error) != 0) return -1;
     mpr_log_stop_after(log, seq);
-    while ((count = mpr_log_next(log, &events, error)) > 0)
+    while ((count = mpr_log_next(log, &events, error)) > 0) {
+        mpr_recent_begin(&f->repairs.recent, events);
         for (long i = 0; i < count; i++, f->event++) see(f, &events[i]);
+        mpr_recent_end(&f->repairs.recent, (size_t)count);
+    }
     mpr_log_close(log);
     return count < 0 ? -1 : 0;
 }

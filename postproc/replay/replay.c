@@ -203,7 +203,9 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
 /* Has its free been seen before it? */
 MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
 {
-    if (!mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread)) return false;
+    if (!mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread) &&
+        !mpr_repairs_swap(&r->repairs, key))
+        return false;
     r->books.heap[e->heap].repairs++;
     return true;
 }
@@ -529,7 +531,6 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     r->now = e->time;
     r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
     r->count[e->op]++;
-    if (r->repairs.count) expire_repairs(r, e->time);
     const bool gpu = is_gpu(e);
     if (e->op == MPF_OP_FREE && !gpu) {
         on_free(r, e);
@@ -553,6 +554,19 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
         if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
         if (e->op != MPF_OP_THREAD) t->at = (struct mpr_site){ 0, 0 };
     }
+}
+
+/* Who looks for a partner of the event looks back from it. */
+MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_event *e)
+{
+    r->repairs.recent.at = e;
+    expire_repairs(r, e->time);
+}
+
+static inline void take(struct mpr_replay *r, const struct mpf_event *e)
+{
+    if (r->repairs.count) while_repairs_wait(r, e);
+    apply(r, e);
 }
 
 static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *e)
@@ -579,21 +593,25 @@ static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *e
 {
     for (size_t i = 0; i < count; i++) {
         if (is_of_malloc(&events[i])) leave_out(r, &events[i]);
-        else apply(r, &events[i]);
+        else take(r, &events[i]);
+    }
+}
+
+static void batch_of_all(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+{
+    for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
+        take(r, &events[i]);
     }
 }
 
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
-    if (r->options.without_malloc) {
-        batch_without_malloc(r, events, count);
-        return;
-    }
-    for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
-    for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
-        apply(r, &events[i]);
-    }
+    mpr_recent_begin(&r->repairs.recent, events);
+    if (r->options.without_malloc) batch_without_malloc(r, events, count);
+    else batch_of_all(r, events, count);
+    mpr_recent_end(&r->repairs.recent, count);
 }
 
 void mpr_replay_finish(struct mpr_replay *r)

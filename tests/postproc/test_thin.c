@@ -497,6 +497,40 @@ static void what_was_seen_in_the_wrong_order_stays(void **state)
     assert_true(removed > 2000);
 }
 
+/* Two frees that changed places: which ones tells a block that is at no instant of note, and that a
+ * realloc may work on meanwhile. */
+static void put_swap(struct testlog *log, uint64_t time, bool moves)
+{
+    const struct event e[] = {
+        { time, 0x1000, 100, MPF_OP_ALLOC, 1 },
+        { time + 100000, 0x1000, 0, moves ? MPF_OP_MOVE_BEGIN : MPF_OP_FREE, 2 },
+        { time + 100400, 0x1000, 0, MPF_OP_FREE, 1 },
+        { time + 100500, 0x1000, 100, MPF_OP_ALLOC, 1 },
+        { time + 100600, 0, 0, moves ? MPF_OP_MOVE_END : MPF_OP_THREAD_END, 2 },
+    };
+    for (size_t i = 0; i < sizeof e / sizeof *e; i++)
+        testlog_event(log, e[i].time, e[i].thread, e[i].op, MPF_HEAP_HOST, e[i].addr, e[i].size);
+}
+
+static void frees_that_changed_places_stay(void **state)
+{
+    (void)state;
+    for (int moves = 0; moves < 2; moves++) {
+        make_files();
+        struct testlog *log = testlog_open(whole, NULL);
+        for (uint64_t i = 1; i <= 200; i++) {
+            testlog_event(log, i * 1000000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x9000,
+                          1000 * (i == 5));
+            put_swap(log, i * 1000000 + 1000, moves);
+            testlog_event(log, i * 1000000 + 500000, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x9000, 0);
+        }
+        testlog_close(log, "exit");
+        assert_true(thin(whole, thinned, 1, 1).removed > 100);
+        assert_same(whole, thinned);
+        remove_files();
+    }
+}
+
 /* Of more instances than are measured the later ones go as others do. */
 static void there_may_be_many_instances(void **state)
 {
@@ -571,6 +605,7 @@ int main(void)
         cmocka_unit_test(what_is_gone_is_counted),
         cmocka_unit_test(marks_keep_their_payloads),
         cmocka_unit_test(what_was_seen_in_the_wrong_order_stays),
+        cmocka_unit_test(frees_that_changed_places_stay),
         cmocka_unit_test(there_may_be_many_instances),
         cmocka_unit_test(threads_end_inside_their_ranges),
     };
