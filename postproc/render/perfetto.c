@@ -241,7 +241,7 @@ static void put_counters(struct mpr_perfetto *p, const struct mpr_timeline *t)
 {
     for (size_t i = 0; i < t->heaps; i++) put_heap(p, track_of(p, OF_COUNTER, i), &t->heap[i]);
     for (size_t i = 0; i < MPR_TRACKS; i++) {
-        char gpu[24];
+        char gpu[32];
         snprintf(gpu, sizeof gpu, "gpu%zu used", i - MPR_TRACK_GPU);
         const char *name = i == MPR_TRACK_RSS ? "RSS" : i == MPR_TRACK_CGROUP ? "cgroup" : gpu;
         put_readings(p, track_of(p, OF_COUNTER, t->heaps + i), name, &t->track[i]);

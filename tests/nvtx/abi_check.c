@@ -21,7 +21,8 @@ NVTX_CORE2(X)
 NVTX_PAYLOAD_EXTENSION(X)
 #undef X
 
-static_assert(NVTX_MODULE_CORE == NVTX_CB_MODULE_CORE && NVTX_MODULE_CORE2 == NVTX_CB_MODULE_CORE2,
+static_assert((int)NVTX_MODULE_CORE == (int)NVTX_CB_MODULE_CORE &&
+                  (int)NVTX_MODULE_CORE2 == (int)NVTX_CB_MODULE_CORE2,
               "modules");
 static_assert(NVTX_TABLE_CALLBACKS == NVTX_ETID_CALLBACKS, "export table");
 static_assert(sizeof(struct nvtx_callbacks) == sizeof(NvtxExportTableCallbacks), "callbacks");
