@@ -44,6 +44,19 @@ int mp_raw_mprotect(void *at, size_t bytes, int prot)
 {
     return (int)answer(mp_sys3(SYS_mprotect, (long)at, (long)bytes, prot));
 }
+
+/* The kernel answers with the break as it is then, moved or not; the C library calls one refused
+ * that is too low. */
+int mp_raw_brk(void *to)
+{
+    return (int)answer(mp_sys3(SYS_brk, (long)to, 0, 0) < (long)to ? -ENOMEM : 0);
+}
+void *mp_raw_sbrk(intptr_t more)
+{
+    const long old = mp_sys3(SYS_brk, 0, 0, 0);
+    return more && mp_raw_brk((void *)(old + more)) ? (void *)-1 : (void *)old;
+}
+
 void *mp_raw_shmat(int id, const void *at, int flags)
 {
     return (void *)answer(mp_sys3(SYS_shmat, id, (long)at, flags));

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The C library's allocator under its other names. */
@@ -21,6 +22,8 @@ void *mp_raw_mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
 int mp_raw_munmap(void *at, size_t bytes);
 void *mp_raw_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...);
 int mp_raw_mprotect(void *at, size_t bytes, int prot);
+int mp_raw_brk(void *to);
+void *mp_raw_sbrk(intptr_t more);
 void *mp_raw_shmat(int id, const void *at, int flags);
 int mp_raw_shmdt(const void *at);
 int mp_raw_prctl(int option, ...);

@@ -95,6 +95,10 @@ static void mappings(void)
     p = mmap(NULL, 8192, rw, anonymous, -1, 0);
     OFTEN_DO("mprotect", CALL(mprotect(p, 4096, i % 2 ? rw : PROT_READ)));
     OFTEN_DO("mprotect wrong", CALL(mprotect((void *)1, 4096, rw)));
+    OFTEN_DO("sbrk", CALL(sbrk(i % 2 ? -4096 : 4096)));
+    OFTEN_DO("sbrk wrong", CALL(sbrk((intptr_t)1 << 60)));
+    OFTEN_DO("brk", CALL(brk((char *)sbrk(0) + (i % 2 ? -4096 : 4096))));
+    OFTEN_DO("brk wrong", CALL(brk((void *)((uintptr_t)1 << 60))));
     OFTEN_DO("mremap",
              CALL(p = mremap(p, i % 2 ? 4096 : 8192, i % 2 ? 8192 : 4096, MREMAP_MAYMOVE)));
     OFTEN_DO("mremap wrong", CALL(mremap((void *)1, 8192, 4096, 0)));

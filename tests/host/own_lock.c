@@ -106,6 +106,8 @@ static void call_mremap(void)
 {
     expect(mremap(map(PAGE), PAGE, 2 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
 }
+static void call_brk(void) { expect(brk((char *)syscall(SYS_brk, 0) + PAGE) == 0); }
+static void call_sbrk(void) { expect(sbrk(PAGE) != (void *)-1); }
 static void call_mprotect(void) { expect(mprotect(map(PAGE), PAGE, PROT_READ) == 0); }
 /* as Chromium's allocator names what it has mapped; a kernel may lack it */
 static void call_prctl(void) { prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, map(PAGE), PAGE, "own"); }
@@ -181,17 +183,40 @@ static const struct {
     {                                                                                              \
 #name, call_##name, how                                                                    \
     }
-    ROW(mmap, UNDER_LOCK),      ROW(mmap64, UNDER_LOCK),        ROW(munmap, UNDER_LOCK),
-    ROW(mremap, UNDER_LOCK),    ROW(mprotect, UNDER_LOCK),      ROW(prctl, UNDER_LOCK),
-    ROW(shmat, UNDER_LOCK),     ROW(shmdt, UNDER_LOCK),         ROW(pthread_setname_np, UNDER_LOCK),
-    ROW(memalign, UNDER_LOCK),  ROW(aligned_alloc, UNDER_LOCK), ROW(posix_memalign, UNDER_LOCK),
-    ROW(valloc, UNDER_LOCK),    ROW(pvalloc, UNDER_LOCK),       ROW(execve, UNDER_LOCK),
-    ROW(execv, UNDER_LOCK),     ROW(execvp, UNDER_LOCK),        ROW(execvpe, UNDER_LOCK),
-    ROW(execl, UNDER_LOCK),     ROW(execlp, UNDER_LOCK),        ROW(execle, UNDER_LOCK),
-    ROW(fexecve, UNDER_LOCK),   ROW(execveat, UNDER_LOCK),      ROW(_exit, UNDER_LOCK),
-    ROW(_Exit, UNDER_LOCK),     ROW(reallocarray, ALONE),       ROW(cfree, ALONE),
-    ROW(free_sized, ALONE),     ROW(free_aligned_sized, ALONE), ROW(dlclose, ALONE),
-    ROW(pthread_exit, IN_MAIN), ROW(thrd_exit, IN_MAIN),
+    ROW(mmap, UNDER_LOCK),
+    ROW(mmap64, UNDER_LOCK),
+    ROW(munmap, UNDER_LOCK),
+    ROW(mremap, UNDER_LOCK),
+    ROW(mprotect, UNDER_LOCK),
+    ROW(prctl, UNDER_LOCK),
+    ROW(shmat, UNDER_LOCK),
+    ROW(shmdt, UNDER_LOCK),
+    ROW(pthread_setname_np, UNDER_LOCK),
+    ROW(memalign, UNDER_LOCK),
+    ROW(aligned_alloc, UNDER_LOCK),
+    ROW(posix_memalign, UNDER_LOCK),
+    ROW(valloc, UNDER_LOCK),
+    ROW(pvalloc, UNDER_LOCK),
+    ROW(execve, UNDER_LOCK),
+    ROW(execv, UNDER_LOCK),
+    ROW(execvp, UNDER_LOCK),
+    ROW(execvpe, UNDER_LOCK),
+    ROW(execl, UNDER_LOCK),
+    ROW(execlp, UNDER_LOCK),
+    ROW(execle, UNDER_LOCK),
+    ROW(fexecve, UNDER_LOCK),
+    ROW(execveat, UNDER_LOCK),
+    ROW(_exit, UNDER_LOCK),
+    ROW(_Exit, UNDER_LOCK),
+    ROW(brk, UNDER_LOCK),
+    ROW(sbrk, UNDER_LOCK),
+    ROW(reallocarray, ALONE),
+    ROW(cfree, ALONE),
+    ROW(free_sized, ALONE),
+    ROW(free_aligned_sized, ALONE),
+    ROW(dlclose, ALONE),
+    ROW(pthread_exit, IN_MAIN),
+    ROW(thrd_exit, IN_MAIN),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

@@ -174,6 +174,18 @@ static void row_mremap_fixed(void)
     mremap(p, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, place + MIB);
 }
 static void row_mremap_fails(void) { if (mremap(map_rw(MIB), MIB, (size_t)1 << 60, MREMAP_MAYMOVE) != MAP_FAILED) abort(); }
+static void row_sbrk(void)
+{
+    sbrk(3 * MIB);
+    sbrk(100 - 2 * (intptr_t)MIB);  /* to the page */
+}
+static void row_sbrk_fails(void) { if (sbrk((intptr_t)1 << 60) != (void *)-1) abort(); }
+static void row_brk(void)
+{
+    char *p = sbrk(0);
+    if (brk(p + 3 * MIB) || brk(p + MIB) || brk(NULL)) abort();     /* the last moves nothing */
+}
+static void row_brk_fails(void) { if (brk((char *)sbrk(0) + ((size_t)1 << 60)) != -1) abort(); }
 static void row_mmap_private_file(void)
 {
     const int fd = open("/proc/self/exe", O_RDONLY);
@@ -233,6 +245,7 @@ static void row_shmdt(void)
     X(mmap) X(mmap64) X(mmap_odd_size) X(mmap_fails) X(mmap_none) X(mmap_read) X(mmap_fixed_over) X(mmap_fixed_none)    \
     X(mmap_file_over) X(munmap_part) X(munmap_two) X(munmap_fails) X(mprotect_rw) X(mprotect_none) X(mprotect_fails)    \
     X(madvise) X(mremap_grow) X(mremap_shrink) X(mremap_fixed) X(mremap_fails) X(mmap_private_file) X(mmap_stack)       \
+    X(sbrk) X(sbrk_fails) X(brk) X(brk_fails)                                                                           \
     X(mmap_shared) X(shm_open) X(memfd) X(mremap_shared) X(shmat) X(shmdt)
 
 // clang-format on

@@ -33,6 +33,8 @@ REGIONS = {
     "mprotect_fails": ("host/mmap", MIB, MIB, 0), "madvise": ("host/mmap", 4 * MIB, 4 * MIB, 0),
     "mremap_grow": ("host/mmap", 3 * MIB, 3 * MIB, 0), "mremap_shrink": ("host/mmap", MIB, 4 * MIB, 0),
     "mremap_fixed": ("host/mmap", 4 * MIB, 5 * MIB, 0), "mremap_fails": ("host/mmap", MIB, MIB, 1),
+    "sbrk": ("host/mmap", MIB + 4096, 3 * MIB, 0), "sbrk_fails": ("host/mmap", 0, 0, 1),
+    "brk": ("host/mmap", MIB, 3 * MIB, 0), "brk_fails": ("host/mmap", 0, 0, 1),
     "mmap_private_file": ("host/mmap", 0, 0, 0), "mmap_stack": ("host/mmap", MIB, MIB, 0),
     "mmap_shared": ("host/shm", MIB, MIB, 0), "shm_open": ("host/shm", MIB, MIB, 0),
     "memfd": ("host/shm", MIB, 2 * MIB, 0), "mremap_shared": ("host/shm", 2 * MIB, 4 * MIB, 0),

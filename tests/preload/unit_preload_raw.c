@@ -19,19 +19,34 @@ static void hooks_always_have_something_to_call(void **state)
 {
     (void)state;
     const void *const called[] = {
-        (void *)mp_real.malloc,         (void *)mp_real.calloc,
-        (void *)mp_real.realloc,        (void *)mp_real.free,
-        (void *)mp_real.memalign,       (void *)mp_real.aligned_alloc,
-        (void *)mp_real.posix_memalign, (void *)mp_real.valloc,
-        (void *)mp_real.pvalloc,        (void *)mp_real.mmap,
-        (void *)mp_real.mmap64,         (void *)mp_real.munmap,
-        (void *)mp_real.mremap,         (void *)mp_real.mprotect,
-        (void *)mp_real.shmat,          (void *)mp_real.shmdt,
-        (void *)mp_real.execve,         (void *)mp_real.execv,
-        (void *)mp_real.execvp,         (void *)mp_real.execvpe,
-        (void *)mp_real.fexecve,        (void *)mp_real.execveat,
-        (void *)mp_real.pthread_exit,   (void *)mp_real.pthread_setname_np,
-        (void *)mp_real.prctl,          (void *)mp_real.dlclose,
+        (void *)mp_real.malloc,
+        (void *)mp_real.calloc,
+        (void *)mp_real.realloc,
+        (void *)mp_real.free,
+        (void *)mp_real.memalign,
+        (void *)mp_real.aligned_alloc,
+        (void *)mp_real.posix_memalign,
+        (void *)mp_real.valloc,
+        (void *)mp_real.pvalloc,
+        (void *)mp_real.mmap,
+        (void *)mp_real.mmap64,
+        (void *)mp_real.munmap,
+        (void *)mp_real.mremap,
+        (void *)mp_real.mprotect,
+        (void *)mp_real.shmat,
+        (void *)mp_real.shmdt,
+        (void *)mp_real.execve,
+        (void *)mp_real.execv,
+        (void *)mp_real.execvp,
+        (void *)mp_real.execvpe,
+        (void *)mp_real.fexecve,
+        (void *)mp_real.execveat,
+        (void *)mp_real.pthread_exit,
+        (void *)mp_real.pthread_setname_np,
+        (void *)mp_real.prctl,
+        (void *)mp_real.dlclose,
+        (void *)mp_real.brk,
+        (void *)mp_real.sbrk,
     };
     assert_false(mp_real_known);
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) assert_non_null(called[i]);
@@ -51,6 +66,21 @@ static void mappings_are_the_kernels(void **state)
     assert_ptr_equal(mp_raw_mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
                      MAP_FAILED);
     assert_int_equal(errno, EINVAL);
+}
+
+static void the_break_is_the_kernels(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096 };
+    char *const before = mp_raw_sbrk(PAGE);
+    assert_ptr_equal(mp_raw_sbrk(0), before + PAGE);
+    strcpy(before, "kept");
+    assert_int_equal(mp_raw_brk(before), 0);
+    assert_ptr_equal(mp_raw_sbrk(0), before);
+    assert_ptr_equal(mp_raw_sbrk((intptr_t)1 << 60), (void *)-1);
+    assert_int_equal(errno, ENOMEM);
+    assert_int_equal(mp_raw_brk(NULL), 0);
+    assert_ptr_equal(mp_raw_sbrk(0), before);
 }
 
 static void memory_is_the_c_librarys(void **state)
@@ -81,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hooks_always_have_something_to_call),
         cmocka_unit_test(mappings_are_the_kernels),
+        cmocka_unit_test(the_break_is_the_kernels),
         cmocka_unit_test(memory_is_the_c_librarys),
         cmocka_unit_test(what_has_no_way_is_refused),
     };
