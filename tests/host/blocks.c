@@ -1,12 +1,15 @@
 /* Threads that make, move and free blocks of malloc of all sizes at random, and hand them to each
- * other: `blocks ROUNDS [fork|kill]`.  Some stay alive.
+ * other: `blocks ROUNDS [fork|kill|large]`.  Some stay alive.
  *
- * fork: a child goes on with blocks of its parent.  kill: it ends by SIGKILL in the middle. */
+ * fork: a child goes on with blocks of its parent.  kill: it ends by SIGKILL in the middle.  large:
+ * it makes small blocks, then a large one, and prints its threads before and after that. */
+#include <dirent.h>
 #include <err.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -75,9 +78,27 @@ static void run(unsigned seed)
     for (unsigned i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
+static int tasks(void)
+{
+    int n = 0;
+    DIR *all = opendir("/proc/self/task");
+    for (const struct dirent *e; all && (e = readdir(all));) n += e->d_name[0] != '.';
+    if (all) closedir(all);
+    return n;
+}
+
+static void small_then_large(void)
+{
+    for (int i = 0; i < 1000; i++) free(malloc(100));
+    const int before = tasks();
+    shared[0] = malloc((size_t)2 << 20);
+    printf("%d %d\n", before, tasks());
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "";
+    if (!strcmp(how, "large")) small_then_large();
     rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;
     run(1);
     if (!strcmp(how, "fork")) {

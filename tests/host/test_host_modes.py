@@ -227,6 +227,12 @@ def test_off_of_a_killed_process():
     mp.equal(mp.books(log.path)["allocations"], 0, "allocations")
 
 
+def test_off_starts_an_encoder_for_a_large_block():
+    for mode in ("off", "large", "sample"):
+        result = mp.run([mp.victim("blocks"), "0", "large"], env={"MEMPROF_HOST": mode})
+        mp.equal(result.out, b"1 2\n", f"threads with {mode}")
+
+
 def test_all_is_the_default():
     for mode in ("all", ""):
         log = recorded(mode, [mp.victim("work"), "3000"])
