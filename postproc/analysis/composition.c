@@ -233,6 +233,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     if (out->torch_segments || out->torch_blocks) add_torch(&a, arena, out, r);
     const struct owned owned = sum_owned(owner, r, p);
     add_owners(&a, arena, &owned, r->gpu.comms.count);
+    out->xla_arena = owned.blocks[MPR_OWNER_XLA] == 1;
     add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), pools_note(arena, r, owner, p));
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {

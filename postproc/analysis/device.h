@@ -40,6 +40,7 @@ struct mpr_device_state {
     size_t asleeps;
     const struct mpr_comm_row *comm; /* NCCL's communicators, largest first */
     size_t comms;
+    bool xla_arena; /* XLA took all that it has at once: its buffers are not seen */
 };
 
 struct mpr_device {

@@ -75,6 +75,15 @@ static void account(struct mpr_document *doc, const struct mpr_device_state *s)
     part_lines(doc, shown, count, whole_of(s));
 }
 
+/* What would show more of XLA's memory than that it is taken. */
+static void arena(struct mpr_document *doc, const struct mpr_device_state *s)
+{
+    if (s->xla_arena)
+        mpr_doc_line(doc, "  XLA's buffers are not seen in its pool: they are with "
+                          "XLA_PYTHON_CLIENT_PREALLOCATE=false "
+                          "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async");
+}
+
 /* ---- PyTorch's blocks */
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
@@ -159,6 +168,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
     if (at) heading(doc, d, s, at);
     if (at) account(doc, s);
     if (at) asleep(doc, s);
+    if (at) arena(doc, s);
     part_fields(doc, s);
     mpr_doc_facts(doc, behind_parts, s);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live",
