@@ -102,17 +102,43 @@ static uint64_t typical(const struct worker *worker, size_t count)
     return 0;
 }
 
+static bool ran_at(const struct mpr_process *p, uint64_t at)
+{
+    const uint64_t start = p->summary.process.start_ns;
+    return !start || (start <= at && at - start <= p->summary.duration_ns);
+}
+
+/* Keeps those that ran at one time, when they held most together: a pool that is made anew each
+ * epoch never had more.  They stay in order. */
+static size_t together(struct worker *worker, size_t count)
+{
+    uint64_t most = 0, then = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t at = worker[i].process->summary.process.start_ns;
+        uint64_t sum = 0;
+        for (size_t k = 0; k < count; k++)
+            sum += ran_at(worker[k].process, at) ? worker[k].bytes : 0;
+        if (sum > most) most = sum, then = at;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ran_at(worker[i].process, then)) worker[kept++] = worker[i];
+    return kept;
+}
+
 struct workers {
     uint64_t count, sum, most, least; /* bytes */
+    bool at_a_time;                   /* there were more, at other times */
 };
 
 /* Those that hold from half to twice what is typical of them: workers that load as much differ by
  * the batches that they had just then. */
-static struct workers alike(const struct worker *worker, size_t count)
+static struct workers alike(struct worker *worker, size_t count)
 {
-    const uint64_t middle = typical(worker, count);
-    struct workers w = { .least = UINT64_MAX };
-    for (size_t i = 0; i < count; i++) {
+    const size_t ran = together(worker, count);
+    const uint64_t middle = typical(worker, ran);
+    struct workers w = { .least = UINT64_MAX, .at_a_time = ran < count };
+    for (size_t i = 0; i < ran; i++) {
         const uint64_t bytes = worker[i].bytes;
         if (bytes < middle - middle / 2 || bytes / 2 > middle) continue;
         if (bytes < w.least) w.least = bytes;
@@ -149,10 +175,11 @@ static void tell_common(struct mpr_insights *out, const struct common *c, const 
 {
     if (w->count < 2 || !mpr_worth(saved, w->sum)) return;
     struct mpr_finding *f = mpr_finding_add(out, c->finding, "host", saved);
-    f->what = mpr_arena_format(
-        &out->arena, "%s forked workers %s, %s %s, %s in all; their parent holds %s",
-        mpr_finding_number(out, w->count), c->does, from_to(out, w->least, w->most), c->each,
-        mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
+    f->what = mpr_arena_format(&out->arena,
+                               "%s forked workers%s %s, %s %s, %s in all; their parent holds %s",
+                               mpr_finding_number(out, w->count), w->at_a_time ? " at a time" : "",
+                               c->does, from_to(out, w->least, w->most), c->each,
+                               mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
     f->change = c->change;
     f->look = "processes";
     look_at(f, seen);
@@ -241,9 +268,9 @@ static void tell_made(struct mpr_insights *out, const struct mpr_processes *all,
     uint64_t *bytes = mpr_alloc(count, sizeof *bytes);
     for (size_t i = 0; i < count; i++) bytes[i] = worker[i].bytes;
     const size_t apart = mpr_apart_above(bytes, count);
+    if (apart) tell_apart(out, worker, count, seen);
     const struct workers w = alike(worker + apart, count - apart);
     tell_common(out, &alike_each, &w, w.sum - w.most, beside, seen);
-    if (apart) tell_apart(out, worker, count, seen);
     free(bytes);
 }
 

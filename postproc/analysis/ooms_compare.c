@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "growth.h"
 #include "held.h"
+#include "kin.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "ooms.h"
@@ -124,8 +125,9 @@ static void fill_host(struct mpr_then *out, const struct mpr_replay *r)
 /* Killed processes have no last event at the very instant of their death. */
 static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
 {
-    const uint64_t start = log->summary.process.start_ns;
-    return start && start <= at && at <= start + log->summary.duration_ns + UINT64_C(1000000000);
+    const uint64_t start = log->summary.process.start_ns,
+                   late = log->executed ? 0 : UINT64_C(1000000000);
+    return start && start <= at && at <= start + log->summary.duration_ns + late;
 }
 
 static bool uses_torch(const struct mpr_then *then)
@@ -305,12 +307,30 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     if (log->host.told && !log->hard) read_threads(ooms, log, progress);
 }
 
+/* A program that gave way to the next one of its process is no process of its own. */
+static void count_processes(struct mpr_ooms *ooms)
+{
+    const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
+    struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
+    for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
+    mpr_kin_find(log, ooms->logs, kin);
+    ooms->processes = ooms->logs;
+    for (size_t i = 0; i < ooms->logs; i++) {
+        if (kin[i].image_of == MPR_NO_PROCESS) continue;
+        ooms->log[kin[i].image_of].executed = true;
+        ooms->processes--;
+    }
+    free(kin);
+    free(log);
+}
+
 void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
+    count_processes(ooms);
     if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
     for (size_t i = 0; i < ooms->logs; i++)
         ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
-    ooms->compared = ooms->logs > 1 && ooms->failed;
+    ooms->compared = ooms->processes > 1 && ooms->failed;
     if (ooms->compared) compare_all(ooms, progress);
     explain(ooms, progress);
 }

@@ -133,6 +133,7 @@ struct mpr_ooms_log {
     const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_story host;
     struct mpr_then then;
+    bool executed; /* its process went on as another program, of which there is a log, too */
 };
 
 struct mpr_ooms {
@@ -141,7 +142,8 @@ struct mpr_ooms {
     struct mpr_arena arena;
     struct mpr_ooms_log *log; /* who failed first comes first */
     size_t logs, cap;
-    bool compared;          /* of several logs, one failed: log[0], at first_failure */
+    size_t processes;       /* whose logs these are */
+    bool compared;          /* of several processes, one failed: log[0], at first_failure */
     uint64_t first_failure; /* CLOCK_REALTIME, ns */
     bool device_failure;    /* it was lack of device memory */
     struct mpr_device_sum *sum;

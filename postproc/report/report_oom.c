@@ -236,10 +236,16 @@ static bool healthy(const struct mpr_ooms_log *log)
     return !log->stories && !log->host.told && !log->summary.incomplete;
 }
 
+/* Another program was the end of its process. */
+static bool is_worth_a_line(const struct mpr_ooms_log *log)
+{
+    return healthy(log) && !log->executed;
+}
+
 /* Behind the heading of a failure: the place of its process among those that failed. */
 static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
 {
-    if (ooms->logs == 1) return "";
+    if (!ooms->compared) return "";
     return mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
                             ooms->failed);
 }
@@ -277,12 +283,12 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
 static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     size_t count = 0;
-    for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
+    for (size_t i = 0; i < ooms->logs; i++) count += is_worth_a_line(&ooms->log[i]);
     if (!count || ooms->logs == 1) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
     mpr_doc_line(doc, "no lack of memory was recorded in %zu log%s", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < ooms->logs; i++)
-        if (healthy(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
+        if (is_worth_a_line(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
 }
 
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)

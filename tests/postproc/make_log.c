@@ -547,7 +547,8 @@ static void jagged(const char *path, uint64_t steps)
     testlog_close(log, "exit");
 }
 
-/* A process that executes another program, 0, and what it goes on with. */
+/* A process that executes another program, 0, and what it goes on with: 1, or 2, which is killed
+ * when it has filled its cgroup. */
 static void image(const char *path, uint64_t number)
 {
     const char *const pairs[] = { "pid",  "7000", "ppid",
@@ -555,7 +556,11 @@ static void image(const char *path, uint64_t number)
                                   NULL };
     struct testlog *log = testlog_open(path, pairs);
     testlog_event(log, MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, (number + 1) * MIB);
-    testlog_close(log, number ? "exit" : "exec");
+    for (uint64_t i = 1; number == 2 && i <= 20; i++) {
+        testlog_event(log, i * 3 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, 3 * MIB);
+        sample(log, i * 3 * MS, i * 3 * MIB);
+    }
+    testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
 /* N workers of a team, of whom each holds 10 MiB, and two helpers of one name, when the process is

@@ -540,15 +540,15 @@ static void a_worker_above_its_like_is_told(void **state)
                                    30 * MIB, 30 * MIB },
                      CHILDREN);
     assert_int_equal(f->out.findings, 2);
-    assert_string_equal(f->out.finding[0].what,
-                        "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
-                        "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
-    assert_string_equal(f->out.finding[1].key, "worker");
-    assert_int_equal(f->out.finding[1].bytes, 15 * MIB);
+    assert_string_equal(f->out.finding[0].key, "worker");
+    assert_int_equal(f->out.finding[0].bytes, 15 * MIB);
     assert_string_equal(
-        f->out.finding[1].what,
+        f->out.finding[0].what,
         "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host memory, 15.00 "
         "MiB above the median");
+    assert_string_equal(f->out.finding[1].what,
+                        "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
+                        "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
 }
 
 static void workers_that_hold_as_much_are_copies(void **state)
@@ -562,6 +562,33 @@ static void workers_that_hold_as_much_are_copies(void **state)
     assert_string_equal(f->out.finding[0].what,
                         "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
                         "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
+}
+
+/* A pool of two, and another one when that has gone: never more than two held anything. */
+static void workers_of_pools_that_follow_each_other_are_not_added(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const argv[] = { "python3", "train.py" };
+    static const uint64_t start[] = { 10, 10, 12, 33, 40 };
+    struct mpr_process p[5];
+    struct mpr_processes all = { .at = p, .count = 5 };
+    for (size_t i = 0; i < 5; i++)
+        p[i] = (struct mpr_process){
+            .parent = i ? 0 : MPR_NO_PROCESS,
+            .image_of = MPR_NO_PROCESS,
+            .host.peak_bytes = (i < 3 ? 80 : 90) * MIB,
+            .summary = { .path = i ? "child.zst" : "main.zst",
+                         .duration_ns = i ? 20 : 90,
+                         .process = { .argv = argv, .argc = 2, .start_ns = start[i] } }
+        };
+    f->out.family = &all;
+    f->log.summary.path = "main.zst";
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "2 forked workers at a time hold about as much each, 90.00 MiB of host "
+                        "memory, 180.00 MiB in all; their parent holds 80.00 MiB");
 }
 
 static void a_small_worker_is_not_one_of_the_large_ones(void **state)
@@ -687,6 +714,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_pools_that_follow_each_other_are_not_added,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
         cmocka_unit_test_setup_teardown(what_workers_map_and_touch_is_theirs, begin, end),
         cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_told, begin, end),
