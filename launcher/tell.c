@@ -76,11 +76,14 @@ static const struct mpl_log *largest(const struct mpl_logs *logs)
     return found;
 }
 
+/* By peak RSS; NULL where one does not tell its own, as a killed one: that may be the highest. */
 static const struct mpl_log *highest(const struct mpl_logs *logs)
 {
     const struct mpl_log *found = logs->log;
-    for (size_t i = 1; i < logs->count; i++)
+    for (size_t i = 0; i < logs->count; i++) {
+        if (!logs->log[i].ending.hwm) return NULL;
         if (logs->log[i].ending.hwm > found->ending.hwm) found = &logs->log[i];
+    }
     return found;
 }
 
@@ -96,7 +99,7 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
         snprintf(recovered, sizeof recovered,
                  ", %u completed from the journal (killed, or left by exit_group)",
                  logs->recovered);
-    if (logs->count > FEW && high->ending.hwm)
+    if (logs->count > FEW && high)
         snprintf(peak, sizeof peak, "; the highest peak RSS is %s (%s)",
                  mpr_units_size(&rss, high->ending.hwm), high->name);
     mpl_say("%zu log%s in %s%s%s; the largest is %s (%s)%s", logs->count,

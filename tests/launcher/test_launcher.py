@@ -277,6 +277,8 @@ def test_many_processes_are_one_line():
     lines = result.stderr.splitlines()
     mp.equal(len(lines), 3, f"lines of {result.stderr}")
     mp.check(re.fullmatch(r"memprof: 9 logs in logs; the largest is \S+ \([0-9.]+ KiB\); the highest peak RSS is [0-9.]+ MiB \(\S+\)", lines[1]), lines[1])
+    result = memprof("run", "-o", "killed", "--min-rss=0", "--", "sh", "-c", "for i in 1 2 3 4 5; do cat </dev/null; done; kill -9 $$")
+    mp.check("6 logs in killed, 1 completed" in result.stderr and "the highest" not in result.stderr, f"nobody knows what a killed one had: {result.stderr}")
     result = memprof("run", "-o", "more", "--min-rss=0", "--", "sh", "-c", "cat </dev/null", env={"MEMPROF_SUMMARY": "1"})
     mp.check(" next: memprof-report " in result.stderr.splitlines()[0], f"the users' own wish: {result.stderr}")
     mp.equal(sum(" events, " in line for line in result.stderr.splitlines()), 1, f"lines about processes of {result.stderr}")
