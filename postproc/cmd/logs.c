@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "basename.h"
 #include "units.h"
 #include "utf8.h"
 #include "who.h"
@@ -48,7 +49,7 @@ const struct argp mpr_logs_argp = { .options = options, .parser = parse, .args_d
 
 static const char *title(struct mpr_arena *arena, const struct mpr_process_info *who)
 {
-    const char *text = who->argc ? who->argv[0] : "unknown program";
+    const char *text = who->argc ? mpr_basename(who->argv[0]) : "unknown program";
     for (size_t i = 1; i < who->argc && i < ARGUMENTS; i++)
         text = mpr_arena_format(arena, "%s %s", text, who->argv[i]);
     return mpr_utf8_shortened(arena, text, TITLE);

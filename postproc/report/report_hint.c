@@ -1,10 +1,14 @@
 #include "report_hint.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpf/event.h"
+#include "naming.h"
 #include "peaks.h"
+#include "reports.h"
 #include "shell.h"
+#include "telling.h"
 
 /* Less is not worth another run. */
 static const uint64_t MUCH = 4 << 20;
@@ -146,6 +150,23 @@ void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const
     mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));
 }
 
+/* The recorder's options for what is missing; what was asked for then stays. */
+static const char *options(struct mpr_document *doc, const struct mpr_recording *r, bool stacks,
+                           bool small, bool sample)
+{
+    const bool more = strcmp(r->stacks, "sample") == 0 || strcmp(r->stacks, "all") == 0,
+               fewer = *r->blocks && strcmp(r->blocks, "all") != 0;
+    return mpr_arena_format(&doc->arena, "%s%s%s%s%s", stacks || more ? " --stacks=" : "",
+                            stacks ? "sample"
+                            : more ? r->stacks
+                                   : "",
+                            small || r->small_objects ? " --python=small" : "",
+                            sample || fewer ? " --host=" : "",
+                            sample  ? "sample"
+                            : fewer ? r->blocks
+                                    : "");
+}
+
 /* What a log that has large blocks only tells of the others: how much they are. */
 static uint64_t counted_only(const struct mpr_log_peaks *log)
 {
@@ -184,10 +205,8 @@ static void host_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
                     mpr_doc_size(doc, s->recording.blocks_large));
     mpr_doc_end_wrapped(doc, 2);
     mpr_report_run(doc, s,
-                   mpr_arena_format(&doc->arena, "run again: memprof run%s%s%s",
-                                    *heaps ? " --stacks=sample" : "",
-                                    small ? " --python=small" : "",
-                                    counted ? " --host=sample" : ""));
+                   mpr_arena_format(&doc->arena, "run again: memprof run%s",
+                                    options(doc, &s->recording, *heaps, small, counted)));
 }
 
 /* Where ranges or Python name blocks, others are told by their libraries, and the log has their
@@ -204,8 +223,72 @@ static void calls_hint(struct mpr_document *doc, const struct mpr_log_peaks *log
                     mpr_shell_word(&doc->arena, log->summary.path));
 }
 
-void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+/* ---- calls of which only the address is known */
+
+/* The object file of the call that stands for the row, "git" of "git+0x28961c"; NULL: it has a
+ * name, or is no call. */
+static const char *object_of(struct mpr_document *doc, const struct mpr_row *row)
 {
+    const char *call = row->depth ? row->path[row->depth - 1] : "";
+    if (row->depth && doc->naming && doc->naming->telling)
+        call =
+            mpr_telling_of(doc->naming->telling, &doc->arena, row->path, row->depth, true).path[0];
+    return mpr_telling_is_nameless(call)
+               ? mpr_arena_format(&doc->arena, "%.*s", (int)(strstr(call, "+0x") - call), call)
+               : NULL;
+}
+
+/* Of the row that holds most of such; *bytes: of all rows of that file.  NULL: there is none. */
+static const char *without_symbols(struct mpr_document *doc, const struct mpr_heap_peak *h,
+                                   uint64_t *bytes)
+{
+    const char **object = mpr_arena_alloc(&doc->arena, h->rows * sizeof *object), *found = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < h->rows; i++) {
+        object[i] = h->row[i].bytes ? object_of(doc, &h->row[i]) : NULL;
+        if (!object[i] || h->row[i].bytes <= most) continue;
+        most = h->row[i].bytes;
+        found = object[i];
+    }
+    *bytes = 0;
+    for (size_t i = 0; found && i < h->rows; i++)
+        if (object[i] && strcmp(object[i], found) == 0) *bytes += h->row[i].bytes;
+    return found;
+}
+
+/* What is known of the file: it is not here, say; NULL: it is good, and has no names. */
+static const char *note_on(const struct mpr_log_peaks *log, const char *object)
+{
+    for (size_t i = 0; i < log->notes; i++)
+        if (strstr(log->note[i], object)) return log->note[i];
+    return NULL;
+}
+
+static void symbols_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
+{
+    uint64_t bytes;
+    const struct mpr_heap_peak *h = log->heap;
+    if (!log->heaps || !mpr_group_is_calls(log->choice.by)) return;
+    const char *object = without_symbols(doc, h, &bytes), *fetched = getenv("DEBUGINFOD_URLS");
+    if (!object || bytes < MUCH || bytes <= h->peak_bytes / TENTH) return;
+    const char *note = note_on(log, object);
+    const bool fetch = !note && !(fetched && *fetched);
+    if (note && noted) return;
+    mpr_doc_gap(doc);
+    mpr_doc_say(doc, "%s%s of %s told by addresses in %s: %s", h->samples ? "~" : "",
+                mpr_doc_size(doc, bytes), h->name, object,
+                note ? note : "it was stripped, and its debug file is not here");
+    if (fetch) mpr_doc_say(doc, "; a server of debuginfod may have it:");
+    mpr_doc_end_wrapped(doc, 2);
+    if (fetch)
+        mpr_doc_command(doc,
+                        "  DEBUGINFOD_URLS=https://debuginfod.elfutils.org memprof-report peaks %s",
+                        mpr_shell_word(&doc->arena, log->summary.path));
+}
+
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
+{
+    symbols_hint(doc, log, noted);
     if (log->choice.by != MPR_GROUP_PYTHON) host_hint(doc, log);
     calls_hint(doc, log);
     torch_hint(doc, log);

@@ -9,8 +9,8 @@ struct mpr_log_peaks;
 struct mpr_summary;
 
 /* For people: how much of a heap's peak has no name, where that is much, why, and the command or
- * option that gives it one. */
-void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
+ * option that gives it one.  noted: the report tells the log's notes already. */
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted);
 /* For people, of a heap's blocks that are counted one by one: how many have a name, and why no
  * more, where a tenth or more have none; true: a recording with all call stacks would name them. */
 bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,

@@ -472,6 +472,36 @@ static const struct mpr_column fields[] = {
 };
 // clang-format on
 
+/* Of a heap that was larger when growth was last looked at, what grew. */
+static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,
+                      const struct mpr_leaks_heap *h)
+{
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growings * sizeof *row);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->growings; i++) {
+        row[i] = h->growing[i].row;
+        row[i].bytes = row[i].live_bytes;
+        bytes += row[i].bytes;
+    }
+    if (bytes <= live->peak_bytes) return;
+    live->row = row;
+    live->rows = h->growings;
+    live->peak_bytes = bytes;
+}
+
+/* What to record the next time: a program that gave its memory back has nothing at its end. */
+static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    struct mpr_log_peaks log = l->peaks.log[0];
+    struct mpr_heap_peak *heap = mpr_arena_alloc(&doc->arena, log.heaps * sizeof *heap);
+    for (size_t i = 0; i < log.heaps; i++) {
+        heap[i] = log.heap[i];
+        use_grown(doc, &heap[i], &l->heap[i]);
+    }
+    log.heap = heap;
+    mpr_report_hint(doc, &log, true);
+}
+
 void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     const struct mpr_log_peaks *log = &l->peaks.log[0];
@@ -489,6 +519,6 @@ void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
     for (size_t i = 0; i < log->heaps; i++) heap(doc, l, &l->heap[i]);
     mpr_doc_close(doc);
     mpr_report_notes(doc, log->note, log->notes);
-    if (l->options.by == MPR_GROUP_AUTO) mpr_report_hint(doc, log);
+    if (l->options.by == MPR_GROUP_AUTO) hint(doc, l);
     mpr_doc_csv(doc, row_columns);
 }

@@ -410,7 +410,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     devices(doc, in);
     heaps(doc, log);
     owners(doc, in);
-    mpr_report_hint(doc, log);
+    mpr_report_hint(doc, log, false);
     findings(doc, in);
     next(doc, in);
     mpr_doc_csv(doc, heap_columns);

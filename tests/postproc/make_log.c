@@ -611,7 +611,8 @@ static void counted(const char *path, uint64_t requests)
 /* N blocks that come one after the other, and go when the program ends, more than twice as fast. */
 static void leaver(const char *path, uint64_t blocks)
 {
-    struct testlog *log = testlog_open(path, NULL);
+    const char *const pairs[] = { "stacks", "large", "stacks.large", "1048576", NULL };
+    struct testlog *log = testlog_open(path, pairs);
     for (uint64_t i = 0; i < blocks; i++)
         testlog_event(log, (i + 1) * 10 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 20, MIB);
     for (uint64_t i = 0; i < blocks; i++)

@@ -20,7 +20,7 @@ REPORTS = [
 ]
 AMOUNT = re.compile(r"[≥~+-]*[\d:.,]+( ([KMGT]i)?B| %| [mun]?s)?$|-$")
 TREES = "steps", "info", "verify", "processes", "stacks", "timeline", "graphs"     # whose lines are told apart by where they stand, a number or a time
-COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +memprof(-report)? ")     # stays whole, to be copied
+COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # stays whole, to be copied
 LONG = 40                       # such a word may be wider than the line, too: a path, a setting
 MADE = {
     "MAKE_LOG": [
