@@ -322,7 +322,7 @@ static void on_move_end(struct finder *f, const struct mpf_event *e)
 static void on_failure(struct finder *f, const struct mpf_event *e)
 {
     struct thread *t = thread_of(f, e->thread);
-    if (e->op == MPF_OP_FAIL) put_back(f, t);
+    if (e->op == MPF_OP_FAIL && mpf_fail_ends_move(e->heap)) put_back(f, t);
     t->told = TOLD;
     mpr_spans_stay(&f->spans, e->thread, true);
 }

@@ -240,7 +240,7 @@ static void put_kept(struct writer *w, const struct mpf_event *e, uint64_t event
     if (needs_next(e)) put_next(w, e->thread, e->time);
     switch (e->op) {
     case MPF_OP_MOVE_BEGIN: thread_of(w, e->thread)->moving = true; break;
-    case MPF_OP_FAIL: thread_of(w, e->thread)->moving = false; break;
+    case MPF_OP_FAIL: thread_of(w, e->thread)->moving &= !mpf_fail_ends_move(e->heap); break;
     case MPF_OP_FOLDED: put_told(w, e, event); return;
     default: break;
     }

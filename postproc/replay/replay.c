@@ -297,13 +297,21 @@ static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct
     t->at = (struct mpr_site){ 0, 0 };
 }
 
+/* Or an mmap, of a handler's: then the mremap ends later. */
+static void on_remap_refused(struct mpr_replay *r, struct mpr_thread *t)
+{
+    struct mpr_leaving *leaving = &t->remap[--t->remaps];
+    t->refused[0] = leaving->from;
+    t->refused[1] = leaving->size;
+    mpr_regions_stay(&r->regions, &r->books, leaving);
+}
+
 static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_heap *heap = &r->books.heap[e->heap];
     const uint64_t size = e->size | e->addr >> 32 << 40;
-    move_back(r, t);
-    if (e->heap == MPF_HEAP_MMAP && t->remaps)
-        mpr_regions_stay(&r->regions, &r->books, &t->remap[--t->remaps]);
+    if (mpf_fail_ends_move(e->heap)) move_back(r, t);
+    if (e->heap == MPF_HEAP_MMAP && t->remaps) on_remap_refused(r, t);
     heap->failures++;
     heap->used = true;
     if (size >= heap->largest.size)
@@ -407,9 +415,16 @@ static void on_remap_from(struct mpr_replay *r, struct mpr_thread *t, const stru
     mpr_regions_leave(&r->regions, &r->books, e->addr, e->size, &t->remap[t->remaps++]);
 }
 
+static void leave_after_all(struct mpr_replay *r, struct mpr_thread *t)
+{
+    mpr_regions_leave(&r->regions, &r->books, t->refused[0], t->refused[1], &t->remap[t->remaps++]);
+    t->refused[1] = 0;
+}
+
 static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint64_t to[2] = { e->addr, e->size };
+    if (!t->remaps && t->refused[1]) leave_after_all(r, t);
     if (!t->remaps) return;
     struct mpr_leaving *leaving = &t->remap[--t->remaps];
     if (!leaving->count) {

@@ -38,7 +38,8 @@ struct mpr_thread {
     struct mpr_block moved; /* moving: the block that realloc works on; key 0: it was not known */
     unsigned remaps;        /* that are under way: a handler's interrupts another one */
     struct mpr_leaving remap[MPR_REMAPS];
-    uint64_t nvtx_heap; /* that its regions lie in (nvtx_heaps.h) */
+    uint64_t refused[2]; /* start and size of the last one that a FAIL ended */
+    uint64_t nvtx_heap;  /* that its regions lie in (nvtx_heaps.h) */
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* NULL: it makes no nodes of autograd, or they are not wanted */
     uint64_t tid;                /* the kernel's; 0: not known */

@@ -103,6 +103,21 @@ static void failed_realloc_leaves_the_block(void **state)
     mpr_replay_free(&replay);
 }
 
+static void a_handlers_mmap_that_is_refused_ends_no_realloc(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 1000);
+    event(1, MPF_OP_MOVE_BEGIN, H, 0x1000, 0);
+    event(1, MPF_OP_FAIL, M, 12, 5);
+    event(1, MPF_OP_MOVE_END, H, 0x2000, 1500);
+    end();
+    assert_int_equal(heap(H)->bytes, 1500);
+    assert_int_equal(heap(H)->frees, 1);
+    assert_int_equal(heap(M)->failures, 1);
+    mpr_replay_free(&replay);
+}
+
 static void realloc_to_nothing_frees(void **state)
 {
     (void)state;
@@ -380,6 +395,29 @@ static void a_handlers_mremap_comes_between(void **state)
     event(1, MPF_OP_REMAP_FROM, M, 0x200000, 0x1000);
     event(1, MPF_OP_REMAP_TO, M, 0x900000, 0x2000);
     event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+/* The log does not say whether it was mmap or mremap that was refused: the end of the mremap does.
+ */
+static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_MAP, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_FAIL, M, 12, 0x9000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_TO, M, 0x900000, 0x2000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_TO, M, 0x100000, 0x4000);
     assert_int_equal(heap(M)->bytes, 0x8000);
     event(1, MPF_OP_UNMAP, M, 0x800000, 0x6000);
     assert_int_equal(heap(M)->bytes, 0x2000);
@@ -688,6 +726,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(realloc_is_no_peak_of_both_sizes),
         cmocka_unit_test(failed_realloc_leaves_the_block),
+        cmocka_unit_test(a_handlers_mmap_that_is_refused_ends_no_realloc),
         cmocka_unit_test(realloc_to_nothing_frees),
         cmocka_unit_test(address_handed_out_during_realloc),
         cmocka_unit_test(free_seen_after_the_next_allocation_is_repaired),
@@ -705,6 +744,7 @@ int main(void)
         cmocka_unit_test(mremap_moves_and_grows),
         cmocka_unit_test(what_mremap_left_is_mapped_by_another_thread),
         cmocka_unit_test(a_handlers_mremap_comes_between),
+        cmocka_unit_test(a_handlers_mmap_that_is_refused_ends_no_mremap),
         cmocka_unit_test(mremaps_without_an_end_leave_their_bytes),
         cmocka_unit_test(mremap_that_is_refused_moves_nothing),
         cmocka_unit_test(pop_takes_the_newest_range_of_its_domain),

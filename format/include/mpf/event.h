@@ -54,6 +54,13 @@ enum mpf_heap {
 #undef X
 };
 
+/* Does a FAIL of that heap end a realloc that is under way?  A mapping may be refused to a signal
+ * handler that comes between. */
+static inline int mpf_fail_ends_move(unsigned heap)
+{
+    return heap != MPF_HEAP_MMAP && heap != MPF_HEAP_SHM;
+}
+
 /* What a mapping's frame without a file says where CPython's allocator of small objects made it. */
 #define MPF_PYMALLOC_ARENA "pymalloc arena"
 
