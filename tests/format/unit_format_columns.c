@@ -271,6 +271,37 @@ static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
     assert_true(there_and_back() < 9000 + 9000 + 9000 + 300);
 }
 
+/* The table of ages grows, many times over. */
+static void a_block_of_a_large_frame_is_freed_by_its_age(void **state)
+{
+    (void)state;
+    enum { ALL = MOST / 2 };
+    for (uint64_t i = 0; i < ALL; i++)
+        add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i * 7919 % ALL * 0x12340, 24, 1);
+    for (uint64_t i = 0; i < ALL; i++)
+        add(MPF_OP_FREE, 1, from.ticks, 0x7f0000000000 + i * 7919 % ALL * 0x12340, 0, 1);
+    /* an operation, a size and a place; an operation and an age */
+    assert_true(there_and_back() < ALL * (1 + 1 + 5) + ALL * (1 + 2) + 300);
+}
+
+/* As many blocks as there can be: the table is as large as its memory, and no larger. */
+static void a_frame_of_nothing_but_blocks(void **state)
+{
+    (void)state;
+    enum { ALL = 2048, BEHIND = 64 };
+    const size_t bytes = mpf_columns_memory(ALL);
+    uint8_t *memory = calloc(1, bytes + BEHIND);
+    assert_non_null(memory);
+    struct mpf_columns *kept = columns;
+    columns = mpf_columns_init(memory, ALL, SHIFT);
+    for (uint64_t i = 0; i < ALL; i++)
+        add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i * 7919 % ALL * 0x12340, 24, 1);
+    there_and_back();
+    columns = kept;
+    for (size_t i = 0; i < BEHIND; i++) assert_int_equal(memory[bytes + i], 0);
+    free(memory);
+}
+
 /* The bytes of FORMAT.md, by hand. */
 static void golden_bytes(void **state)
 {
@@ -317,6 +348,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(growing_heap_takes_a_byte_for_an_address, make, drop),
         cmocka_unit_test_setup_teardown(a_place_that_comes_back_takes_no_more_than_its_age, make,
                                         drop),
+        cmocka_unit_test_setup_teardown(a_block_of_a_large_frame_is_freed_by_its_age, make, drop),
+        cmocka_unit_test_setup_teardown(a_frame_of_nothing_but_blocks, make, drop),
         cmocka_unit_test_setup_teardown(golden_bytes, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

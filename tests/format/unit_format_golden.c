@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,12 @@ static void codes_of_operations_and_their_classes(void **state)
         assert_string_equal(mpf_heap_name(i), heaps[i]);
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_DEVICE, 0)), "gpu0/device");
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_TORCH, 15)), "gpu15/torch");
+    for (unsigned gpu = 0; gpu < MPF_GPUS; gpu++) {
+        char name[16];
+        snprintf(name, sizeof name, "gpu%u/managed", gpu);
+        assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_MANAGED, gpu)), name);
+        assert_int_equal(mpf_heap_named(name), mpf_heap_gpu(MPF_HEAP_MANAGED, gpu));
+    }
     assert_null(mpf_heap_name(13));
     assert_int_equal(mpf_heap_named("host/shm"), MPF_HEAP_SHM);
     assert_int_equal(mpf_heap_named("gpu15/used"), mpf_heap_gpu(MPF_HEAP_USED, 15));

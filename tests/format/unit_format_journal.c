@@ -222,6 +222,16 @@ static void an_older_head_is_read_without_what_came_later(void **state)
     assert_int_equal(h.log.ino, 0);
 }
 
+static void a_head_that_ends_before_what_every_one_has_is_damage(void **state)
+{
+    (void)state;
+    struct mpf_journal h;
+    head->head_bytes = MPF_JOURNAL_HEAD_1_1 - 1;
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_ERR_DAMAGED);
+    head->head_bytes = BYTES + 1;
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_ERR_TRUNCATED);
+}
+
 static void a_free_chunk_holds_nothing(void **state)
 {
     (void)state;
@@ -257,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup(an_unknown_operation_is_damage, make),
         cmocka_unit_test_setup(a_cut_image_holds_no_part_of_a_chunk, make),
         cmocka_unit_test_setup(an_older_head_is_read_without_what_came_later, make),
+        cmocka_unit_test_setup(a_head_that_ends_before_what_every_one_has_is_damage, make),
         cmocka_unit_test_setup(a_free_chunk_holds_nothing, make),
         cmocka_unit_test_setup(what_is_no_journal_is_refused, make),
     };

@@ -54,12 +54,44 @@ static void an_unterminated_string_is_damage(void **state)
     }
 }
 
+static void an_identity_comes_back_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[16] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+                                       0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10 },
+                         none[16];
+    uint8_t read[17] = { [16] = 7 };
+    char buf[64];
+    struct mpf_pairs p;
+    mpf_pairs_init(&p, buf, sizeof buf);
+    mpf_pairs_add_hex(&p, "id", bytes);
+    assert_string_equal(buf + strlen("id") + 1, "0123456789abcdeffedcba9876543210");
+    assert_true(mpf_hex_read(buf + strlen("id") + 1, read));
+    assert_memory_equal(read, bytes, 16);
+    assert_true(mpf_hex_read("01234567-89ab-CDEF-fedc-BA9876543210 ", read));
+    assert_memory_equal(read, bytes, 16);
+    assert_true(mpf_hex_read("0123456789abcdeffedcba9876543210ffff", read));
+    assert_memory_equal(read, bytes, 16);
+    assert_int_equal(read[16], 7);
+    static const char *const wrong[] = { "",
+                                         "0123456789abcdeffedcba987654321",
+                                         "0123456789abcdeffedcba987654321g",
+                                         "0123456789abcdef/edcba9876543210",
+                                         "0123456789abcdef:edcba9876543210",
+                                         "0123456789abcdef`edcba9876543210" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(mpf_hex_read(wrong[i], read));
+        assert_memory_equal(read, none, 16);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_come_back_in_order),
         cmocka_unit_test(a_full_buffer_is_told),
         cmocka_unit_test(an_unterminated_string_is_damage),
+        cmocka_unit_test(an_identity_comes_back_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

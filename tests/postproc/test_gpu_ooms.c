@@ -174,6 +174,23 @@ static void a_failure_that_was_got_over_makes_room_first(void **state)
     mpr_replay_free(&replay);
 }
 
+static void pytorch_asks_the_driver_for_segments(void **state)
+{
+    (void)state;
+    static const uint64_t needed[][2] = {
+        { 1, 2 * MIB },         { MIB, 2 * MIB },
+        { MIB + 1, 20 * MIB },  { 10 * MIB - 1, 20 * MIB },
+        { 10 * MIB, 10 * MIB }, { 10 * MIB + 1, 12 * MIB },
+        { 13 * MIB, 14 * MIB },
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const struct mpr_oom by_pytorch = { .bytes = needed[i][0], .torch = true },
+                             by_others = { .bytes = needed[i][0] };
+        assert_int_equal(mpr_oom_needed(&by_pytorch), needed[i][1]);
+        assert_int_equal(mpr_oom_needed(&by_others), needed[i][0]);
+    }
+}
+
 static void pytorchs_own_totals_are_kept(void **state)
 {
     (void)state;
@@ -197,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_failure_keeps_what_was_live_then),
         cmocka_unit_test(what_was_live_is_kept_of_the_newest_failures),
         cmocka_unit_test(a_failure_that_was_got_over_makes_room_first),
+        cmocka_unit_test(pytorch_asks_the_driver_for_segments),
         cmocka_unit_test(pytorchs_own_totals_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

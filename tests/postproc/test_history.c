@@ -345,6 +345,23 @@ static void totals(uint64_t time, uint64_t bytes, uint64_t blocks)
     mpr_replay_batch(&replay, &e, 1);
 }
 
+/* What samples stand for since the last total, of which a part went. */
+static void what_was_made_and_freed_since_the_last_total_counts(void **state)
+{
+    (void)state;
+    begin_threads(10, UINT64_MAX);
+    totals(1, 1000, 10);
+    const struct mpr_weight came = { .bytes = 1000000, .blocks = 1000, .variance = 1 },
+                            went = { .bytes = 400000, .blocks = 400, .variance = 1 };
+    mpr_totals_sampled(&replay.totals, &replay.books, 1, 7, &came, 2);
+    mpr_totals_sampled(&replay.totals, &replay.books, -1, 7, &went, 3);
+    mpr_replay_finish(&replay);
+    assert_int_equal(replay.books.heap[H].allocations, 10 + 1000);
+    assert_int_equal(replay.books.heap[H].frees, 400);
+    assert_int_equal(replay.books.heap[H].bytes, 1000 + 600000);
+    end();
+}
+
 /* Blocks that were counted come many at a time. */
 static void the_clock_takes_bytes_and_blocks_of_one_instant(void **state)
 {
@@ -452,6 +469,7 @@ int main(void)
         cmocka_unit_test(those_that_stay_are_as_they_were),
         cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
         cmocka_unit_test(the_clock_ends),
+        cmocka_unit_test(what_was_made_and_freed_since_the_last_total_counts),
         cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),
         cmocka_unit_test(samples_are_newer_than_totals),
         cmocka_unit_test(what_comes_and_goes_hides_no_burst),

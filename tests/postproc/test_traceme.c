@@ -29,6 +29,7 @@ static void numbers_are_left_out(void **state)
         plain("Thunk:#name=jit(step)/mul,hlo_op=mul.66.3,unique_hlo_op_id=4294967364#"),
         "Thunk jit(step)/mul, mul.66.3");
     assert_string_equal(plain("Execute#run_id=7#"), "Execute");
+    assert_string_equal(plain("Thunk:#name=a,K9_z0=b#"), "Thunk a, b");
     assert_string_equal(plain("Execute#run_id=#"), "Execute");
 }
 
