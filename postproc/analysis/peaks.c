@@ -161,6 +161,22 @@ static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
 
 /* ---- instances */
 
+/* Are ranges around it numbered by the program, too, as the batches of "batch 8 > layer 0"? */
+static bool is_numbered_around(const struct mpr_reader *reader, uint32_t node)
+{
+    const struct mpr_node *at = reader->replay.ranges.node;
+    while ((node = at[node].parent))
+        if (mpr_repeats_numbered(reader->repeats, &reader->replay, node)) return true;
+    return false;
+}
+
+static const char *path_of(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint32_t node)
+{
+    size_t depth;
+    const char *const *path = mpr_label_node(&peaks->arena, reader, node, &depth);
+    return mpr_arena_path(&peaks->arena, path, depth);
+}
+
 static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                           struct mpr_peak_instance *out)
 {
@@ -173,7 +189,9 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
     out->range = mpr_repeats_name(reader->repeats, &peaks->arena, f->what);
     out->numbered = mpr_repeats_numbered(reader->repeats, r, f->node);
     out->name =
-        mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
+        out->numbered && is_numbered_around(reader, f->node)
+            ? path_of(peaks, reader, f->node)
+            : mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
     out->number = f->number;
     out->of = reader->repeats->repeat[f->what].instances;
     out->open = mpr_repeats_open(reader->repeats, heap, f);

@@ -46,8 +46,8 @@ static size_t list_roles(const struct mpr_breakdown_heap *h, struct role *out)
     return count;
 }
 
-static const char *where(struct mpr_document *doc, const struct mpr_breakdown *b,
-                         const struct mpr_breakdown_heap *h)
+const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown *b,
+                            const struct mpr_breakdown_heap *h)
 {
     static const char *const in[MPR_PHASES] = { "before the first forward pass", "in forward",
                                                 "in backward", "in the optimizer",
@@ -148,7 +148,8 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", h->name);
     mpr_doc_line(doc, "  %s %s, %s: %s", mpr_doc_size(doc, h->bytes),
-                 b->peak ? "at its peak" : "then", mpr_doc_time(doc, h->time), where(doc, b, h));
+                 b->peak ? "at its peak" : "then", mpr_doc_time(doc, h->time),
+                 mpr_report_pass(doc, b, h));
     if (h->asleep && !h->role[MPR_ROLE_ASLEEP].bytes)
         mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
                      mpr_doc_size(doc, h->asleep), mpr_doc_time(doc, h->asleep_time));

@@ -364,13 +364,14 @@ static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
                      s->unseen_malloc);
     mpr_report_blocks(doc, &s->recording);
     if (s->inherited_frees)
-        mpr_doc_line(doc, "%" PRIu64 " frees of blocks inherited from the parent process",
-                     s->inherited_frees);
+        mpr_doc_line(doc, "%" PRIu64 " free%s of blocks inherited from the parent process",
+                     s->inherited_frees, plural(s->inherited_frees, "", "s"));
     if (s->unmatched_frees || s->missed_frees)
         mpr_doc_line(doc,
-                     "%" PRIu64 " frees of blocks never seen, %" PRIu64
-                     " blocks whose free was never seen",
-                     s->unmatched_frees, s->missed_frees);
+                     "%" PRIu64 " free%s of blocks never seen, %" PRIu64
+                     " block%s whose free was never seen",
+                     s->unmatched_frees, plural(s->unmatched_frees, "", "s"), s->missed_frees,
+                     plural(s->missed_frees, "", "s"));
 }
 
 /* Of which day, and in which zone. */

@@ -182,8 +182,29 @@ static void sleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *lo
     }
 }
 
-static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
+static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
 {
+    for (size_t i = 0; i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
+    return NULL;
+}
+
+/* Where no range of the program's own says which step the peak is in, its passes do. */
+static void passes(struct mpr_document *doc, const struct mpr_insights *in)
+{
+    static const char torch[] = "torch:";
+    const struct mpr_breakdown *b = &in->breakdown;
+    for (size_t i = 0; in->has_breakdown && b->ran && i < b->heaps; i++) {
+        const struct mpr_heap_peak *h = heap_named(&in->peaks.log[0], b->heap[i].name);
+        if (!h || h->peak_time != b->heap[i].time) continue;
+        if (*h->instance.name && strncmp(h->instance.range, torch, strlen(torch)) != 0) continue;
+        mpr_doc_line(doc, "%s: peak %s", h->name, mpr_report_pass(doc, b, &b->heap[i]));
+    }
+}
+
+static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
+{
+    const struct mpr_log_peaks *log = &in->peaks.log[0];
     mpr_doc_table(doc, &(struct mpr_table){ .key = "heaps",
                                             .title = "heap",
                                             .only = MPR_EVERYWHERE,
@@ -194,6 +215,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             .estimated = is_inside,
                                             .flush = true });
     mpr_report_instances(doc, log, true);
+    passes(doc, in);
     inside_lines(doc, log);
     mpr_report_nested(doc, log);
     reserved_lines(doc, log);
@@ -213,13 +235,6 @@ struct owned {
     const struct mpr_device_state *asleep; /* what PyTorch has besides, without memory behind it;
                                               NULL: nothing */
 };
-
-static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
-    return NULL;
-}
 
 /* Of those that are no part of another one. */
 static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
@@ -408,7 +423,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     ran_out(doc, &in->oom);
     refused(doc, &in->refused);
     devices(doc, in);
-    heaps(doc, log);
+    heaps(doc, in);
     owners(doc, in);
     mpr_report_hint(doc, log, false);
     findings(doc, in);

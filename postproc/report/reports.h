@@ -6,6 +6,7 @@
 #include "document.h"
 
 struct mpr_breakdown;
+struct mpr_breakdown_heap;
 struct mpr_choice;
 struct mpr_check;
 struct mpr_check_row;
@@ -93,6 +94,9 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
  * one in one line. */
 void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak);
+/* In which pass of training a heap's instant is: "in backward, 2 of 4 steps done". */
+const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown *breakdown,
+                            const struct mpr_breakdown_heap *heap);
 /* For people: bytes of a heap that were asked for and cannot all have been touched; nothing where
  * they can. */
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
