@@ -18,7 +18,8 @@
  * BEHIND_LEAD behind a lead. */
 enum { ROUNDS = 8, LEAST = 4, BEFORE = 3, BEHIND_LEAD = 10 };
 
-/* How much of a path is told.  LINE: the module and the line of code, without its function; SITE:
+/* How much of a path is told.  LINE: the module and the line of code, without its function, or the
+ * function without its classes; SITE:
  * without what it called there; PATH: without the library of its last name; CALLED: that with the
  * caller. */
 enum { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
@@ -79,6 +80,22 @@ static char *without_function(char *text)
     char *close = *name == '[' ? strstr(name, "] ") : NULL;
     if (close && place && place > close + 2 && is_place(place, text + strlen(text) - 1))
         memmove(close + 2, place, strlen(place) + 1);
+    return text;
+}
+
+/* "app::Server::f (t.cpp:3)" becomes "f (t.cpp:3)": the place says whose it is. */
+static char *without_scope(char *text)
+{
+    char *name = text, *place = strrchr(text, '(');
+    for (char *at = text; (at = strstr(at, ARROW));) name = at += strlen(ARROW);
+    if (!place || place < name || !is_place(place, text + strlen(text) - 1)) return text;
+    int depth = 0; /* of templates' arguments */
+    for (char *at = place; at > name + 2 && !strstr(name, "operator"); at--) {
+        depth += (at[-1] == '>') - (at[-1] == '<');
+        if (depth || strncmp(at - 2, "::", 2) != 0) continue;
+        memmove(name, at, strlen(at) + 1);
+        break;
+    }
     return text;
 }
 
@@ -229,9 +246,9 @@ static void add_front(struct cell *c, const char *front, size_t width)
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
     char *brief = without_module(without_library(path->whole));
-    struct cell c = { .source = { without_function(without_callee(brief)), without_callee(brief),
-                                  mpr_text_copy(brief), mpr_text_copy(path->whole),
-                                  called_by(brief, path->caller),
+    struct cell c = { .source = { without_scope(without_function(without_callee(brief))),
+                                  without_callee(brief), mpr_text_copy(brief),
+                                  mpr_text_copy(path->whole), called_by(brief, path->caller),
                                   called_by(path->whole, path->caller) },
                       .amount = WHOLE,
                       .index = index };

@@ -155,6 +155,27 @@ static void a_place_goes_before_what_it_called(void **state)
     check(path + 2, 2, 24, NULL);
 }
 
+/* What a class is called goes before the function, but not what templates are made of. */
+static void a_function_stays_without_its_classes(void **state)
+{
+    (void)state;
+    static const struct mpr_cut path[] = {
+        { "app::Server::make_session (leak.cpp:23)", "", "app::Server::handle" },
+        { "app::Cache<std::string, app::Row>::get (leak.cpp:9)", "", "" },
+        { "app::Map::operator[] (leak.cpp:14)", "", "" },
+        { "main (leak.cpp:40)", "", "app::start" },
+    };
+    check(path, 4, 60,
+          (const char *const[]){ "app::Server::make_session (leak.cpp:23)", path[1].whole,
+                                 path[2].whole, "main (leak.cpp:40) <- app::start" });
+    check(path, 4, 28,
+          (const char *const[]){ "make_session (leak.cpp:23)", "get (leak.cpp:9)",
+                                 "app::Map::o…[] (leak.cpp:14)", "main (leak.cpp:40)" });
+    static const struct mpr_cut alike[] = { { "app::reader::read (io.cpp:9)", "", "" },
+                                            { "app::writer::read (io.cpp:9)", "", "" } };
+    check(alike, 2, 20, NULL);
+}
+
 /* The module and the line of code; the function between them goes first, then the beginning. */
 static void the_end_of_a_path_of_modules_stays(void **state)
 {
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(callers_stay_callers),
         cmocka_unit_test(what_tells_is_not_cut),
         cmocka_unit_test(a_place_goes_before_what_it_called),
+        cmocka_unit_test(a_function_stays_without_its_classes),
         cmocka_unit_test(the_end_of_a_path_of_modules_stays),
         cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
         cmocka_unit_test(a_layer_stays_in_front),
