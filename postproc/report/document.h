@@ -222,7 +222,9 @@ struct mpr_item {
 
 struct mpr_document {
     struct mpr_arena arena;
-    const struct mpr_naming *naming; /* how people see paths; of whoever made the document */
+    const struct mpr_naming *naming;        /* how people see paths; of whoever made the document */
+    const struct mpr_process_info *started; /* what the user typed, where it is not the log's own
+                                               command; NULL: not known */
     size_t top;     /* --top; 0: not given.  Tables are cut by whoever renders them */
     bool clock;     /* people see times as the clock had them, not since the process's start */
     uint64_t epoch; /* CLOCK_REALTIME ns that times count from, where `clock` is wanted; else 0 */

@@ -499,7 +499,7 @@ static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
         use_grown(doc, &heap[i], &l->heap[i]);
     }
     log.heap = heap;
-    mpr_report_hint(doc, &log, true);
+    mpr_report_hint(doc, &log);
 }
 
 void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)

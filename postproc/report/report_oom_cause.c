@@ -225,6 +225,6 @@ void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms)
         .doc = doc, .ooms = ooms, .log = ooms->explained, .story = device_story(ooms->explained)
     };
     /* Of a device's blocks all have one. */
-    if (!cause.story) mpr_report_hint(doc, &ooms->insights.peaks.log[0], false);
+    if (!cause.story) mpr_report_hint_alone(doc, &ooms->insights);
     why(&cause);
 }

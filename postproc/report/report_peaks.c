@@ -415,7 +415,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);
     mpr_report_notes(doc, log->note, log->notes);
-    if (by_calls(peaks->options.by)) mpr_report_hint(doc, log, true);
+    if (by_calls(peaks->options.by)) mpr_report_hint(doc, log);
     mpr_doc_close(doc);
 }
 

@@ -425,7 +425,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     devices(doc, in);
     heaps(doc, in);
     owners(doc, in);
-    mpr_report_hint(doc, log, false);
+    mpr_report_hint_alone(doc, in);
     findings(doc, in);
     next(doc, in);
     mpr_doc_csv(doc, heap_columns);

@@ -608,10 +608,12 @@ static void counted(const char *path, uint64_t requests)
     testlog_close(log, "exit");
 }
 
-/* N blocks that come one after the other, and go when the program ends, more than twice as fast. */
+/* N blocks that come one after the other, and go when the program ends, more than twice as fast; a
+ * child of what "command" makes. */
 static void leaver(const char *path, uint64_t blocks)
 {
-    const char *const pairs[] = { "stacks", "large", "stacks.large", "1048576", NULL };
+    const char *const pairs[] = { "pid",    "4243",  "ppid",         "4242",    "argv", "./leaver",
+                                  "stacks", "large", "stacks.large", "1048576", NULL };
     struct testlog *log = testlog_open(path, pairs);
     for (uint64_t i = 0; i < blocks; i++)
         testlog_event(log, (i + 1) * 10 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 20, MIB);
