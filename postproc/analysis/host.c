@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "growth.h"
 #include "held.h"
 #include "labels.h"
@@ -29,15 +30,32 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
     return &refusals->kind[refusals->kinds++];
 }
 
+static uint64_t live(const struct mpr_replay *r)
+{
+    uint64_t bytes = 0;
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) bytes += r->books.heap[i].bytes;
+    return bytes;
+}
+
+/* The address space is in few samples: what a program that grows makes until the next one counts.
+ */
+static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r)
+{
+    const struct mpr_reading rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    if (mpr_reading_newest(&rss, MPF_RSS_VM_SIZE) != MPF_UNKNOWN) refusals->measured = live(r);
+}
+
 static void see_limits(struct mpr_refusals *refusals, const struct mpr_replay *r)
 {
     refusals->limits = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
-    refusals->limit = mpr_reading_rlimit(&refusals->limits, refusals->newest.largest);
+    refusals->limit = mpr_reading_rlimit(&refusals->limits, refusals->newest.largest,
+                                         mpr_less(live(r), refusals->measured));
 }
 
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e)
 {
+    if (e->op == MPF_OP_SAMPLE_RSS) see_sample(refusals, r);
     if (e->op == MPF_OP_SAMPLE_RSS && refusals->awaits) {
         refusals->awaits = false;
         if (!refusals->limit.name) see_limits(refusals, r);

@@ -21,6 +21,7 @@ struct mpr_refusals {
     struct mpr_reading limits;
     struct mpr_rlimit limit; /* that was in the newest one's way */
     bool awaits;             /* the sample behind the newest one */
+    uint64_t measured;       /* live bytes of host memory when the address space was measured */
 };
 /* For each event of a watch. */
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,

@@ -58,16 +58,16 @@ uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value)
 static bool in_the_way(const struct mpr_rlimit *l, uint64_t asked)
 {
     return l->bytes != MPF_UNKNOWN && l->used != MPF_UNKNOWN &&
-           l->used >= mpr_less(l->bytes / 20 * 19, asked);
+           l->used + l->since >= mpr_less(l->bytes / 20 * 19, asked);
 }
 
-struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked)
+struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked, uint64_t since)
 {
     const struct mpr_rlimit limit[] = {
         { "RLIMIT_AS", "address space", "-v", mpr_reading_newest(rss, MPF_RSS_LIMIT_AS),
-          rss->value[MPF_RSS_VM_SIZE] },
+          rss->value[MPF_RSS_VM_SIZE], since },
         { "RLIMIT_DATA", "private memory", "-d", mpr_reading_newest(rss, MPF_RSS_LIMIT_DATA),
-          rss->value[MPF_RSS_ANON] },
+          rss->value[MPF_RSS_ANON], 0 },
     };
     for (size_t i = 0; rss->valid && i < sizeof limit / sizeof *limit; i++)
         if (in_the_way(&limit[i], asked)) return limit[i];

@@ -33,13 +33,14 @@ struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t he
 
 /* A limit of the process that refuses what is beyond it. */
 struct mpr_rlimit {
-    const char *name;        /* "RLIMIT_AS", "RLIMIT_DATA"; NULL: none was in the way */
-    const char *of, *option; /* what it is of, and ulimit's option */
-    uint64_t bytes, used;
+    const char *name;            /* "RLIMIT_AS", "RLIMIT_DATA"; NULL: none was in the way */
+    const char *of, *option;     /* what it is of, and ulimit's option */
+    uint64_t bytes, used, since; /* used: in the sample; since: made after it */
 };
 /* Which of the limits of a sample that many more bytes would not fit below: a sample is older than
- * the request, so they may be a twentieth of it from it. */
-struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked);
+ * the request, so they may be a twentieth of it from it.  since: bytes of addresses that were made
+ * after these had been measured. */
+struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked, uint64_t since);
 /* The limit as of the newest sample, MPF_UNKNOWN: one that has been lifted since is none. */
 uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value);
 

@@ -106,6 +106,7 @@ static void limited(struct cause *c, const struct mpr_rlimit *l)
     mpr_doc_say(doc, "%s were refused: %s allows %s of %s, and the nearest sample has %s",
                 mpr_doc_size(doc, c->log->host.newest.bytes), l->name, mpr_doc_size(doc, l->bytes),
                 l->of, mpr_doc_size(doc, l->used));
+    if (l->since) mpr_doc_say(doc, "; %s were made since", mpr_doc_size(doc, l->since));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
     mpr_doc_say(doc, "raise it (ulimit %s, setrlimit), or hold less", l->option);

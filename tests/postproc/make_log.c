@@ -153,10 +153,11 @@ static void limited(const char *path)
 {
     const uint64_t rss[MPF_RSS_COUNT] = { 20 * MIB,  3 * MIB,     0,           23 * MIB,
                                           0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB,
-                                          210 * MIB, 256 * MIB,   MPF_UNKNOWN };
+                                          150 * MIB, 256 * MIB,   MPF_UNKNOWN };
     struct testlog *log = testlog_open(path, NULL);
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 18 * MIB);
     testlog_data(log, 2 * MS, 0, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_event(log, 2 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x8000000, 60 * MIB);
     testlog_event(log, 3 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 64 * MIB);
     testlog_event(log, 4 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
     testlog_close(log, "exit");
