@@ -242,10 +242,11 @@ static bool is_worth_a_line(const struct mpr_ooms_log *log)
     return healthy(log) && !log->executed;
 }
 
-/* Behind the heading of a failure: the place of its process among those that failed. */
+/* Behind the heading of a failure: the place of its process among those that failed, where they are
+ * several. */
 static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
 {
-    if (!ooms->compared) return "";
+    if (!ooms->compared || ooms->failed < 2) return "";
     return mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
                             ooms->failed);
 }
