@@ -78,13 +78,26 @@ static bool is_one_sided(const struct comparison *c, const struct mpr_line *line
     return is_nothing(&base) != is_nothing(&now);
 }
 
+/* What a run of samples has none of may be there: a sample would have stood for as much as the
+ * mean. As a row's variance. */
+static double unseen(const struct comparison *c, const struct mpr_line *line, size_t run)
+{
+    const struct mpr_recording *r = &c->diff->peaks.log[run].summary.recording;
+    const double mean = (double)r->blocks_mean;
+    const bool sampled =
+        strcmp(r->blocks, "sample") == 0 && strcmp(c->account->name, "host/heap") == 0;
+    return sampled && !line->of_run[run] ? mean * mean : 0;
+}
+
 /* An address of one side's object file says nothing of the other's. */
 static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_line *line)
 {
     const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
     if (is_one_sided(c, line) && has_address(c, line)) return MPR_DIFF_UNMATCHED;
+    const double variance = line->row.variance + unseen(c, line, c->account->base_run) +
+                            unseen(c, line, c->account->now_run);
     if (mpr_diff_is_noise(c->diff, &base, &now) ||
-        mpr_diff_is_sampling(mpr_minus(now.is, base.is), line->row.variance))
+        mpr_diff_is_sampling(mpr_minus(now.is, base.is), variance))
         return MPR_DIFF_NOISE;
     return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
