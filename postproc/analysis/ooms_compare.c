@@ -310,11 +310,12 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 /* A program that gave way to the next one of its process is no process of its own. */
 static void count_processes(struct mpr_ooms *ooms)
 {
+    ooms->processes = ooms->logs;
+    if (ooms->logs < 2) return;
     const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
     for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
     mpr_kin_find(log, ooms->logs, kin);
-    ooms->processes = ooms->logs;
     for (size_t i = 0; i < ooms->logs; i++) {
         if (kin[i].image_of == MPR_NO_PROCESS) continue;
         ooms->log[kin[i].image_of].executed = true;
