@@ -204,6 +204,7 @@ static bool choose_base(struct mp_pool *pool)
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
+    path[0] = 0; /* a forked child's is its parent's, and who fails here removes it */
     if (!choose_base(pool)) return false;
     const int fd = create(log_path);
     if (fd >= 0) file = mp_sys_file(fd);

@@ -492,6 +492,11 @@ def test_refused_calls():
     seeds_of("refused", 2 * SEEDS)
 
 
+def test_a_child_without_memory_leaves_its_parents_journal():
+    """mmap is refused before the parent has written a frame, so all that it did is in its journal."""
+    torture(466)
+
+
 def test_namespaces():
     seeds_of("namespaces", SEEDS)
 
