@@ -1,6 +1,7 @@
 /* Replay of device memory: blocks of the driver, memory with handles, pools. */
 #include "gpu_test.h"
 #include "mpf/sample.h"
+#include "picture.h"
 
 /* ---- blocks of the driver */
 
@@ -15,6 +16,27 @@ static void a_block_counts_until_the_driver_has_freed_it(void **state)
     assert_int_equal(heap(D)->bytes, 0);
     assert_int_equal(heap(D)->frees, 1);
     over();
+}
+
+/* Whichever thread it is. */
+static void what_is_being_freed_is_in_a_picture(void **state)
+{
+    (void)state;
+    for (uint32_t thread = 0; thread < 3; thread++) {
+        struct mpr_picture picture = { 0 };
+        begin();
+        alloc(D, A, MIB);
+        event(thread, MPF_OP_MOVE_BEGIN, D, A, 0);
+        mpr_picture_take(&picture, &replay, 0, now);
+        assert_int_equal(picture.drivers, 1);
+        assert_int_equal(picture.driver[0].addr, A);
+        mpr_picture_free(&picture);
+        event(thread, MPF_OP_MOVE_END, D, 0, 0);
+        mpr_picture_take(&picture, &replay, 0, now);
+        assert_int_equal(picture.drivers, 0);
+        mpr_picture_free(&picture);
+        over();
+    }
 }
 
 static void a_failed_free_leaves_the_block(void **state)
@@ -346,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_counts_until_the_driver_has_freed_it),
+        cmocka_unit_test(what_is_being_freed_is_in_a_picture),
         cmocka_unit_test(a_failed_free_leaves_the_block),
         cmocka_unit_test(an_address_may_be_handed_out_while_its_free_returns),
         cmocka_unit_test(a_free_finds_the_block_whatever_heap_it_names),

@@ -143,6 +143,24 @@ static void stacks_share_their_outer_frames(void **state)
     mpr_replay_free(&replay);
 }
 
+/* Unloaded and loaded elsewhere, or of another folder. */
+static void a_library_is_known_by_its_name(void **state)
+{
+    (void)state;
+    begin(MPR_GROUP_LIBRARY);
+    module(0x1000, 0x2000, "/usr/lib/libown.so");
+    module(0x3000, 0x4000, "/opt/libown.so");
+    module(0x5000, 0x6000, "/opt/libother.so");
+    STACK(0x51, 0x1100);
+    STACK(0x52, 0x3100);
+    STACK(0x53, 0x5100);
+    const uint32_t own = mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51));
+    assert_string_equal(mpr_sites_library_name(sites(), own), "libown.so");
+    assert_int_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52)), own);
+    assert_int_not_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53)), own);
+    mpr_replay_free(&replay);
+}
+
 static void the_owner_is_the_innermost_library_outside_cuda(void **state)
 {
     (void)state;
@@ -433,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_libraries_keep_their_path),
         cmocka_unit_test(stacks_share_their_outer_frames),
+        cmocka_unit_test(a_library_is_known_by_its_name),
         cmocka_unit_test(the_owner_is_the_innermost_library_outside_cuda),
         cmocka_unit_test(a_runtime_owns_only_what_nobody_else_does),
         cmocka_unit_test(a_module_replaces_what_was_there),
