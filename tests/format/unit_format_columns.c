@@ -180,6 +180,18 @@ static void unknown_classes_are_damage(void **state)
     }
 }
 
+static void a_body_that_ends_in_its_head_is_damage(void **state)
+{
+    (void)state;
+    add(MPF_OP_MARK, 0, from.ticks, 77, 5, 2);
+    there_and_back();
+    struct mpf_columns_reader r;
+    for (size_t cut = 0; cut < BODY_HEAD; cut++) {
+        assert_int_equal(mpf_columns_events(body, cut), MPF_ERR_DAMAGED);
+        assert_int_equal(mpf_columns_open(&r, body, cut, 0, NULL, 1), MPF_ERR_DAMAGED);
+    }
+}
+
 /* A reader of NAME relies on its data. */
 static void a_known_operation_of_another_class_is_damage(void **state)
 {
@@ -341,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make,
                                         drop),
         cmocka_unit_test_setup_teardown(unknown_classes_are_damage, make, drop),
+        cmocka_unit_test_setup_teardown(a_body_that_ends_in_its_head_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_known_operation_of_another_class_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_frame_has_room_for_a_limited_number_of_kinds, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
