@@ -1,7 +1,14 @@
-# MEMPROF_COVERAGE: each program and library writes, when it ends, which of its lines were reached (scripts/coverage.py sums them up).
-# Programs that are killed say nothing, so what only they reach is not counted.
+# MEMPROF_COVERAGE: which lines tests reach (scripts/coverage.py sums them up).  By clang, whose counters can be a file that all processes of a
+# program map: a process that is killed, leaves by _exit or goes on as another program has counted, too.  gcc's are written at the end of main.
+# What is counted links mp_coverage; programs of tests are not, for the runtime that counts allocates before main.
 option(MEMPROF_COVERAGE "Lines that tests reach are counted" OFF)
+add_library(mp_coverage INTERFACE)
 if(MEMPROF_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "MEMPROF_COVERAGE needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  set(profile -fprofile-instr-generate=${CMAKE_BINARY_DIR}/profiles/%m%c.profraw)
+  target_compile_options(mp_coverage INTERFACE $<$<COMPILE_LANGUAGE:C>:${profile}> $<$<COMPILE_LANGUAGE:C>:-fcoverage-mapping>
+    "$<$<COMPILE_LANGUAGE:C>:SHELL:-mllvm -runtime-counter-relocation>")
+  target_link_options(mp_coverage INTERFACE ${profile})
 endif()

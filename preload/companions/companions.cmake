@@ -11,7 +11,7 @@ foreach(allocator jemalloc mimalloc tcmalloc)
   target_compile_options(memprof-${allocator} PRIVATE -fno-builtin -fno-optimize-sibling-calls)
   target_link_options(memprof-${allocator} PRIVATE -Wl,-z,noexecstack -Wl,--as-needed)
   target_include_directories(memprof-${allocator} PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>)
-  target_link_libraries(memprof-${allocator} PRIVATE mp_companions mp_warnings)
+  target_link_libraries(memprof-${allocator} PRIVATE mp_companions mp_coverage mp_warnings)
 endforeach()
 
 # libmemprof-cuda.so, behind all others: the CUDA driver's calls, and the look-ups that find them.  Who looks up is known by the
@@ -29,5 +29,5 @@ if(MEMPROF_CUDA)
   target_include_directories(memprof-cuda PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>
     ${CMAKE_CURRENT_BINARY_DIR}/companions)
   target_include_directories(memprof-cuda SYSTEM PRIVATE ${CUPTI_INCLUDE_DIR} ${CUDA_INCLUDE_DIR})
-  target_link_libraries(memprof-cuda PRIVATE mp_companions mp_warnings)
+  target_link_libraries(memprof-cuda PRIVATE mp_companions mp_coverage mp_warnings)
 endif()
