@@ -133,6 +133,18 @@ static void data_is_put_together_from_its_slots(void **state)
     assert_int_equal(found[1].slot, 4);
 }
 
+static void a_torn_event_hides_none_behind_it(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(0, MPF_OP_NAME, 7, 33, 40, TAG);
+    put(1, MPF_OP_FREE, 8, 16, 0, TAG);
+    put(2, MPF_OP_FREE, 9, 32, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 2);
+    assert_int_equal(torn, 1);
+    assert_int_equal(found[0].slot, 1);
+}
+
 static void data_without_its_event_is_torn(void **state)
 {
     (void)state;
@@ -261,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup(a_slot_that_was_never_finished_is_torn, make),
         cmocka_unit_test_setup(time_never_runs_back_in_a_thread, make),
         cmocka_unit_test_setup(data_is_put_together_from_its_slots, make),
+        cmocka_unit_test_setup(a_torn_event_hides_none_behind_it, make),
         cmocka_unit_test_setup(data_without_its_event_is_torn, make),
         cmocka_unit_test_setup(an_event_without_all_its_data_is_torn, make),
         cmocka_unit_test_setup(data_may_end_with_the_chunk_but_not_behind_it, make),

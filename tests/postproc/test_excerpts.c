@@ -159,6 +159,24 @@ static void around_the_peak_every_change_is_kept(void **unused)
     }
 }
 
+static void a_peak_that_the_first_change_makes_has_one(void **unused)
+{
+    (void)unused;
+    event(1, MPF_OP_ALLOC, 0x10000, 1000);
+    now += 1000;
+    event(1, MPF_OP_FREE, 0x10000, 0);
+    for (uint64_t i = 0; i < 4 * HALF; i++) {
+        now += 1000;
+        event(1, i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC, 0x20000, i % 2 ? 0 : 10);
+    }
+    mpr_excerpts_finish(excerpts, &replay.books);
+    struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
+    assert_int_equal(replay.books.heap[H].peak_time, 1000000);
+    assert_true(e.from <= 1000000 && e.to > 1000000);
+    check(&e);
+    mpr_series_free(&e.series);
+}
+
 /* A failure's excerpt holds what was before and after it, whatever happens later. */
 static void around_a_failure_too(void **unused)
 {
@@ -218,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(around_the_peak_every_change_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_peak_that_the_first_change_makes_has_one, begin, end),
         cmocka_unit_test_setup_teardown(around_a_failure_too, begin, end),
         cmocka_unit_test_setup_teardown(of_many_failures_the_newest_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_short_log_is_kept_from_end_to_end, begin, end),

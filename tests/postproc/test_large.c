@@ -177,6 +177,48 @@ static void among_many_live_blocks_the_largest_are_kept(void **state)
     }
 }
 
+/* ---- which of very many a report keeps */
+
+enum { CELL = 1000, END = MPR_NOTABLE_CELLS * CELL };
+
+static struct mpr_large_block lived(uint64_t size, uint64_t from, uint64_t to)
+{
+    return (struct mpr_large_block){ .size = size, .from = from, .to = to };
+}
+
+static size_t of_size(const struct mpr_large_block *block, size_t count, uint64_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) n += block[i].size == size;
+    return n;
+}
+
+static void at_the_peak_many_are_kept_beside_larger_ones(void **state)
+{
+    (void)state;
+    enum { LARGE = 100, SMALL = 40, KEEP = 33 };
+    struct mpr_large_block block[LARGE + SMALL];
+    for (int i = 0; i < LARGE; i++) block[i] = lived(1000, 10, 20);
+    for (int i = LARGE; i < LARGE + SMALL; i++) block[i] = lived(10, 30, 40);
+    mpr_notable_keep(block, LARGE + SMALL, KEEP, 35, END);
+    assert_int_equal(of_size(block, KEEP, 1000), 1);
+    assert_int_equal(of_size(block, KEEP, 10), 32);
+}
+
+static void one_that_lives_long_is_kept_beside_larger_ones(void **state)
+{
+    (void)state;
+    enum { LARGE = 41 * MPR_NOTABLE_CELLS, KEEP = MPR_NOTABLE_CELLS + 1 };
+    static struct mpr_large_block block[LARGE + 1];
+    for (uint64_t i = 0; i < LARGE; i++) {
+        const uint64_t at = i % MPR_NOTABLE_CELLS * CELL + CELL / 2;
+        block[i] = lived(1000, at, at + 1);
+    }
+    block[LARGE] = lived(10, 0, END);
+    mpr_notable_keep(block, LARGE + 1, KEEP, END, END);
+    assert_int_equal(of_size(block, KEEP, 10), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +232,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each,
                                         begin, end),
         cmocka_unit_test_setup_teardown(among_many_live_blocks_the_largest_are_kept, begin, end),
+        cmocka_unit_test(at_the_peak_many_are_kept_beside_larger_ones),
+        cmocka_unit_test(one_that_lives_long_is_kept_beside_larger_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,7 +217,7 @@ static void a_spike_of_one_event_survives(void **unused)
 static void few_changes_are_all_kept(void **unused)
 {
     (void)unused;
-    begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 100, .changes = 1000 });
+    begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 40, .changes = 1000 });
     for (uint64_t i = 0; i < 40; i++) event(i * 777777, 1, MPF_OP_ALLOC, i << 12, 100 + i);
     end();
     assert_int_equal(series()->shift, 0);
@@ -263,6 +263,21 @@ static void only_the_window_is_looked_at(void **unused)
     release();
 }
 
+static void a_group_changes_once_in_a_bucket(void **unused)
+{
+    (void)unused;
+    begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 4, .changes = 1000 });
+    random_trace(4);
+    end();
+    const struct mpr_series *s = series();
+    for (size_t b = 0, from = 0; b < s->buckets; from = s->bucket[b++].end) {
+        for (size_t i = from; i < s->bucket[b].end; i++)
+            for (size_t k = from; k < i; k++)
+                assert_int_not_equal(s->change[i].group, s->change[k].group);
+    }
+    release();
+}
+
 /* More groups change than may be kept: wider buckets instead of more memory. */
 static void memory_is_bounded(void **unused)
 {
@@ -285,6 +300,7 @@ int main(void)
         cmocka_unit_test(few_changes_are_all_kept),
         cmocka_unit_test(realloc_is_no_minimum),
         cmocka_unit_test(only_the_window_is_looked_at),
+        cmocka_unit_test(a_group_changes_once_in_a_bucket),
         cmocka_unit_test(memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

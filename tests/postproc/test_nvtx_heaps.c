@@ -110,6 +110,19 @@ static void a_reset_frees_all_of_its_heap_and_no_other(void **state)
     assert_int_equal(told(MPR_NVTX_PROCESS).peak_bytes, 40);
 }
 
+static void a_reset_finds_the_neighbours_of_one_that_went(void **state)
+{
+    (void)state;
+    for (uint64_t gone = 0; gone < 3; gone++) {
+        heap_at(A, MIB, ARENA);
+        for (uint64_t i = 0; i < 3; i++) put(A, A + 100 * i, 10 + i);
+        event(1, MPF_OP_FREE, R, A + 100 * gone, 0);
+        assert_int_equal(told(ARENA).bytes, 33 - (10 + gone));
+        event(1, MPF_OP_NVTX_HEAP_END, R, A, 1);
+        assert_int_equal(told(ARENA).bytes, 0);
+    }
+}
+
 static void a_resize_keeps_heap_and_name(void **state)
 {
     (void)state;
@@ -254,6 +267,20 @@ static void regions_outside_ranges_have_their_heaps_name(void **state)
     }
 }
 
+static void an_event_of_a_library_leaves_no_stack_for_the_next(void **state)
+{
+    (void)state;
+    unsigned cells = 0;
+    over();
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK });
+    event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, A, 100);
+    heap_at(A, MIB, ARENA);
+    event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, B, 100);
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        cells += replay.books.cell[i].heap == MPF_HEAP_HOST;
+    assert_int_equal(cells, 1);
+}
+
 /* A child's log begins with what its parent told. */
 static void a_fork_frees_what_its_parent_told(void **state)
 {
@@ -273,6 +300,7 @@ int main(void)
         TEST(regions_are_a_space_of_their_own),
         TEST(no_byte_of_a_device_is_counted_twice),
         TEST(a_reset_frees_all_of_its_heap_and_no_other),
+        TEST(a_reset_finds_the_neighbours_of_one_that_went),
         TEST(a_resize_keeps_heap_and_name),
         TEST(wrong_calls_change_nothing),
         TEST(a_region_told_twice_counts_once),
@@ -281,6 +309,7 @@ int main(void)
         TEST(there_are_no_more_rows_than_heaps_of_the_books),
         TEST(a_region_has_its_name_at_the_peak),
         TEST(regions_outside_ranges_have_their_heaps_name),
+        TEST(an_event_of_a_library_leaves_no_stack_for_the_next),
         TEST(a_fork_frees_what_its_parent_told),
     };
     return cmocka_run_group_tests_name("nvtx_heaps", tests, NULL, NULL);
