@@ -2,7 +2,7 @@
  * other: `blocks ROUNDS [fork|kill|large]`.  Some stay alive.
  *
  * fork: a child goes on with blocks of its parent.  kill: it ends by SIGKILL in the middle.  large:
- * it makes small blocks, then a large one, and prints its threads before and after that. */
+ * it makes small blocks, then a large one, and prints how many threads more there are then. */
 #include <dirent.h>
 #include <err.h>
 #include <malloc.h>
@@ -92,7 +92,7 @@ static void small_then_large(void)
     for (int i = 0; i < 1000; i++) free(malloc(100));
     const int before = tasks();
     shared[0] = malloc((size_t)2 << 20);
-    printf("%d %d\n", before, tasks());
+    printf("%d\n", tasks() - before); /* an emulator has some of its own */
 }
 
 int main(int argc, char **argv)
