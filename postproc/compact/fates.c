@@ -206,8 +206,10 @@ static void keep_before(struct finder *f, const struct mpf_event *e)
 {
     struct mpr_ended b;
     while (mpr_ended_take(&f->ended, key_of(e), e->time, &b)) {
-        if (b.life) f->life[b.life].stays = true;
-        if (b.life) continue;
+        if (b.life) {
+            f->life[b.life].stays = true;
+            continue;
+        }
         for (unsigned i = 0; i < b.events; i++) keep(f, b.event[i]);
         count_gone(f, &b, -1);
     }
