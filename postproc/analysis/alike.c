@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
-#include "growth.h"
+#include "row.h"
 
 /* ---- order */
 
@@ -22,7 +22,7 @@ static int by_shape(const struct mpr_segment *a, const struct mpr_segment *b)
 static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
 {
     if (!a->oldest || !b->oldest) return !!a->oldest - !!b->oldest;
-    return mpr_growth_by_path(a->oldest, a->oldest_depth, b->oldest, b->oldest_depth);
+    return mpr_row_paths(a->oldest, a->oldest_depth, b->oldest, b->oldest_depth);
 }
 
 static int by_shape_and_path(const void *left, const void *right)

@@ -41,7 +41,7 @@ static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
 {
     mpr_pairs_begin(pairs, c->arena, c->account->by, c->runs, c->diff->base);
     for (size_t run = 0; run < c->runs; run++) {
-        mpr_pairs_run(pairs, run, mpr_matching_program(&c->diff->peaks.log[run].summary));
+        mpr_pairs_run(pairs, run, mpr_summary_program(&c->diff->peaks.log[run].summary));
         for (size_t i = 0; i < c->account->run[run].entries; i++)
             add_entry(c, pairs, run, &c->account->run[run].entry[i]);
     }

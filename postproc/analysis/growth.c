@@ -26,19 +26,10 @@ void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_
                                                      .estimated = estimated };
 }
 
-int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
-{
-    for (size_t i = 0; i < depth_a && i < depth_b; i++) {
-        const int order = strcmp(a[i], b[i]);
-        if (order) return order;
-    }
-    return depth_a < depth_b ? -1 : depth_a > depth_b;
-}
-
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
 }
 
 static int by_change(const void *left, const void *right)

@@ -23,7 +23,6 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out);
 /* The picture's blocks by range: PyTorch's, or the driver's. */
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         const struct mpr_picture *p, bool torch, size_t *rows);
-int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b);
 
 /* Between two pictures of a device: PyTorch's blocks by range (of other programs the driver's), and
  * the account's other parts. */

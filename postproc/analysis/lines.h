@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "peaks.h"
+#include "row.h"
 
 /* The rows of a line, in a ring. */
 struct mpr_row_link {

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "basename.h"
 #include "telling.h"
 
 static const char *up_to(struct mpr_arena *arena, const char *name, const char *end)
@@ -87,12 +86,6 @@ const char *mpr_matching_function(struct mpr_arena *arena, enum mpr_group by, co
     if (by == MPR_GROUP_SIZE || by == MPR_GROUP_HEAP || !is_file(source))
         return mpr_matching_name(arena, by, program, name);
     return up_to(arena, name, function_end(by, name, source));
-}
-
-const char *mpr_matching_program(const struct mpr_summary *log)
-{
-    const struct mpr_process_info *process = &log->process;
-    return process->argc ? mpr_basename(process->argv[0]) : "";
 }
 
 bool mpr_matching_is_address(enum mpr_group by, const char *name)

@@ -14,7 +14,6 @@
 
 #include "arena.h"
 #include "group.h"
-#include "summary.h"
 
 /* Of a name in a path of rows by `by`; in the arena, or the name itself.  program: the file of the
  * program that ran, without its folder; "": not known. */
@@ -23,8 +22,6 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
 /* The same without its source file, which may have another name now: "f"; else as above. */
 const char *mpr_matching_function(struct mpr_arena *arena, enum mpr_group by, const char *program,
                                   const char *name);
-/* The file's name, as native calls tell it. */
-const char *mpr_matching_program(const struct mpr_summary *log);
 /* The name, of such a path, is that of a call by its address in an object file: in another build it
  * is another call. */
 bool mpr_matching_is_address(enum mpr_group by, const char *name);

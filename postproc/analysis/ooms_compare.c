@@ -199,7 +199,7 @@ static void sum_devices(struct mpr_ooms *ooms)
 static int by_path(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
 }
 
 static int by_value(const void *left, const void *right)

@@ -52,7 +52,8 @@ extern const char *const mpr_order_name[MPR_ORDERS_COUNT];
 uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order);
 /* Largest first; equal ones by bytes, then by their own peaks. */
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order);
-/* Order of rows by their paths. */
+/* Order of paths, and of rows by theirs. */
+int mpr_row_paths(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b);
 int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "growth.h"
 #include "heap_names.h"
 #include "peaks.h"
 #include "unnumbered.h"
@@ -186,7 +185,7 @@ static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_steps_row *a = left, *b = right;
-    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
 }
 
 static int by_difference(const void *left, const void *right)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "basename.h"
+
 #define MPR_NOWHERE UINT64_MAX
 
 struct mpr_process_info {
@@ -107,5 +109,12 @@ struct mpr_summary {
     size_t unwrittens;
     unsigned major, minor;
 };
+
+/* The file's name, as native calls tell it; "": not known. */
+static inline const char *mpr_summary_program(const struct mpr_summary *log)
+{
+    const struct mpr_process_info *process = &log->process;
+    return process->argc ? mpr_basename(process->argv[0]) : "";
+}
 
 #endif

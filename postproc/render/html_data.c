@@ -429,7 +429,7 @@ static void captures(struct mpr_json *j, const struct mpr_timeline *t)
 static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
                   enum mpr_group by, const char *name)
 {
-    const char *program = mpr_matching_program(&t->summary),
+    const char *program = mpr_summary_program(&t->summary),
                *same = mpr_matching_name(arena, by, program, name),
                *function = mpr_matching_function(arena, by, program, name);
     if (strcmp(same, name) == 0 && strcmp(function, name) == 0) return;
