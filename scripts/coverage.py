@@ -69,10 +69,11 @@ def print_sums(title, of_name):
 def print_folders(lines):
     folders = collections.defaultdict(list)
     for path, of_file in lines.items():
-        folders[path.split("/")[0]] += of_file.values()
-        if "/" in os.path.dirname(path):
-            folders["  " + os.path.dirname(path)] += of_file.values()
-    print_sums("folder", sorted(folders.items(), key=lambda item: item[0].strip()))
+        folder = os.path.dirname(path)
+        while folder:
+            folders[folder] += of_file.values()
+            folder = os.path.dirname(folder)
+    print_sums("folder", [("  " * folder.count("/") + folder, folders[folder]) for folder in sorted(folders)])
 
 
 def print_files(lines):

@@ -16,7 +16,7 @@ function entries(text, name) {
 }
 
 const def = readFileSync(join(root, 'postproc/render/page.def'), 'utf8');
-const result = readFileSync(join(root, 'postproc/analysis/timeline_result.h'), 'utf8');
+const result = readFileSync(join(root, 'postproc/analysis/timeline/timeline_result.h'), 'utf8');
 
 /** @param {string} list @param {string} type */
 function coded(list, type) {
@@ -36,10 +36,10 @@ function plain(list, type) {
 }
 
 const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLowerCase()}'`);
-const accounts = readFileSync(join(root, 'postproc/analysis/accounts.h'), 'utf8'),
+const accounts = readFileSync(join(root, 'postproc/analysis/devices/accounts.h'), 'utf8'),
   exact = entries(accounts, 'MPR_ACCOUNT_KINDS').map(([, text]) => text.replaceAll('"', "'"));
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
-const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
+const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline_result.h: change those.
 
 ${coded('SPANS', 'SpanLevels')}
 ${coded('SPAN_DETAILS', 'SpanDetails')}
