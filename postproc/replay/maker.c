@@ -39,3 +39,20 @@ uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python)
     const bool best = r->options.by == MPR_GROUP_AUTO || r->options.by == MPR_GROUP_ALL;
     return best ? mpr_wrappers_path(&r->wrappers, &r->ranges, node, python) : node;
 }
+
+uint32_t mpr_maker_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+{
+    const uint32_t node = mpr_maker_path(r, t->node, t->at.python);
+    const struct mpr_maker maker = {
+        size, node, t->number, mpr_sites_site(&r->sites, t->at), 0, 0
+    };
+    t->at = (struct mpr_site){ 0, 0 };
+    return mpr_maker_cell(r, &maker, heap);
+}
+
+uint32_t mpr_maker_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap)
+{
+    const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
+    *mpr_books_hint(&r->books, key, heap) = (struct mpr_hint){ key, cell, heap };
+    return cell;
+}

@@ -44,4 +44,37 @@ uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m);
 /* The index of its cell, made when new. */
 uint32_t mpr_maker_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap);
 
+/* ---- the cell of what a thread makes now */
+
+/* Its key without a call stack, as most blocks are. */
+static inline uint64_t mpr_maker_plain_key(const struct mpr_replay *r, const struct mpr_thread *t,
+                                           uint64_t size)
+{
+    switch (r->options.by) {
+    case MPR_GROUP_RANGE:
+    case MPR_GROUP_AUTO: return t->node;
+    case MPR_GROUP_THREAD: return t->number;
+    case MPR_GROUP_SIZE: return mpr_size_class(size);
+    case MPR_GROUP_ALL:
+        return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
+    default: return 0;
+    }
+}
+
+/* With the call stack that is known, which is taken; without one, of a key that the hints do not
+ * know. */
+MPR_COLD uint32_t mpr_maker_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                    uint64_t size);
+MPR_COLD uint32_t mpr_maker_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
+
+static inline uint32_t mpr_maker_new(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                     uint64_t size)
+{
+    if (__builtin_expect(t->at.stack | t->at.python, 0)) return mpr_maker_at_site(r, t, heap, size);
+    const uint64_t key = mpr_maker_plain_key(r, t, size);
+    const struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
+    return hint->key == key && hint->heap == heap && heap ? hint->cell
+                                                          : mpr_maker_look_up(r, key, heap);
+}
+
 #endif
