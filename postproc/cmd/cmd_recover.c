@@ -57,7 +57,7 @@ static int recover(const char *path, bool dead)
         printf(": %llu events recovered%s\n", (unsigned long long)recovery.events, merged);
         break;
     }
-    if (*recovery.left.text) fprintf(stderr, "memprof-report: %s\n", recovery.left.text);
+    if (*recovery.left.text) mpr_cmd_error(&recovery.left);
     return 0;
 }
 

@@ -257,12 +257,26 @@ static int write_file(const struct subject *s, int fd, const struct output *out)
     return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;
 }
 
+/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log;
+ * a copy of a journal is the log's beside which it lies, under its name. */
+static bool own_journal(const struct subject *s)
+{
+    const struct mpf_journal *head = &s->journal.head;
+    const struct stat *log = &s->map.st;
+    if (mpr_life_same_file(&head->self, &head->process, &s->journal.st))
+        return mpr_life_same_file(&head->log, &head->process, log) ||
+               mpr_life_same_file(&head->heir, &head->process, log);
+    const size_t stem = strlen(s->path);
+    return strncmp(s->journal.path, s->path, stem) == 0 &&
+           strcmp(s->journal.path + stem, ".journal") == 0;
+}
+
 /* The journal belongs to the new file, too: a recovery that is killed before it removes the journal
- * leaves one that can be told. */
+ * leaves one that can be told.  That of another log is not written to. */
 static int name_heir(const struct subject *s, int journal, int fd)
 {
     struct stat st;
-    if (journal < 0) return 0;
+    if (journal < 0 || !own_journal(s)) return 0;
     if (fstat(fd, &st) != 0) return -1;
     const struct mpf_file heir = { st.st_dev, st.st_ino };
     if (s->journal.head.head_bytes < sizeof s->journal.head)
@@ -373,20 +387,6 @@ static int take_journal(const struct mpr_journal *j, struct mpr_error *error)
     }
     close(fd);
     return -1;
-}
-
-/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log;
- * a copy of a journal is the log's beside which it lies, under its name. */
-static bool own_journal(const struct subject *s)
-{
-    const struct mpf_journal *head = &s->journal.head;
-    const struct stat *log = &s->map.st;
-    if (mpr_life_same_file(&head->self, &head->process, &s->journal.st))
-        return mpr_life_same_file(&head->log, &head->process, log) ||
-               mpr_life_same_file(&head->heir, &head->process, log);
-    const size_t stem = strlen(s->path);
-    return strncmp(s->journal.path, s->path, stem) == 0 &&
-           strcmp(s->journal.path + stem, ".journal") == 0;
 }
 
 /* Its contents are in the log. */

@@ -147,6 +147,14 @@ def messages_are_escaped(folder):
             nothing_unseen(arguments, text)
     nothing_unseen("a command", report("\033[31m", statuses=[2]).stderr.decode())
     nothing_unseen("recover", report("recover", name, statuses=[1]).stderr.decode())
+    for path in (make("names", 1, name), name + ".fold"):
+        with open(path, "ab") as file:
+            file.write(b"damage")
+    told = report("recover", name).stderr.decode()
+    nothing_unseen("recover", told)
+    if "it is damaged" not in told:
+        sys.exit(f"nothing is said of the fold: {told!r}")
+    os.unlink(name)
     nothing_unseen("output", report("peaks", "-o", name + "/x", make("names", 1, os.path.join(folder, "a.zst")), statuses=[1]).stderr.decode())
 
 
