@@ -21,11 +21,12 @@ static int open_again(int at, int directory, const char *name, int flags)
     return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC); /* no /proc here */
 }
 
-static int open_regular(int at, int directory, const char *name, int flags, struct stat *st)
+static int open_regular(int at, int directory, const char *name, int flags, off_t least,
+                        struct stat *st)
 {
     struct stat now;
     if (fstat(at, st) != 0) return -1;
-    if (!S_ISREG(st->st_mode)) {
+    if (!S_ISREG(st->st_mode) || st->st_size < least) {
         errno = S_ISLNK(st->st_mode) ? ELOOP : EINVAL;
         return -1;
     }
@@ -36,14 +37,24 @@ static int open_regular(int at, int directory, const char *name, int flags, stru
     return -1;
 }
 
-int mpr_file_open(int directory, const char *name, int flags, struct stat *st)
+static int open_file(int directory, const char *name, int flags, off_t least, struct stat *st)
 {
     const int at = openat(directory, name, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
     if (at < 0) return -1;
-    const int fd = open_regular(at, directory, name, flags, st), error = errno;
+    const int fd = open_regular(at, directory, name, flags, least, st), error = errno;
     close(at);
     errno = error;
     return fd;
+}
+
+int mpr_file_open(int directory, const char *name, int flags, struct stat *st)
+{
+    return open_file(directory, name, flags, 0, st);
+}
+
+int mpr_file_open_named(const char *path, int flags, struct stat *st)
+{
+    return open_file(AT_FDCWD, path, flags, 1, st);
 }
 
 bool mpr_file_is(int directory, const char *name, const struct stat *st)

@@ -14,6 +14,9 @@
  * flags: O_RDONLY or O_RDWR, and O_NOFOLLOW: not if it is a link itself. The descriptor, or -1 with
  * errno: ELOOP for a link, EINVAL for anything else that is no file. */
 int mpr_file_open(int directory, const char *name, int flags, struct stat *st);
+/* The same of a path that a log names, and no empty file (EINVAL): the kernel's are, and what it
+ * tells one reader it may tell no other (/proc/kmsg). */
+int mpr_file_open_named(const char *path, int flags, struct stat *st);
 /* Does the name in the directory still lead to that file? */
 bool mpr_file_is(int directory, const char *name, const struct stat *st);
 static inline bool mpr_file_same(const struct stat *a, const struct stat *b)

@@ -60,7 +60,7 @@ static bool load(struct mpr_journal *j, const char *path, int follow, const stru
 {
     *j = (struct mpr_journal){ .fd = -1 };
     if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path)
-        j->fd = mpr_file_open(AT_FDCWD, path, O_RDONLY | follow, &j->st);
+        j->fd = mpr_file_open_named(path, O_RDONLY | follow, &j->st);
     if (j->fd >= 0 && (!log || j->st.st_uid == log->st_uid) && read_image(j)) return true;
     const bool no_memory = j->no_memory;
     mpr_journal_free(j);

@@ -84,13 +84,13 @@ static uint64_t bias_of(int fd, uint64_t from)
     return bias;
 }
 
-/* Beside the object, where its .gnu_debuglink says. */
-static int open_beside(const char *object, const char *link, const char *folder,
+/* What its .gnu_debuglink names, in a folder of the object's or in one that mirrors it. */
+static int open_linked(const char *above, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
 {
     const char *slash = object ? strrchr(object, '/') : NULL;
     if (!slash || !link || strchr(link, '/')) return -1;
-    *path = mpr_text_format("%.*s/%s%s", (int)(slash - object), object, folder, link);
+    *path = mpr_text_format("%s%.*s/%s%s", above, (int)(slash - object), object, folder, link);
     const int fd = mpr_object_open(*path);
     if (fd >= 0 && mpr_object_is(fd, o->build_id, o->build_id_bytes) == 1) return fd;
     if (fd >= 0) close(fd);
@@ -99,19 +99,22 @@ static int open_beside(const char *object, const char *link, const char *folder,
     return -1;
 }
 
-/* The folders of the system's debug files, and debuginfod, are libdwfl's; other folders may be
- * anybody's. */
+static char system_folder[] = "/usr/lib/debug", *debug_folders = system_folder;
+
+/* By build id, and debuginfod, libdwfl looks; where names lead it would wait for a pipe.  The
+ * second time it asks for what several debug files share. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
     struct mpr_debug *d = *data;
     const bool shared = d->asked++ > 0;
-    int fd = -1;
-    if (!shared) fd = open_beside(file, link, "", &d->binary, path);
-    if (!shared && fd < 0) fd = open_beside(file, link, ".debug/", &d->binary, path);
-    if (fd < 0)
-        fd = dwfl_standard_find_debuginfo(module, data, name, base, file, shared ? NULL : link, crc,
-                                          path);
+    const struct mpr_binary *o = &d->binary;
+    (void)crc;
+    if (shared) link = NULL;
+    int fd = open_linked("", file, "", link, o, path);
+    if (fd < 0) fd = open_linked("", file, ".debug/", link, o, path);
+    if (fd < 0) fd = open_linked(system_folder, file, "", link, o, path);
+    if (fd < 0) fd = dwfl_standard_find_debuginfo(module, data, name, base, NULL, NULL, 0, path);
     if (shared) d->has_shared = fd >= 0;
     if (fd < 0 || mpr_object_unpacks_well(fd)) return fd;
     d->too_large = true;
@@ -119,7 +122,6 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     return -1;
 }
 
-static char system_folder[] = "/usr/lib/debug", *debug_folders = system_folder;
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
     .find_debuginfo = find_debuginfo,

@@ -8,19 +8,13 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-static bool is_regular(const struct stat *st) { return S_ISREG(st->st_mode); }
+#include "file.h"
 
 int mpr_object_open(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || !is_regular(&st)) return -1;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) return -1;
-    if (fstat(fd, &st) == 0 && is_regular(&st)) return fd;
-    close(fd);
-    return -1;
+    return mpr_file_open_named(path, O_RDONLY, &st);
 }
 
 int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes)

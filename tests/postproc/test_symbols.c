@@ -146,7 +146,7 @@ static void what_is_not_there_is_missing(void **state)
 {
     size_t count;
     const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from },
-                            strange = { .path = "/proc/self/maps", .from = own.from };
+                            strange = { .path = "/etc/passwd", .from = own.from };
     look(state, 3, &gone, here, &count);
     assert_int_equal(count, 0);
     assert_int_equal(mpr_symbols_state(*state, 3), MPR_SYMBOLS_MISSING);
@@ -185,23 +185,102 @@ static void a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names(voi
     assert_int_equal(mpr_symbols_state(*state, 7), MPR_SYMBOLS_OTHER);
 }
 
-/* Whoever opened it would wait for a writer. */
-static void a_pipe_is_not_opened(void **state)
+static void is_missing(void **state, uint32_t number, const char *path)
 {
     size_t count;
-    char path[] = "/tmp/symbols.XXXXXX";
-    assert_non_null(mkdtemp(path));
-    char pipe[sizeof path + 8];
-    snprintf(pipe, sizeof pipe, "%s/pipe", path);
-    assert_int_equal(mkfifo(pipe, 0600), 0);
     const struct mpr_binary object = {
-        .path = pipe, .build_id = build_id, .build_id_bytes = 20, .from = own.from
+        .path = path, .build_id = build_id, .build_id_bytes = 20, .from = own.from
     };
-    look(state, 8, &object, here, &count);
+    look(state, number, &object, here, &count);
     assert_int_equal(count, 0);
-    assert_int_equal(mpr_symbols_state(*state, 8), MPR_SYMBOLS_MISSING);
-    unlink(pipe);
-    rmdir(path);
+    assert_int_equal(mpr_symbols_state(*state, number), MPR_SYMBOLS_MISSING);
+}
+
+/* A folder with a pipe in it: whoever opened that would wait for a writer. */
+static char folder[] = "/tmp/symbols.XXXXXX", pipe_path[sizeof folder + 8];
+
+static int make_pipe(void **state)
+{
+    (void)state;
+    alarm(20);
+    memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+    if (!mkdtemp(folder)) return -1;
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    return mkfifo(pipe_path, 0600);
+}
+
+static int remove_pipe(void **state)
+{
+    (void)state;
+    alarm(0);
+    return unlink(pipe_path) | rmdir(folder);
+}
+
+static void a_pipe_is_not_opened(void **state) { is_missing(state, 8, pipe_path); }
+
+/* What it says to its reader it says to nobody else. */
+static void the_kernels_files_are_not_opened(void **state)
+{
+    is_missing(state, 9, "/proc/self/maps");
+}
+
+/* An object file without a build id that has its debug file there. */
+static void write_object(const char *path, const char *link)
+{
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Phdr load;
+        Elf64_Shdr section[3];
+        char link[128], names[32];
+    } file = {
+        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                  .e_type = ET_DYN,
+                  .e_machine = EM_X86_64,
+                  .e_version = EV_CURRENT,
+                  .e_ehsize = sizeof(Elf64_Ehdr),
+                  .e_phentsize = sizeof(Elf64_Phdr),
+                  .e_phnum = 1,
+                  .e_phoff = sizeof(Elf64_Ehdr),
+                  .e_shentsize = sizeof(Elf64_Shdr),
+                  .e_shnum = 3,
+                  .e_shoff = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+                  .e_shstrndx = 2 },
+        .load = { .p_type = PT_LOAD, .p_flags = PF_R, .p_align = 4096 },
+        .names = "\0.gnu_debuglink\0.shstrtab",
+    };
+    file.load.p_filesz = file.load.p_memsz = sizeof file;
+    for (int i = 1; i < 3; i++)
+        file.section[i] = (Elf64_Shdr){ .sh_name = i == 1 ? 1 : 16,
+                                        .sh_type = i == 1 ? SHT_PROGBITS : SHT_STRTAB,
+                                        .sh_addralign = 4,
+                                        .sh_offset = (uint64_t)((i == 1 ? file.link : file.names) -
+                                                                (char *)&file),
+                                        .sh_size = i == 1 ? sizeof file.link : sizeof file.names };
+    snprintf(file.link, sizeof file.link - 8, "%s", link);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, &file, sizeof file), sizeof file);
+    close(fd);
+}
+
+/* Two ways out of the folder of debug files: by the link's name, and by that of the object. */
+static void a_pipe_as_debug_file_is_not_opened(void **state)
+{
+    size_t count;
+    char path[64], around[96], up[64];
+    snprintf(path, sizeof path, "%s/object", folder);
+    snprintf(around, sizeof around, "/../../..%s", path);
+    snprintf(up, sizeof up, "../../..%s", pipe_path);
+    const struct {
+        const char *path, *link;
+    } way[] = { { path, "pipe" }, { path, up }, { around, "pipe" } };
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct mpr_binary object = { .path = way[i].path, .from = own.from };
+        write_object(path, way[i].link);
+        look(state, 10 + i, &object, (void *)(uintptr_t)(own.from + 64), &count);
+        assert_int_equal(mpr_symbols_state(*state, 10 + i), MPR_SYMBOLS_GOOD);
+        assert_int_equal(count, 0);
+    }
+    unlink(path);
 }
 
 /* An object file with one compressed section, which says what it unpacks to. */
@@ -269,7 +348,9 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_missing),
         cmocka_unit_test(the_c_librarys_functions_have_names),
         cmocka_unit_test(a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names),
-        cmocka_unit_test(a_pipe_is_not_opened),
+        cmocka_unit_test_setup_teardown(a_pipe_is_not_opened, make_pipe, remove_pipe),
+        cmocka_unit_test(the_kernels_files_are_not_opened),
+        cmocka_unit_test_setup_teardown(a_pipe_as_debug_file_is_not_opened, make_pipe, remove_pipe),
         cmocka_unit_test(sections_that_unpack_to_too_much_are_known),
 #else
         cmocka_unit_test(without_libdw_nothing_has_a_name),
