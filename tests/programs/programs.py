@@ -23,20 +23,27 @@ def listed(folder, patterns):
 
 
 class Program:
-    """name: of the command line and of stored results.  title: in the table.  seconds: a unit that takes longer hangs."""
+    """name: of the command line and of stored results.  title: in the table.  seconds: a unit that takes longer hangs.
+    alone: its units share a folder or ports, or keep all processors busy by themselves."""
     seconds = 600
+    alone = True
     env = {}
 
     def folder(self, work):
         """Where units run."""
         return f"{work}/build/{self.name}"
 
+    def all_units(self, work):
+        """What may be asked for by name; units() are those that run where none is."""
+        return self.units(work)
+
     def read(self, work, unit, scratch, text):
         return results.tap(text)
 
 
 class CPython(Program):
-    name, title = "cpython", "CPython"
+    name, title, alone = "cpython", "CPython", False
+    seconds = 1800              # test_multiprocessing_spawn on two cores at a load of 12
     tests = ("test_gc", "test_threading", "test_subprocess", "test_multiprocessing_fork", "test_multiprocessing_spawn",
              "test_multiprocessing_forkserver", "test_mmap", "test_ctypes", "test_asyncio")
 
@@ -60,8 +67,8 @@ class CPython(Program):
 
 
 class Git(Program):
-    """Its own t/: a unit is a script of it."""
-    name, title = "git", "git"
+    """Its own t/: a unit is a script of it.  All are 314, and hours; the selection is minutes."""
+    name, title, alone = "git", "git", False
     env = {"GIT_TEST_DEFAULT_HASH": "sha1"}
     scripts = ("t0000-*.sh", "t0005-*.sh", "t006[0-4]-*.sh", "t1300-*.sh", "t1400-*.sh", "t5300-*.sh", "t5401-*.sh", "t5510-*.sh")
 
@@ -80,6 +87,9 @@ class Git(Program):
 
     def units(self, work):
         return listed(self.folder(work), self.scripts)
+
+    def all_units(self, work):
+        return listed(self.folder(work), ("t[015][0-9][0-9][0-9]-*.sh",))
 
     def command(self, work, unit, scratch):
         return ["env", f"TEST_OUTPUT_DIRECTORY={scratch}/tmp", "sh", unit, f"--root={scratch}/tmp"]
@@ -102,6 +112,12 @@ class Redis(Program):
 
     def units(self, work):
         return self.tests
+
+    def all_units(self, work):
+        """Those of redis's own list that are not of several servers at work together (integration/)."""
+        with open(f"{work}/build/redis/tests/test_helper.tcl", encoding="ascii") as f:
+            own = re.search(r"^set ::all_tests \{(.*?)^\}", f.read(), re.M | re.S)[1].split()
+        return [*self.tests, *(u for u in own if u.startswith("unit/") and u not in self.tests)]
 
     def command(self, work, unit, scratch):
         return ["tclsh", "tests/test_helper.tcl", "--single", unit, "--clients", "1", "--durable"]

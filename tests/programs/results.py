@@ -5,6 +5,7 @@ import xml.etree.ElementTree
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 TAP = re.compile(r"^(not )?ok\s+(\d+)?\s*(?:-\s*)?(.*?)\s*(?:#\s*(skip|todo)\b.*)?$", re.I)
+NONE = re.compile(r"^1\.\.0\s*#\s*skip\b", re.I)
 REDIS = re.compile(r"^\[(ok|err|skip|ignore|exception)\]: (.*?)(?: \(\d+ ms\))?$")
 
 
@@ -21,7 +22,9 @@ def tap(text):
     """Test Anything Protocol: git's, Node's, our own programs'.  A test that is known not to work yet has the result it has."""
     def pairs():
         for line in text.splitlines():
-            if m := TAP.match(line):
+            if NONE.match(line):
+                yield "all", SKIPPED
+            elif m := TAP.match(line):
                 skipped = (m[4] or "").lower() == "skip"
                 yield m[3] or m[2], SKIPPED if skipped else FAILED if m[1] else PASSED
     return numbered(pairs())

@@ -7,6 +7,8 @@
 Programs, their results and what they write are in --work; the machine needs root for nothing, but as root tests run as nobody.
 A unit whose tests differ runs again both ways, up to three times: a test that has a result in common then is no difference."""
 import argparse
+import concurrent.futures
+import fnmatch
 import json
 import os
 import shutil
@@ -26,7 +28,8 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}; default: all")
     p.add_argument("--allocators", default=",".join(ALLOCATORS), help="a list with commas (default: %(default)s)")
-    p.add_argument("--units", default="", help="a list with commas: only these units of a program")
+    p.add_argument("--units", default="", help="a list with commas, with patterns as in t0*: these of all that the program has (default: a selection)")
+    p.add_argument("--jobs", type=int, default=1, help="so many units at once, where their program bears that (default: %(default)s)")
     p.add_argument("--build", default=f"{TREE}/build/dev", help="the build folder whose libmemprof.so and memprof-report are tried")
     p.add_argument("--work", default="/tmp/programs", help="default: %(default)s")
     p.add_argument("--again", action="store_true", help="results that are there count for nothing")
@@ -72,23 +75,39 @@ def attempt_both(args, program, allocator, unit, tools_):
     return attempts
 
 
+def matching(args, names):
+    return [n for n in names if any(fnmatch.fnmatchcase(n, pattern) for pattern in args.units.split(","))]
+
+
 def units(args, program):
-    chosen = args.units.split(",") if args.units else None
-    return [u for u in program.units(args.work) if not chosen or u in chosen]
+    return matching(args, program.all_units(args.work)) if args.units else program.units(args.work)
 
 
-def run(args, program, tools_):
-    program.prepare(args.work)
-    for allocator in args.allocators.split(","):
-        for unit in units(args, program):
-            path = stored(args, program, allocator, unit)
-            if os.path.exists(path) and not args.again:
-                continue
-            attempts = attempt_both(args, program, allocator, unit, tools_)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as f:
-                json.dump(attempts, f, indent=1)
-            say(program, allocator, unit, attempts)
+def run_units(args, task, tools_):
+    for program, allocator, unit in task:
+        path = stored(args, program, allocator, unit)
+        if os.path.exists(path) and not args.again:
+            continue
+        attempts = attempt_both(args, program, allocator, unit, tools_)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(attempts, f, indent=1)
+        say(program, allocator, unit, attempts)
+
+
+def tasks(args, program):
+    """Lists of (program, allocator, unit), of which each runs in its order; those of a program that has to be alone are one."""
+    every = [(program, allocator, unit) for allocator in args.allocators.split(",") for unit in units(args, program)]
+    return [every] if program.alone else [[one] for one in every]
+
+
+def run(args, chosen, tools_):
+    for program in chosen:
+        program.prepare(args.work)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        running = [pool.submit(run_units, args, task, tools_) for program in chosen for task in tasks(args, program)]
+        for one in concurrent.futures.as_completed(running):
+            one.result()
 
 
 def say(program, allocator, unit, attempts):
@@ -101,7 +120,8 @@ def say(program, allocator, unit, attempts):
 
 def row(args, program, allocator, details):
     """A row of the table, of the units that have run; what is to be explained goes to `details`."""
-    ran = [(u, a) for u in units(args, program) if (a := load(stored(args, program, allocator, u)))]
+    listed = program.all_units(args.work)
+    ran = [(u, a) for u in (matching(args, listed) if args.units else listed) if (a := load(stored(args, program, allocator, u)))]
     if not ran:
         return None
     counts = compare.summed(compare.count(a[ways.BARE]) for _, a in ran)
@@ -134,9 +154,7 @@ def main():
     args = arguments()
     chosen = [PROGRAMS[n] for n in args.programs or PROGRAMS]
     if not args.table:
-        tools_ = tools(args)
-        for program in chosen:
-            run(args, program, tools_)
+        run(args, chosen, tools(args))
     table(args, chosen)
 
 

@@ -1,4 +1,5 @@
 """What run.py relies on: how results are read and compared, and that nothing of a unit is left behind."""
+import argparse
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(HERE)
 import compare  # noqa: E402
 import results  # noqa: E402
+import run  # noqa: E402
+from programs import Program  # noqa: E402
 
 
 def reap(seconds, command):
@@ -21,6 +24,7 @@ def reap(seconds, command):
 def test_tap():
     text = "ok 1 - one\nnot ok 2 - two\nok 3 # skip no terminal\nnot ok 4 - four # TODO known breakage\nokay\nok 5 - one\n1..5\n"
     mp.equal(results.tap(text), {"one": "passed", "two": "failed", "3": "skipped", "four": "failed", "one (2)": "passed"}, "results")
+    mp.equal(results.tap("1..0 # SKIP no curl\n"), {"all": "skipped"}, "results of a script that has nothing to run")
 
 
 def test_redis():
@@ -46,6 +50,28 @@ def test_a_difference_is_what_no_attempt_agrees_on():
     mp.equal(compare.unlike(attempts("failed"), attempts("failed")), [], "it fails bare, too")
     flaky = attempts("passed", "failed"), attempts("failed", "failed")
     mp.equal((compare.unlike(*flaky), compare.unsteady(*flaky)), ([], ["t"]), "a flaky test")
+
+
+class Three(Program):
+    def units(self, work):
+        return ["t01"]
+
+    def all_units(self, work):
+        return ["t00", "t01", "t10"]
+
+
+def tasks(alone, units):
+    program = Three()
+    program.alone = alone
+    args = argparse.Namespace(units=units, allocators="a,b", work="")
+    return [[(allocator, unit) for _, allocator, unit in task] for task in run.tasks(args, program)]
+
+
+def test_what_is_asked_for_runs():
+    """At once, or one after the other where the program has to be alone."""
+    mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "its selection, unless units are named")
+    mp.equal(tasks(False, "t1?,none"), [[("a", "t10")], [("b", "t10")]], "by a pattern, of all that it has")
+    mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("a", "t01"), ("b", "t00"), ("b", "t01")]], "alone")
 
 
 def test_statuses():
