@@ -97,7 +97,7 @@ def run_units(args, task, tools_):
 
 def tasks(args, program):
     """Lists of (program, allocator, unit), of which each runs in its order; those of a program that has to be alone are one."""
-    every = [(program, allocator, unit) for allocator in args.allocators.split(",") for unit in units(args, program)]
+    every = [(program, allocator, unit) for unit in units(args, program) for allocator in args.allocators.split(",")]
     return [every] if program.alone else [[one] for one in every]
 
 

@@ -71,7 +71,7 @@ def test_what_is_asked_for_runs():
     """At once, or one after the other where the program has to be alone."""
     mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "its selection, unless units are named")
     mp.equal(tasks(False, "t1?,none"), [[("a", "t10")], [("b", "t10")]], "by a pattern, of all that it has")
-    mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("a", "t01"), ("b", "t00"), ("b", "t01")]], "alone")
+    mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("b", "t00"), ("a", "t01"), ("b", "t01")]], "alone, unit by unit")
 
 
 def test_statuses():
