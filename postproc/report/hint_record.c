@@ -1,0 +1,192 @@
+#include "hint_parts.h"
+
+#include <string.h>
+
+#include "mpf/event.h"
+#include "report_hint.h"
+
+/* ---- what has none, and how much it is */
+
+/* What no range, call stack or library names. */
+static uint64_t nameless(const struct mpr_heap_peak *h)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->rows; i++)
+        if (!h->row[i].depth) bytes += h->row[i].bytes;
+    return mpr_hint_is_much(bytes, h->peak_bytes) ? bytes : 0;
+}
+
+bool mpr_hint_is_host(const char *heap)
+{
+    return strcmp(heap, "host/heap") == 0 || strcmp(heap, "host/mmap") == 0 ||
+           strcmp(heap, "host/shm") == 0;
+}
+
+/* PyTorch's blocks have ranges and Python call stacks, native ones only where all blocks do. */
+static bool is_torch(const char *heap)
+{
+    const char *part = strchr(heap, '/');
+    return part && strcmp(part, "/torch") == 0;
+}
+
+/* What has no name in such heaps: "37.50 MiB of host/heap, 8.00 MiB of host/mmap"; "": little. */
+static const char *without_names(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                                 bool (*is_meant)(const char *heap))
+{
+    const char *line = "";
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        const uint64_t bytes = is_meant(h->name) ? nameless(h) : 0;
+        if (bytes)
+            line = mpr_arena_format(&doc->arena, "%s%s%s of %s", line, *line ? ", " : "",
+                                    mpr_doc_size(doc, bytes), h->name);
+    }
+    return line;
+}
+
+/* ---- pymalloc's arenas */
+
+static uint64_t arenas(const struct mpr_heap_peak *h)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->rows; i++)
+        if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], MPF_PYMALLOC_ARENA) == 0)
+            bytes += h->row[i].bytes;
+    return bytes;
+}
+
+/* Python's small objects, of which nothing more is known. */
+static uint64_t much_in_arenas(const struct mpr_heap_peak *h)
+{
+    const uint64_t bytes = arenas(h);
+    return mpr_hint_is_much(bytes, h->peak_bytes) ? bytes : 0;
+}
+
+void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                       const struct mpr_heap_peak *h)
+{
+    for (size_t i = 0; i < log->heaps; i++) {
+        const uint64_t bytes =
+            strcmp(log->heap[i].name, h->inside) == 0 ? arenas(&log->heap[i]) : 0;
+        if (bytes && h->peak_bytes > bytes)
+            mpr_doc_say(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
+    }
+}
+
+static uint64_t in_arenas(const struct mpr_log_peaks *log)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < log->heaps; i++) bytes += much_in_arenas(&log->heap[i]);
+    return bytes;
+}
+
+/* ---- PyTorch */
+
+void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const char *heaps = without_names(doc, log, is_torch);
+    const enum mpr_group by = log->choice.by;
+    if (!*heaps || (by == MPR_GROUP_STACK && strcmp(log->summary.recording.stacks, "all") == 0))
+        return;
+    mpr_doc_gap(doc);
+    mpr_doc_say(doc, "%s ", heaps);
+    if (by == MPR_GROUP_STACK) mpr_doc_say(doc, "without a native call stack");
+    else if (by == MPR_GROUP_PYTHON)
+        mpr_doc_say(doc,
+                    "without a Python call stack: no Python ran on the thread that made it, and no "
+                    "forward operator is known whose backward it is");
+    else
+        mpr_doc_say(doc,
+                    "without a name: no range was open and no Python ran on the thread that made "
+                    "it, as on autograd's; NVTX ranges there name it");
+    mpr_doc_end_wrapped(doc, 2);
+    if (by == MPR_GROUP_STACK)
+        mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
+}
+
+/* ---- the host */
+
+/* Which blocks of the heap have none; NULL: all could have one, or it is not known. */
+static const char *without_stacks(struct mpr_document *doc, const struct mpr_recording *r,
+                                  const char *heap)
+{
+    const bool small = mpr_hint_is_host(heap) || is_torch(heap);
+    if (strcmp(r->stacks, "off") == 0) return "call stacks were not recorded";
+    if (!small || !*r->stacks || strcmp(r->stacks, "all") == 0) return NULL;
+    const char *below = mpr_doc_size(doc, r->stacks_large);
+    if (mpr_hint_is_host(heap) && strcmp(r->stacks, "large") == 0)
+        return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
+    return mpr_arena_format(&doc->arena,
+                            "of blocks below %s a sample has a call stack, and is counted as it is",
+                            below);
+}
+
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const char *heap, uint64_t named, uint64_t all)
+{
+    const enum mpr_group by = log->choice.by;
+    const char *why = without_stacks(doc, &log->summary.recording, heap);
+    if (by != MPR_GROUP_AUTO && !mpr_group_is_calls(by)) return false;
+    if (!why || all - named < all / MPR_HINT_TENTH || all == named) return false;
+    mpr_doc_line(doc, "  %s of them have a name: %s", mpr_doc_count(doc, named), why);
+    return true;
+}
+
+/* The recorder's options for what is missing; what was asked for then stays. */
+static const char *options(struct mpr_document *doc, const struct mpr_recording *r, bool stacks,
+                           bool small, bool sample)
+{
+    const bool more = strcmp(r->stacks, "sample") == 0 || strcmp(r->stacks, "all") == 0,
+               fewer = *r->blocks && strcmp(r->blocks, "all") != 0;
+    return mpr_arena_format(&doc->arena, "%s%s%s%s%s", stacks || more ? " --stacks=" : "",
+                            stacks ? "sample"
+                            : more ? r->stacks
+                                   : "",
+                            small || r->small_objects ? " --python=small" : "",
+                            sample || fewer ? " --host=" : "",
+                            sample  ? "sample"
+                            : fewer ? r->blocks
+                                    : "");
+}
+
+/* What a log that has large blocks only tells of the others: how much they are. */
+static uint64_t counted_only(const struct mpr_log_peaks *log)
+{
+    uint64_t bytes = 0;
+    if (strcmp(log->summary.recording.blocks, "large") != 0) return 0;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        for (size_t k = 0; k < h->rows && strcmp(h->name, "host/heap") == 0; k++)
+            if (h->row[k].depth == 1 && strncmp(h->row[k].path[0], "(blocks under ", 14) == 0 &&
+                h->row[k].bytes > h->peak_bytes / MPR_HINT_TENTH)
+                bytes += h->row[k].bytes;
+    }
+    return bytes >= MPR_HINT_MUCH ? bytes : 0;
+}
+
+void mpr_hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_summary *s = &log->summary;
+    const bool off = strcmp(s->recording.stacks, "off") == 0,
+               large = strcmp(s->recording.stacks, "large") == 0;
+    const char *heaps = large || off ? without_names(doc, log, mpr_hint_is_host) : "";
+    const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log),
+                   counted = counted_only(log);
+    if (!*heaps && !small && !counted) return;
+    mpr_doc_gap(doc);
+    if (*heaps && off) mpr_doc_say(doc, "%s without a call stack: none was recorded", heaps);
+    else if (*heaps)
+        mpr_doc_say(doc, "%s without a call stack (blocks below %s)", heaps,
+                    mpr_doc_size(doc, s->recording.stacks_large));
+    if (small)
+        mpr_doc_say(doc, "%s%s in pymalloc arenas without a line of Python", *heaps ? ", " : "",
+                    mpr_doc_size(doc, small));
+    if (counted)
+        mpr_doc_say(doc, "%s%s in blocks below %s, which are only counted",
+                    *heaps || small ? ", " : "", mpr_doc_size(doc, counted),
+                    mpr_doc_size(doc, s->recording.blocks_large));
+    mpr_doc_end_wrapped(doc, 2);
+    mpr_report_run(doc, s,
+                   mpr_arena_format(&doc->arena, "run again: memprof run%s",
+                                    options(doc, &s->recording, *heaps, small, counted)));
+}
