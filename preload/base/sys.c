@@ -209,6 +209,8 @@ const char *mp_sys_executed_name(void)
     return name;
 }
 
+__thread uint32_t mp_sys_signals_come;
+
 enum { UNLOCKED, LOCKED, CONTENDED };
 
 static bool take_lock(struct mp_lock *lock, uint64_t ns)

@@ -137,17 +137,26 @@ static inline void mp_sys_futex_wake(uint32_t *word)
     mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
 }
 
+/* How many of these sections the thread is in whose signals come all the same: a filter of the
+ * program's refuses to block them.  A handler that finds it above 0 came in the middle of one. */
+extern __thread uint32_t mp_sys_signals_come
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 /* Blocks every signal for the calling thread; gives back what was blocked before. */
 static inline uint64_t mp_sys_block_signals(void)
 {
     const uint64_t all = ~UINT64_C(0);
     uint64_t before = 0;
-    mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0);
+    if (mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0) < 0) {
+        mp_sys_signals_come++;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
     return before;
 }
 static inline void mp_sys_restore_signals(uint64_t before)
 {
-    mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    const long r = mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    if (r < 0 && mp_sys_signals_come) mp_sys_signals_come--;
 }
 
 static inline uint64_t mp_sys_clock(clockid_t which)

@@ -224,6 +224,7 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
         .pid = (uint64_t)mp_process->pid,
         .start = *start,
         .last = *start,
+        .lost = mp_process->lost_total,
         .chunks = MP_POOL_STEP,
     };
     memcpy(head->id, id, sizeof head->id);

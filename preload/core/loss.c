@@ -22,11 +22,20 @@ void mp_loss_again(unsigned reason, uint64_t events)
     __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED);
 }
 
+/* There it is known whatever becomes of the process, and where no frame can tell of it. */
+static void tell_journal(uint64_t total)
+{
+    uint64_t *told = &mp_process->pool.head->lost, before = __atomic_load_n(told, __ATOMIC_RELAXED);
+    while (before < total && !__atomic_compare_exchange_n(told, &before, total, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
 void mp_loss(unsigned reason, uint64_t events)
 {
     if (!mp_process || reason >= MP_LOSSES) return;
     mp_loss_again(reason, events);
-    __atomic_fetch_add(&mp_process->lost_total, events, __ATOMIC_RELAXED);
+    const uint64_t total = __atomic_add_fetch(&mp_process->lost_total, events, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&mp_process->state, __ATOMIC_ACQUIRE) == MP_ON) tell_journal(total);
 }
 
 /* What is lost again may be older than what was lost meanwhile. */

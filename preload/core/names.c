@@ -158,11 +158,17 @@ static uint32_t lost_name(void)
     return MP_NAME_OTHER;
 }
 
+/* A forked child's log begins by it, and its names: not under our lock. */
+static bool may_record(void)
+{
+    const bool may = mp_record_here();
+    if (!may) mp_record_left_out();
+    return may;
+}
+
 static uint32_t intern(struct table *t, const struct key *k)
 {
-    if (!mp_record_here())
-        return MP_NAME_BUSY; /* a forked child's log begins by it, and its names: not under our lock
-                              */
+    if (!may_record()) return MP_NAME_BUSY;
     const uint64_t signals = mp_lock(&t->wiped.lock);
     uint32_t *slot = find(t, k);
     uint32_t id = *slot;
@@ -202,7 +208,7 @@ static uint32_t check(uint64_t id, uint8_t op)
     if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE))
         return MP_NAME_NONE;
     if (t->entry[id].op != op) return MP_NAME_NONE;
-    if (!is_recorded(t, (uint32_t)id) && mp_record_here()) {
+    if (!is_recorded(t, (uint32_t)id) && may_record()) {
         const uint64_t signals = mp_lock(&t->wiped.lock);
         record(t, (uint32_t)id);
         mp_unlock(&t->wiped.lock, signals);

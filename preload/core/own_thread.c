@@ -22,7 +22,8 @@ bool mp_own_thread(void *(*run)(void *), void *arg, size_t stack)
 {
     pthread_attr_t attr;
     pthread_t thread;
-    if (try_rseq() != at_start || pthread_attr_init(&attr) != 0) return false;
+    const bool runs_handlers = mp_sys_signals_come && stack;
+    if (runs_handlers || try_rseq() != at_start || pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (stack) pthread_attr_setstacksize(&attr, stack);
     const bool ok = pthread_create(&thread, &attr, run, arg) == 0;

@@ -66,8 +66,11 @@ static void start(void)
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
     mp_clock_start();
-    const bool ok = p->pid > 0 && open_files(); /* a process that may not know its id is not told
-                                                   from its children */
+    const bool known = p->pid > 0; /* else it is not told from its children */
+    if (!known)
+        mp_say("a filter forbids to see the process's number; nothing is recorded", NULL, NULL,
+               NULL);
+    const bool ok = known && open_files();
     __atomic_store_n(&p->state, ok ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     mp_sys_restore_signals(signals);
 }
@@ -86,12 +89,20 @@ bool mp_process_init(void)
 
 bool mp_process_active(void) { return active; }
 
-static void start_child(void)
+/* One of its threads does.  A handler that came in the middle would wait for its own thread. */
+static void start_child(struct mp_process *p)
 {
     const int saved = errno;
-    mp_logfile_inherit();
-    for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++) (*forked)();
-    start();
+    const uint64_t signals = mp_sys_block_signals();
+    uint32_t state = MP_NEW;
+    if (__atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        mp_logfile_inherit();
+        for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
+            (*forked)();
+        start();
+    }
+    mp_sys_restore_signals(signals);
     errno = saved;
 }
 
@@ -114,11 +125,9 @@ bool mp_process_ready(void)
 {
     struct mp_process *p = mp_process;
     if (!recording || !p) return false;
-    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-    if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false,
-                                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        start_child();
+    const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
     if (__builtin_expect(state == MP_ON, 1)) return true;
+    if (state == MP_NEW) start_child(p);
     return await_start(p) == MP_ON;
 }
 

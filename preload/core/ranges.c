@@ -11,7 +11,7 @@
 /* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.
  * All thread-local memory of the library has room for 128 bytes; a table for all domains would not
  * fit where libraries are dlopen'ed. */
-#define TRACKED 24
+#define TRACKED 20
 static __thread uint16_t depth[TRACKED] __attribute__((tls_model("initial-exec")));
 
 static uint16_t *depth_of(uint32_t domain)

@@ -2,7 +2,12 @@
  *
  * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the
  * old chunk or the new one; a slot's time is taken after its place is reserved, so the encoder's
- * watermark never passes an event to come. */
+ * watermark never passes an event to come.
+ *
+ * Where signals cannot be blocked a handler may come in the middle of all this.  It records as
+ * always, but for what takes a lock (stacks, names, encoders), which its own thread may hold; while
+ * the chunk is replaced, the record is made or the process begins, its events are lost, and
+ * counted. */
 #include "core/record.h"
 
 #include <errno.h>
@@ -17,14 +22,19 @@
 #include "core/threads.h"
 #include "real/real.h"
 
-/* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are
- * blocked: no handler comes between. */
-static uint64_t reserve(struct mp_thread *t, uint32_t n)
+/* So many slots in a row of the thread's chunk; 0: it has not as many left, or there is none.  One
+ * instruction moves the cursor, where no handler has moved it since it was looked at: it never
+ * leaves the chunk by more than the one slot of mp_record_reserve. */
+static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
 {
-    const uint64_t at = t->cur, last = at + (n - 1) * sizeof(struct mpf_slot);
-    const bool same_chunk = (at ^ last) < MPF_CHUNK_BYTES;
-    if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || !same_chunk) return 0;
-    __atomic_store_n(&t->cur, last + sizeof(struct mpf_slot), __ATOMIC_RELEASE);
+    uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
+    do {
+        at = was;
+        const uint64_t last = at + (slots - 1) * sizeof(struct mpf_slot);
+        const bool same_chunk = (at ^ last) < MPF_CHUNK_BYTES;
+        if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || !same_chunk) return 0;
+        mp_machine_swap(&t->cur, &was, at + slots * sizeof(struct mpf_slot));
+    } while (was != at);
     return at;
 }
 
@@ -74,17 +84,28 @@ static void park(void)
     if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
 }
 
-/* n slots for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
-static uint64_t reserve_slow(uint32_t n)
+/* The same in a new chunk, where no handler has made one since. */
+static uint64_t reserve_anew(struct mp_thread *t, uint64_t slots)
+{
+    const uint64_t at = reserve_row(t, slots);
+    if (at) return at;
+    if (mp_thread_chunk(t)) return reserve_row(t, slots);
+    mp_loss(mp_pool_why(), 1);
+    return 0;
+}
+
+/* Slots in a row for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
+static uint64_t reserve_slow(uint64_t slots)
 {
     struct mp_thread *t = mp_self;
     if (!t || !t->number) t = mp_thread_register();
     if (!t) return 0;
-    uint64_t at = reserve(t, n);
+    uint64_t at = reserve_row(t, slots);
     if (at) return at;
     t->guard |= MP_INSIDE;
-    if (mp_thread_chunk(t)) at = reserve(t, n);
-    else mp_loss(mp_pool_why(), 1);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    at = reserve_anew(t, slots);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     t->guard &= ~(uint32_t)MP_INSIDE;
     return at;
 }
@@ -94,48 +115,32 @@ struct place {
     uint64_t stack, python;
 };
 
-static void put_place(unsigned op, uint64_t id)
+static uint64_t slots_of(struct place p) { return (uint64_t) !!p.stack + (uint64_t) !!p.python; }
+
+static uint64_t commit_at(const struct mp_thread *t, uint64_t at, unsigned op, uint64_t id)
 {
-    const uint64_t at = id ? reserve_slow(1) : 0;
-    if (at) put(at, op, MPF_HEAP_NONE, id, 0, NULL);
+    if (!id) return at;
+    mp_slot_commit(mp_cursor_slot(at), t->time, id,
+                   mpf_slot_head(op, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(at));
+    return at + sizeof(struct mpf_slot);
 }
 
-/* The event is behind the ATs that say its place: signals are blocked, so no other event comes
- * between. */
+/* The event is behind the ATs that say its place, in the same row: no other event of the thread
+ * comes between.  Gives back where. */
+static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct place place)
+{
+    return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
+}
+
 static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
                    const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
     struct mp_thread *t = mp_self;
     if (t && t->number && t->in_log != mp_loss_now()) mp_thread_tell(t);
-    put_place(MPF_OP_AT, place.stack);
-    put_place(MPF_OP_AT_PYTHON, place.python);
-    const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
-    if (at) put(at, op, heap, addr, size, data);
+    const uint64_t at = reserve_slow(slots_of(place) + 1 + (data ? mpf_data_slots(size) : 0));
+    if (at) put(commit_place(mp_self, at, place), op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
-}
-
-/* So many slots in a row of the thread's chunk; 0: it has not as many left, or there is none.  One
- * instruction moves the cursor, where no handler has moved it since it was looked at: it never
- * leaves the chunk by more than the one slot of mp_record_reserve. */
-static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
-{
-    uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
-    do {
-        at = was;
-        if (!mp_cursor_valid(at) || !mp_cursor_valid(at + (slots - 1) * sizeof(struct mpf_slot)))
-            return 0;
-        mp_machine_swap(&t->cur, &was, at + slots * sizeof(struct mpf_slot));
-    } while (was != at);
-    return at;
-}
-
-static void commit_place(struct mp_thread *t, uint64_t *at, unsigned op, uint64_t id)
-{
-    if (!id) return;
-    mp_slot_commit(mp_cursor_slot(*at), t->time, id,
-                   mpf_slot_head(op, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(*at));
-    *at += sizeof(struct mpf_slot);
 }
 
 /* A small block's event that came here only because it can have a stack: behind the ATs that say
@@ -146,11 +151,9 @@ static bool record_small(struct place place, unsigned op, unsigned heap, uint64_
     struct mp_thread *t = mp_self;
     if (!t || (t->guard & ~(uint32_t)MP_COUNTS) != MP_STACKS_WANTED || size >= MP_LARGE)
         return false;
-    uint64_t at = reserve_row(t, 1 + (uint64_t) !!place.stack + (uint64_t) !!place.python);
+    const uint64_t at = reserve_row(t, slots_of(place) + 1);
     if (!at) return false;
-    commit_place(t, &at, MPF_OP_AT, place.stack);
-    commit_place(t, &at, MPF_OP_AT_PYTHON, place.python);
-    mp_record_at(t, at, op, heap, addr, size, 0);
+    mp_record_at(t, commit_place(t, at, place), op, heap, addr, size, 0);
     return true;
 }
 
@@ -184,52 +187,75 @@ static bool heap_is_recorded(void)
     return mp_real_has_heap;
 }
 
-bool mp_record_heap_ready(void)
+void mp_record_left_out(void)
 {
-    const struct mp_thread *t = mp_self;
-    if ((t && t->guard & MP_INSIDE) || !heap_is_recorded()) return false;
-    return mp_process_ready() && mp_record_here();
+    if (mp_sys_signals_come && !mp_thread_is_own()) mp_loss(MPF_LOSS_HANDLERS, 1);
 }
 
-uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+/* The thread records nothing: memprof's own calls, or a handler that came at a time at which it
+ * cannot: the chunk is replaced, or the record is made just now. */
+static bool is_left_out(void)
 {
     const struct mp_thread *t = mp_self;
-    if (t && t->guard & (MP_INSIDE | MP_MAKES_THREAD) &&
-        (t->guard & MP_INSIDE || op != MPF_OP_FREE))
-        return addr;
-    if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
-    if (!mp_process_ready()) {
-        park();
-        return addr;
-    }
-    const struct mp_frame from = mp_frame_of_caller();
-    struct place place = { .stack =
-                               mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
-    if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
-    if (record_small(place, op, heap, addr, size)) return addr;
-    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
-    after_event(op, heap, size);
-    return addr;
+    const bool has_record = t && t->number;
+    if (!(t && t->guard & MP_INSIDE) && (has_record || !mp_sys_signals_come)) return false;
+    if (!has_record && !mp_thread_is_own()) park();
+    mp_record_left_out();
+    return true;
 }
 
-void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
+/* What makes a thread of memprof's allocates. */
+static bool is_of_new_thread(unsigned op)
 {
-    const struct mp_thread *t = mp_self;
-    if ((t && t->guard & MP_INSIDE) || !mp_process_ready()) return;
-    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+    return op != MPF_OP_FREE && mp_self && mp_self->guard & MP_MAKES_THREAD;
 }
 
 /* The record of memprof's own has no number, and nobody who has it gets another. */
 static bool registered(void)
 {
     if (mp_self && (mp_self->number || mp_thread_is_own())) return true;
-    if (!mp_process_ready()) return false;
+    if (mp_sys_signals_come || !mp_process_ready()) return false;
     const uint64_t signals = mp_sys_block_signals();
     mp_thread_register();
     mp_sys_restore_signals(signals);
     return mp_self;
 }
 
+bool mp_record_heap_ready(void)
+{
+    return !is_left_out() && heap_is_recorded() && mp_process_ready() && registered();
+}
+
+static struct place place_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
+{
+    struct place place = { .stack =
+                               mp_features.stack ? mp_features.stack(op, heap, size, from) : 0 };
+    if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
+    return place;
+}
+
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    if (is_left_out() || is_of_new_thread(op)) return addr;
+    if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
+    if (!mp_process_ready()) {
+        park();
+        return addr;
+    }
+    const bool may_lock = !mp_sys_signals_come;
+    const struct mp_frame from = mp_frame_of_caller();
+    const struct place place = may_lock ? place_of(op, heap, size, &from) : (struct place){ 0 };
+    if (record_small(place, op, heap, addr, size)) return addr;
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    if (may_lock) after_event(op, heap, size);
+    return addr;
+}
+
+void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
+{
+    if (is_left_out() || !mp_process_ready()) return;
+    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+}
 struct mp_guarded mp_guard_enter(void)
 {
     const bool guardable = registered() && !mp_thread_is_own();
@@ -246,4 +272,7 @@ void mp_guard_leave(struct mp_guarded before)
     mp_sys_restore_signals(before.signals);
 }
 
-bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }
+bool mp_record_here(void)
+{
+    return !mp_sys_signals_come && (!registered() || !(mp_self->guard & MP_INSIDE));
+}

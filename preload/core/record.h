@@ -96,7 +96,8 @@ static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
 /* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a
- * handler's events would be lost.  What the first returns is given back to the second. */
+ * handler's events would be lost; where they cannot be, all that comes is counted as lost.  What
+ * the first returns is given back to the second. */
 struct mp_guarded {
     uint64_t signals;
     uint32_t guard;
@@ -110,8 +111,10 @@ bool mp_record_heap_ready(void);
 /* Behind an allocation of the program's: starts the encoder if that is due; `now`: it is. */
 void mp_record_want_encoder(bool now);
 
-/* False between those two.  A thread that asks has its record from then on, and a forked child its
- * log. */
+/* False between those two, and in a handler that came while memprof was at work in the thread: it
+ * may hold a lock.  A thread that asks has its record from then on, and a forked child its log. */
 bool mp_record_here(void);
+/* Something is not recorded for that: where it is such a handler's it is counted as lost. */
+void mp_record_left_out(void);
 
 #endif

@@ -32,7 +32,7 @@ enum mp_away {
 }; /* files that are removed for an exec: it would leave them behind */
 
 #define MP_THREADS_MAX MP_POOL_PLACES /* threads alive at once: each has a chunk */
-#define MP_LOSSES      8
+#define MP_LOSSES      16
 
 struct mp_process {
     uint32_t state; /* enum mp_state */

@@ -211,7 +211,6 @@ static void give_back(struct mp_writer *w)
     struct mpf_journal *head = mp_process->pool.head;
     if (w->error) note_unwritten(w);
     head->last = w->to;
-    head->lost = __atomic_load_n(&mp_process->lost_total, __ATOMIC_RELAXED);
     head->unwritten = mp_process->unwritten;
     for (uint32_t i = 0; i < w->slots.chunks; i++)
         mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;

@@ -213,7 +213,8 @@ static void places_of_samples_and_codes_of_losses(void **state)
                               MPF_LOSS_MEMORY,
                               MPF_LOSS_NAMES,
                               MPF_LOSS_THREADS,
-                              MPF_LOSS_SAMPLES };
+                              MPF_LOSS_SAMPLES,
+                              MPF_LOSS_HANDLERS };
     for (unsigned i = 0; i < sizeof rss / sizeof *rss; i++) assert_int_equal(rss[i], i);
     for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
     for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++)

@@ -60,6 +60,7 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
 }
 
 bool mp_record_here(void) { return !double_guard; }
+void mp_record_left_out(void) {}
 bool mp_process_active(void) { return double_active; }
 uint32_t mp_loss_generation;
 

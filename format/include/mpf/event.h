@@ -87,7 +87,8 @@ static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 /* X(code, NAME, "why events are missing").  Codes are on disk.
  *   STALLED: a disk that hangs, no encoder where the program forbids one.  TORN: it jumped out of a
  * signal handler. WRITE: a full disk; UNWRITTEN says when and why.  MEMORY: RLIMIT_AS, RLIMIT_DATA.
- * NAMES: shown as one name.  SAMPLES: they are in the totals. */
+ * NAMES: shown as one name.  SAMPLES: they are in the totals.  HANDLERS: a filter of the program's
+ * refuses to block signals, and one came while memprof was at work in its thread. */
 // clang-format off
 #define MPF_LOSSES(X)                                                   \
     X(1, STALLED, "the encoder did not keep up")                        \
@@ -96,7 +97,8 @@ static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
     X(4, MEMORY,  "no memory for a thread's buffer")                    \
     X(5, NAMES,   "more range names than the limit")                    \
     X(6, THREADS, "more threads at once than there is room for")        \
-    X(7, SAMPLES, "more sampled blocks than there is room for")
+    X(7, SAMPLES, "more sampled blocks than there is room for")         \
+    X(8, HANDLERS, "signal handlers could not be held back")
 
 enum mpf_loss {
 #define X(code, name, text) MPF_LOSS_##name = code,

@@ -103,7 +103,7 @@ struct mpr_summary {
     uint64_t good_ns; /* whole up to here */
     uint64_t frames, bytes, events, journal_events, journal_bytes, torn, duration_ns;
     uint64_t lost_events, order_repairs, unmatched_frees, missed_frees, inherited_frees;
-    struct mpr_loss_row loss[8];
+    struct mpr_loss_row loss[16];
     size_t losses;
     struct mpr_unwritten_row unwritten[9];
     size_t unwrittens;

@@ -1,0 +1,195 @@
+/* A filter of the program's refuses to block signals, so handlers come while memprof is at work in
+ * their thread: what they do is recorded or counted as lost, and nothing waits for itself. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../host/refusal.h"
+#include "core/encoder.h"
+#include "core/names.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "core/records.h"
+#include "core/state.h"
+#include "recording.h"
+
+enum { FEW = 5, MANY = 40000, DATA = 200, BY_HANDLERS = THREADS + 1 };
+
+static void refuse_to_block(void)
+{
+    char name[] = "rt_sigprocmask", *names[] = { name, NULL };
+    install(names, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
+}
+
+static void record(uint64_t whose, uint64_t bytes)
+{
+    static uint64_t last;
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST,
+              whose << 40 | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) << 4, bytes);
+}
+
+static void handle(void (*handler)(int), void (*before)(void))
+{
+    const struct sigaction action = { .sa_handler = handler };
+    sigaction(SIGUSR1, &action, NULL);
+    before();
+    refuse_to_block();
+}
+
+static void come(void)
+{
+    if (syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1) != 0) _exit(91);
+}
+
+static void nothing(void) {}
+static void record_one(void) { record(THREADS, 1); }
+
+/* ---- a handler's events while the thread records nothing */
+
+static void record_few(int signal)
+{
+    (void)signal;
+    for (uint64_t i = 0; i < FEW; i++) record(BY_HANDLERS, 1);
+    mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, 0, "handler", 7);
+}
+
+static void come_within_memprofs_own_calls(void)
+{
+    handle(record_few, record_one);
+    const struct mp_guarded guarded = mp_guard_enter();
+    come();
+    mp_guard_leave(guarded);
+    record_one();
+}
+
+static void those_within_memprofs_own_calls_are_counted(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(come_within_memprofs_own_calls);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 2);
+    assert_int_equal(b.lost[MPF_LOSS_HANDLERS], FEW + 1);
+    assert_int_equal(b.lost_total, FEW + 1);
+}
+
+/* The thread's record is made just now. */
+static void come_before_there_is_a_record(void)
+{
+    handle(record_few, nothing);
+    const uint64_t signals = mp_sys_block_signals();
+    come();
+    mp_sys_restore_signals(signals);
+    record_one();
+}
+
+static void those_before_the_threads_record_are_counted(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(come_before_there_is_a_record);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 1);
+    assert_int_equal(b.op[MPF_OP_THREAD], 1);
+    assert_int_equal(b.lost[MPF_LOSS_HANDLERS], FEW + 1);
+}
+
+/* It has what else it would wait for: large blocks have stacks, new names a lock. */
+static void record_large(int signal)
+{
+    (void)signal;
+    record(BY_HANDLERS, MP_LARGE);
+    if (mp_name_id("of a handler", 12) != MP_NAME_BUSY) _exit(92);
+}
+
+static void come_within_a_section(void)
+{
+    handle(record_large, record_one);
+    const uint64_t signals = mp_sys_block_signals();
+    come();
+    mp_sys_restore_signals(signals);
+    if (mp_name_id("of a handler", 12) < MP_NAME_FIRST) _exit(93);
+}
+
+static void a_name_that_cannot_be_recorded_is_counted(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(come_within_a_section);
+    assert_int_equal(b.bytes, 1 + MP_LARGE);
+    assert_int_equal(b.op[MPF_OP_NAME], 1);
+    assert_int_equal(b.lost[MPF_LOSS_HANDLERS], 1);
+}
+
+/* ---- at any instant */
+
+static uint32_t handled, is_over;
+
+static void record_another(int signal)
+{
+    (void)signal;
+    record(BY_HANDLERS, 1);
+    __atomic_add_fetch(&handled, 1, __ATOMIC_RELAXED);
+}
+
+static void *send(void *arg)
+{
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    return NULL;
+}
+
+/* Rows of slots are reserved and chunks replaced all the time. */
+static void come_at_any_instant(void)
+{
+    static const char data[DATA];
+    pthread_t self = pthread_self(), sender;
+    handle(record_another, record_one);
+    if (pthread_create(&sender, NULL, send, &self) != 0) _exit(94);
+    for (uint64_t i = 0; i < MANY || handled < MANY / 10; i++)
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, i, data, sizeof data);
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    pthread_join(sender, NULL);
+    record(THREADS, handled);
+}
+
+/* What the handlers recorded and lost is what they did, the last block says how much that was. */
+static void at_any_instant_each_is_recorded_or_counted(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(come_at_any_instant);
+    const uint64_t by_handlers = b.op[MPF_OP_ALLOC] - 2, did = b.bytes - 1 - by_handlers;
+    assert_true(b.op[MPF_OP_THREAD_NAME] >= MANY);
+    assert_int_equal(by_handlers + b.lost[MPF_LOSS_HANDLERS], did);
+    assert_int_equal(b.lost_total, b.lost[MPF_LOSS_HANDLERS]);
+}
+
+/* ---- threads of memprof's own, which would run the program's handlers */
+
+static void record_a_large_one(void)
+{
+    char main_state;
+    handle(record_few, nothing);
+    record(THREADS, MP_LARGE);
+    if (mp_process->encoder != MP_ENCODER_FAILED || mp_sys_threads(&main_state) != 1) _exit(95);
+}
+
+static void there_is_no_encoder(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(record_a_large_one).bytes, MP_LARGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_within_memprofs_own_calls_are_counted),
+        cmocka_unit_test(those_before_the_threads_record_are_counted),
+        cmocka_unit_test(a_name_that_cannot_be_recorded_is_counted),
+        cmocka_unit_test(at_any_instant_each_is_recorded_or_counted),
+        cmocka_unit_test(there_is_no_encoder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
