@@ -198,10 +198,13 @@ static bool is_left_out(void)
 {
     const struct mp_thread *t = mp_self;
     const bool has_record = t && t->number;
-    if (!(t && t->guard & MP_INSIDE) && (has_record || !mp_sys_signals_come)) return false;
-    if (!has_record && !mp_thread_is_own()) park();
+    return (t && t->guard & MP_INSIDE) || (!has_record && mp_sys_signals_come);
+}
+
+static void leave_out(void)
+{
+    if (mp_self && !mp_self->number && !mp_thread_is_own()) park();
     mp_record_left_out();
-    return true;
 }
 
 /* What makes a thread of memprof's allocates. */
@@ -223,7 +226,9 @@ static bool registered(void)
 
 bool mp_record_heap_ready(void)
 {
-    return !is_left_out() && heap_is_recorded() && mp_process_ready() && registered();
+    if (!is_left_out()) return heap_is_recorded() && mp_process_ready() && registered();
+    leave_out();
+    return false;
 }
 
 static struct place place_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
@@ -236,7 +241,11 @@ static struct place place_of(unsigned op, unsigned heap, uint64_t size, const st
 
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    if (is_left_out() || is_of_new_thread(op)) return addr;
+    if (is_of_new_thread(op)) return addr;
+    if (is_left_out()) {
+        leave_out();
+        return addr;
+    }
     if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
     if (!mp_process_ready()) {
         park();
@@ -253,9 +262,12 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
 {
-    if (is_left_out() || !mp_process_ready()) return;
-    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+    if (is_left_out()) leave_out();
+    else if (mp_process_ready())
+        record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX,
+               data);
 }
+
 struct mp_guarded mp_guard_enter(void)
 {
     const bool guardable = registered() && !mp_thread_is_own();

@@ -121,17 +121,16 @@ static void was_hooked(enum cxx_fn which)
  * be no block of malloc, and what is one comes by malloc's hook. */
 static bool is_left_out(enum cxx_fn which)
 {
-    const bool is = __builtin_expect(mp_counted.on, 0) &&
-                    !mp_real_in_allocator((const void *)operators[which].real);
-    if (is) pass_from_now(which);
-    return is;
+    return __builtin_expect(mp_counted.on, 0) &&
+           !mp_real_in_allocator((const void *)operators[which].real);
 }
 
 static void *made(enum cxx_fn which, void *p, size_t bytes)
 {
     mp_operator.aligned_bytes = 0;
     if (mp_operator.hooked) was_hooked(which);
-    else if (!is_left_out(which)) mp_allocated(p, bytes);
+    else if (is_left_out(which)) pass_from_now(which);
+    else mp_allocated(p, bytes);
     return p;
 }
 
@@ -139,7 +138,9 @@ static void *made(enum cxx_fn which, void *p, size_t bytes)
 static void *begin_delete(enum cxx_fn which, void *p)
 {
     mp_operator.hooked = false;
-    return is_left_out(which) ? mp_operator.deleting : mp_begin_free(p);
+    if (!is_left_out(which)) return mp_begin_free(p);
+    pass_from_now(which);
+    return mp_operator.deleting;
 }
 
 static void end_delete(enum cxx_fn which, void *outer)
