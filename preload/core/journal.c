@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/config.h"
+#include "core/say.h"
 #include "core/state.h"
 
 #ifndef XFS_SUPER_MAGIC
@@ -238,19 +239,28 @@ void mp_journal_beat(uint64_t mono)
     if (mono) __atomic_store_n(&mp_process->pool.head->beat, mono, __ATOMIC_RELAXED);
 }
 
+/* Once, for no place behind the first one outside is in it. */
+static void say_that_it_stays(void)
+{
+    mp_say("the journal cannot grow: a SIGKILL would lose some of what is not in the log yet", NULL,
+           NULL, NULL);
+}
+
 bool mp_journal_extend(void)
 {
     struct mp_pool *pool = &mp_process->pool;
     struct mpf_journal *head = pool->head;
     const uint32_t upto = pool->mapped + MP_POOL_STEP;
     if (upto > MP_POOL_PLACES) return false;
-    int fd = head->chunks == pool->mapped && upto <= MP_POOL_FILE ? reopen() : -1;
+    const bool grows = path[0] && head->chunks == pool->mapped && upto <= MP_POOL_FILE;
+    int fd = grows ? reopen() : -1;
     if (fd >= 0 && !allocate(fd, upto)) {
         mp_sys_close(fd);
         fd = -1;
     }
     const bool ok = map(pool, fd, upto, MAP_FIXED_NOREPLACE);
     if (ok && fd >= 0) head->chunks = upto;
+    if (ok && grows && fd < 0) say_that_it_stays();
     if (fd >= 0) mp_sys_close(fd);
     return ok;
 }

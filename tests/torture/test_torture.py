@@ -28,6 +28,7 @@ KINDS = ("ends", "killed", "encoder", "folded", "disk", "limits", "refused", "na
 SEEDS = 2           # of each test
 BARE = 20           # runs without memprof, where one with it failed
 NO_JOURNAL = "no folder for a journal"     # what was recorded less than 100 ms before it died is lost
+NO_ROOM = "the journal cannot grow"         # some of it
 NO_NUMBER = "forbids to see the process's number"
 HEAD, LANE = struct.Struct("=QQ"), struct.Struct("=QQ6Q4Q")
 LANES = 8192
@@ -175,7 +176,7 @@ class Run:
             of_image = {log for log in map(rows.log_of_lane, lanes) if log}
             if not of_image and not self.is_told(logs, lanes):
                 wrong.append(f"lanes {sorted(lanes)} of {next(iter(lanes.values())).pid} are in no log, and nothing says why: {self.err}")
-            if of_image and (not self.told(NO_JOURNAL) or all(log.json["complete"] for log in of_image)):
+            if of_image and (not self.lacks_journal() or all(log.json["complete"] for log in of_image)):
                 wrong += self.missing(rows, lanes, sum(map(lost, of_image)))
         mp.check(not wrong, "\n".join(wrong))
 
@@ -191,6 +192,13 @@ class Run:
     def refuses(self, *calls):
         return not set(calls).isdisjoint(self.options.get("calls", "").split(","))
 
+    def is_mute(self):
+        """It may not see where its messages would go."""
+        return self.refuses("poll", "fstat", "newfstatat")
+
+    def lacks_journal(self):
+        return self.told(NO_JOURNAL) or self.told(NO_ROOM) or self.is_mute()
+
     def told(self, text):
         return text in self.err.decode(errors="replace")
 
@@ -199,7 +207,7 @@ class Run:
         allocations, pid = sum(lane.hold[0] for lane in lanes.values()), next(iter(lanes.values())).pid
         if any(log.process["pid"] == pid and lost(log) >= allocations for log in logs) or not allocations:
             return True
-        if self.refuses("poll", "fstat", "newfstatat"):     # then memprof says nothing, and the loader may not find it
+        if self.is_mute():      # and the loader may not find memprof
             return True
         if self.refuses("getpid") and self.told(NO_NUMBER):     # nor does the program see its number
             return True
