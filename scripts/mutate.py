@@ -30,7 +30,7 @@ KNOWN = os.path.join(ROOT, "scripts/mutants.txt")
 FOLDERS = {"format/": "libmpf_format.a", "postproc/replay/": "libmpr_replay.a"}
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DMEMPROF_WITHOUT=cuda;jemalloc;node", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
            *(("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld",) if shutil.which("ld.lld") else ()))
-UNIT = (r"unit_format_.*|test_(replay|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|flows|lasting|history|stream|follow|breakdown"
+UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|flows|lasting|history|stream|follow|breakdown"
         r"|readings|insights|repeats|thin|input|ahead|lanes)")
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
 # the unit tests of a file, by the beginning of its name: the first that fits
@@ -39,7 +39,7 @@ NEAREST = (("format/", "unit_format_(columns|frame|journal|pairs|settings|golden
            ("postproc/replay/instants", "test_gpu_.*"), ("postproc/replay/estimates", "test_sites|test_gpu_owners"),
            ("postproc/replay/totals", "test_history"),
            *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "flows", "lasting", "sites", "traceme", "nvtx_heaps")),
-           ("", "test_replay|test_gpu_random"))
+           ("", "test_replay(_.*)?|test_gpu_random"))
 LIMIT = 60                      # seconds: a mutant may never end
 MEMORY = 8 << 30                # bytes that it may take meanwhile
 

@@ -2,68 +2,6 @@
 
 #include "mpf/sample.h"
 
-struct mpr_replay replay;
-uint64_t now;
-
-void begin_with(struct mpr_replay_options options)
-{
-    now = 1000000;
-    mpr_replay_init(&replay, &options);
-}
-
-void begin(void)
-{
-    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK });
-}
-
-static void feed(const struct mpf_event *e) { mpr_replay_batch(&replay, e, 1); }
-
-void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
-{
-    now += 1000000;
-    feed(&(struct mpf_event){ .time = now,
-                              .addr = addr,
-                              .size = size,
-                              .thread = thread,
-                              .op = (uint8_t)op,
-                              .heap = (uint8_t)heap });
-}
-
-void data(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, const void *bytes,
-          size_t count)
-{
-    now += 1000000;
-    feed(&(struct mpf_event){ .time = now,
-                              .addr = addr,
-                              .size = count,
-                              .data = bytes,
-                              .thread = thread,
-                              .op = (uint8_t)op,
-                              .heap = (uint8_t)heap });
-}
-
-static uint64_t sum_at_peak(unsigned code)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        if (replay.books.cell[i].heap == code)
-            sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
-    }
-    return sum;
-}
-
-void end(void)
-{
-    mpr_replay_finish(&replay);
-    for (unsigned i = 0; i < MPR_HEAPS; i++) assert_int_equal(sum_at_peak(i), heap(i)->peak_bytes);
-}
-
-void over(void)
-{
-    end();
-    mpr_replay_free(&replay);
-}
-
 void alloc(unsigned code, uint64_t addr, uint64_t size)
 {
     event(1, MPF_OP_ALLOC, code, addr, size);

@@ -1,31 +1,10 @@
-/* What the tests of device memory share: one replay, fed event by event, a millisecond apart. */
+/* What the tests of device memory share. */
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "mpf/gpu.h"
 #include "mpf/slot.h"
-#include "replay.h"
-
-extern struct mpr_replay replay;
-extern uint64_t now; /* of the newest event, ns */
-
-void begin_with(struct mpr_replay_options options);
-void begin(void); /* by range, at the peak */
-void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size);
-void data(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, const void *bytes,
-          size_t count);
-/* After the last event: the cells of every heap still sum up to its peak. */
-void end(void);
-void over(void); /* and frees the replay */
+#include "replay_test.h"
 
 #define WORDS(thread, op, heap, addr, ...)                                                         \
     do {                                                                                           \
@@ -45,7 +24,6 @@ void over(void); /* and frees the replay */
 
 #define NAME(domain, name) ((uint64_t)(domain) << 32 | (name))
 
-static inline const struct mpr_heap *heap(unsigned code) { return &replay.books.heap[code]; }
 static inline const struct mpr_gpu *gpu(void) { return &replay.gpu; }
 static inline const struct mpr_gpu_device *device(void) { return &replay.gpu.device[0]; }
 

@@ -1,0 +1,140 @@
+/* Mappings: only writable bytes count, wherever they move. */
+#include "replay_test.h"
+
+static void reservations_are_no_memory(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_RESERVE, M, 0x100000, 0x100000);
+    assert_int_equal(heap(M)->bytes, 0);
+    event(1, MPF_OP_PROTECT_RW, M, 0x110000, 0x20000);
+    assert_int_equal(heap(M)->bytes, 0x20000);
+    event(1, MPF_OP_PROTECT_NONE, M, 0x110000, 0x10000);
+    assert_int_equal(heap(M)->bytes, 0x10000);
+    event(1, MPF_OP_PROTECT_RW, M, 0x900000, 0x10000);
+    assert_int_equal(heap(M)->bytes, 0x10000);
+    end();
+    assert_int_equal(heap(M)->peak_bytes, 0x20000);
+    mpr_replay_free(&replay);
+}
+
+static void mremap_moves_and_grows(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_PUSH, 0, 10, 0);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x6000);
+    assert_int_equal(mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[0]), 0x4000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x1000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+/* Once the kernel has moved the pages another thread may have their addresses, and records that
+ * before the call has returned. */
+static void what_mremap_left_is_mapped_by_another_thread(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0x4000);
+    event(2, MPF_OP_MAP, M, 0x102000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x7000);
+    event(1, MPF_OP_REMAP_TO, M, 0x100000, 0x2000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(2, MPF_OP_UNMAP, M, 0x102000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x2000);
+    assert_int_equal(heap(M)->bytes, 0);
+    end();
+    mpr_replay_free(&replay);
+}
+
+static void a_handlers_mremap_comes_between(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_MAP, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_TO, M, 0x900000, 0x2000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+/* The log does not say whether it was mmap or mremap that was refused: the end of the mremap does.
+ */
+static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_MAP, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_FAIL, M, 12, 0x9000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x200000, 0x1000);
+    event(1, MPF_OP_REMAP_TO, M, 0x900000, 0x2000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_TO, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0x8000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+/* However often it is lost where the pages went to. */
+static void mremaps_without_an_end_leave_their_bytes(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x5000);
+    for (uint64_t i = 0; i < 5; i++) event(1, MPF_OP_REMAP_FROM, M, 0x100000 + i * 0x1000, 0x1000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x3000);
+    assert_int_equal(heap(M)->bytes, 0x2000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+static void mremap_that_is_refused_moves_nothing(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_FROM, M, 0x101000, 0x2000);
+    event(1, MPF_OP_FAIL, M, 12, 0x9000);
+    assert_int_equal(heap(M)->bytes, 0x4000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0);
+    end();
+    mpr_replay_free(&replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reservations_are_no_memory),
+        cmocka_unit_test(mremap_moves_and_grows),
+        cmocka_unit_test(what_mremap_left_is_mapped_by_another_thread),
+        cmocka_unit_test(a_handlers_mremap_comes_between),
+        cmocka_unit_test(a_handlers_mmap_that_is_refused_ends_no_mremap),
+        cmocka_unit_test(mremaps_without_an_end_leave_their_bytes),
+        cmocka_unit_test(mremap_that_is_refused_moves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
