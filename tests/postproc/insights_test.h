@@ -1,0 +1,30 @@
+/* What the tests of insights share: rules are looked at near their borders, and on what no log of a
+ * test holds. */
+#ifndef INSIGHTS_TEST_H
+#define INSIGHTS_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "evidence.h"
+
+enum { MIB = 1 << 20 };
+
+struct fixture {
+    struct mpr_insights out; /* what the rules found */
+    struct mpr_device device;
+    struct mpr_log_peaks log;
+    struct mpr_device_state state[MPF_GPUS];
+};
+
+/* Of each test: one log, with one device. */
+int begin(void **state);
+int end(void **state);
+
+#endif

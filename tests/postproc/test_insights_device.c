@@ -1,0 +1,164 @@
+/* Rules on what lies on a device beside PyTorch's blocks, and on the memory pools of graphs. */
+#include "insights_test.h"
+
+static void look(struct fixture *f, const struct mpr_comm_row *comm, size_t comms)
+{
+    f->state[0].comm = comm;
+    f->state[0].comms = comms;
+    mpr_insights_device(&f->out, &(struct mpr_evidence){ .log = &f->log, .state = f->state });
+}
+
+static void communicators_without_a_collective_are_idle(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "", .ranks = 8, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "ncclAllReduce", .ranks = 8, .bytes = 200 * MIB },
+        { .name = "0xa1", .first_use = "", .ranks = 2, .bytes = 100 * MIB },
+        { .name = "0xa2", .first_use = "", .ranks = 2, .bytes = 0 },
+    };
+    look(f, comm, 4);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "idle_communicators");
+    assert_string_equal(f->out.finding[0].where, "gpu0");
+    assert_int_equal(f->out.finding[0].bytes, 400 * MIB);
+    assert_string_equal(f->out.finding[0].what, "2 communicators ran no collective and hold "
+                                                "400.00 MiB, most of it NCCL 0x9f");
+}
+
+static void communicators_over_all_ranks_are_doubled(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "ncclAllReduce", .ranks = 8, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "ncclAllGather", .ranks = 8, .bytes = 200 * MIB },
+        { .name = "0xa1", .first_use = "ncclAllGather", .ranks = 4, .bytes = 100 * MIB },
+        { .name = "0xa2", .first_use = "ncclAllGather", .ranks = UINT64_MAX, .bytes = 90 * MIB },
+    };
+    look(f, comm, 4);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "doubled_communicators");
+    assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
+}
+
+/* Rank 1 of a mesh of 2 x 2: it is rank 1 of its row, and 0 of its column. */
+static void communicators_of_a_mesh_are_not_doubled(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "AllReduce", .ranks = 2, .rank = 0, .bytes = 200 * MIB },
+    };
+    look(f, comm, 2);
+    comm[1].rank = UINT64_MAX;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 0);
+    comm[1].rank = 1;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].what,
+                        "2 communicators of 2 ranks hold 500.00 MiB together, the largest "
+                        "300.00 MiB");
+}
+
+/* Rank 3 is rank 1 of both; the other ranks' logs tell as much. */
+static void communicators_of_a_part_of_the_ranks_are_not_doubled(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 200 * MIB },
+    };
+    struct mpr_process other = { .summary.process.rank = "2" };
+    struct mpr_processes run = { .at = &other, .count = 1 };
+    f->log.summary.process.rank = "3";
+    look(f, comm, 2);
+    f->log.summary.process.rank = "1";
+    f->out.family = &run;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 0);
+    other.summary.process.rank = "0";
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void small_or_different_communicators_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "ncclAllReduce", .ranks = 8, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "ncclAllReduce", .ranks = 8, .bytes = 63 * MIB },
+        { .name = "0xa1", .first_use = "", .ranks = 4, .bytes = 63 * MIB },
+    };
+    look(f, comm, 3);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void look_at_graphs(struct fixture *f, bool at_oom, uint64_t pool_free)
+{
+    const struct mpr_segments segments = { 0 };
+    f->state[0].torch_segments = 4096ull * MIB;
+    f->state[0].pool_free = pool_free;
+    mpr_insights_torch(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                        .state = f->state,
+                                                        .segments = &segments,
+                                                        .at_oom = { at_oom } });
+}
+
+static void what_graphs_pools_keep_free_counts_when_memory_ran_out(void **state)
+{
+    struct fixture *f = *state;
+    look_at_graphs(f, true, 205 * MIB); /* more than a twentieth */
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "graph_pools_free");
+    assert_int_equal(f->out.finding[0].bytes, 205 * MIB);
+}
+
+static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
+{
+    struct fixture *f = *state;
+    look_at_graphs(f, false, 2048ull * MIB);
+    look_at_graphs(f, true, 204 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void pools_of_graphs_that_are_there_together_are_separate(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_segment_pool pool[] = {
+        { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
+        { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
+        { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs are gone: a default one's now */
+        { .bytes = 100 * MIB, .graph = true },    /* nobody knows how many these are */
+    };
+    struct mpr_segments_device device = { .pool = pool, .pools = 4 };
+    const struct mpr_segments segments = { .device = &device, .devices = 1 };
+    const struct mpr_evidence e = { .log = &f->log, .state = f->state, .segments = &segments };
+    mpr_insights_torch(&f->out, &e);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "graph_pools");
+    assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+    pool[1].graph = false;
+    mpr_insights_torch(&f->out, &e);
+    assert_int_equal(f->out.findings, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(communicators_without_a_collective_are_idle, begin, end),
+        cmocka_unit_test_setup_teardown(communicators_over_all_ranks_are_doubled, begin, end),
+        cmocka_unit_test_setup_teardown(communicators_of_a_mesh_are_not_doubled, begin, end),
+        cmocka_unit_test_setup_teardown(communicators_of_a_part_of_the_ranks_are_not_doubled, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(small_or_different_communicators_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_counts_when_memory_ran_out,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
+        cmocka_unit_test_setup_teardown(pools_of_graphs_that_are_there_together_are_separate, begin,
+                                        end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

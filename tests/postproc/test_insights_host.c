@@ -1,0 +1,246 @@
+/* Rules on what malloc keeps, and on what forked workers hold. */
+#include "insights_test.h"
+
+/* ---- malloc */
+
+/* 400 MiB of the process's that no block holds, of which 50 MiB were there at the heap's peak. */
+static void look_at_retained(struct fixture *f, uint64_t fallen)
+{
+    struct mpr_heap_peak heap = { .name = "host/heap", .allocations = 1 };
+    f->log.heap = &heap;
+    f->log.heaps = 1;
+    f->log.summary.unseen_malloc = "";
+    mpr_insights_host(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                       .retained = { .anonymous = 500 * MIB,
+                                                                     .live = 90 * MIB,
+                                                                     .memprof = 10 * MIB,
+                                                                     .others = 50 * MIB,
+                                                                     .fallen = fallen } });
+}
+
+static void what_was_freed_may_have_been_kept(void **state)
+{
+    struct fixture *f = *state;
+    look_at_retained(f, 1000 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "retention");
+    assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
+    look_at_retained(f, 200 * MIB);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
+}
+
+/* The rest is memory that nobody told of: a library's own system calls. */
+static void what_was_not_freed_is_not_kept(void **state)
+{
+    struct fixture *f = *state;
+    look_at_retained(f, 0);
+    look_at_retained(f, 63 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* ---- workers */
+
+/* A parent and children of it, of the same command, that hold so much; the log is the first
+ * child's. */
+enum { CHILDREN = 8 };
+static void look_at_children(struct fixture *f, struct mpr_process child, const uint64_t *bytes,
+                             size_t children)
+{
+    static const char *const argv[] = { "python3", "train.py" };
+    static const char *const path[] = { "0.zst", "1.zst", "2.zst", "3.zst", "4.zst",
+                                        "5.zst", "6.zst", "7.zst", "8.zst" };
+    struct mpr_process p[1 + CHILDREN];
+    struct mpr_processes all = { .at = p, .count = 1 + children };
+    if (!child.summary.process.argc) {
+        child.summary.process.argv = argv;
+        child.summary.process.argc = 2;
+    }
+    for (size_t i = 0; i <= children; i++) {
+        p[i] = child;
+        p[i].summary.path = path[i];
+        p[i].summary.process.pid = 100 + i;
+        p[i].host.peak_bytes = i ? bytes[i - 1] : 10 * MIB;
+    }
+    p[0] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
+                                 .image_of = MPR_NO_PROCESS,
+                                 .host.peak_bytes = 10 * MIB,
+                                 .summary = { .path = path[0],
+                                              .process = { .argv = argv, .argc = 2 } } };
+    f->out.family = &all;
+    f->log.summary.path = path[1];
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+}
+
+static void look_at_workers(struct fixture *f, struct mpr_process child, const uint64_t bytes[3])
+{
+    look_at_children(f, child, bytes, 3);
+}
+
+/* One that leaks among its like is told, and is none of those that hold as much. */
+static void a_worker_above_its_like_is_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_children(f, child,
+                     (uint64_t[]){ 30 * MIB, 31 * MIB, 30 * MIB, 30 * MIB, 45 * MIB, 31 * MIB,
+                                   30 * MIB, 30 * MIB },
+                     CHILDREN);
+    assert_int_equal(f->out.findings, 2);
+    assert_string_equal(f->out.finding[0].key, "worker");
+    assert_int_equal(f->out.finding[0].bytes, 15 * MIB);
+    assert_string_equal(
+        f->out.finding[0].what,
+        "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host memory, 15.00 "
+        "MiB above the median");
+    assert_string_equal(f->out.finding[1].what,
+                        "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
+                        "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
+}
+
+static void workers_that_hold_as_much_are_copies(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 51 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "workers");
+    assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
+                        "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
+}
+
+/* A pool of two, and another one when that has gone: never more than two held anything. */
+static void workers_of_pools_that_follow_each_other_are_not_added(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const argv[] = { "python3", "train.py" };
+    static const uint64_t start[] = { 10, 10, 12, 33, 40 };
+    struct mpr_process p[5];
+    struct mpr_processes all = { .at = p, .count = 5 };
+    for (size_t i = 0; i < 5; i++)
+        p[i] = (struct mpr_process){
+            .parent = i ? 0 : MPR_NO_PROCESS,
+            .image_of = MPR_NO_PROCESS,
+            .host.peak_bytes = (i < 3 ? 80 : 90) * MIB,
+            .summary = { .path = i ? "child.zst" : "main.zst",
+                         .duration_ns = i ? 20 : 90,
+                         .process = { .argv = argv, .argc = 2, .start_ns = start[i] } }
+        };
+    f->out.family = &all;
+    f->log.summary.path = "main.zst";
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "2 forked workers at a time hold about as much each, 90.00 MiB of host "
+                        "memory, 180.00 MiB in all; their parent holds 80.00 MiB");
+}
+
+static void a_small_worker_is_not_one_of_the_large_ones(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 1 * MIB, 100 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+}
+
+/* Python's objects lie in mappings; of mappings that are not touched nobody holds anything. */
+static void what_workers_map_and_touch_is_theirs(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_process_heap map = { .name = "host/mmap", .peak_bytes = 80 * MIB, .peak_time = 9 };
+    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .heap = &map, .heaps = 1 };
+    const uint64_t bytes[] = { 10 * MIB, 10 * MIB, 11 * MIB };
+    look_at_workers(f, child, bytes);
+    child.summary.alone = 20 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 0);
+    child.summary.alone = 90 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 180 * MIB);
+    assert_string_equal(f->out.finding[0].heap, "host/mmap");
+    assert_int_equal(f->out.finding[0].time, 9);
+    child.summary.alone = 0;
+    child.summary.anonymous = 90 * MIB;
+    look_at_workers(f, child, bytes);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[1].bytes, 180 * MIB);
+}
+
+/* What a worker has to itself beyond what it made is of its parent. */
+static void pages_that_workers_copied_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
+    look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "copied_pages");
+    assert_int_equal(f->out.finding[0].bytes, 117 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "3 forked workers copied pages of their parent's by writing to them, "
+                        "38.00 MiB to 40.00 MiB each, 117.00 MiB in all; their parent holds "
+                        "10.00 MiB");
+    child.summary.alone = 20 * MIB;
+    look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
+    assert_int_equal(f->out.findings, 1);
+}
+
+/* Who uses a fork server is not their parent: that one executed another command. */
+static void workers_of_a_fork_server_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const main_argv[] = { "train.py" }, *const server_argv[] = { "server.py" };
+    struct mpr_process p[4];
+    struct mpr_processes all = { .at = p, .count = 4 };
+    for (size_t i = 0; i < 4; i++)
+        p[i] = (struct mpr_process){ .parent = i > 1 ? 1 : i - 1,
+                                     .image_of = MPR_NO_PROCESS,
+                                     .host.peak_bytes = i > 1 ? 100 * MIB : MIB,
+                                     .summary = { .path = i ? "child.zst" : "main.zst",
+                                                  .process = { .argv = i ? server_argv : main_argv,
+                                                               .argc = 1 } } };
+    f->out.family = &all;
+    f->log.summary.path = "main.zst";
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+}
+
+static void workers_that_differ_and_other_children_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const other[] = { "python3", "serve.py" };
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS },
+                             executed = { .parent = 0, .image_of = 1 };
+    struct mpr_process stranger = child;
+    stranger.summary.process.argv = other;
+    stranger.summary.process.argc = 2;
+    look_at_workers(f, child, (uint64_t[]){ 80 * MIB, 400 * MIB, 199 * MIB });
+    look_at_workers(f, child, (uint64_t[]){ 31 * MIB, 32 * MIB, 32 * MIB });
+    look_at_workers(f, executed, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
+    look_at_workers(f, stranger, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
+    assert_int_equal(f->out.findings, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_pools_that_follow_each_other_are_not_added,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
+        cmocka_unit_test_setup_teardown(what_workers_map_and_touch_is_theirs, begin, end),
+        cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_a_fork_server_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
+                                        end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

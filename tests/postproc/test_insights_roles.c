@@ -1,0 +1,123 @@
+/* Rules on what PyTorch's blocks are for. */
+#include "insights_test.h"
+
+static struct mpr_row a_place(uint64_t bytes)
+{
+    static const char *const path[] = { "loss" };
+    return (struct mpr_row){ .path = path, .depth = 1, .bytes = bytes, .blocks = 1 };
+}
+
+static void look_at_roles(struct fixture *f, struct mpr_breakdown_heap *h)
+{
+    struct mpr_breakdown breakdown = { .heap = h, .heaps = 1 };
+    h->name = "gpu0/torch";
+    mpr_insights_roles(&f->out, &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
+}
+
+/* 1000 MiB at the peak, with so much of the optimizer's state and of parameters. */
+static void look_at_state(struct fixture *f, uint64_t state, uint64_t parameters, uint64_t steps)
+{
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .steps = steps };
+    h.role[MPR_ROLE_OPTIMIZER].bytes = state;
+    h.role[MPR_ROLE_PARAMETERS].bytes = parameters;
+    look_at_roles(f, &h);
+}
+
+static void state_of_the_first_step_is_late(void **state)
+{
+    struct fixture *f = *state;
+    look_at_state(f, 200 * MIB, 100 * MIB, 1);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "optimizer_state");
+    assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "the optimizer made 200.00 MiB of state in its step "
+                        "at 00:00:00.000: steps after the first need so much "
+                        "more");
+}
+
+static void small_state_and_that_of_8_bits_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_state(f, 63 * MIB, 50 * MIB, 1);
+    look_at_state(f, 99 * MIB, 100 * MIB, 1);
+    look_at_state(f, 200 * MIB, 100 * MIB, 0);
+    assert_int_equal(f->out.findings, 0);
+    look_at_state(f, 100 * MIB, 100 * MIB, 1);
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void look_at_buckets(struct fixture *f, uint64_t gradients, uint64_t buckets)
+{
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .bucket_bytes = buckets };
+    h.role[MPR_ROLE_GRADIENTS].bytes = gradients;
+    look_at_roles(f, &h);
+}
+
+static void gradients_beside_their_buckets_are_copies(void **state)
+{
+    struct fixture *f = *state;
+    look_at_buckets(f, 260 * MIB, 160 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "gradient_copies");
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+    look_at_buckets(f, 400 * MIB, 70 * MIB); /* no more than the buckets hold */
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[1].bytes, 70 * MIB);
+}
+
+static void gradients_in_buckets_or_without_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_buckets(f, 160 * MIB, 160 * MIB); /* gradient_as_bucket_view is in force */
+    look_at_buckets(f, 400 * MIB, 0);
+    look_at_buckets(f, 223 * MIB, 160 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void look_at_temporaries(struct fixture *f, enum mpr_phase phase, uint64_t bytes,
+                                size_t rows)
+{
+    const struct mpr_row row = a_place(bytes);
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .phase = phase };
+    h.role[MPR_ROLE_TEMPORARIES] =
+        (struct mpr_role_share){ .bytes = 2 * bytes, .blocks = 2, .row = &row, .rows = rows };
+    look_at_roles(f, &h);
+}
+
+static void a_place_of_many_temporaries_is_told(void **state)
+{
+    struct fixture *f = *state;
+    look_at_temporaries(f, MPR_PHASE_BACKWARD, 100 * MIB, 1);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "temporaries");
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+    assert_string_equal(f->out.finding[0].path[0], "loss");
+    assert_string_equal(f->out.finding[0].what,
+                        "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within a "
+                        "backward pass, 100.00 MiB of it in one place");
+}
+
+static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_temporaries(f, MPR_PHASE_BACKWARD, 99 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_SETUP, 400 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_BETWEEN, 400 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_FORWARD, 0, 0);
+    assert_int_equal(f->out.findings, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(state_of_the_first_step_is_late, begin, end),
+        cmocka_unit_test_setup_teardown(small_state_and_that_of_8_bits_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(gradients_beside_their_buckets_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(a_place_of_many_temporaries_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
+                                        end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

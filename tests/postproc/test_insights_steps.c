@@ -1,0 +1,181 @@
+/* Rules on the instances of a repeated range. */
+#include "insights_test.h"
+
+/* Five instances of "step" on one heap, of which the third is the worst; each ends with so many
+ * bytes more than the one before. */
+static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept,
+                          uint64_t rise)
+{
+    struct mpr_instance instance[5] = { { .name = "step:1" },
+                                        { .name = "step:2" },
+                                        { .name = "step:3", .number = 3 } };
+    struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
+    for (size_t i = 0; i < 5; i++) of[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
+    struct mpr_instances_heap whole = { .name = heap, .of = of, .peak_bytes = worst };
+    struct mpr_steps_heap h = { .heap = &whole,
+                                .median_peak = 1000 * (uint64_t)MIB,
+                                .median_kept = kept,
+                                .peaks_out = worst > 1000 * (uint64_t)MIB,
+                                .worst_peak = 2 };
+    struct mpr_steps steps = { .instances = { .range = "step",
+                                              .instance = instance,
+                                              .instances = 5,
+                                              .count = 5,
+                                              .each = 1,
+                                              .heap = &whole,
+                                              .heaps = 1 },
+                               .heap = &h };
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+}
+
+static void an_instance_that_stands_out_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "gpu0/torch", 1500 * (uint64_t)MIB, 0, 0);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "instance");
+    assert_string_equal(f->out.finding[0].where, "gpu0");
+    assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
+    assert_string_equal(f->out.finding[0].what, "step:3 of 5 instances peaks at 1.46 GiB of "
+                                                "gpu0/torch, 500.00 MiB above the median");
+}
+
+static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_instance_heap of = { .peak_bytes = 500 * MIB, .peak_number = 10002 };
+    struct mpr_instance instance = {
+        .name = "step:9999", .last = "step:10014", .number = 9999, .count = 16
+    };
+    struct mpr_instances_heap whole = { .name = "host/heap", .of = &of };
+    struct mpr_steps_heap h = { .heap = &whole, .peaks_out = 1 };
+    const struct mpr_steps steps = { .instances = { .range = "step",
+                                                    .instance = &instance,
+                                                    .instances = 1,
+                                                    .count = 16,
+                                                    .each = 16,
+                                                    .heap = &whole,
+                                                    .heaps = 1 },
+                                     .heap = &h };
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].what, "step:10002 of 16 instances peaks at 500.00 MiB of "
+                                                "host/heap, 500.00 MiB above the median");
+    assert_string_equal(f->out.finding[0].fact[0].key, "instance");
+    assert_int_equal(f->out.finding[0].fact[0].value, 10002);
+}
+
+static void an_instance_below_the_heaps_peak_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_heap_peak peak = { .name = "gpu0/torch", .peak_bytes = 2001 * (uint64_t)MIB };
+    f->log.heap = &peak;
+    f->log.heaps = 1;
+    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    assert_int_equal(f->out.findings, 0);
+    peak.peak_bytes = 2000 * (uint64_t)MIB;
+    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void what_each_instance_keeps_is_growth(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "growth");
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
+    assert_string_equal(f->out.finding[0].what,
+                        "5 instances of step keep 50.00 MiB of host/heap each at the median, "
+                        "100.00 MiB in half of them");
+}
+
+/* Once is not with each: the optimizer's state. */
+static void what_came_once_is_no_growth(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_instance_heap of[8] = { 0 };
+    struct mpr_instances_heap whole = { .name = "gpu0/torch", .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_steps_heap h = { .heap = &whole, .median_kept = 50 * MIB };
+    const struct mpr_steps steps = { .instances = { .range = "backward",
+                                                    .instances = 8,
+                                                    .count = 8,
+                                                    .each = 1,
+                                                    .heap = &whole,
+                                                    .heaps = 1 },
+                                     .heap = &h };
+    for (size_t i = 0; i < 8; i++) of[i].end_bytes = (i < 5 ? 100 : 300) * (uint64_t)MIB;
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 0);
+    for (size_t i = 0; i < 8; i++) of[i].end_bytes = (100 + i * 25) * (uint64_t)MIB;
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+}
+
+/* An entry may stand for several instances. */
+static void what_an_instance_keeps_is_told_of_one(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_instance_heap of[4] = { 0 };
+    struct mpr_instances_heap whole = { .name = "host/heap", .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_steps_heap h = { .heap = &whole, .median_kept = 100 * MIB };
+    const struct mpr_steps steps = { .instances = { .range = "request",
+                                                    .instances = 4,
+                                                    .count = 400,
+                                                    .each = 100,
+                                                    .heap = &whole,
+                                                    .heaps = 1 },
+                                     .heap = &h };
+    for (size_t i = 0; i < 4; i++) of[i].end_bytes = i * 100 * MIB;
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "400 instances of request keep 1.00 MiB of host/heap each at the median, "
+                        "200.00 MiB in half of them");
+}
+
+/* Of a device 64 MiB are worth a finding, of the host a twentieth of its peak; two instances of
+ * five are half of them. */
+static void what_is_given_back_between_instances_is_no_growth(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 0);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 24 * MIB);
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
+    assert_int_equal(f->out.findings, 0);
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 64 * MIB);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 25 * MIB);
+    assert_int_equal(f->out.findings, 2);
+    look_at_steps(f, "host/heap", 40 * (uint64_t)MIB, 2 * MIB, 2 * MIB);
+    assert_int_equal(f->out.findings, 3);
+}
+
+static void steps_alike_and_segments_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 10 * MIB, 10 * MIB);
+    look_at_steps(f, "gpu0/torch", 1040 * (uint64_t)MIB, -10 * MIB, 0);
+    look_at_steps(f, "gpu0/device", 1500 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(of_several_in_a_row_the_one_with_the_peak_is_named, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_instance_below_the_heaps_peak_is_fine, begin, end),
+        cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(what_came_once_is_no_growth, begin, end),
+        cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_given_back_between_instances_is_no_growth, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(steps_alike_and_segments_are_fine, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
