@@ -31,7 +31,7 @@ FOLDERS = {"format/": "libmpf_format.a", "postproc/replay/": "libmpr_replay.a"}
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DMEMPROF_WITHOUT=cuda;jemalloc;node", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
            *(("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld",) if shutil.which("ld.lld") else ()))
 UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|flows|lasting|history|stream|follow|breakdown"
-        r"|readings|insights_.*|repeats|thin|input|ahead|lanes)")
+        r"|readings|insights_.*|repeats|thin(_random)?|input|ahead|lanes)")
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
 # the unit tests of a file, by the beginning of its name: the first that fits
 NEAREST = (("format/", "unit_format_(columns|frame|journal|pairs|settings|golden)"), ("postproc/replay/gpu", "test_gpu_.*"),
