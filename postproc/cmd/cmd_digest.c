@@ -58,7 +58,7 @@ static int leave(const char *log, const char *path, struct mpr_error *error)
     struct mpr_arena arena = { 0 };
     struct mpr_digest old;
     const char *why;
-    const enum mpr_digest_found found = mpr_digest_read(&old, path, &arena, &why);
+    const enum mpr_digest_found found = mpr_digests_read(&old, log, path, &arena, &why);
     int left = 0;
     if (found == MPR_DIGEST_GOOD) {
         left = mpr_digests_is_fresh(&old, log);

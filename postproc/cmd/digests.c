@@ -9,12 +9,22 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "digest_file.h"
+#include "file.h"
 #include "reports.h"
 
 static const char ending[] = ".digest";
 
 char *mpr_digests_beside(const char *log) { return mpr_text_format("%s%s", log, ending); }
+
+enum mpr_digest_found mpr_digests_read(struct mpr_digest *digest, const char *log, const char *path,
+                                       struct mpr_arena *arena, const char **why)
+{
+    struct stat st;
+    *why = "this is another user's than the log";
+    if (stat(path, &st) == 0 && access(log, F_OK) == 0 && !mpr_file_trusted(&st, log))
+        return MPR_DIGEST_FOREIGN;
+    return mpr_digest_read(digest, path, arena, why);
+}
 
 bool mpr_digests_is_fresh(const struct mpr_digest *d, const char *log)
 {
@@ -121,7 +131,7 @@ static void add(struct adding *a, const char *log)
     const bool there = access(log, F_OK) == 0;
     MPR_GROW(all->at, all->count, all->cap);
     struct mpr_digest *d = &all->at[all->count];
-    const enum mpr_digest_found found = mpr_digest_read(d, path, &arena, &why);
+    const enum mpr_digest_found found = mpr_digests_read(d, log, path, &arena, &why);
     const bool good = found == MPR_DIGEST_GOOD;
     if (good && (!there || mpr_digests_is_fresh(d, log))) all->count++;
     else {

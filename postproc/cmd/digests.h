@@ -6,9 +6,14 @@
 
 #include "cmd.h"
 #include "digest.h"
+#include "digest_file.h"
 
 /* "LOG.digest", of the caller. */
 char *mpr_digests_beside(const char *log);
+/* That of a log, which is believed where it belongs to whom LOG.symbols has to, or where the log is
+ * not there. */
+enum mpr_digest_found mpr_digests_read(struct mpr_digest *digest, const char *log, const char *path,
+                                       struct mpr_arena *arena, const char **why);
 /* Was it made of the log as it is now? */
 bool mpr_digests_is_fresh(const struct mpr_digest *digest, const char *log);
 /* Reads the log; paths are told as `output` says.  0, or -1 with *error filled. */

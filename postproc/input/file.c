@@ -86,6 +86,13 @@ int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *err
     return 0;
 }
 
+bool mpr_file_trusted(const struct stat *st, const char *log)
+{
+    struct stat of;
+    return !st->st_uid || st->st_uid == geteuid() ||
+           (stat(log, &of) == 0 && st->st_uid == of.st_uid);
+}
+
 /* 0, or what errno is to be. */
 static int take_over(int fd, int directory, const char *name)
 {

@@ -33,6 +33,10 @@ bool mpr_file_take(int fd); /* never waits; false: somebody shares it */
 /* Is it this user's, and has it one name only?  Else *error says why it is not changed; -1. */
 int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error);
 
+/* May what lies beside a log be believed?  It belongs to the log's owner, to who reads it, or to
+ * root: others may write to that folder, too. */
+bool mpr_file_trusted(const struct stat *st, const char *log);
+
 /* A file of that name in the directory that is this user's, by one name, and locked and empty now,
  * for what is to take another one's place when it is whole: what a killed process left is taken
  * over.  -1 with errno: EBUSY where another process writes it, EPERM where it is not this user's

@@ -71,7 +71,7 @@ static FILE *open_beside(const char *log_path)
         snprintf(path, sizeof path, "%.*s" NAME, slash ? (int)(slash + 1 - log_path) : 0, log_path);
     const int fd =
         length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
-    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    FILE *f = fd >= 0 && mpr_file_trusted(&st, log_path) ? fdopen(fd, "r") : NULL;
     if (!f && fd >= 0) close(fd);
     return f;
 }

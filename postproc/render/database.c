@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "database_file.h"
 #include "group.h"
 #include "utf8.h"
 
@@ -142,7 +143,7 @@ struct mpr_database *mpr_database_open(const char *path, const struct mpr_databa
     db->part = mpr_text_format("%s.part", path);
     make_part(db);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    if (!*db->why) check(db, sqlite3_open_v2(db->part, &db->sqlite, flags, NULL), SQLITE_OK);
+    if (!*db->why) check(db, mpr_database_file_open(db->part, &db->sqlite, flags), SQLITE_OK);
     set(db, "page_size", kind->page_bytes);
     mpr_database_run(db, "PRAGMA journal_mode=OFF");
     mpr_database_run(db, "PRAGMA synchronous=OFF");

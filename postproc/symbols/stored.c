@@ -92,20 +92,12 @@ static char *unpack(const void *data, size_t bytes)
     return NULL;
 }
 
-/* Of the log's owner, of who reads it, or of root. */
-static bool is_trusted(const struct stat *st, const char *log)
-{
-    struct stat of;
-    return !st->st_uid || st->st_uid == geteuid() ||
-           (stat(log, &of) == 0 && st->st_uid == of.st_uid);
-}
-
 static char *read_text(const char *log, enum mpr_symbols_beside *found)
 {
     char *path = mpr_text_format("%s" MPR_STORED_ENDING, log), *text = NULL;
     struct stat st;
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st), failed = errno;
-    const bool known = fd >= 0 && is_trusted(&st, log);
+    const bool known = fd >= 0 && mpr_file_trusted(&st, log);
     const bool fits = known && (uint64_t)st.st_size <= MPR_STORED_TEXT_MOST;
     void *data = fits ? read_all(fd, (size_t)st.st_size) : NULL;
     *found = known              ? MPR_SYMBOLS_DAMAGED_BESIDE

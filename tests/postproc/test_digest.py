@@ -247,6 +247,30 @@ def others(folder):
         os.unlink(place)
 
 
+def of_another_user(folder):
+    """Who may write to a folder says nothing of another user's log there."""
+    log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "theirs.zst"))
+    made(log).close()
+    with sqlite3.connect(log + ".digest") as db:
+        db.execute("UPDATE processes SET rank = 77")
+    for owner, believed in (0, True), (4242, False):
+        os.chown(log + ".digest", owner, -1)
+        done = run("ranks", "--format=json", log)
+        check(done.returncode in (0, 3) and ("77" in re.findall(r'"rank": "?([0-9]+)', done.stdout)) == believed, "owner", owner, done)
+    done = run("digest", log)
+    check(done.returncode == 1 and "this is another user's than the log: it stays" in done.stderr, "it was replaced", done)
+    os.chown(log, 4242, -1)
+    check("77" in run("ranks", "--format=json", log).stdout, "the log's owner is not believed")
+    os.unlink(log)
+    os.chown(log + ".digest", 4343, -1)
+    check("77" in run("ranks", "--format=json", log + ".digest").stdout, "a digest alone is not read")
+    os.unlink(log + ".digest")
+    run_of = shutil.copytree(os.path.join(GOLDEN, "workers"), os.path.join(folder, "theirs"))
+    os.chown(os.path.join(run_of, "memprof.run"), 4242, -1)
+    check("OOM-killed" in run("processes", os.path.join(GOLDEN, "workers")).stdout, "the run's record is not read")
+    check("OOM-killed" not in run("processes", run_of).stdout, "another user's record of a run is believed")
+
+
 def manual(digest):
     """The manual names every table and column."""
     with open(os.environ["MAN"]) as f:
@@ -281,3 +305,5 @@ with tempfile.TemporaryDirectory() as folder:
     fresh(folder)
     refused(folder)
     others(folder)
+    if os.geteuid() == 0:
+        of_another_user(folder)

@@ -12,6 +12,7 @@ import os
 import pickle
 import pickletools
 import re
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -65,10 +66,10 @@ def texts():
     return subprocess.run([MAKE, "--list"], stdout=subprocess.PIPE, check=True).stdout.split(b"\0")[:-1]
 
 
-def report(*arguments, locale="C.UTF-8"):
+def report(*arguments, locale="C.UTF-8", statuses=(0, 3, 4)):
     done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
                           env={**os.environ, "LC_ALL": locale})
-    if done.returncode not in (0, 3, 4):
+    if done.returncode not in statuses:
         fail(arguments, f"status {done.returncode}, {done.stderr!r}")
     return done
 
@@ -362,6 +363,46 @@ def paths_are_names(folder):
             fail(named, f"{set(state(there).items()) ^ set(before.items())}")
 
 
+BESIDE = ["journal", "fold", "fold.tmp", "fold.thin", "digest", "digest.part", "symbols", "symbols.part", "recover"]
+
+
+def lay(kind, path, there):
+    """What is no file of a log's, where one would be."""
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        os.mkdir(path)
+    elif kind == "socket":
+        socket.socket(socket.AF_UNIX).bind(path)
+    else:
+        os.symlink(os.path.join(there, kind) if kind in os.listdir(there) else kind, path)
+
+
+def what_lies_beside_a_log_is_no_file(folder):
+    """Others may write to the folder: no command waits for what they put there, or follows it to write."""
+    there = os.path.join(folder, "there")
+    os.mkdir(there)
+    os.mkfifo(os.path.join(there, "pipe"))
+    with open(os.path.join(there, "file"), "w") as file:
+        file.write("mine")
+    before = state(there)
+    for kind in ("fifo", "folder", "socket", "pipe", "file", "/dev/zero"):
+        place = tempfile.mkdtemp(dir=folder)
+        logs = [os.path.join(place, f"{i}.zst") for i in range(2)]
+        for log in logs:
+            subprocess.run([MAKE, log], check=True)
+            for ending in BESIDE:
+                lay(kind, f"{log}.{ending}", there)
+        lay(kind, os.path.join(place, "memprof.run"), there)
+        for name, (arguments, count, formats) in SUITE.items():
+            if name in ABSENT:
+                continue
+            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "digest" else []
+            report(arguments[0], *options, *arguments[1:], *logs[:count], statuses=(0, 1, 3, 4))
+        if state(there) != before:
+            fail(kind, f"{set(state(there).items()) ^ set(before.items())}")
+
+
 def messages_of_the_launcher(folder):
     """The names of a command that is not there, of one that fails, and of the folder that logs go to."""
     for number, text in enumerate(t for t in texts() if t and b"/" not in t):
@@ -379,7 +420,7 @@ def messages_of_the_launcher(folder):
                 fail(arguments, f"a name ends a line: {done.stderr!r}")
 
 
-OTHERS = [*([messages_of_the_launcher] if "MEMPROF" in os.environ else []), every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names]
+OTHERS = [*([messages_of_the_launcher] if "MEMPROF" in os.environ else []), every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names, what_lies_beside_a_log_is_no_file]
 
 
 def main():
