@@ -86,13 +86,21 @@ void mpr_utf8_escape(FILE *out, uint32_t code)
     fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);
 }
 
+bool mpr_utf8_commands(char before, uint32_t code, char next)
+{
+    if (code == ':') return next == ':' && (!before || before == ' ');
+    return code == '#' && before == '#';
+}
+
 void mpr_utf8_escaped(FILE *out, const char *text)
 {
+    const char *const begin = text;
     while (*text) {
-        const char *const start = text;
+        const char *const start = text, before = start > begin ? start[-1] : 0;
         uint32_t code;
         if (!mpr_utf8_next(&text, &code)) fprintf(out, "\\x%02x", (unsigned)code);
-        else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
+        else if (mpr_utf8_unsafe(code) || mpr_utf8_commands(before, code, *text))
+            mpr_utf8_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
 }

@@ -22,6 +22,9 @@ size_t mpr_utf8_columns(const char *text);
 bool mpr_utf8_unsafe(uint32_t code);
 /* Such a character as \xNN or \u{NNNN}. */
 void mpr_utf8_escape(FILE *out, uint32_t code);
+/* Does a command of a CI service begin here, which reads what its jobs print?  "::error::" begins a
+ * line or a word, "##[error]" and "##vso[" stand anywhere. */
+bool mpr_utf8_commands(char before, uint32_t code, char next);
 /* The text with all of them so written, and bytes that are no UTF-8 as \xNN. */
 void mpr_utf8_escaped(FILE *out, const char *text);
 /* For who takes any UTF-8: the text with the character that stands for other bytes in place of

@@ -16,14 +16,17 @@ static void write_escape(FILE *out, uint32_t code)
 static void write_string(const struct mpr_json *j, const char *text)
 {
     FILE *out = j->out;
+    const char *const begin = text;
     fputc('"', out);
     while (*text) {
-        const char *const start = text;
+        const char *const start = text, before = start > begin ? start[-1] : 0;
         uint32_t code;
         if (!mpr_utf8_next(&text, &code)) fputs("\\ufffd", out);
         else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
         else if (j->in_html && mpr_utf8_unsafe(code)) fputc('\\', out), mpr_utf8_escape(out, code);
-        else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<')) write_escape(out, code);
+        else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<') ||
+                 (!j->in_html && mpr_utf8_commands(before, code, *text)))
+            write_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
     fputc('"', out);

@@ -36,14 +36,21 @@ static const char *before_number(const char *name)
 static void frame(struct line *line, const char *name)
 {
     const char *const blank = before_number(name);
+    char before = 0;
     if (line->frames++) fputc(';', line->out);
     while (*name) {
         const char *const from = name;
         uint32_t code;
-        if (!mpr_utf8_next(&name, &code)) fputs("\xef\xbf\xbd", line->out);
+        const bool whole = mpr_utf8_next(&name, &code);
+        if (code == ';') code = ':';
+        if (!whole) fputs("\xef\xbf\xbd", line->out);
         else if (from == blank) fputc('_', line->out);
-        else if (code == ';' || mpr_utf8_unsafe(code)) fputc(code == ';' ? ':' : '?', line->out);
+        else if (mpr_utf8_unsafe(code) ||
+                 mpr_utf8_commands(before, code, *name == ';' ? ':' : *name))
+            fputc('?', line->out);
+        else if (code == ':') fputc(':', line->out);
         else fwrite(from, 1, (size_t)(name - from), line->out);
+        before = name[-1];
     }
 }
 

@@ -58,6 +58,9 @@ UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\
 COLOR = re.compile("\033\\[[0-9;]*m")
 
 
+COMMAND = re.compile(r"^\s*::|##(\[|vso)", re.M)        # of GitHub and Azure, which read what a job prints
+
+
 def fail(what, text):
     sys.exit(f"{what}: {text}")
 
@@ -83,20 +86,24 @@ def seen(what, text, controls=UNSEEN):
     return text
 
 
+def printed(what, text):
+    return seen(what, seen(what, text), COMMAND)
+
+
 def is_text(what, output):
-    seen(what, output.decode())
+    printed(what, output.decode())
 
 
 def is_ascii(what, output):
-    seen(what, output.decode("ascii"))
+    printed(what, output.decode("ascii"))
 
 
 def is_color(what, output):
-    seen(what, COLOR.sub("", output.decode()))
+    printed(what, COLOR.sub("", output.decode()))
 
 
 def is_json(what, output):
-    text = seen(what, output.decode())
+    text = printed(what, output.decode())
     decoder, at, found = json.JSONDecoder(), 0, 0
     while text[at:].strip():
         _, at = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
@@ -123,7 +130,7 @@ def is_junit(what, path):
 
 
 def is_folded(what, output):
-    for line in seen(what, output.decode()).splitlines():
+    for line in printed(what, output.decode()).splitlines():
         numbers = re.search(r"( +[0-9]+(\.[0-9]*)?)*$", line).group().split()
         if len(numbers) != 1 + (what.split()[0] in COMPARED) or not line.rstrip("0123456789. "):
             fail(what, f"no stack and its bytes: {line!r}")

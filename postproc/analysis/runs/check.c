@@ -299,7 +299,8 @@ static const char *pattern_of(struct mpr_arena *arena, const char *name)
         uint32_t code;
         while (k < places && name + place[k].to <= from) k++;
         const bool number = k < places && name + place[k].from <= from;
-        const bool good = mpr_utf8_next(&at, &code) && code != '"' && !mpr_utf8_unsafe(code);
+        const bool good = mpr_utf8_next(&at, &code) && code != '"' && !mpr_utf8_unsafe(code) &&
+                          !mpr_utf8_commands(from > name ? from[-1] : 0, code, *at);
         if (good && !number) bytes += copy(text + bytes, from, at);
         else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
     }
