@@ -2,14 +2,17 @@
 from results import FAILED, PASSED, SKIPPED
 
 MISSING = "did not run"
+LATE = "status 124"         # as of reap.py
 
 
 def results(attempts, name):
-    return {a["tests"].get(name, MISSING) for a in attempts}
+    """What a test said.  An attempt that ran out of time says nothing of what it did not come to, and is no result itself."""
+    said = (a["tests"].get(name, LATE if LATE in a["tests"].values() else MISSING) for a in attempts)
+    return {result for result in said if result != LATE}
 
 
 def unlike(bare, memprof):
-    """Tests of a unit that have no result in common, of all attempts."""
+    """Tests of a unit that have no result in common, of all attempts; so has one that never came to its end."""
     names = sorted({name for a in bare + memprof for name in a["tests"]})
     return [n for n in names if not results(bare, n) & results(memprof, n)]
 

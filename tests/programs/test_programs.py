@@ -52,6 +52,15 @@ def test_a_difference_is_what_no_attempt_agrees_on():
     mp.equal((compare.unlike(*flaky), compare.unsteady(*flaky)), ([], ["t"]), "a flaky test")
 
 
+def test_out_of_time_is_no_result():
+    """Neither for a unit nor for its tests: a hang under memprof is a difference, whatever another attempt did not come to."""
+    late = {"tests": {"a": "passed", "status": "status 124"}}
+    whole = {"tests": {"a": "passed", "b": "passed", "status": "passed"}}
+    mp.equal(compare.unlike([whole, late], [late, late]), ["b", "status"], "it never ends under memprof")
+    mp.equal(compare.unlike([late], [late]), ["status"], "it never ends")
+    mp.equal((compare.unlike([whole, late], [late, whole]), compare.unsteady([whole, late], [late, whole])), ([], []), "it ended both ways")
+
+
 class Three(Program):
     def units(self, work):
         return ["t01"]
