@@ -66,6 +66,18 @@ def test_reader_by_cmake():
     says_what_peaks_says(by_cmake(installed()))
 
 
+def test_reader_is_used_from_cxx():
+    top = installed()
+    headers = sorted(os.path.relpath(h, top + "/include/memprof") for h in glob.glob(top + "/include/memprof/*/*.h"))
+    source, program = os.path.join(mp.folder, "use.cc"), os.path.join(mp.folder, "use")
+    with open(source, "w") as file:
+        file.writelines(f"#include <{header}>\n" for header in headers)
+        file.write("#include <cstdio>\nint main() { std::puts(mpf_op_name(MPF_OP_ALLOC)); mpr_stream_close(mpr_stream_open(\"none\")); }\n")
+    output("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-I", top + "/include/memprof", source, folder_of(top, "libmemprof-reader.a") + "/libmemprof-reader.a",
+           "-lm", "-o", program)
+    mp.equal(output(program), "ALLOC\n", "what it prints")
+
+
 def test_reader_has_its_own_names_only():
     top = installed()
     (library,) = glob.glob(top + "/lib*/**/libmemprof-reader.a", recursive=True)

@@ -3,7 +3,12 @@
 #ifndef MPF_EVENT_H
 #define MPF_EVENT_H
 
+#include <assert.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum mpf_op {
 #define MPF_OP(code, name, class, text) MPF_OP_##name = code,
@@ -15,7 +20,7 @@ enum mpf_op {
 
 /* What happens to a block of the host or of PyTorch: the codes are in a row. */
 enum { MPF_OPS_OF_BLOCKS = 4 };
-_Static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 &&
+static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 &&
                    MPF_OP_MOVE_END == MPF_OP_ALLOC + 3,
                "in a row");
 static inline int mpf_op_is_of_block(unsigned op) { return op - MPF_OP_ALLOC < MPF_OPS_OF_BLOCKS; }
@@ -70,7 +75,7 @@ static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device)
     return heap | device << 4;
 }
 /* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
-_Static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 &&
+static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 &&
                    MPF_HEAP_PINNED > MPF_HEAP_SHM,
                "in a row");
 static inline int mpf_heap_is_host(unsigned heap)
@@ -132,5 +137,9 @@ const char *mpf_heap_name(unsigned heap);
 unsigned mpf_heap_named(const char *name);
 /* Why events are missing; NULL for an unknown reason. */
 const char *mpf_loss_text(unsigned reason);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

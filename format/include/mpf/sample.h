@@ -4,6 +4,7 @@
 #ifndef MPF_SAMPLE_H
 #define MPF_SAMPLE_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #define MPF_UNKNOWN UINT64_MAX
@@ -24,8 +25,8 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                                              MPF_UNKNOWN */
                       MPF_RSS_COUNT
 };
-_Static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2,
-               "what is resident is their sum");
+static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2,
+              "what is resident is their sum");
 enum mpf_sample_cgroup {
     MPF_CGROUP_USAGE,
     MPF_CGROUP_LIMIT,

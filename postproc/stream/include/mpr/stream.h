@@ -18,6 +18,10 @@
 
 #include "mpf/event.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Raised when programs have to be changed for it. */
 #define MPR_STREAM_VERSION 1
 
@@ -52,5 +56,9 @@ struct mpr_stream_heap {
  * returns how many there are. */
 size_t mpr_stream_heaps(const struct mpr_stream *stream, struct mpr_stream_heap *heaps,
                         size_t room);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
