@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[at], "help") != 0) {
         fputs("memprof: unknown command '", stderr);
         mpr_utf8_escaped(stderr, argv[at]);
-        fputs("'; try 'memprof --help'\n", stderr);
+        fputs("'; a program is recorded by 'memprof run -- COMMAND'\n", stderr);
         return MPL_STATUS_USAGE;
     }
     argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)"memprof");

@@ -101,7 +101,7 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
     if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason,
                       sizeof reason) == 0)
         return 0;
-    mpl_say("%s", reason);
+    mpl_say("%s%s", reason, o->directory ? "" : "; -o DIR puts the logs elsewhere");
     return -1;
 }
 

@@ -326,6 +326,12 @@ def test_a_directory_with_other_files_is_refused():
     refused(memprof("run", "-o", "no/such", "--", "echo", "ran"), FAILED, "no/such")
 
 
+def test_where_no_directory_can_be_made_the_way_out_is_told():
+    command = f"mkdir gone && cd gone && rmdir ../gone && exec {os.environ['MEMPROF']} run -- echo ran"
+    result = subprocess.run(["sh", "-c", command], cwd=mp.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT)
+    refused(result, FAILED, "No such file or directory; -o DIR puts the logs elsewhere")
+
+
 def test_a_directory_of_logs_takes_another_run():
     for run in (1, 2):
         result = memprof("run", "-o", "logs", "--", "true")
@@ -727,7 +733,7 @@ def test_help_and_version_and_usage():
     refused(memprof(), USAGE, "a command is needed")
     refused(memprof("run"), USAGE, "a command is needed")
     refused(memprof("run", "--no-such-option", "--", "echo", "ran"), USAGE, "no-such-option")
-    refused(memprof("walk"), USAGE, "unknown command 'walk'")
+    refused(memprof("walk"), USAGE, "unknown command 'walk'; a program is recorded by 'memprof run -- COMMAND'")
 
 
 if __name__ == "__main__":
