@@ -20,6 +20,22 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
     return false;
 }
 
+/* "train.py", "./worker": not the value of an option before it, as "x86_64-linux-gnu" may be. */
+static bool is_file(const char *word)
+{
+    return *word != '-' && (*word < '0' || *word > '9') && strpbrk(word, "./");
+}
+
+/* The first argument that is no option; one behind an option may be its value, so a file is before
+ * it. */
+static size_t plain_argument(const struct mpr_process_info *who, size_t first)
+{
+    if (first == 1) return first;
+    for (size_t i = first; i < who->argc; i++)
+        if (is_file(who->argv[i])) return i;
+    return first;
+}
+
 /* Which argument says what is run; argc: none. */
 static size_t telling_argument(const struct mpr_process_info *who, bool *named)
 {
@@ -29,7 +45,7 @@ static size_t telling_argument(const struct mpr_process_info *who, bool *named)
         *named = is_one_of(who->argv[i], names, 3);
         if (*named && i + 1 < who->argc) return i + 1;
         if (is_one_of(who->argv[i], takes, 2)) i++;
-        else if (*who->argv[i] != '-') return i;
+        else if (*who->argv[i] != '-') return plain_argument(who, i);
     }
     *named = false;
     return who->argc;
@@ -89,7 +105,7 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, c
     return mpr_arena_format(&doc->arena, " %s of %s", size, *heap);
 }
 
-/* "3 x python3 train.py up to 404.00 MiB of host/heap", "python3 train.py (pid 7) 401.37 MiB of
+/* "3 x worker {1..3} up to 404.00 MiB of host/heap", "python3 train.py (pid 7) 401.37 MiB of
  * host/heap, OOM-killed"; root: what runs the same is its fork.  NULL: there is none. */
 static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
                          const struct mpr_family_line *root, const char **heap)
@@ -102,6 +118,8 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
                                 *who->rank ? "rank " : "", who->rank, *who->rank ? ", " : "",
                                 who->pid, size, comma, died);
+    if (!forked && strcmp(l->title, l->largest->title) != 0)
+        title = mpr_utf8_shortened(&doc->arena, l->title, 2 * WORD);
     return mpr_arena_format(&doc->arena, "%s x %s%s%s%s%s", mpr_doc_count(doc, l->processes), title,
                             *size ? " up to" : "", size, comma, died);
 }
