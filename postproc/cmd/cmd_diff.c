@@ -13,7 +13,7 @@ static const struct argp_option options[] = {
     { "new", KEY_NEW, NULL, 0,
       "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
       1 },
-    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
       "compare each run at TIME after its start (12.5s, 00:01:30.250, step:12, step:12.end), not each heap at its peak; given again, the new side then: one log at two times, too",

@@ -41,7 +41,8 @@ static const struct mpr_export_format *find_format(const char *name, struct argp
 {
     for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i]->name, name) == 0) return formats[i];
-    argp_error(state, "--to=%s: sqlite, torch-snapshot, pprof or perfetto is wanted", name);
+    argp_error(state, "%s%s%ssqlite, torch-snapshot, pprof or perfetto is wanted",
+               *name ? "--to=" : "--to is needed", name, ": ");
     return NULL;
 }
 

@@ -8,7 +8,7 @@
 enum { KEY_HEAP = 256, KEY_RANGE, KEY_EVERY, KEY_AT };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "at", KEY_AT, "TIME", 0,
       "what lives then, and grew until then: end (default), or peak, 12.5s, 00:01:30.250, step:12.end",
       1 },

@@ -10,7 +10,7 @@
 enum { KEY_BACKWARD_OF = 256 };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "PyTorch's live blocks by " MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, "PyTorch's live blocks by " MPR_BY_HELP, 1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { 0 },
 };

@@ -12,7 +12,7 @@ enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF, KEY_SORT, KEY_AL
 
 static const struct argp_option options[] = {
     { "all", KEY_ALL, NULL, 0, "every process, the largest first, and the tree of them", 1 },
-    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
       "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also end, step:12, the beginning of "

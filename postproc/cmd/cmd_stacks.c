@@ -8,7 +8,7 @@
 enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "stack (default: native call stacks) or python", 1 },
+    { "by", 'b', "stack|python", 0, "stack (default: native call stacks) or python", 1 },
     { "heap", KEY_HEAP, "NAME", 0,
       "this heap, for example host/heap; otherwise the one with the largest peak that has call stacks",
       1 },

@@ -9,7 +9,7 @@ static const struct argp_option options[] = {
     { "range", KEY_RANGE, "NAME", 0,
       "the instances of this range: its name or path (step, \"epoch > step\"), with or without numbers; otherwise the outermost one that repeats",
       1 },
-    { "by", 'b', "WHAT", 0, "what the one that stands out is compared by: " MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, "what the one that stands out is compared by: " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { 0 },
 };

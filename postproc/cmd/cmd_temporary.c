@@ -6,7 +6,7 @@
 enum { KEY_HEAP = 256, KEY_WITHIN };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "within", KEY_WITHIN, "TIME", 0,
       "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...", 1 },

@@ -20,7 +20,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
+    { "by", 'b', MPR_BY_WORDS, 0, "bands by " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "from", KEY_FROM, "TIME", 0,

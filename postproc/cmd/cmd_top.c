@@ -20,7 +20,7 @@ static const struct argp_option options[] = {
     { "count", 'n', "N", 0,
       "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
       1 },
-    { "by", KEY_BY, "GROUP", 0, "owners by " MPR_BY_HELP, 1 },
+    { "by", KEY_BY, MPR_BY_WORDS, 0, "owners by " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0,
       "whose owners, for example host/heap (default: those of the largest heap)", 1 },
     { 0 },

@@ -18,19 +18,19 @@ enum { FEWEST = 60 }; /* columns of a line in which a table says something */
 enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
 
 static const struct argp_option options[] = {
-    { "format", 'f', "FORMAT", 0,
+    { "format", 'f', "text|json|csv|folded", 0,
       "text (default), json, csv or folded (a;b;c bytes: call stacks, or ranges, for flame graphs)",
       10 },
     { "output", 'o', "FILE", 0, "write there instead of standard output (-)", 10 },
-    { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
+    { "color", 'c', "auto|always|never", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
     { "width", KEY_WIDTH, "N", 0,
       "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
       10 },
-    { "clock", KEY_CLOCK, "WHICH", 0,
+    { "clock", KEY_CLOCK, "offset|wall", 0,
       "offset (default): times are since the process's start; wall: of the clock then, in local time (text only)",
       10 },
-    { "frames", KEY_FRAMES, "WHICH", 0,
+    { "frames", KEY_FRAMES, "telling|all", 0,
       "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
       "all: whole, each apart",
       10 },

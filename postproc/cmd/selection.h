@@ -12,6 +12,10 @@
 
 struct mpr_error;
 
+/* The value of --by in --help, which completion offers: "auto|range|stack|...". */
+#define MPR_BY_WORD(name, text, before, behind) "|" text
+#define MPR_BY_WORDS                            "auto" MPR_GROUPS(MPR_BY_WORD)
+
 /* Groups in --help: ", range, stack, ...". */
 #define MPR_BY_HELP_OF(name, text, before, behind) before text behind
 #define MPR_BY_HELP                                                                                                                 \

@@ -74,6 +74,10 @@ def test_values_are_completed_where_the_help_lists_them():
     mp.equal(offered("MEMPROF", "run", "--stacks", "=", ""), ["all", "large", "off", "sample"], "values of --stacks")
     mp.equal(offered("MEMPROF", "run", "--stacks", "="), ["all", "large", "off", "sample"], "the same")
     mp.equal(offered("MEMPROF", "run", "-q", "--torch-ranges", "=", "o"), ["off", "on", "ops"], "values that begin with o")
+    groups = ["auto", "comm", "graph", "heap", "library", "python", "range", "size", "stack", "thread"]
+    mp.equal(offered("MEMPROF_REPORT", "peaks", "--by", "=", ""), groups, "values of --by")
+    mp.equal(offered("MEMPROF_REPORT", "stacks", "--by", "=", ""), ["python", "stack"], "values of the --by of stacks")
+    mp.equal(offered("MEMPROF_REPORT", "leaks", "--format", "=", ""), ["csv", "folded", "json", "text"], "values of --format")
     mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "what is no option's name")
 
 
