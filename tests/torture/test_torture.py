@@ -31,6 +31,7 @@ NO_JOURNAL = "no folder for a journal"     # what was recorded less than 100 ms 
 NO_ROOM = "the journal cannot grow"         # some of it
 NO_NUMBER = "forbids to see the process's number"
 HEAD, LANE = struct.Struct("=QQ"), struct.Struct("=QQ6Q4Q")
+TIE, TIE_AT = struct.Struct("=QQ"), 232     # of a journal to its log (FORMAT.md)
 LANES = 8192
 MIB = 1 << 20
 WAYS, NOBODY = 12, 65534
@@ -143,6 +144,26 @@ class Run:
         argv = [*self.around, mp.victim("mixed"), os.path.join(self.folder, "bare"), str(self.seed), *self.argv[len(self.around) + 3:]]
         return mp.bare(argv, env={"LD_PRELOAD": " ".join(mp.allocator(self.allocator))}, preexec_fn=self.preexec)
 
+    @contextlib.contextmanager
+    def tidy(self):
+        """Whatever becomes of it, no process of the run is there afterwards, and nothing of it outside its folder."""
+        try:
+            yield
+        finally:
+            if self.process and self.process.poll() is None:
+                self.kill()
+            self.gather_journals()
+
+    def gather_journals(self):
+        """Those of killed processes that lie elsewhere for lack of room, beside their logs: what the run left is in its folder."""
+        for log in mp.Logs(self.place).paths():
+            for folder in ("/dev/shm", "/tmp"):
+                journal = os.path.join(folder, f"{os.path.basename(log)}.journal")
+                if is_of(journal, log):
+                    with contextlib.suppress(OSError):
+                        shutil.copyfile(journal, f"{log}.journal")
+                    os.unlink(journal)
+
     def exact(self, live_only=()):
         """All that the truth has is in the logs.  live_only: paths of logs whose allocations may be thinned."""
         logs, wrong, leaving = self.logs(), [], []
@@ -173,6 +194,8 @@ class Run:
             if rows.of(number)[0][0] > max(state[0] for state in lane.may):
                 wrong.append(f"lane {number} of {lane.pid} has {rows.of(number)[0]}, more than {lane.hold}")
         for lanes in images.values():
+            if self.hides_numbers():
+                lanes = {n: lane for n, lane in lanes.items() if rows.log_of_lane(n)} or lanes
             of_image = {log for log in map(rows.log_of_lane, lanes) if log}
             if not of_image and not self.is_told(logs, lanes):
                 wrong.append(f"lanes {sorted(lanes)} of {next(iter(lanes.values())).pid} are in no log, and nothing says why: {self.err}")
@@ -196,6 +219,10 @@ class Run:
         """It may not see where its messages would go."""
         return self.refuses("poll", "fstat", "newfstatat")
 
+    def hides_numbers(self):
+        """Children have said that they are not recorded; the truth does not see either whose lanes are theirs."""
+        return self.refuses("getpid") and self.told(NO_NUMBER)
+
     def lacks_journal(self):
         return self.told(NO_JOURNAL) or self.told(NO_ROOM) or self.is_mute()
 
@@ -209,11 +236,21 @@ class Run:
             return True
         if self.is_mute():      # and the loader may not find memprof
             return True
-        if self.refuses("getpid") and self.told(NO_NUMBER):     # nor does the program see its number
+        if self.hides_numbers():
             return True
         own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]"
         return re.search(own, self.err.decode(errors="replace")) or (
             self.told(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
+
+
+def is_of(journal, log):
+    """Its head says whose it is."""
+    with contextlib.suppress(OSError, struct.error):
+        with open(journal, "rb") as f:
+            f.seek(TIE_AT)
+            tie = TIE.unpack(f.read(TIE.size))
+        return tie == (os.stat(log).st_dev, os.stat(log).st_ino)
+    return False
 
 
 def lost(log):
@@ -325,7 +362,7 @@ def folded(run):
 
 def disk(run):
     """The logs' disk becomes full, and is freed again."""
-    with failing.small_disk("8m") as place:
+    with failing.small_disk("8m") as place, run.tidy():
         run.place = place
         run.mix(forks=4, burst=3000)
         run.start(quiet="0")
@@ -450,15 +487,13 @@ def torture(seed):
     """Repeated by run.sh 0 SEED, as exactly as threads allow."""
     run = Run(seed)
     try:
-        globals()[run.kind](run)
+        with run.tidy():
+            globals()[run.kind](run)
     except mp.Skip:
         raise
     except BaseException:
         print(f"seed {seed} ({run.kind}, {run.allocator}): again by tests/torture/run.sh 0 {seed}; {run.folder}: {run.options}", file=sys.stderr)
         raise
-    finally:
-        if run.process and run.process.poll() is None:
-            run.kill()
     shutil.rmtree(run.folder)
 
 
