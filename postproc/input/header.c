@@ -6,6 +6,9 @@
 #include "mpf/frame.h"
 #include "mpf/header.h"
 
+/* Sixteen times a writer's: reports look for keys among the pairs, again and again. */
+#define BYTES_MAX ((size_t)1 << 20)
+
 static uint64_t number(const struct mpr_header *h, const char *key)
 {
     const char *value = mpr_header_get(h, key);
@@ -38,6 +41,7 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
 {
     *h = (struct mpr_header){ 0 };
     size_t count = 0;
+    if (bytes > BYTES_MAX) return MPF_ERR_DAMAGED;
     const int status = count_pairs((const char *)body, (const char *)body + bytes, &count);
     if (status != 0) return status;
     h->text = malloc(bytes + 1);

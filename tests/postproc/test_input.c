@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "header.h"
 #include "log.h"
+#include "mpf/frame.h"
 #include "mpf/slot.h"
 #include "own_log.h"
 #include "recover.h"
@@ -496,6 +498,22 @@ static void a_frame_that_begins_before_the_last_one_ended_keeps_the_order(void *
     assert_int_equal(seen.last.time, 2000);
 }
 
+/* A few bytes of a hostile log unpack to millions of pairs. */
+static void a_header_of_more_than_a_mebibyte_is_damage(void **state)
+{
+    enum { PAIR = 4, MOST = 1 << 20 };
+    struct mpr_header header;
+    char *body = malloc(MOST + PAIR);
+    (void)state;
+    assert_non_null(body);
+    for (size_t i = 0; i < MOST + PAIR; i += PAIR) memcpy(body + i, "a\0b", PAIR);
+    assert_int_equal(mpr_header_read(&header, (uint8_t *)body, MOST + PAIR), MPF_ERR_DAMAGED);
+    assert_int_equal(mpr_header_read(&header, (uint8_t *)body, MOST), 0);
+    assert_int_equal(header.pairs, MOST / PAIR);
+    mpr_header_free(&header);
+    free(body);
+}
+
 static void no_log_is_an_error(void **state)
 {
     (void)state;
@@ -530,6 +548,7 @@ int main(void)
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
         cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order,
                                   remove_files),
+        cmocka_unit_test(a_header_of_more_than_a_mebibyte_is_damage),
         cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
