@@ -174,6 +174,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
 
 static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
+    mpr_report_too_late(doc, &t->summary, t->options.at);
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", t->heap);
     mpr_doc_say(doc, "  %s %s%s at %s, by %scall stack, %s",

@@ -402,6 +402,15 @@ void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
     oddities(doc, s);
 }
 
+/* Times are printed in ms: one that was copied from the line above may be half of one more. */
+void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
+                         struct mpr_instant at)
+{
+    if (mpr_instant_is_peak(at) || at.from <= s->duration_ns + 1000000) return;
+    WARNING(doc, "%s is after the end of the log, at %s: what was live then is shown",
+            mpr_doc_time(doc, at.from), mpr_doc_time(doc, s->duration_ns));
+}
+
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_report_fields(doc, s);

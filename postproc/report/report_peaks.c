@@ -408,6 +408,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                  log->parent < 0 ? mpr_value_unknown
                                  : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
     mpr_report_readings(doc, "largest", log->largest);
+    mpr_report_too_late(doc, &log->summary, peaks->options.at);
     if (!at_peak) chosen(doc, peaks->options.at);
     devices(doc, log, at_peak);
     heap_table(doc, log, peaks->options.at);

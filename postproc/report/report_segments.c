@@ -347,6 +347,7 @@ void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *se
     static const char *const at[] = { "peak", "oom", "time" };
     mpr_report_schema(doc, "memprof.segments/1");
     mpr_report_log(doc, &segments->summary);
+    mpr_report_too_late(doc, &segments->summary, segments->options.at);
     mpr_doc_fact(doc, "at", mpr_value_text(at[segments->options.which]));
     mpr_doc_list(doc, "devices");
     for (size_t i = 0; i < segments->devices; i++) device(doc, segments, &segments->device[i]);

@@ -4,6 +4,7 @@
 #define MPR_REPORTS_H
 
 #include "document.h"
+#include "instant.h"
 
 struct mpr_breakdown;
 struct mpr_breakdown_heap;
@@ -90,6 +91,9 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
+/* That an instant which somebody asked for is after all that the log has, if it is. */
+void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
+                         struct mpr_instant at);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
  * one in one line. */
