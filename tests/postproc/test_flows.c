@@ -74,11 +74,36 @@ static void joined_slices_hold_the_same_bytes(void **state)
     mpr_flows_free(flows);
 }
 
+/* Blocks that were known before it was left out, too. */
+static void a_heap_that_is_left_out_has_no_flows(void **state)
+{
+    struct mpr_flows *flows = mpr_flows_new();
+    (void)state;
+    mpr_flows_born(flows, key(1), 64, CELL, 100);
+    mpr_flows_born(flows, key(2), 64, CELL, 200);
+    mpr_flows_leave_out(flows, MPF_HEAP_HOST);
+    mpr_flows_gone(flows, key(1), 300);
+    mpr_flows_end(flows);
+    assert_int_equal(table_of(flows)->flows, 0);
+    mpr_flows_free(flows);
+}
+
+static void where_no_block_came_there_are_no_flows(void **state)
+{
+    struct mpr_flows *flows = mpr_flows_new();
+    (void)state;
+    mpr_flows_end(flows);
+    assert_null(flows->heap[MPF_HEAP_HOST]);
+    mpr_flows_free(flows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_change_has_a_slice_while_they_are_few),
         cmocka_unit_test(joined_slices_hold_the_same_bytes),
+        cmocka_unit_test(a_heap_that_is_left_out_has_no_flows),
+        cmocka_unit_test(where_no_block_came_there_are_no_flows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

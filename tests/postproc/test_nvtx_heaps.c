@@ -281,6 +281,32 @@ static void an_event_of_a_library_leaves_no_stack_for_the_next(void **state)
     assert_int_equal(cells, 1);
 }
 
+/* Of a Python stack alone, as of a native one. */
+static void a_region_with_a_sampled_stack_stands_for_others(void **state)
+{
+    static const unsigned stack[] = { MPF_OP_AT_PYTHON, MPF_OP_AT };
+    static const char frame[] = "\7\0\0\0\0\0\0\0load\0a.py";
+    (void)state;
+    over();
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t samples = 0, sampled = 0;
+        begin_with((struct mpr_replay_options){ .by = MPR_GROUP_AUTO,
+                                                .at = MPR_INSTANT_PEAK,
+                                                .sample_mean = 65536,
+                                                .sample_below = MIB });
+        WORDS(1, MPF_OP_STACK, MPF_HEAP_NONE, 0x91, 0x3100);
+        data(1, MPF_OP_FRAME, MPF_HEAP_NONE, 0x191, frame, sizeof frame);
+        WORDS(1, MPF_OP_PYTHON, MPF_HEAP_NONE, 0x91, 0x191);
+        event(1, MPF_OP_NVTX_IN, R, 0, 0);
+        event(1, stack[i], MPF_HEAP_NONE, 0x91, 0);
+        event(1, MPF_OP_ALLOC, R, A, 1024);
+        for (uint32_t c = 0; c < replay.books.cells; c++, samples += sampled)
+            mpr_estimates_at_peak(&replay.estimates, &replay.books, c, &sampled);
+        assert_int_equal(samples, 1);
+        if (!i) over();
+    }
+}
+
 /* A child's log begins with what its parent told. */
 static void a_fork_frees_what_its_parent_told(void **state)
 {
@@ -310,6 +336,7 @@ int main(void)
         TEST(a_region_has_its_name_at_the_peak),
         TEST(regions_outside_ranges_have_their_heaps_name),
         TEST(an_event_of_a_library_leaves_no_stack_for_the_next),
+        TEST(a_region_with_a_sampled_stack_stands_for_others),
         TEST(a_fork_frees_what_its_parent_told),
     };
     return cmocka_run_group_tests_name("nvtx_heaps", tests, NULL, NULL);

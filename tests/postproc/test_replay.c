@@ -115,6 +115,21 @@ static void pop_takes_the_newest_range_of_its_domain(void **state)
     mpr_replay_free(&replay);
 }
 
+static void a_thread_that_ends_is_over_from_then_on(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 10);
+    event(2, MPF_OP_ALLOC, H, 0x2000, 10);
+    event(2, MPF_OP_THREAD_END, MPF_HEAP_NONE, 2, 0);
+    const uint64_t then = now;
+    event(1, MPF_OP_FREE, H, 0x2000, 0);
+    assert_false(replay.threads.at[1]->ended);
+    assert_true(replay.threads.at[2]->ended);
+    assert_int_equal(replay.threads.at[2]->ended_ns, then);
+    mpr_replay_free(&replay);
+}
+
 static void at_shows_the_state_of_that_instant(void **state)
 {
     (void)state;
@@ -190,6 +205,7 @@ int main(void)
         cmocka_unit_test(address_handed_out_during_realloc),
         cmocka_unit_test(a_childs_frees_of_unknown_blocks_are_its_parents),
         cmocka_unit_test(pop_takes_the_newest_range_of_its_domain),
+        cmocka_unit_test(a_thread_that_ends_is_over_from_then_on),
         cmocka_unit_test(at_shows_the_state_of_that_instant),
         cmocka_unit_test(size_classes_are_powers_of_two),
         cmocka_unit_test(samples_around_the_peak),
