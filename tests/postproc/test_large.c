@@ -177,6 +177,16 @@ static void among_many_live_blocks_the_largest_are_kept(void **state)
     }
 }
 
+/* One more than there is room for: the smaller half goes, the largest of it, too. */
+static void of_one_too_many_the_larger_half_stays(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i <= MPR_LARGE_LIVE; i++)
+        event(MPF_OP_ALLOC, (i + 1) << 12, (UINT64_C(1) << 20) + i);
+    assert_int_equal(large->heap[H]->lives, MPR_LARGE_LIVE / 2);
+    assert_int_equal(large->heap[H]->least, (UINT64_C(1) << 20) + MPR_LARGE_LIVE / 2 + 1);
+}
+
 /* ---- which of very many a report keeps */
 
 enum { CELL = 1000, END = MPR_NOTABLE_CELLS * CELL };
@@ -232,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each,
                                         begin, end),
         cmocka_unit_test_setup_teardown(among_many_live_blocks_the_largest_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(of_one_too_many_the_larger_half_stays, begin, end),
         cmocka_unit_test(at_the_peak_many_are_kept_beside_larger_ones),
         cmocka_unit_test(one_that_lives_long_is_kept_beside_larger_ones),
     };
