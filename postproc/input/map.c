@@ -3,13 +3,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "file.h"
 
 static struct mpr_map *maps;
-static struct sigaction before; /* what a SIGBUS did while there were none */
+static unsigned others;         /* who maps files by other means */
+static struct sigaction before; /* what a SIGBUS did while there were neither */
+
+static bool read_as_zeros(const uint8_t *at, size_t bytes)
+{
+    return mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                -1, 0) != MAP_FAILED;
+}
 
 /* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would
  * have been. */
@@ -22,18 +30,40 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         if (at < map->data || at >= map->data + map->mapped) continue;
         const size_t offset = (size_t)(at - map->data) & ~(page - 1);
         map->changed = 1;
-        if (mmap((void *)(map->data + offset), map->mapped - offset, PROT_READ,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-            return;
+        if (read_as_zeros(map->data + offset, map->mapped - offset)) return;
     }
+    if (others && info->si_code == BUS_ADRERR && read_as_zeros(at - (uintptr_t)at % page, page))
+        return;
     sigaction(number, &before, NULL);
+}
+
+static void take_signal(void)
+{
+    const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+    if (!maps && !others) sigaction(SIGBUS, &action, &before);
+}
+
+static void return_signal(void)
+{
+    if (!maps && !others) sigaction(SIGBUS, &before, NULL);
+}
+
+void mpr_map_guard_others(void)
+{
+    take_signal();
+    others++;
+}
+
+void mpr_map_unguard_others(void)
+{
+    others--;
+    return_signal();
 }
 
 static void enlist(struct mpr_map *map)
 {
-    const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+    take_signal();
     map->next = maps;
-    sigaction(SIGBUS, &action, maps ? NULL : &before);
     maps = map;
 }
 
@@ -43,7 +73,7 @@ static void delist(struct mpr_map *map)
     while (*at && *at != map) at = &(*at)->next;
     if (!*at) return;
     *at = map->next;
-    if (!maps) sigaction(SIGBUS, &before, NULL);
+    return_signal();
 }
 
 #define DROP_STEP ((size_t)4 << 20)

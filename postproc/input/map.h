@@ -36,4 +36,9 @@ void mpr_map_close(struct mpr_map *map);
  * memory. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);
 
+/* From the first of these to as many of the second, files that a library maps by itself read as
+ * zeros, too, where they are truncated meanwhile.  SIGBUS is taken for as long. */
+void mpr_map_guard_others(void);
+void mpr_map_unguard_others(void);
+
 #endif

@@ -17,6 +17,7 @@
 
 #include "alloc.h"
 #include "debug.h"
+#include "map.h"
 #include "object.h"
 
 struct span {
@@ -146,6 +147,16 @@ static void begin(struct mpr_debug *d)
     d->has_dwarf = d->dwarf && !d->too_large && !lacks_shared(d, d->dwarf);
 }
 
+static void destroy(struct mpr_debug *d)
+{
+    for (size_t i = 0; i < d->units; i++) free(d->unit[i].functions.span);
+    free(d->unit);
+    free(d->ranges.span);
+    free(d->table);
+    if (d->dwfl) dwfl_end(d->dwfl);
+    free(d);
+}
+
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
     struct mpr_debug *d = mpr_alloc(1, sizeof *d);
@@ -158,11 +169,11 @@ static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary 
         return d;
     }
     if (!d->module) close(fd);
-    mpr_debug_close(d);
+    destroy(d);
     return NULL;
 }
 
-struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
+static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
     char by_id[256];
     const char *path = o->path;
@@ -185,15 +196,20 @@ struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_st
     return d;
 }
 
+/* libelf maps files, which may be a stranger's, who can truncate them at any time. */
+struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
+{
+    mpr_map_guard_others();
+    struct mpr_debug *d = open_guarded(o, state);
+    if (!d) mpr_map_unguard_others();
+    return d;
+}
+
 void mpr_debug_close(struct mpr_debug *d)
 {
     if (!d) return;
-    for (size_t i = 0; i < d->units; i++) free(d->unit[i].functions.span);
-    free(d->unit);
-    free(d->ranges.span);
-    free(d->table);
-    if (d->dwfl) dwfl_end(d->dwfl);
-    free(d);
+    destroy(d);
+    mpr_map_unguard_others();
 }
 
 /* ---- spans of addresses */
@@ -436,6 +452,7 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
     return e && (pc < e->high || e->low == e->high) ? e->name : NULL;
 }
 
+/* libdwfl takes what lies between two of a unit's functions as that unit's. */
 void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
     Dwarf_Die cu;
@@ -443,6 +460,7 @@ void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void
     if (has_unit && look_in_dwarf(d, &cu, pc - d->bias, each, arg)) return;
     const char *name = symbol_at(d, pc);
     unsigned line = 0;
-    const char *file = name && has_unit ? line_place(&cu, pc - d->bias, &line) : NULL;
+    const bool lies_in = name && has_unit && dwarf_haspc(&cu, pc - d->bias) > 0;
+    const char *file = lies_in ? line_place(&cu, pc - d->bias, &line) : NULL;
     if (name) each(arg, name, file, line);
 }

@@ -129,6 +129,17 @@ static void the_call_is_before_the_return_address(void **state)
     assert_string_equal(symbol[count - 1].function, "outer");
 }
 
+/* libdwfl takes what lies between two functions of a unit as that unit's. */
+static void what_a_unit_does_not_say_to_have_has_none_of_its_lines(void **state)
+{
+    extern const char behind_main[];
+    size_t count;
+    const struct mpr_symbol *symbol = look(state, 1, &own, behind_main + 1, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(symbol->function, "behind_main");
+    assert_null(symbol->file);
+}
+
 static void a_file_with_another_build_id_gives_no_names(void **state)
 {
     size_t count;
@@ -224,6 +235,18 @@ static void the_kernels_files_are_not_opened(void **state)
     is_missing(state, 9, "/proc/self/maps");
 }
 
+static Elf64_Ehdr head(uint16_t sections, uint64_t offset)
+{
+    return (Elf64_Ehdr){ .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                         .e_type = ET_DYN,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_ehsize = sizeof(Elf64_Ehdr),
+                         .e_shentsize = sizeof(Elf64_Shdr),
+                         .e_shnum = sections,
+                         .e_shoff = offset };
+}
+
 /* An object file without a build id that has its debug file there. */
 static void write_object(const char *path, const char *link)
 {
@@ -233,21 +256,14 @@ static void write_object(const char *path, const char *link)
         Elf64_Shdr section[3];
         char link[128], names[32];
     } file = {
-        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-                  .e_type = ET_DYN,
-                  .e_machine = EM_X86_64,
-                  .e_version = EV_CURRENT,
-                  .e_ehsize = sizeof(Elf64_Ehdr),
-                  .e_phentsize = sizeof(Elf64_Phdr),
-                  .e_phnum = 1,
-                  .e_phoff = sizeof(Elf64_Ehdr),
-                  .e_shentsize = sizeof(Elf64_Shdr),
-                  .e_shnum = 3,
-                  .e_shoff = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
-                  .e_shstrndx = 2 },
+        .head = head(3, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr)),
         .load = { .p_type = PT_LOAD, .p_flags = PF_R, .p_align = 4096 },
         .names = "\0.gnu_debuglink\0.shstrtab",
     };
+    file.head.e_phentsize = sizeof file.load;
+    file.head.e_phnum = 1;
+    file.head.e_phoff = sizeof file.head;
+    file.head.e_shstrndx = 2;
     file.load.p_filesz = file.load.p_memsz = sizeof file;
     for (int i = 1; i < 3; i++)
         file.section[i] = (Elf64_Shdr){ .sh_name = i == 1 ? 1 : 16,
@@ -283,6 +299,40 @@ static void a_pipe_as_debug_file_is_not_opened(void **state)
     unlink(path);
 }
 
+static void copy_own(const char *path)
+{
+    char part[4096];
+    ssize_t bytes;
+    const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+              to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    while ((bytes = read(from, part, sizeof part)) > 0)
+        assert_int_equal(write(to, part, (size_t)bytes), bytes);
+    close(from);
+    close(to);
+}
+
+/* Its pages are gone, of which most have not been looked at.  The first of all, for SIGBUS is taken
+ * with the first object that is open, and each test has cmocka's. */
+static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
+{
+    char path[64];
+    size_t count;
+    struct mpr_binary copy = own;
+    void *symbols = mpr_symbols_new(NULL, NULL);
+    (void)state;
+    snprintf(path, sizeof path, "%s/copy", folder);
+    copy_own(copy.path = path);
+    outer();
+    look(&symbols, 1, &copy, here, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(truncate(path, 0), 0);
+    look(&symbols, 1, &copy, (const char *)(uintptr_t)copy_own + 1, &count);
+    look(&symbols, 1, &copy, (const char *)(uintptr_t)describe + 1, &count);
+    assert_int_equal(mpr_symbols_state(symbols, 1), MPR_SYMBOLS_GOOD);
+    mpr_symbols_free(symbols);
+    unlink(path);
+}
+
 /* An object file with one compressed section, which says what it unpacks to. */
 static int object_that_unpacks_to(uint64_t bytes)
 {
@@ -292,14 +342,7 @@ static int object_that_unpacks_to(uint64_t bytes)
         Elf64_Chdr compressed;
         char data[1000];
     } file = {
-        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-                  .e_type = ET_DYN,
-                  .e_machine = EM_X86_64,
-                  .e_version = EV_CURRENT,
-                  .e_ehsize = sizeof(Elf64_Ehdr),
-                  .e_shentsize = sizeof(Elf64_Shdr),
-                  .e_shnum = 2,
-                  .e_shoff = sizeof(Elf64_Ehdr) },
+        .head = head(2, sizeof(Elf64_Ehdr)),
         .compressed = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = bytes, .ch_addralign = 1 },
     };
     file.section[1] =
@@ -338,12 +381,18 @@ static void without_libdw_nothing_has_a_name(void **state)
 
 #endif
 
+#if __has_attribute(no_reorder) /* behind_main stays behind it */
+__attribute__((no_reorder))
+#endif
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifdef MEMPROF_LIBDW
+        cmocka_unit_test_setup_teardown(a_file_that_is_truncated_while_it_is_read_ends_nothing,
+                                        make_pipe, remove_pipe),
         cmocka_unit_test(an_inlined_call_is_a_frame_of_its_own),
         cmocka_unit_test(the_call_is_before_the_return_address),
+        cmocka_unit_test(what_a_unit_does_not_say_to_have_has_none_of_its_lines),
         cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
         cmocka_unit_test(what_is_not_there_is_missing),
         cmocka_unit_test(the_c_librarys_functions_have_names),
@@ -358,3 +407,6 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
+
+__asm__(".pushsection .text.startup\n.type behind_main, %function\nbehind_main: nop\n"
+        ".size behind_main, 1\n.popsection");
