@@ -56,7 +56,10 @@ make_seeds() {
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 make_logs
 make_seeds
-[ "$target" != stored ] || make_names
+case $target in
+stored) make_names ;;
+object) cp "$programs"/*.seed "$scratch/seeds/" ;;
+esac
 for found in "$fuzz/found/$target"/*; do
     [ ! -e "$found" ] || "$programs/fuzz_$target" -runs=1 -timeout=20 -rss_limit_mb=2048 -close_fd_mask=3 "$found"
 done
