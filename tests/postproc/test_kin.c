@@ -76,6 +76,28 @@ static void what_it_executed_has_its_parent(void **state)
     assert_int_equal(kin[3].image_of, MPR_NO_PROCESS);
 }
 
+/* Of one whose parent left no log, only one host's root began it; with two nobody knows which. */
+static void whose_parent_left_no_log_has_the_root_of_its_host(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[5];
+    struct mpr_summary all[] = { process("shell", 1, 7, 1), process("python", 2, 7, 1),
+                                 process("worker", 3, 12, 11), process("there", 4, 13, 11),
+                                 process("other", 5, 20, 1) };
+    all[0].recording.root = all[1].recording.root = all[4].recording.root = true;
+    all[0].end_reason = "exec";
+    all[2].process.parent_log = "gone.zst";
+    all[3].process.host = "n02";
+    find(all, 5, kin);
+    assert_int_equal(kin[1].image_of, 0);
+    assert_int_equal(kin[2].parent, 1);
+    assert_int_equal(kin[3].parent, MPR_NO_PROCESS);
+    assert_int_equal(kin[4].parent, MPR_NO_PROCESS);
+    all[4].process.start_ns = 2;
+    find(all, 5, kin);
+    assert_int_equal(kin[2].parent, MPR_NO_PROCESS);
+}
+
 static void claims_make_no_circle(void **state)
 {
     (void)state;
@@ -96,6 +118,7 @@ int main(void)
         cmocka_unit_test(a_log_that_is_named_comes_before_numbers),
         cmocka_unit_test(numbers_of_other_hosts_are_others),
         cmocka_unit_test(what_it_executed_has_its_parent),
+        cmocka_unit_test(whose_parent_left_no_log_has_the_root_of_its_host),
         cmocka_unit_test(claims_make_no_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

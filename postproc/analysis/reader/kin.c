@@ -21,11 +21,14 @@ static int by_start(const void *left, const void *right, void *logs)
     return mpr_kin_order(log[*(const size_t *)left], log[*(const size_t *)right]);
 }
 
-/* The logs before the one that is looked at, by the name of the file and by host and number. */
+/* The logs before the one that is looked at, by the name of the file and by host and number; and by
+ * host whom the user started. */
 struct known {
     const struct mpr_summary *const *log;
-    struct mpr_index by_name, by_number;
+    struct mpr_index by_name, by_number, roots;
 };
+
+enum { SEVERAL = UINT32_MAX };
 
 static uint64_t number_key(const char *host, uint64_t pid)
 {
@@ -50,6 +53,23 @@ static size_t numbered(const struct known *k, const char *host, uint64_t pid)
     return p && p->pid == pid && strcmp(p->host, host) == 0 ? number - 1 : MPR_NO_PROCESS;
 }
 
+/* Whom the user started on that host, where that was one, as it was last. */
+static size_t root_of(const struct known *k, const char *host)
+{
+    const uint32_t number = mpr_index_get(&k->roots, mpr_hash_text(host));
+    if (!number || number == SEVERAL) return MPR_NO_PROCESS;
+    return numbered(k, host, k->log[number - 1]->process.pid);
+}
+
+/* Those between it and who the user started may have left no log. */
+static size_t parent_of(const struct known *k, const struct mpr_summary *s)
+{
+    const struct mpr_process_info *who = &s->process;
+    const size_t parent =
+        *who->parent_log ? named(k, who->parent_log) : numbered(k, who->host, who->ppid);
+    return parent == MPR_NO_PROCESS && !s->recording.root ? root_of(k, who->host) : parent;
+}
+
 static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
                              const struct mpr_kin *kin)
 {
@@ -57,14 +77,20 @@ static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
     const size_t before = numbered(k, who->host, who->pid);
     if (before != MPR_NO_PROCESS && strcmp(k->log[before]->end_reason, "exec") == 0)
         return (struct mpr_kin){ kin[before].parent, before };
-    return (struct mpr_kin){ *who->parent_log ? named(k, who->parent_log)
-                                              : numbered(k, who->host, who->ppid),
-                             MPR_NO_PROCESS };
+    return (struct mpr_kin){ parent_of(k, s), MPR_NO_PROCESS };
 }
 
-static void remember(struct known *k, const struct mpr_summary *s, size_t at)
+static void remember_root(struct known *k, const char *host, size_t at)
+{
+    const uint64_t key = mpr_hash_text(host);
+    mpr_index_set(&k->roots, key, mpr_index_get(&k->roots, key) ? SEVERAL : (uint32_t)at + 1);
+}
+
+static void remember(struct known *k, const struct mpr_summary *s, size_t at,
+                     const struct mpr_kin *kin)
 {
     const struct mpr_process_info *who = &s->process;
+    if (s->recording.root && kin->image_of == MPR_NO_PROCESS) remember_root(k, who->host, at);
     mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
     if (who->pid) mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)at + 1);
 }
@@ -77,9 +103,10 @@ void mpr_kin_find(const struct mpr_summary *const *log, size_t logs, struct mpr_
     if (logs) qsort_r(order, logs, sizeof *order, by_start, (void *)log);
     for (size_t i = 0; i < logs; i++) {
         kin[order[i]] = kin_of(&k, log[order[i]], kin);
-        remember(&k, log[order[i]], order[i]);
+        remember(&k, log[order[i]], order[i], &kin[order[i]]);
     }
     free(order);
     mpr_index_free(&k.by_name);
     mpr_index_free(&k.by_number);
+    mpr_index_free(&k.roots);
 }
