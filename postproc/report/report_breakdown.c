@@ -148,7 +148,7 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", h->name);
     mpr_doc_line(doc, "  %s %s, %s: %s", mpr_doc_size(doc, h->bytes),
-                 b->peak ? "at its peak" : "then", mpr_doc_time(doc, h->time),
+                 mpr_instant_is_peak(b->at) ? "at its peak" : "then", mpr_doc_time(doc, h->time),
                  mpr_report_pass(doc, b, h));
     if (h->asleep && !h->role[MPR_ROLE_ASLEEP].bytes)
         mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
@@ -172,7 +172,8 @@ void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *
 {
     mpr_report_schema(doc, "memprof.breakdown/1");
     mpr_report_log(doc, &breakdown->summary);
-    mpr_doc_fact(doc, "at", mpr_value_text(breakdown->peak ? "peak" : "time"));
+    mpr_report_too_late(doc, &breakdown->summary, breakdown->at);
+    mpr_doc_fact(doc, "at", mpr_value_text(mpr_instant_is_peak(breakdown->at) ? "peak" : "time"));
     mpr_doc_fact(doc, "optimizer_steps", mpr_value_number(MPR_COUNT, breakdown->steps));
     mpr_doc_fact(doc, "has_passes", mpr_value_flag(breakdown->ran));
     mpr_doc_fact(doc, "backward_passes", mpr_value_number(MPR_COUNT, breakdown->passes));

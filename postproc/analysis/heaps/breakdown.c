@@ -236,7 +236,7 @@ struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *break
                                                      const char *path, struct mpr_instant at)
 {
     struct mpr_breakdown_reading *b = mpr_alloc(1, sizeof *b);
-    *breakdown = (struct mpr_breakdown){ .peak = mpr_instant_is_peak(at) };
+    *breakdown = (struct mpr_breakdown){ .at = at };
     *b = (struct mpr_breakdown_reading){ .out = breakdown, .path = path };
     return b;
 }

@@ -75,7 +75,7 @@ struct mpr_breakdown_heap {
 struct mpr_breakdown {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    bool peak;              /* the instant is each heap's peak */
+    struct mpr_instant at;  /* what was asked for */
     uint64_t steps, passes; /* in the whole log */
     bool ran;               /* a forward pass, or one of these, was seen in it */
     struct mpr_breakdown_heap *heap;
