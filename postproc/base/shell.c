@@ -17,7 +17,7 @@ static bool is_shown(const char *word)
 {
     while (*word) {
         uint32_t code;
-        if (!mpr_utf8_next(&word, &code) || mpr_utf8_unsafe(code)) return false;
+        if (!mpr_utf8_next(&word, &code) || !mpr_utf8_shown(code)) return false;
     }
     return true;
 }
@@ -42,7 +42,7 @@ static const char *escaped(struct mpr_arena *arena, const char *word)
     while (*word) {
         const char *const start = word;
         uint32_t code;
-        const bool shown = mpr_utf8_next(&word, &code) && !mpr_utf8_unsafe(code);
+        const bool shown = mpr_utf8_next(&word, &code) && mpr_utf8_shown(code);
         if (code == '\'' || code == '\\') *out++ = '\\';
         for (const char *at = start; at < word; at++) {
             const unsigned char byte = (unsigned char)*at;

@@ -5,7 +5,7 @@
 #include "arena.h"
 
 /* The word as a shell reads it: as it is where that is the same, else in single quotes; with
- * control characters, and others that cannot be shown, in bash's $'...'.  Never empty. */
+ * control characters, and others that cannot be shown there, in bash's $'...'.  Never empty. */
 const char *mpr_shell_word(struct mpr_arena *arena, const char *word);
 
 #endif

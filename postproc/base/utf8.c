@@ -81,6 +81,11 @@ bool mpr_utf8_unsafe(uint32_t code)
     return false;
 }
 
+bool mpr_utf8_shown(uint32_t code)
+{
+    return !mpr_utf8_unsafe(code) && (code < 0x80 || !shown_width);
+}
+
 void mpr_utf8_escape(FILE *out, uint32_t code)
 {
     fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);

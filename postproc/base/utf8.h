@@ -20,7 +20,9 @@ size_t mpr_utf8_columns(const char *text);
 /* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be
  * seen. */
 bool mpr_utf8_unsafe(uint32_t code);
-/* Such a character as \xNN or \u{NNNN}. */
+/* Is it shown as it is, also by whoever writes the text? */
+bool mpr_utf8_shown(uint32_t code);
+/* One that is unsafe as \xNN or \u{NNNN}. */
 void mpr_utf8_escape(FILE *out, uint32_t code);
 /* Does a command of a CI service begin here, which reads what its jobs print?  "::error::" begins a
  * line or a word, "##[error]" and "##vso[" stand anywhere. */

@@ -254,7 +254,9 @@ static void begin(struct mpr_document *doc, const struct mpr_output *output,
     *doc = (struct mpr_document){ .naming = &output->naming,
                                   .top = output->style.top,
                                   .clock = output->style.clock };
+    if (wants_ascii(output)) mpr_utf8_shown_as(mpr_ascii_width);
     describe(doc, result);
+    mpr_utf8_shown_as(NULL);
 }
 
 char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
