@@ -7,6 +7,7 @@
 #include "database.h"
 #include "digest_file.h"
 #include "digests.h"
+#include "file.h"
 #include "logs.h"
 
 static const struct argp_option options[] = {
@@ -77,7 +78,7 @@ static int make(struct arguments *a, const char *log, const char *path,
     a->incomplete |= digest.process->incomplete;
     const char *why = mpr_digest_write(&digest, path);
     mpr_digest_free(&digest);
-    if (!why || strcmp(why, MPR_DATABASE_BUSY) == 0) return 0; /* it will be there all the same */
+    if (!why || strcmp(why, MPR_FILE_BUSY) == 0) return 0; /* it will be there all the same */
     return mpr_fail(error, "%s: cannot write: %s", path, why);
 }
 

@@ -23,13 +23,6 @@ static int fail(const struct mpr_part *p, const char *why)
     return -1;
 }
 
-static const char *reason(int error)
-{
-    if (error == EBUSY) return "another process writes it";
-    if (error == EPERM) return "beside it, as .part, lies what is not this user's alone";
-    return strerror(error);
-}
-
 static FILE *open_part(struct mpr_part *p)
 {
     p->part = mpr_text_format("%s.part", p->path);
@@ -47,7 +40,7 @@ int mpr_part_open(struct mpr_part *p, const char *path)
     else if (stat(p->path, &st) == 0 && !S_ISREG(st.st_mode)) p->file = fopen(p->path, "we");
     else p->file = open_part(p);
     if (p->file) return 0;
-    fail(p, reason(errno));
+    fail(p, mpr_file_part_reason(errno));
     free(p->part);
     return -1;
 }

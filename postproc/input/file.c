@@ -107,12 +107,20 @@ static int take_over(int fd, int directory, const char *name)
 int mpr_file_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
-        openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+        openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
     const int why = fd < 0 ? errno : take_over(fd, directory, name);
     if (!why) return fd;
     if (fd >= 0) close(fd);
     errno = why;
     return -1;
+}
+
+const char *mpr_file_part_reason(int number)
+{
+    if (number == EBUSY) return MPR_FILE_BUSY;
+    if (number == EPERM || number == ELOOP)
+        return "beside it, as .part, lies what is not this user's alone";
+    return strerror(number);
 }
 
 /* In a directory with the sticky bit others cannot touch what is not theirs. */

@@ -40,8 +40,11 @@ bool mpr_file_trusted(const struct stat *st, const char *log);
 /* A file of that name in the directory that is this user's, by one name, and locked and empty now,
  * for what is to take another one's place when it is whole: what a killed process left is taken
  * over.  -1 with errno: EBUSY where another process writes it, EPERM where it is not this user's
- * alone, or no file. */
+ * alone, or no file.  Others may write the folder: what is written goes to the descriptor. */
 int mpr_file_part(int directory, const char *name, mode_t mode);
+/* What that errno says to people. */
+#define MPR_FILE_BUSY "another process writes it"
+const char *mpr_file_part_reason(int number);
 
 /* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root,
  * and what other users may do there they may do to their own files only.  The descriptor, and the

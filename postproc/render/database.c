@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
 #include "database_file.h"
+#include "file.h"
 #include "group.h"
 #include "utf8.h"
 
@@ -24,6 +24,7 @@ struct kept_table {
 struct mpr_database {
     sqlite3 *sqlite;
     char *path, *part; /* where it is written until it is whole */
+    int fd;            /* the part, locked; -1: none */
     uint64_t process;
     struct kept_table *table;
     size_t tables, cap;
@@ -67,6 +68,7 @@ static const char *release(struct mpr_database *db)
     writing = NULL;
     memcpy(refused, db->why, sizeof refused);
     sqlite3_close(db->sqlite);
+    if (db->fd >= 0) close(db->fd);
     free(db->table);
     free(db->path);
     free(db->part);
@@ -74,45 +76,6 @@ static const char *release(struct mpr_database *db)
     return good ? NULL : refused;
 }
 
-/* Nobody writes the part any more: SQLite has a lock on what it writes, which the kernel gives back
- * with the process. */
-static bool is_left(const char *part)
-{
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    struct stat st;
-    const int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const bool left = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                      fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
-    if (fd >= 0) close(fd);
-    return left;
-}
-
-static int make_new(const char *part)
-{
-    return open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
-/* SQLite locks a new part soon, but not at once. */
-enum { SOON_S = 2, TRIES = 50, TRY_NS = 100000000 };
-static bool is_young(const char *part)
-{
-    struct stat st;
-    return lstat(part, &st) == 0 && time(NULL) - st.st_mtime <= SOON_S;
-}
-
-/* The file, or -1: with EEXIST somebody writes one of that name. */
-static int take_part(const char *part)
-{
-    int fd = make_new(part);
-    for (int i = 0; fd < 0 && errno == EEXIST && i < TRIES && is_left(part); i++) {
-        if (is_young(part)) nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
-        else unlink(part);
-        fd = make_new(part);
-    }
-    return fd;
-}
-
-/* The part's file is new: who made another one of that name may still write it. */
 static void make_part(struct mpr_database *db)
 {
     struct stat st;
@@ -120,11 +83,9 @@ static void make_part(struct mpr_database *db)
         snprintf(db->why, sizeof db->why, "it is no regular file");
         return;
     }
-    const int fd = take_part(db->part);
-    if (fd < 0 && errno == EEXIST) snprintf(db->why, sizeof db->why, MPR_DATABASE_BUSY);
-    else if (fd < 0) snprintf(db->why, sizeof db->why, "%s: %s", db->part, strerror(errno));
+    db->fd = mpr_file_part(AT_FDCWD, db->part, 0666);
+    if (db->fd < 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
     else writing = db->part;
-    if (fd >= 0) close(fd);
 }
 
 static void set(struct mpr_database *db, const char *name, unsigned value)
@@ -141,9 +102,11 @@ struct mpr_database *mpr_database_open(const char *path, const struct mpr_databa
     struct mpr_database *db = mpr_alloc(1, sizeof *db);
     db->path = mpr_text_copy(path);
     db->part = mpr_text_format("%s.part", path);
+    db->fd = -1;
     make_part(db);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    if (!*db->why) check(db, mpr_database_file_open(db->part, &db->sqlite, flags), SQLITE_OK);
+    if (!*db->why)
+        check(db, mpr_database_file_open(db->part, db->fd, &db->sqlite, flags), SQLITE_OK);
     set(db, "page_size", kind->page_bytes);
     mpr_database_run(db, "PRAGMA journal_mode=OFF");
     mpr_database_run(db, "PRAGMA synchronous=OFF");

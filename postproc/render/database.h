@@ -26,8 +26,7 @@ struct mpr_database_kind {
     unsigned page_bytes;           /* a table takes one at least */
 };
 /* NULL: *why says what is wrong, in memory that lasts; where another process writes one of that
- * name just now, that. */
-#define MPR_DATABASE_BUSY "another process writes it"
+ * name just now, MPR_FILE_BUSY (file.h). */
 struct mpr_database *mpr_database_open(const char *path, const struct mpr_database_kind *kind,
                                        const char **why);
 /* Rows from now on are of this process; from 1. */

@@ -237,7 +237,7 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
         return say(&r, MPR_DIGEST_NOT_READ, mpr_arena_text(arena, strerror(errno)));
     char *uri = uri_of(path);
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-    const int opened = mpr_database_file_open(uri, &r.sqlite, flags);
+    const int opened = mpr_database_file_open(uri, -1, &r.sqlite, flags);
     if (opened == SQLITE_OK) be_careful(&r);
     const enum mpr_digest_found found = opened == SQLITE_OK ? take_all(&r) : refused(&r);
     sqlite3_close(r.sqlite);

@@ -129,11 +129,7 @@ static int open_part(int directory, const char *name, const char *path, mode_t m
 {
     const int fd = mpr_file_part(directory, name, mode);
     if (fd >= 0) return fd;
-    if (errno == EBUSY)
-        return mpr_fail(error, "%s: another process stores its names just now", path);
-    if (errno == EPERM)
-        return mpr_fail(error, "%s: beside it lies what is no file of this user: %s", path, name);
-    return mpr_fail_errno(error, path, "make a new file beside it");
+    return mpr_fail(error, "%s: cannot write its names: %s", path, mpr_file_part_reason(errno));
 }
 
 static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,

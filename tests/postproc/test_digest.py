@@ -1,6 +1,7 @@
 """A digest says what the reports of its log say, is small whatever the log holds, and is left alone while it says what a new one would.
 
 test_digest.py, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, GOLDEN and MAN set."""
+import fcntl
 import glob
 import json
 import os
@@ -185,10 +186,10 @@ def refused(folder):
         check(f.read() == before, "the old file is gone")
     check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
     for owner, good in ("nobody", True), ("somebody", False):          # a part that was left, and one that is written
-        part = sqlite3.connect(log + ".digest.part", isolation_level=None)
-        part.execute("CREATE TABLE t (i)")
+        part = open(log + ".digest.part", "wb")
+        part.write(b"half")
         if owner == "somebody":
-            part.execute("BEGIN EXCLUSIVE")
+            fcntl.flock(part, fcntl.LOCK_EX)
         else:
             part.close()
         done = run("digest", log)
@@ -199,6 +200,14 @@ def refused(folder):
             os.unlink(log + ".digest.part")
         if good:
             os.unlink(log + ".digest")
+    with open(log + ".digest.part", "wb") as part:                       # a part that somebody else put there
+        part.write(b"mine")
+    os.link(log + ".digest.part", log + ".kept")
+    done = run("digest", log)
+    check(done.returncode == 1 and "not this user's alone" in done.stderr and not os.path.exists(log + ".digest"), "planted", done)
+    with open(log + ".kept", "rb") as part:
+        check(part.read() == b"mine", "planted")
+    os.unlink(log + ".digest.part")
     for _ in range(4):                                                   # several runs that end at once in one folder
         for path in glob.glob(os.path.join(folder, "*.digest")):
             os.unlink(path)

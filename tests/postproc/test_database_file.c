@@ -1,0 +1,67 @@
+/* Which file SQLite opens. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "database_file.h"
+
+static char folder[] = "/tmp/database.XXXXXX";
+
+static int begin(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static int64_t size_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+/* Who may write the folder can lay another file there between two calls. */
+static void what_is_written_is_the_descriptor_not_the_name(void **state)
+{
+    char mine[64], other[64];
+    sqlite3 *db;
+    (void)state;
+    snprintf(mine, sizeof mine, "%s/mine", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    const int fd = open(mine, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+              others = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_int_equal(mpr_database_file_open(other, fd, &db, SQLITE_OPEN_READWRITE), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "PRAGMA journal_mode=OFF; CREATE TABLE t (i)", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_true(size_of(mine) > 0);
+    assert_int_equal(size_of(other), 0);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    close(fd);
+    close(others);
+    unlink(mine);
+    unlink(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_the_descriptor_not_the_name),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
