@@ -49,7 +49,8 @@ struct mp_pool {
     uint32_t waits;      /* of threads for a chunk, ever */
     uint32_t wanted; /* 1 + the value of `released` at which a thread began to wait for one; 0: none
                         ever did */
-    uint32_t stalled; /* 1 + the value of `frames` at which a thread gave up waiting */
+    uint32_t stalled; /* 1 + the value of `released` at which a thread gave up waiting */
+    uint32_t refused; /* 1 + the value of `frames` at which there was no memory for one more */
     uint64_t seq;
     struct mp_lock grow;
     struct mp_chunk_meta meta[MP_POOL_PLACES];

@@ -30,16 +30,20 @@ static unsigned forbidden(struct mp_pool *pool)
     return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool) ? 0 : MPF_LOSS_STALLED;
 }
 
-/* A place never used before. */
+/* A place never used before.  Without memory each event would ask for it: once for each frame is
+ * enough. */
 static bool grow(struct mp_pool *pool, uint32_t *index)
 {
+    const uint32_t now = __atomic_load_n(&pool->frames, __ATOMIC_RELAXED) + 1;
+    if (__atomic_load_n(&pool->refused, __ATOMIC_RELAXED) == now) return false;
     const uint64_t signals = mp_lock(&pool->grow);
     unsigned why = forbidden(pool);
     if (!why &&
         !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)))
         why = MPF_LOSS_MEMORY;
     if (why) __atomic_store_n(&pool->why, why, __ATOMIC_RELAXED);
-    else {
+    if (why == MPF_LOSS_MEMORY) __atomic_store_n(&pool->refused, now, __ATOMIC_RELAXED);
+    if (!why) {
         *index = pool->chunks;
         __atomic_store_n(&pool->chunks, *index + 1, __ATOMIC_RELEASE);
     }

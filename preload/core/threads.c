@@ -19,9 +19,13 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
 }
 
+/* Full ones wait for the encoder: where each that is there is a thread's own, and no more can be
+ * had, as without memory, none comes back however many frames are written. */
+static bool are_owed(void) { return mp_pool_backlog(mp_thread_records()) > 0; }
+
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
  * whose chunks may be of thousands of threads and not at their end yet.  Then the program goes on
- * without, and waits no more until the next frame is written. */
+ * without, and waits no more until some come back. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -30,12 +34,12 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
-        const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == frames + 1;
+        const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
-        if (!patience.left || frames != before) patience = mp_patience(1000000000u);
+        if (!patience.left || (frames != before && are_owed())) patience = mp_patience(1000000000u);
         if (!mp_encoder_relieve(seen, &patience)) {
-            __atomic_store_n(&pool->stalled, frames + 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;
         }
     }

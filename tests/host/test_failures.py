@@ -202,6 +202,17 @@ def test_memory_that_is_limited_later():
         mp.within(log.heap()["allocations"], blocks - 4, blocks + 10, "blocks recorded")
 
 
+def test_threads_without_memory_for_their_events():
+    """More than there are places for, each of which a thread has: none comes back, so none is waited for again and again."""
+    argv = [mp.victim("shortage"), "120", "5000"]
+    status, out, _ = mp.bare(argv)
+    result = mp.run(argv, status=None)
+    mp.equal((result.status, result.out), (status, out), "the program's result")
+    log = result.logs.one()
+    known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
+    mp.check(log.json["lost_events"] and known >= 2 * 120 * 5000, f"{known} events, {log.json['lost_events']} of them lost")
+
+
 def test_addresses_that_memprof_takes():
     size = int(mp.bare(["grep", "-E", "VmSize", "/proc/self/status"])[1].split()[1])
     more = int(mp.run(["grep", "-E", "VmSize", "/proc/self/status"]).out.split()[1]) - size

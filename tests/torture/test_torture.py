@@ -232,7 +232,7 @@ class Run:
     def is_told(self, logs, lanes):
         """Of lanes of a process that are in no log."""
         allocations, pid = sum(lane.hold[0] for lane in lanes.values()), next(iter(lanes.values())).pid
-        if any(log.process["pid"] == pid and lost(log) >= allocations for log in logs) or not allocations:
+        if any(log.process["pid"] == pid and lost(log) + nameless(log) >= allocations for log in logs) or not allocations:
             return True
         if self.is_mute():      # and the loader may not find memprof
             return True
@@ -241,6 +241,11 @@ class Run:
         own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]"
         return re.search(own, self.err.decode(errors="replace")) or (
             self.told(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
+
+
+def nameless(log):
+    """Allocations in ranges for whose names there was no memory: of which lane they are is not to be known."""
+    return sum(row["allocations"] for path, row in log.ranges("host/heap").items() if path.endswith("(names beyond the limit)"))
 
 
 def is_of(journal, log):

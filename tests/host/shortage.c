@@ -1,0 +1,54 @@
+/* `shortage THREADS BLOCKS`: makes threads, forbids itself any more memory than it has (RLIMIT_AS),
+ * and lets each take and free so many blocks, for which there is room.  Says how many it got. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum { MOST = 1024, ROOM = 8 << 20 };
+
+static pthread_barrier_t begun;
+static unsigned blocks;
+
+static void *take_and_free(void *got)
+{
+    pthread_barrier_wait(&begun);
+    for (unsigned i = 0; i < blocks; i++) {
+        void *volatile p = malloc(64);
+        *(unsigned *)got += p != NULL;
+        free(p);
+    }
+    return NULL;
+}
+
+static void keep_room(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 2 * ROOM);
+    mallopt(M_TRIM_THRESHOLD, 4 * ROOM);
+    void *volatile room = malloc(ROOM);
+    free(room);
+}
+
+int main(int argc, char **argv)
+{
+    static pthread_t thread[MOST];
+    static unsigned got[MOST];
+    const unsigned threads = argc > 2 ? (unsigned)atoi(argv[1]) : MOST;
+    if (threads >= MOST) return 2;
+    blocks = (unsigned)atoi(argv[2]);
+    keep_room();
+    pthread_barrier_init(&begun, NULL, threads + 1);
+    for (unsigned i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, take_and_free, &got[i]) != 0) return 1;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 20, 1 << 20 }) != 0) return 1;
+    pthread_barrier_wait(&begun);
+    unsigned sum = 0;
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(thread[i], NULL);
+        sum += got[i];
+    }
+    printf("%u\n", sum);
+    return 0;
+}
