@@ -11,8 +11,8 @@
  * *code is that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
 /* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By
- * the C library, whose locale must be one of UTF-8, or as whoever writes the text says (NULL: by
- * the library again). */
+ * the C library, whose locale must be one of UTF-8, or as whoever writes the text says, with ASCII
+ * alone (NULL: by the library again). */
 size_t mpr_utf8_width(uint32_t code);
 void mpr_utf8_shown_as(size_t (*width)(uint32_t code));
 /* A byte that is none takes one, or that of \xNN where whoever writes the text says so. */

@@ -104,11 +104,20 @@ static int take_over(int fd, int directory, const char *name)
     return ftruncate(fd, 0) == 0 ? 0 : errno;
 }
 
+/* Who refused: the folder, or what lies there? */
+static int refusal(int directory, const char *name, int why)
+{
+    struct stat st;
+    if ((why != EACCES && why != ELOOP) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return why;
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? why : EPERM;
+}
+
 int mpr_file_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
-    const int why = fd < 0 ? errno : take_over(fd, directory, name);
+    const int why = fd < 0 ? refusal(directory, name, errno) : take_over(fd, directory, name);
     if (!why) return fd;
     if (fd >= 0) close(fd);
     errno = why;
@@ -118,8 +127,7 @@ int mpr_file_part(int directory, const char *name, mode_t mode)
 const char *mpr_file_part_reason(int number)
 {
     if (number == EBUSY) return MPR_FILE_BUSY;
-    if (number == EPERM || number == ELOOP)
-        return "beside it, as .part, lies what is not this user's alone";
+    if (number == EPERM) return "beside it, as .part, lies what is not this user's alone";
     return strerror(number);
 }
 

@@ -10,17 +10,20 @@
 #include "file.h"
 
 static struct mpr_map *maps;
-static unsigned others;         /* who maps files by other means */
-static struct sigaction before; /* what a SIGBUS did while there were neither */
+static bool kept;               /* SIGBUS stays taken, for who maps files by other means */
+static struct sigaction before; /* what a SIGBUS did while it was not */
 
-static bool read_as_zeros(const uint8_t *at, size_t bytes)
+static _Thread_local volatile sig_atomic_t guarded, gone;
+
+static bool read_as_zeros(const uint8_t *at, size_t bytes, int protection)
 {
-    return mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                -1, 0) != MAP_FAILED;
+    return mmap((void *)at, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+           MAP_FAILED;
 }
 
-/* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would
- * have been. */
+/* Pages behind the end of a file that was truncated become zeros: of a log all of them, of what a
+ * library mapped, which may write to its copy, the one.  Any other fault is what it would have
+ * been. */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     const uint8_t *const at = info->si_addr;
@@ -30,34 +33,38 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         if (at < map->data || at >= map->data + map->mapped) continue;
         const size_t offset = (size_t)(at - map->data) & ~(page - 1);
         map->changed = 1;
-        if (read_as_zeros(map->data + offset, map->mapped - offset)) return;
+        if (read_as_zeros(map->data + offset, map->mapped - offset, PROT_READ)) return;
     }
-    if (others && info->si_code == BUS_ADRERR && read_as_zeros(at - (uintptr_t)at % page, page))
-        return;
+    if (guarded && info->si_code == BUS_ADRERR) {
+        gone = 1;
+        if (read_as_zeros(at - (uintptr_t)at % page, page, PROT_READ | PROT_WRITE)) return;
+    }
     sigaction(number, &before, NULL);
 }
 
 static void take_signal(void)
 {
     const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
-    if (!maps && !others) sigaction(SIGBUS, &action, &before);
+    if (!maps && !kept) sigaction(SIGBUS, &action, &before);
 }
 
 static void return_signal(void)
 {
-    if (!maps && !others) sigaction(SIGBUS, &before, NULL);
+    if (!maps && !kept) sigaction(SIGBUS, &before, NULL);
 }
 
-void mpr_map_guard_others(void)
+void mpr_map_guard(void)
 {
     take_signal();
-    others++;
+    kept = true;
+    gone = 0;
+    guarded = 1;
 }
 
-void mpr_map_unguard_others(void)
+bool mpr_map_unguard(void)
 {
-    others--;
-    return_signal();
+    guarded = 0;
+    return !gone;
 }
 
 static void enlist(struct mpr_map *map)

@@ -3,6 +3,7 @@
 #define MPR_MAP_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -36,9 +37,10 @@ void mpr_map_close(struct mpr_map *map);
  * memory. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);
 
-/* From the first of these to as many of the second, files that a library maps by itself read as
- * zeros, too, where they are truncated meanwhile.  SIGBUS is taken for as long. */
-void mpr_map_guard_others(void);
-void mpr_map_unguard_others(void);
+/* Between these, in this thread, a page of a file that a library maps by itself reads as zeros
+ * where somebody truncated the file meanwhile; then the second returns false.  SIGBUS is taken from
+ * the first on. */
+void mpr_map_guard(void);
+bool mpr_map_unguard(void);
 
 #endif

@@ -42,7 +42,7 @@ static const struct mpr_process_info *started(const struct mpr_processes *all, c
     size_t at = 0;
     while (at < all->count && strcmp(all->at[at].summary.path, log) != 0) at++;
     while (at < all->count && !all->at[at].summary.recording.root)
-        at = all->at[at].image_of != MPR_NO_PROCESS ? all->at[at].image_of : all->at[at].parent;
+        at = all->at[at].image_of != MPR_NO_PROCESS ? all->at[at].image_of : all->at[at].above;
     return at < all->count ? &all->at[at].summary.process : NULL;
 }
 

@@ -2,6 +2,8 @@
 #ifndef MPR_DEBUG_H
 #define MPR_DEBUG_H
 
+#include <stdbool.h>
+
 #include "symbols.h"
 
 struct mpr_debug;
@@ -10,8 +12,8 @@ struct mpr_debug;
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *object, enum mpr_symbols_state *state);
 void mpr_debug_close(struct mpr_debug *d);
 /* Calls each with the functions at pc, innermost first; names as they are in the file, valid during
- * the call. */
+ * the call.  False: the file was truncated meanwhile, and what it said now is nothing. */
 typedef void mpr_debug_each(void *arg, const char *function, const char *file, unsigned line);
-void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg);
+bool mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg);
 
 #endif

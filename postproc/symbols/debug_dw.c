@@ -199,17 +199,20 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
 /* libelf maps files, which may be a stranger's, who can truncate them at any time. */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
-    mpr_map_guard_others();
+    mpr_map_guard();
     struct mpr_debug *d = open_guarded(o, state);
-    if (!d) mpr_map_unguard_others();
-    return d;
+    if (mpr_map_unguard()) return d;
+    *state = MPR_SYMBOLS_UNREADABLE;
+    mpr_debug_close(d);
+    return NULL;
 }
 
 void mpr_debug_close(struct mpr_debug *d)
 {
     if (!d) return;
+    mpr_map_guard();
     destroy(d);
-    mpr_map_unguard_others();
+    mpr_map_unguard();
 }
 
 /* ---- spans of addresses */
@@ -453,7 +456,7 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
 }
 
 /* libdwfl takes what lies between two of a unit's functions as that unit's. */
-void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
     Dwarf_Die cu;
     const bool has_unit = d->has_dwarf && unit_at(d, pc, &cu);
@@ -463,4 +466,11 @@ void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void
     const bool lies_in = name && has_unit && dwarf_haspc(&cu, pc - d->bias) > 0;
     const char *file = lies_in ? line_place(&cu, pc - d->bias, &line) : NULL;
     if (name) each(arg, name, file, line);
+}
+
+bool mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+{
+    mpr_map_guard();
+    look(d, pc, each, arg);
+    return mpr_map_unguard();
 }

@@ -10,7 +10,8 @@ struct mpr_debug *mpr_debug_open(const struct mpr_binary *object, enum mpr_symbo
 
 void mpr_debug_close(struct mpr_debug *d) { (void)d; }
 
-void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+bool mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
     (void)d, (void)pc, (void)each, (void)arg;
+    return true;
 }

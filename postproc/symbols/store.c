@@ -129,7 +129,8 @@ static int open_part(int directory, const char *name, const char *path, mode_t m
 {
     const int fd = mpr_file_part(directory, name, mode);
     if (fd >= 0) return fd;
-    return mpr_fail(error, "%s: cannot write its names: %s", path, mpr_file_part_reason(errno));
+    return mpr_fail(error, "%s" MPR_STORED_ENDING ": cannot write: %s", path,
+                    mpr_file_part_reason(errno));
 }
 
 static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,

@@ -167,11 +167,21 @@ static void fill_stored(struct mpr_symbols *s, struct object *o, const struct mp
     free_entry(more ? &found : &stored);
 }
 
+/* The file is gone; what it said before stays. */
+static void give_up(struct object *o, struct entry *e)
+{
+    free_entry(e);
+    *e = (struct entry){ 0 };
+    mpr_debug_close(o->debug);
+    o->debug = NULL;
+    o->state = MPR_SYMBOLS_UNREADABLE;
+}
+
 /* The call, not what follows it; where names are stored, what was asked for then. */
 static void fill(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
                  uint64_t pc, struct entry *e)
 {
-    if (o->debug) mpr_debug_look(o->debug, pc - 1, add_found, e);
+    if (o->debug && !mpr_debug_look(o->debug, pc - 1, add_found, e)) give_up(o, e);
     if (!has_line(e) && stored_of(s, o, described)) fill_stored(s, o, described, pc, e);
 }
 

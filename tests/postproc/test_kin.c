@@ -76,8 +76,7 @@ static void what_it_executed_has_its_parent(void **state)
     assert_int_equal(kin[3].image_of, MPR_NO_PROCESS);
 }
 
-/* Of one whose parent left no log, only one host's root began it; with two nobody knows which. */
-static void whose_parent_left_no_log_has_the_root_of_its_host(void **state)
+static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **state)
 {
     (void)state;
     struct mpr_kin kin[5];
@@ -90,12 +89,26 @@ static void whose_parent_left_no_log_has_the_root_of_its_host(void **state)
     all[3].process.host = "n02";
     find(all, 5, kin);
     assert_int_equal(kin[1].image_of, 0);
-    assert_int_equal(kin[2].parent, 1);
-    assert_int_equal(kin[3].parent, MPR_NO_PROCESS);
-    assert_int_equal(kin[4].parent, MPR_NO_PROCESS);
-    all[4].process.start_ns = 2;
-    find(all, 5, kin);
     assert_int_equal(kin[2].parent, MPR_NO_PROCESS);
+    assert_int_equal(kin[2].above, 1);
+    assert_int_equal(kin[3].above, MPR_NO_PROCESS);
+    assert_int_equal(kin[4].above, MPR_NO_PROCESS);
+    all[4].process.start_ns = 2; /* of two roots nobody knows which */
+    find(all, 5, kin);
+    assert_int_equal(kin[2].above, MPR_NO_PROCESS);
+}
+
+/* A number that the system gave to another process meanwhile is not the root's. */
+static void a_root_is_not_its_number(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[3];
+    struct mpr_summary all[] = { process("root", 1, 7, 1), process("again", 2, 7, 5),
+                                 process("worker", 3, 12, 11) };
+    all[0].recording.root = true;
+    find(all, 3, kin);
+    assert_int_equal(kin[1].above, 0);
+    assert_int_equal(kin[2].above, 0);
 }
 
 static void claims_make_no_circle(void **state)
@@ -118,7 +131,8 @@ int main(void)
         cmocka_unit_test(a_log_that_is_named_comes_before_numbers),
         cmocka_unit_test(numbers_of_other_hosts_are_others),
         cmocka_unit_test(what_it_executed_has_its_parent),
-        cmocka_unit_test(whose_parent_left_no_log_has_the_root_of_its_host),
+        cmocka_unit_test(above_one_whose_parent_left_no_log_is_the_root_of_its_host),
+        cmocka_unit_test(a_root_is_not_its_number),
         cmocka_unit_test(claims_make_no_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,8 @@ static void the_call_is_before_the_return_address(void **state)
     assert_string_equal(symbol[count - 1].function, "outer");
 }
 
-/* libdwfl takes what lies between two functions of a unit as that unit's. */
+/* libdwfl takes what lies between two functions of a unit as that unit's: behind main, for which
+ * gcc has a section of its own. */
 static void what_a_unit_does_not_say_to_have_has_none_of_its_lines(void **state)
 {
     extern const char behind_main[];
@@ -327,8 +328,10 @@ static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(truncate(path, 0), 0);
     look(&symbols, 1, &copy, (const char *)(uintptr_t)copy_own + 1, &count);
-    look(&symbols, 1, &copy, (const char *)(uintptr_t)describe + 1, &count);
-    assert_int_equal(mpr_symbols_state(symbols, 1), MPR_SYMBOLS_GOOD);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(symbols, 1), MPR_SYMBOLS_UNREADABLE);
+    look(&symbols, 1, &copy, here, &count);
+    assert_int_equal(count, 0);
     mpr_symbols_free(symbols);
     unlink(path);
 }

@@ -99,7 +99,7 @@ static size_t link_entries(struct family *f)
         if (p->image_of != MPR_NO_PROCESS && !f->unfold) continue;
         struct entry *e = &f->entry[f->entry_of[i]];
         size_t *first =
-            p->parent == MPR_NO_PROCESS ? &roots : &f->entry[f->entry_of[p->parent]].child;
+            p->above == MPR_NO_PROCESS ? &roots : &f->entry[f->entry_of[p->above]].child;
         e->sibling = *first;
         *first = f->entry_of[i];
     }

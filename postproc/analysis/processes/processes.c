@@ -56,6 +56,7 @@ static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
                                  .gpu = { .name = "" },
                                  .rss_high = MPF_UNKNOWN,
                                  .parent = MPR_NO_PROCESS,
+                                 .above = MPR_NO_PROCESS,
                                  .executed = MPR_NO_PROCESS,
                                  .image_of = MPR_NO_PROCESS };
     return out;
@@ -155,6 +156,7 @@ void mpr_processes_finish(struct mpr_processes *all)
     mpr_kin_find(log, all->count, kin);
     for (size_t i = 0; i < all->count; i++) {
         all->at[i].parent = kin[i].parent;
+        all->at[i].above = kin[i].above;
         all->at[i].image_of = kin[i].image_of;
         if (kin[i].image_of != MPR_NO_PROCESS) all->at[kin[i].image_of].executed = i;
     }

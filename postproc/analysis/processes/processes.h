@@ -33,6 +33,7 @@ struct mpr_process {
     uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
     size_t parent;   /* who started it, before this one in the list; MPR_NO_PROCESS: not among these
                       */
+    size_t above;    /* the same, or whom the user started, where those between left no log */
     size_t executed; /* the program that took its place, behind this one; MPR_NO_PROCESS: none */
     size_t image_of; /* whose place it took; MPR_NO_PROCESS: nobody's */
 };

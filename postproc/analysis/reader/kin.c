@@ -57,17 +57,7 @@ static size_t numbered(const struct known *k, const char *host, uint64_t pid)
 static size_t root_of(const struct known *k, const char *host)
 {
     const uint32_t number = mpr_index_get(&k->roots, mpr_hash_text(host));
-    if (!number || number == SEVERAL) return MPR_NO_PROCESS;
-    return numbered(k, host, k->log[number - 1]->process.pid);
-}
-
-/* Those between it and who the user started may have left no log. */
-static size_t parent_of(const struct known *k, const struct mpr_summary *s)
-{
-    const struct mpr_process_info *who = &s->process;
-    const size_t parent =
-        *who->parent_log ? named(k, who->parent_log) : numbered(k, who->host, who->ppid);
-    return parent == MPR_NO_PROCESS && !s->recording.root ? root_of(k, who->host) : parent;
+    return number && number != SEVERAL ? number - 1 : MPR_NO_PROCESS;
 }
 
 static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
@@ -76,21 +66,27 @@ static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
     const struct mpr_process_info *who = &s->process;
     const size_t before = numbered(k, who->host, who->pid);
     if (before != MPR_NO_PROCESS && strcmp(k->log[before]->end_reason, "exec") == 0)
-        return (struct mpr_kin){ kin[before].parent, before };
-    return (struct mpr_kin){ parent_of(k, s), MPR_NO_PROCESS };
+        return (struct mpr_kin){ kin[before].parent, kin[before].above, before };
+    const size_t parent =
+        *who->parent_log ? named(k, who->parent_log) : numbered(k, who->host, who->ppid);
+    const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
+    return (struct mpr_kin){ parent, lost ? root_of(k, who->host) : parent, MPR_NO_PROCESS };
 }
 
-static void remember_root(struct known *k, const char *host, size_t at)
+/* What it executes is whom the user started, too. */
+static void remember_root(struct known *k, const char *host, size_t at, const struct mpr_kin *kin)
 {
     const uint64_t key = mpr_hash_text(host);
-    mpr_index_set(&k->roots, key, mpr_index_get(&k->roots, key) ? SEVERAL : (uint32_t)at + 1);
+    const uint32_t known = mpr_index_get(&k->roots, key);
+    const bool same = !known || known - 1 == kin->image_of;
+    mpr_index_set(&k->roots, key, same ? (uint32_t)at + 1 : SEVERAL);
 }
 
 static void remember(struct known *k, const struct mpr_summary *s, size_t at,
                      const struct mpr_kin *kin)
 {
     const struct mpr_process_info *who = &s->process;
-    if (s->recording.root && kin->image_of == MPR_NO_PROCESS) remember_root(k, who->host, at);
+    if (s->recording.root) remember_root(k, who->host, at, kin);
     mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
     if (who->pid) mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)at + 1);
 }
