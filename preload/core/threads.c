@@ -19,9 +19,17 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
 }
 
-/* Full ones wait for the encoder: where each that is there is a thread's own, and no more can be
- * had, as without memory, none comes back however many frames are written. */
-static bool are_owed(void) { return mp_pool_backlog(mp_thread_records()) > 0; }
+/* Chunks that are at their end come back once they are in the log.  Where each that is there is a
+ * thread's last one, and no more can be had, as without memory, none does. */
+static bool some_come(void)
+{
+    const uint32_t threads = mp_threads_ever();
+    uint32_t last = 0;
+    if (mp_pool_why() != MPF_LOSS_MEMORY) return true;
+    for (uint32_t i = 0; i < threads; i++)
+        last += __atomic_load_n(&mp_threads[i].last, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) > last;
+}
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
  * whose chunks may be of thousands of threads and not at their end yet.  Then the program goes on
@@ -37,8 +45,8 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
-        if (!patience.left || (frames != before && are_owed())) patience = mp_patience(1000000000u);
-        if (!mp_encoder_relieve(seen, &patience)) {
+        if (!patience.left || frames != before) patience = mp_patience(1000000000u);
+        if (!some_come() || !mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;
         }
