@@ -13,6 +13,7 @@ from stacks import report
 
 MIB = 1 << 20
 WORK = [mp.victim("work"), "300000"]
+ALONE = 60123       # a user who has no other process
 
 
 def unharmed(env=None, **popen):
@@ -274,13 +275,13 @@ def test_no_more_threads():
     os.chmod(mp.folder, 0o755)
     os.chmod(logs, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
 
-    def nobody():
+    def alone():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-        os.setuid(65534)
+        os.setuid(ALONE)
 
-    if subprocess.run(WORK, preexec_fn=nobody, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+    if subprocess.run(WORK, preexec_fn=alone, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         raise mp.Skip("another user cannot run what was built here")
-    result = mp.run(WORK, env={"MEMPROF_OUT": os.path.join(logs, "%p.zst")}, preexec_fn=nobody)
+    result = mp.run(WORK, env={"MEMPROF_OUT": os.path.join(logs, "%p.zst")}, preexec_fn=alone)
     mp.equal(result.out, mp.bare(WORK)[1], "the program's result")
     mp.whole(mp.Logs(logs).one())
 
