@@ -54,9 +54,28 @@ static uint64_t read_clock(struct mp_thread *t)
     return time;
 }
 
+/* A handler that came between a slot and its time has recorded behind it.  The slot takes the time
+ * of the first of that: else the handler's events, which are in order behind it, would be as late
+ * as the thread went on, and what another thread did with their addresses meanwhile would stand
+ * before them. */
+static MP_COLD uint64_t not_newer(uint64_t behind, uint64_t time)
+{
+    for (; mp_cursor_valid(behind); behind += sizeof(struct mpf_slot)) {
+        const struct mpf_slot *s = mp_cursor_slot(behind);
+        const unsigned op = mpf_slot_op(s->head);
+        if (mpf_slot_tag(s->head) != behind >> 48) break; /* the handler jumped out of it */
+        if (op != MPF_OP_AT && op != MPF_OP_AT_PYTHON) return s->time < time ? s->time : time;
+    }
+    return time;
+}
+
 uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head)
 {
-    mp_slot_commit(mp_cursor_slot(at), read_clock(t), addr, head);
+    const uint64_t behind = at + sizeof(struct mpf_slot);
+    uint64_t time = read_clock(t);
+    if (__builtin_expect(__atomic_load_n(&t->cur, __ATOMIC_RELAXED) != behind, 0))
+        time = not_newer(behind, time);
+    mp_slot_commit(mp_cursor_slot(at), time, addr, head);
     return addr;
 }
 
@@ -73,7 +92,8 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
         mp_slot_commit(s + 1 + i, word[0], word[1],
                        mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
     }
-    mp_record_timed(mp_self, at, addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
+    mp_slot_commit(s, read_clock(mp_self), addr,
+                   mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
 /* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a

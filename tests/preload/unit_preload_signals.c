@@ -145,6 +145,38 @@ static void run(void)
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "cc", "memory");
 }
 
+/* In mappings' order no time can be old: each reads the clock. */
+static void map_another(int signal)
+{
+    (void)signal;
+    mp_record(MPF_OP_MAP, MPF_HEAP_MMAP, 0x1000, 1);
+}
+
+static void map_at_each_instruction(void)
+{
+    const struct sigaction action = { .sa_handler = map_another };
+    sigaction(SIGTRAP, &action, NULL);
+    for (uint64_t i = 0; i < STEPPED; i++) {
+        record_one();
+        const uint64_t from = mp_self->cur;
+        step();
+        mp_record(MPF_OP_MAP, MPF_HEAP_MMAP, 0x1000, 1);
+        run();
+        const uint64_t to = mp_self->cur;
+        const struct mpf_slot *s = mp_cursor_slot(from), *const end = mp_cursor_slot(to);
+        if ((from ^ to) >= MPF_CHUNK_BYTES) continue;
+        if (end - s < 20) _exit(94);
+        for (; s + 1 < end; s++)
+            if (s[1].time < s->time) _exit(96);
+    }
+}
+
+static void no_slot_is_newer_than_what_a_handler_recorded_behind_it(void **state)
+{
+    (void)state;
+    assert_true(recorded(map_at_each_instruction).op[MPF_OP_MAP] > 20 * STEPPED);
+}
+
 static void come_at_each_instruction(void)
 {
     static const char data[DATA];
@@ -197,6 +229,7 @@ int main(void)
         cmocka_unit_test(those_before_the_threads_record_are_counted),
         cmocka_unit_test(a_name_that_cannot_be_recorded_is_counted),
 #if defined __x86_64__
+        cmocka_unit_test(no_slot_is_newer_than_what_a_handler_recorded_behind_it),
         cmocka_unit_test(at_each_instruction_it_is_recorded_or_counted),
 #endif
         cmocka_unit_test(there_is_no_encoder),
