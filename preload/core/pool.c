@@ -81,9 +81,9 @@ void mp_pool_give(uint32_t index)
 {
     struct mp_pool *pool = &mp_process->pool;
     __atomic_store_n(&mp_pool_chunk(pool, index)->state, MPF_CHUNK_FREE, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELAXED);
     if (!pool->meta[index].retired)
         mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
+    __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELEASE); /* not before it can be taken */
 }
 
 void mp_pool_want(uint32_t seen)

@@ -20,7 +20,8 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 }
 
 /* Chunks that are at their end come back once they are in the log.  Where each that is there is a
- * thread's last one, and no more can be had, as without memory, none does. */
+ * thread's last one, and no more can be had, as without memory, none does; but for a moment it
+ * looks so too while they change hands. */
 static bool some_come(void)
 {
     const uint32_t threads = mp_threads_ever();
@@ -28,7 +29,7 @@ static bool some_come(void)
     if (mp_pool_why() != MPF_LOSS_MEMORY) return true;
     for (uint32_t i = 0; i < threads; i++)
         last += __atomic_load_n(&mp_threads[i].last, __ATOMIC_RELAXED) != 0;
-    return __atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) > last;
+    return __atomic_load_n(&mp_process->pool.in_use, __ATOMIC_ACQUIRE) > last;
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
@@ -38,7 +39,7 @@ static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
     struct mp_patience patience = { 0 };
-    for (uint32_t before = 0, frames;; before = frames) {
+    for (uint32_t before = 0, frames, looks = 0;; before = frames) {
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
@@ -46,9 +47,9 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
-        if (!some_come() || !mp_encoder_relieve(seen, &patience)) {
+        if ((looks++ && !some_come()) || !mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
-            return NULL;
+            return mp_pool_take(number); /* some may have come just now */
         }
     }
 }
