@@ -246,13 +246,16 @@ bool mp_encoder_due(bool now)
            (state == MP_ENCODER_NONE ? now || worth_it(p) : helper_due(p, state) != NULL);
 }
 
-/* Another thread may have started the encoder since it was due: that alone makes no helper due. */
+/* Another thread may have started the encoder since it was due: that alone makes no helper due.  The
+ * first one's memory is there before it: the program may limit its own at any instant. */
 void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (state == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
-    else {
+    if (state == MP_ENCODER_NONE) {
+        mp_epoch_prepare();
+        start(&p->encoder, encoder, OWN_STACK);
+    } else {
         uint32_t *const due = helper_due(p, state);
         if (due) start_helper(p, due);
     }

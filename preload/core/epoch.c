@@ -69,6 +69,8 @@ static struct mp_writer *writer_of(unsigned number)
     return e ? e->writer[number] : NULL;
 }
 
+void mp_epoch_prepare(void) { writer_of(0); }
+
 uint64_t mp_epoch_resident(void)
 {
     const struct mp_epoch *e = mp_process->epoch;

@@ -17,6 +17,9 @@
 /* The same where memory is short or limited (RLIMIT_AS, RLIMIT_DATA). */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
+/* Has the memory that frames are made in, if there is any: what limits come later do not matter.
+ * Else each frame asks for it. */
+void mp_epoch_prepare(void);
 /* One frame of what is older than a small margin; true: there is more.  Nothing once END is
  * written: it has to stay the last frame. */
 bool mp_epoch_run(unsigned writer);

@@ -34,12 +34,13 @@ static bool some_come(void)
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
  * whose chunks may be of thousands of threads and not at their end yet.  Then the program goes on
- * without, and waits no more until some come back. */
+ * without, and waits no more until some come back.  So it does where none can, by two looks between
+ * which none did. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
     struct mp_patience patience = { 0 };
-    for (uint32_t before = 0, frames, looks = 0;; before = frames) {
+    for (uint32_t before = 0, frames, hopeless = 0;; before = frames) {
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
@@ -47,10 +48,12 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
-        if ((looks++ && !some_come()) || !mp_encoder_relieve(seen, &patience)) {
+        const bool none = !some_come();
+        if ((none && hopeless == seen + 1) || !mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return mp_pool_take(number); /* some may have come just now */
         }
+        hopeless = none ? seen + 1 : 0;
     }
 }
 

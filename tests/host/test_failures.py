@@ -216,6 +216,16 @@ def test_threads_without_memory_for_their_events():
     mp.check(log.json["lost_events"] and known >= 2 * 120 * 5000, f"{known} events, {log.json['lost_events']} of them lost")
 
 
+def test_memory_that_is_refused_before_the_first_frame():
+    """What frames are made in is there before: with a place for each thread, and some more, nothing is lost."""
+    if mp.EMULATOR:
+        raise mp.Skip("an emulator of the user's mode limits no addresses")
+    result = mp.run([mp.victim("shortage"), "8", "20000"])
+    log = result.logs.one()
+    mp.nothing_missing(log)
+    mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 8 * 20000, f"{log.json['heaps']}")
+
+
 def test_addresses_that_memprof_takes():
     size = int(mp.bare(["grep", "-E", "VmSize", "/proc/self/status"])[1].split()[1])
     more = int(mp.run(["grep", "-E", "VmSize", "/proc/self/status"]).out.split()[1]) - size
