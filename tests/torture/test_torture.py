@@ -37,6 +37,8 @@ MIB = 1 << 20
 WAYS, NOBODY = 12, 65534
 # What the program itself cannot do without, or what the kernel never refuses
 NEEDED = {"futex", "rseq", "munmap", "write"}
+# jemalloc 5.3.0 faults where there is no memory for one more arena (tcache_arena_associate of NULL), without memprof, too
+ONE_ARENA = {"MALLOC_CONF": "narenas:1"}
 LIMITS = ("nofile", "fsize", "as", "data", "stack", "nproc")
 
 
@@ -84,7 +86,7 @@ class Run:
         os.mkdir(self.place)
         self.truth = Truth(self.folder)
         self.allocator = list(mp.ALLOCATORS)[(seed + seed // len(KINDS)) % len(mp.ALLOCATORS)] if seed % 3 else "glibc"
-        self.options, self.around, self.preexec = {}, [], None
+        self.options, self.around, self.preexec, self.env = {}, [], None, {}
         self.argv = self.process = self.status = self.out = self.err = None
         self.killed = False
 
@@ -101,7 +103,7 @@ class Run:
         words = [f"{key}={value}" for key, value in self.options.items() if value != ""]
         self.argv = [*self.around, mp.victim("mixed"), self.truth.path, str(self.seed), *words]
         self.process = mp.start(self.argv, self.place, mp.allocator(self.allocator), start_new_session=True, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.preexec, env={"MEMPROF_QUIET": quiet})
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.preexec, env={**self.env, "MEMPROF_QUIET": quiet})
 
     def finish(self):
         """The program ends by itself."""
@@ -142,7 +144,7 @@ class Run:
     def bare(self):
         """Without memprof: status, output."""
         argv = [*self.around, mp.victim("mixed"), os.path.join(self.folder, "bare"), str(self.seed), *self.argv[len(self.around) + 3:]]
-        return mp.bare(argv, env={"LD_PRELOAD": " ".join(mp.allocator(self.allocator))}, preexec_fn=self.preexec)
+        return mp.bare(argv, env={**self.env, "LD_PRELOAD": " ".join(mp.allocator(self.allocator))}, preexec_fn=self.preexec)
 
     @contextlib.contextmanager
     def tidy(self):
@@ -388,7 +390,7 @@ def disk(run):
 
 def limits(run):
     """A limit that the program sets itself while it runs, or has from the start."""
-    run.allocator = run.dice.choice(("glibc", "jemalloc"))
+    run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
     which = LIMITS[run.seed // len(KINDS) % len(LIMITS)]
     number, value = getattr(resource, f"RLIMIT_{which.upper()}"), {
         "nofile": run.dice.randrange(3, 12), "fsize": run.dice.choice((0, 4096, 100000, MIB)), "as": run.dice.randrange(30 * MIB, 2000 * MIB),
@@ -414,7 +416,7 @@ def as_nobody(run):
 
 def refused(run):
     """System calls that a filter of the program's refuses."""
-    run.allocator = run.dice.choice(("glibc", "jemalloc"))
+    run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
     known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_BOOKS"]), "refused"), "list"])[1].decode().split()
     calls = run.dice.sample(sorted(set(known) - NEEDED), run.dice.randrange(1, 7))
     run.mix(phases=12, at=run.dice.randrange(0, 5), calls=",".join(calls), refuse=run.dice.choice((1, 13, 38)))
