@@ -1,0 +1,97 @@
+"""On a machine with a GPU: all that a change of capture must pass there, in one run.  No test of CTest, which has no GPU.
+
+hardware.py BUILD [driver|lookups|listener|torch|snapshot ...]      BUILD: a build of memprof with its tests
+
+driver: the programs of this folder, by CUPTI, by the driver's names and with MEMPROF_HOST=sample; lookups, listener: test_lookups.py and
+test_listener.py; torch: the peaks of a training run are PyTorch's, to the byte, in several settings; snapshot: check_snapshot.py.  Ends with 1
+where anything differs."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEP = os.path.join(HERE, "../../bench/gpu/step.py")
+# without `old`, whose contexts of CUDA 2 and 3 find no memory with newer drivers, and `multicast`, which wants several devices
+DEVICE_MEMORY = "walk walk_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden pools".split()
+LISTENERS = "early late two wrapped alone apart by_name missing".split()
+LOOKUPS = "ways interposer chain report missing".split()
+EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+SETTINGS = {    # of a run's environment, and words of step.py
+    "plain": ({}, []), "MEMPROF_HOST=sample": ({"MEMPROF_HOST": "sample"}, []), "MEMPROF_CUDA=interpose": ({"MEMPROF_CUDA": "interpose"}, []),
+    "MEMPROF_STACKS=all": ({"MEMPROF_STACKS": "all"}, []), "expandable segments": (EXPANDABLE, []),
+    "torch.profiler beside": ({}, ["--with", "profiler"])}
+
+
+def environment(build):
+    tests, preload = os.path.join(build, "tests/gpu"), os.path.join(build, "preload")
+    return {"GPU_PROGRAMS": tests, "GPU_CHECK": os.path.join(tests, "gpu_check"), "MEMPROF_LIB": os.path.join(preload, "libmemprof.so"),
+            "MEMPROF_COMPANION": os.path.join(preload, "libmemprof-cuda.so"), "MEMPROF_REPORT": os.path.join(build, "postproc/memprof-report"),
+            "GPU_INTERPOSER": os.path.join(tests, "libgpu_interposer.so"),
+            "GPU_INTERPOSER_BY_HANDLE": os.path.join(tests, "libgpu_interposer_by_handle.so"), "GPU_CHAIN": os.path.join(tests, "libgpu_chain_c.so"),
+            "GPU_WRAPPER": os.path.join(tests, "libgpu_wrapper.so")}
+
+
+def check(name, *words, **env):
+    """Whether it ended with 0; its last words, on one line."""
+    done = subprocess.run([sys.executable, "-B", *words], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    said = done.stdout.strip()
+    print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} {name}: {said if done.returncode else said.splitlines()[-1] if said else ''}", flush=True)
+    return done.returncode == 0
+
+
+def driver(env):
+    for program in DEVICE_MEMORY:
+        yield check(f"{program}, by CUPTI", os.path.join(HERE, "test_capture.py"), program, **env)
+        yield check(f"{program}, by name", os.path.join(HERE, "test_capture.py"), program, "by-name", **env)
+        yield check(f"{program}, sample", os.path.join(HERE, "test_capture.py"), program, **env, MEMPROF_HOST="sample")
+
+
+def lookups(env):
+    for what in LOOKUPS:
+        yield check(f"look-ups, {what}", os.path.join(HERE, "test_lookups.py"), what, **env)
+
+
+def listener(env):
+    for what in LISTENERS:
+        yield check(f"listener, {what}", os.path.join(HERE, "test_listener.py"), what, **env)
+
+
+def torch_run(env, folder, setting, words):
+    """What PyTorch says of a run, and what the log does."""
+    log = os.path.join(folder, "log.zst")
+    preload = env["MEMPROF_LIB"] + (":" + env["MEMPROF_COMPANION"] if "MEMPROF_CUDA" in setting else "")
+    done = subprocess.run([sys.executable, STEP, "compute", "--steps", "3", *words], stdout=subprocess.PIPE, check=True, text=True,
+                          env={**os.environ, **setting, "LD_PRELOAD": preload, "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"})
+    told = json.loads(done.stdout.splitlines()[-1])
+    report = subprocess.run([env["MEMPROF_REPORT"], "peaks", "--format", "json", log], stdout=subprocess.PIPE, check=True)
+    return (told["allocated"], told["reserved"]), json.loads(report.stdout)["logs"][0]
+
+
+def torch(env):
+    for name, (setting, words) in SETTINGS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            told, log = torch_run(env, folder, setting, words)
+        peak = next(heap["peak_bytes"] for heap in log["heaps"] if heap["heap"] == "gpu0/torch")
+        ours = peak, log["devices"][0]["torch_reserved_peak_bytes"]
+        good = ours == told and not log["lost_events"]
+        print(f"{'ok  ' if good else 'FAIL'} torch, {name}: allocated, reserved {told} and {ours}, "
+              f"{log['lost_events']} of {log['events']} events lost", flush=True)
+        yield good
+
+
+def snapshot(env):
+    yield check("snapshots", os.path.join(HERE, "check_snapshot.py"), os.path.dirname(os.path.dirname(env["MEMPROF_REPORT"])))
+
+
+def main(build, *parts):
+    env = environment(os.path.abspath(build))
+    results = [good for part in parts or ("driver", "lookups", "listener", "torch", "snapshot") for good in globals()[part](env)]
+    print(f"{len(results)} checks, {results.count(False)} differ")
+    sys.exit(not all(results))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
