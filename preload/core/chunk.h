@@ -38,8 +38,9 @@ struct mp_pool {
     uint8_t *base;            /* the chunks */
     struct mp_queue free;
     struct mp_cell free_cell[MP_POOL_PLACES];
-    uint32_t chunks; /* places ever in use */
-    uint32_t mapped; /* places that memory is mapped for */
+    uint32_t chunks;  /* places ever in use */
+    uint32_t spoiled; /* of these retired ones */
+    uint32_t mapped;  /* places that memory is mapped for */
     uint32_t alive;  /* threads of the process when they were last counted */
     uint32_t why;    /* enum mpf_loss: why there was no place the last time */
     uint32_t in_use;

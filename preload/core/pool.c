@@ -37,7 +37,7 @@ static bool grow(struct mp_pool *pool, uint32_t *index)
     const uint32_t now = __atomic_load_n(&pool->frames, __ATOMIC_RELAXED) + 1;
     if (__atomic_load_n(&pool->refused, __ATOMIC_RELAXED) == now) return false;
     const uint64_t signals = mp_lock(&pool->grow);
-    unsigned why = forbidden(pool);
+    unsigned why = pool->refused == now ? MPF_LOSS_MEMORY : forbidden(pool);
     if (!why &&
         !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)))
         why = MPF_LOSS_MEMORY;
@@ -81,9 +81,9 @@ void mp_pool_give(uint32_t index)
 {
     struct mp_pool *pool = &mp_process->pool;
     __atomic_store_n(&mp_pool_chunk(pool, index)->state, MPF_CHUNK_FREE, __ATOMIC_RELEASE);
-    if (!pool->meta[index].retired)
-        mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
-    __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELEASE); /* not before it can be taken */
+    if (pool->meta[index].retired) __atomic_fetch_add(&pool->spoiled, 1, __ATOMIC_RELAXED);
+    else mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
+    __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELAXED);
 }
 
 void mp_pool_want(uint32_t seen)

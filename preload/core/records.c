@@ -42,13 +42,6 @@ uint32_t mp_thread_records(void)
     return ever > unused ? ever - unused : 0;
 }
 
-void mp_records_give(struct mp_thread *t)
-{
-    *t = (struct mp_thread){ 0 };
-    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX,
-                  (uint32_t)(t - mp_threads));
-}
-
 /* Slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c)
 {
@@ -72,11 +65,19 @@ static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
     gone->blocks += its->blocks;
 }
 
+/* It is nobody's any more. */
+static void give(struct mp_thread *t)
+{
+    *t = (struct mp_thread){ 0 };
+    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX,
+                  (uint32_t)(t - mp_threads));
+}
+
 void mp_thread_reclaim(struct mp_thread *t)
 {
     mp_records_close_chunk(t, mp_chunk_at(t->last - 1));
     mp_pool_give(t->last - 1);
     keep_totals(&mp_process->made, &t->made);
     keep_totals(&mp_process->freed, &t->freed);
-    mp_records_give(t);
+    give(t);
 }

@@ -9,8 +9,6 @@
 
 /* A record for a new thread; NULL: there are MP_THREADS_MAX. */
 struct mp_thread *mp_records_take(void);
-/* It is nobody's any more. */
-void mp_records_give(struct mp_thread *t);
 /* Slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c);
 /* The thread fills the chunk no more. */

@@ -19,28 +19,35 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
 }
 
-/* Chunks that are at their end come back once they are in the log.  Where each that is there is a
- * thread's last one, and no more can be had, as without memory, none does; but for a moment it
- * looks so too while they change hands. */
+/* Has it a chunk that stays its own?  One that is gone gives its chunks back once it is found dead;
+ * where that cannot be asked it never is. */
+static bool keeps_one(const struct mp_thread *t)
+{
+    const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&t->last, __ATOMIC_RELAXED) && tid >= 0 &&
+           (!tid || mp_sys_thread_lives(mp_process->pid, tid));
+}
+
+/* A chunk that no living thread fills comes back, or is there: whatever is happening to it. */
 static bool some_come(void)
 {
+    const struct mp_pool *pool = &mp_process->pool;
     const uint32_t threads = mp_threads_ever();
-    uint32_t last = 0;
-    if (mp_pool_why() != MPF_LOSS_MEMORY) return true;
-    for (uint32_t i = 0; i < threads; i++)
-        last += __atomic_load_n(&mp_threads[i].last, __ATOMIC_RELAXED) != 0;
-    return __atomic_load_n(&mp_process->pool.in_use, __ATOMIC_ACQUIRE) > last;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < threads; i++) kept += keeps_one(&mp_threads[i]);
+    return __atomic_load_n(&pool->chunks, __ATOMIC_RELAXED) -
+               __atomic_load_n(&pool->spoiled, __ATOMIC_RELAXED) >
+           kept;
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
- * whose chunks may be of thousands of threads and not at their end yet.  Then the program goes on
- * without, and waits no more until some come back.  So it does where none can, by two looks between
- * which none did. */
+ * whose chunks may be of thousands of threads and not at their end yet.  Then, or where none can
+ * come, the program goes on without, and waits no more until some come back. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
     struct mp_patience patience = { 0 };
-    for (uint32_t before = 0, frames, hopeless = 0;; before = frames) {
+    for (uint32_t before = 0, frames;; before = frames) {
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
@@ -48,23 +55,16 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
-        const bool none = !some_come();
-        if ((none && hopeless == seen + 1) || !mp_encoder_relieve(seen, &patience)) {
-            __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
-            return mp_pool_take(number); /* some may have come just now */
-        }
-        hopeless = none ? seen + 1 : 0;
+        if (some_come() && mp_encoder_relieve(seen, &patience)) continue;
+        c = mp_pool_take(number); /* one may have come just now */
+        if (!c) __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
+        return c;
     }
 }
 
-bool mp_thread_chunk(struct mp_thread *t)
+/* Behind the old one, where the thread has one. */
+static void begin_chunk(struct mp_thread *t, struct mpf_chunk *old, struct mpf_chunk *c)
 {
-    struct mpf_chunk *old = t->last ? mp_chunk_at(t->last - 1) : NULL;
-    struct mpf_chunk *c = take_chunk(t->number);
-    if (!c) {
-        stay_at_end(t, old);
-        return false;
-    }
     const uint32_t index = mp_pool_index(&mp_process->pool, c);
     if (old) {
         mp_records_close_chunk(t, old);
@@ -75,7 +75,15 @@ bool mp_thread_chunk(struct mp_thread *t)
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4)
         mp_encoder_wake();
-    return true;
+}
+
+bool mp_thread_chunk(struct mp_thread *t)
+{
+    struct mpf_chunk *old = t->last ? mp_chunk_at(t->last - 1) : NULL;
+    struct mpf_chunk *c = take_chunk(t->number);
+    if (c) begin_chunk(t, old, c);
+    else stay_at_end(t, old);
+    return c;
 }
 
 void mp_thread_tell(struct mp_thread *t)
@@ -94,24 +102,36 @@ uint32_t mp_thread_guard(void)
            (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
 }
 
-/* What a forked child's thread has inherited may become another thread's record: it is not its own
- * any more. */
-struct mp_thread *mp_thread_register(void)
+/* The chunk comes first: where there is none each event comes here, and would take a record and a
+ * number. */
+static struct mp_thread *begin_record(void)
 {
-    mp_self = NULL;
+    struct mpf_chunk *c = take_chunk(0);
+    if (!c) {
+        mp_loss(mp_pool_why(), 1);
+        return NULL;
+    }
     struct mp_thread *t = mp_records_take();
     if (!t) {
         mp_loss(MPF_LOSS_THREADS, 1);
+        mp_pool_give(mp_pool_index(&mp_process->pool, c));
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED); /* all else is
                                                                                         0 */
     t->guard = mp_thread_guard();
-    if (!mp_thread_chunk(t)) {
-        mp_loss(mp_pool_why(), 1);
-        mp_records_give(t);
-        return NULL;
-    }
+    c->thread = t->number;
+    begin_chunk(t, NULL, c);
+    return t;
+}
+
+/* What a forked child's thread has inherited may become another thread's record: it is not its own
+ * any more. */
+struct mp_thread *mp_thread_register(void)
+{
+    mp_self = NULL;
+    struct mp_thread *t = begin_record();
+    if (!t) return NULL;
     const int tid = mp_sys_gettid();
     __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: nobody can tell
                                                                        whether it is gone */

@@ -207,13 +207,35 @@ def test_threads_without_memory_for_their_events():
     """More than there are places for, each of which a thread has: none comes back, so none is waited for again and again."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    argv = [mp.victim("shortage"), "120", "5000"]
+    argv = [mp.victim("shortage"), "200", "5000"]
     status, out, _ = mp.bare(argv)
     result = mp.run(argv, status=None)
     mp.equal((result.status, result.out), (status, out), "the program's result")
     log = result.logs.one()
     known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
-    mp.check(log.json["lost_events"] and known >= 2 * 120 * 5000, f"{known} events, {log.json['lost_events']} of them lost")
+    mp.check(log.json["lost_events"] and known >= 2 * 200 * 5000, f"{known} events, {log.json['lost_events']} of them lost")
+    reasons = report(log, "info")
+    mp.check("more threads at once" not in reasons, f"who had no place took a record for each event: {reasons}")
+
+
+def test_threads_that_come_and_go_without_memory():
+    """What the dead ones had comes back once they are found dead, and is waited for."""
+    if mp.EMULATOR:
+        raise mp.Skip("an emulator of the user's mode limits no addresses")
+    result = mp.run([mp.victim("fleeting"), "memory", "100", "100"])
+    mp.equal(result.out, b"100\n", "threads")
+    log = result.logs.one()
+    mp.nothing_missing(log)
+    mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 100 * 100, f"{log.json['heaps']}")
+
+
+def test_threads_whose_end_cannot_be_seen():
+    """Who asks whether they live is refused, so none of what they had comes back: that is not waited for, though frames are written."""
+    result = mp.run([mp.victim("fleeting"), "tgkill", "600", "10"])
+    mp.equal(result.out, b"600\n", "threads")
+    log = result.logs.one()
+    known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
+    mp.check(log.json["lost_events"] and known >= 2 * 600 * 10, f"{known} events, {log.json['lost_events']} of them lost")
 
 
 def test_memory_that_is_refused_before_the_first_frame():
