@@ -230,16 +230,22 @@ static void without_detail(struct mpr_document *doc, const struct mpr_ooms_log *
                  log->undetailed, log->stories);
 }
 
-/* Nothing is to be told of it beside others. */
-static bool healthy(const struct mpr_ooms_log *log)
+/* It only shares a full cgroup with those that failed. */
+static bool stands_by(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
 {
-    return !log->stories && !log->host.told && !log->summary.incomplete;
+    return ooms->failed && log->host.full && !log->host.killed && !log->host.failures;
+}
+
+/* Nothing is to be told of it beside others. */
+static bool healthy(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
+{
+    return !log->stories && (!log->host.told || stands_by(ooms, log)) && !log->summary.incomplete;
 }
 
 /* Another program was the end of its process. */
-static bool is_worth_a_line(const struct mpr_ooms_log *log)
+static bool is_worth_a_line(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
 {
-    return healthy(log) && !log->executed;
+    return healthy(ooms, log) && !log->executed;
 }
 
 /* Behind the heading of a failure: the place of its process among those that failed, where they are
@@ -277,19 +283,19 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     stories(doc, log, order_of(doc, ooms, index));
     if (told && !log->stories && !log->host.told) nothing(doc, &log->summary);
     soft_ones(doc, log);
-    mpr_report_oom_host(doc, log);
+    mpr_report_oom_host(doc, log, told && !stands_by(ooms, log));
     mpr_doc_close(doc);
 }
 
 static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     size_t count = 0;
-    for (size_t i = 0; i < ooms->logs; i++) count += is_worth_a_line(&ooms->log[i]);
+    for (size_t i = 0; i < ooms->logs; i++) count += is_worth_a_line(ooms, &ooms->log[i]);
     if (!count || ooms->logs == 1) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
     mpr_doc_line(doc, "no lack of memory was recorded in %zu log%s", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < ooms->logs; i++)
-        if (is_worth_a_line(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
+        if (is_worth_a_line(ooms, &ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
 }
 
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
@@ -299,7 +305,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_report_oom_comparison(doc, ooms);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < ooms->logs; i++) {
-        const bool told = ooms->logs == 1 || !healthy(&ooms->log[i]);
+        const bool told = ooms->logs == 1 || !healthy(ooms, &ooms->log[i]);
         if (told && shown++) mpr_doc_gap(doc);
         one_log(doc, ooms, i, told);
     }

@@ -21,7 +21,7 @@ void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms)
 void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* As CSV: each lack of memory a record. */
 void mpr_report_oom_records(struct mpr_document *doc, const struct mpr_ooms *ooms);
-/* What one process met of host memory. */
-void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
+/* What one process met of host memory; told: to people, too. */
+void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool told);
 
 #endif

@@ -148,12 +148,19 @@ static bool asked_for_more(const struct cause *c, uint64_t bytes)
     return false;
 }
 
+/* Who held much at a peak before, and does no more, did not fill what a process was killed for. */
+static bool is_over(const struct cause *c, const struct mpr_heap_peak *h)
+{
+    return !c->story && c->log->host.killed && h->end_bytes < h->peak_bytes / 4 * 3;
+}
+
 static void held(struct cause *c)
 {
     struct mpr_document *doc = c->doc;
     const struct mpr_heap_peak *h = heap_of(c);
     size_t lines, live;
-    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes)) return;
+    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes) || is_over(c, h))
+        return;
     const struct mpr_line *most =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);

@@ -13,6 +13,8 @@
 /* Growth of a shorter time says nothing of a minute's. */
 #define RATE_NS   UINT64_C(1000000000)
 #define MINUTE_NS UINT64_C(60000000000)
+/* Samples so old are told with their time. */
+#define STALE_NS UINT64_C(10000000)
 
 /* ---- samples */
 
@@ -26,6 +28,13 @@ static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
     if (bytes != MPF_UNKNOWN) mpr_doc_say(doc, "  %s %s", what, mpr_doc_size(doc, bytes));
 }
 
+/* A process that grows fast has more by its end than its newest sample says. */
+static void sampled_at(struct mpr_document *doc, const struct mpr_host_story *s,
+                       const struct mpr_reading *r)
+{
+    if (mpr_less(s->end, r->time) >= STALE_NS) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
+}
+
 static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
 {
     const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS);
@@ -34,6 +43,7 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
     if (usage == MPF_UNKNOWN || limit == MPF_UNKNOWN) return;
     mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
                 mpr_doc_size(doc, limit));
+    sampled_at(doc, s, &s->cgroup);
     if (s->full) mpr_doc_say(doc, ": the kernel kills in it");
     if (kills && kills != MPF_UNKNOWN) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
@@ -43,6 +53,7 @@ static void rss(struct mpr_document *doc, const struct mpr_host_story *s)
 {
     if (!s->rss.valid) return;
     mpr_doc_say(doc, "  RSS     %s", mpr_doc_size(doc, mpr_reading_resident(&s->rss)));
+    sampled_at(doc, s, &s->rss);
     known(doc, "anonymous", value(&s->rss, MPF_RSS_ANON));
     known(doc, "file", value(&s->rss, MPF_RSS_FILE));
     known(doc, "shared", value(&s->rss, MPF_RSS_SHMEM));
@@ -166,7 +177,25 @@ static const struct mpr_column fields[] = {
     { .key = "at_limit", .type = MPR_FLAG, OF(full) },
 };
 
-void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log)
+static void story(struct mpr_document *doc, const struct mpr_ooms_log *log)
+{
+    const struct mpr_host_story *s = &log->host;
+    heading(doc, log);
+    cgroup(doc, s);
+    rss(doc, s);
+    limits(doc, s);
+    growth(doc, s, log->choice.by);
+}
+
+static void hint(struct mpr_document *doc, const struct mpr_ooms_log *log)
+{
+    mpr_doc_gap(doc);
+    mpr_doc_command(doc, "who held it: memprof-report peaks%s %s",
+                    log->host.killed ? " --at end" : "",
+                    mpr_shell_word(&doc->arena, log->summary.path));
+}
+
+void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool told)
 {
     const struct mpr_host_story *s = &log->host;
     mpr_doc_fact(doc, "host_failures", mpr_value_number(MPR_COUNT, s->failures));
@@ -181,14 +210,8 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     mpr_report_reading(doc, "rss_before", MPR_READ_RSS, &s->rss_then);
     mpr_doc_fact(doc, "end_ns", mpr_value_number(MPR_TIME, s->end));
     mpr_report_growth(doc, "growth", &s->growth, "host");
-    heading(doc, log);
-    cgroup(doc, s);
-    rss(doc, s);
-    limits(doc, s);
-    growth(doc, s, log->choice.by);
+    if (told) story(doc, log);
     refusals(doc, s);
-    mpr_doc_gap(doc);
-    mpr_doc_command(doc, "who held it: memprof-report peaks %s",
-                    mpr_shell_word(&doc->arena, log->summary.path));
+    if (told) hint(doc, log);
     mpr_doc_close(doc);
 }

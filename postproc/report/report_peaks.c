@@ -92,7 +92,7 @@ void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h
 {
     if (h->touched.bytes < h->peak_bytes)
         mpr_doc_line(doc,
-                     "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved",
+                     "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved then",
                      h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
                      mpr_doc_time(doc, h->touched.time));
 }
@@ -180,7 +180,7 @@ static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
     part(doc, "Pss", r->value[MPF_RSS_PSS]);
     mpr_report_rollup_time(doc, r);
     part(doc, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
-    part(doc, "high water", r->value[MPF_RSS_HWM]);
+    part(doc, "high water so far", r->value[MPF_RSS_HWM]);
     mpr_doc_end(doc);
 }
 

@@ -1,6 +1,5 @@
 /* What happened, on one screen: how it ended, what the devices and heaps held, who held most, what
  * is worth a change, and what to ask next. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +201,21 @@ static void passes(struct mpr_document *doc, const struct mpr_insights *in)
     }
 }
 
+/* What a limit counts and a cgroup kills for: the heaps' bytes are what was asked for. */
+static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_reading *cgroup = &log->largest[MPR_READ_CGROUP];
+    mpr_doc_fact(doc, "rss_high_water_bytes",
+                 mpr_value_known(MPR_BYTES, log->rss_high, MPF_UNKNOWN));
+    if (log->rss_high == MPF_UNKNOWN || !log->heaps) return;
+    mpr_doc_say(doc, "RSS: %s at most", mpr_doc_size(doc, log->rss_high));
+    if (cgroup->valid && cgroup->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN)
+        mpr_doc_say(doc, "; its cgroup: %s of a limit of %s",
+                    mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
+                    mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
 static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
@@ -220,6 +234,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_report_nested(doc, log);
     reserved_lines(doc, log);
     sleep_lines(doc, log);
+    resident(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no allocations were recorded");
@@ -377,15 +392,6 @@ static void ask(struct mpr_document *doc, bool *first, const char *report, const
     *first = false;
 }
 
-/* Did memory run out, or may it have?  A program ends without a word in its log where it is killed,
- * but also where it has no more way to its log (chroot). */
-static bool host_death(const struct mpr_summary *s)
-{
-    if (s->oom != MPR_FATE_NO_OOM) return true;
-    if (s->complete || s->life != MPR_ENDED) return false;
-    return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
-}
-
 static bool has_growth(const struct mpr_insights *in)
 {
     for (size_t i = 0; i < in->findings; i++)
@@ -398,7 +404,7 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in)
     const struct mpr_summary *s = &in->peaks.log[0].summary;
     bool first = true;
     mpr_doc_gap(doc);
-    if (in->oom.told || in->refused.count || host_death(s)) ask(doc, &first, "oom", s->path);
+    if (in->oom.told || in->refused.count || in->died) ask(doc, &first, "oom", s->path);
     if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
     if (in->findings > FINDINGS) ask(doc, &first, "insights", s->path);

@@ -18,14 +18,19 @@ static void name(struct testlog *log, unsigned op, uint32_t id, const char *text
     testlog_data(log, 0, 1, op, id, text, strlen(text));
 }
 
-static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
+static void sample_in(struct testlog *log, uint64_t ns, uint64_t anonymous, uint64_t usage,
+                      uint64_t limit)
 {
     const uint64_t rss[] = { anonymous, 3 * MIB,     0,           anonymous + 4 * MIB,
                              0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB }; /* as of 1.1 */
-    const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB,
-                                                0 };
+    const uint64_t cgroup[MPF_CGROUP_COUNT] = { usage, limit, usage, 0 };
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
+}
+
+static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
+{
+    sample_in(log, ns, anonymous, anonymous + 2 * MIB, 64 * MIB);
 }
 
 /* Two threads, nested ranges and a domain; the peak, 12 MiB and 300 bytes, is at 30 ms. */
@@ -564,6 +569,31 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
+/* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
+ * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent ends it. */
+static void filled(const char *path, uint64_t number)
+{
+    const char *const pid = number == 1 ? "7101" : "7102";
+    const char *const pairs[] = { "pid", pid, "ppid", "7100", "argv", "worker", NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    name(log, MPF_OP_NAME, 10, "load");
+    name(log, MPF_OP_NAME, 11, "serve");
+    testlog_event(log, 0, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, MIB);
+    if (number == 1) {
+        testlog_event(log, MS, 1, MPF_OP_PUSH, 0, 10, 0);
+        for (uint64_t i = 1; i <= 60; i++)
+            testlog_event(log, i * 20 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, 2 * MIB);
+        testlog_event(log, 1201 * MS, 1, MPF_OP_POP, 0, 0, 0);
+        for (uint64_t i = 1; i <= 50; i++)
+            testlog_event(log, (1201 + i) * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, i << 32, 0);
+        testlog_event(log, 1260 * MS, 1, MPF_OP_PUSH, 0, 11, 0);
+        testlog_event(log, 1270 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(100) << 32, 2 * MIB);
+    }
+    sample_in(log, 1300 * MS, (number == 1 ? 124 : 1) * MIB, 128 * MIB, 128 * MIB);
+    testlog_event(log, 1700 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x20000, 64);
+    testlog_close(log, NULL);
+}
+
 /* N workers of a team, of whom each holds 10 MiB, and two helpers of one name, when the process is
  * killed; hardly anything grew before. */
 static void team(const char *path, uint64_t workers)
@@ -646,7 +676,7 @@ int main(int argc, char **argv)
         { "image", image },     { "crowd", crowd },
         { "jagged", jagged },   { "pool", pool },
         { "team", team },       { "leaver", leaver },
-        { "counted", counted },
+        { "counted", counted }, { "filled", filled },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

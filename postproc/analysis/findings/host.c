@@ -126,12 +126,15 @@ static bool is_full(const struct mpr_reading *cgroup)
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
+static bool asks_to_end(int sig) { return sig == SIGTERM || sig == SIGINT || sig == SIGHUP; }
+
 /* For want of memory: not by a signal of its own doing (SIGSEGV, SIGABRT), nor by one that asks it
- * to end. */
+ * to end, as a parent does whose other child was killed. */
 static bool was_killed(const struct mpr_summary *s, bool full)
 {
     if (s->fate == MPR_FATE_UNKNOWN || s->oom != MPR_FATE_NO_OOM) return true;
-    return s->fate == MPR_FATE_SIGNAL && (s->fate_status == SIGKILL || full);
+    return s->fate == MPR_FATE_SIGNAL &&
+           (s->fate_status == SIGKILL || (full && !asks_to_end(s->fate_status)));
 }
 
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,

@@ -1,6 +1,7 @@
 /* One reading gives the peaks, and the evidence with them; then the rules look at it. */
 #include "insights.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,14 +71,14 @@ static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
     g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
 }
 
-/* What was so for a second counts.  The newest does not, for a program that ends gives its blocks
- * back, and its memory with the process. */
-static void count_lasting(struct gathering *g, uint64_t time)
+/* What was so for so long counts: a second.  The newest does not, for a program that ends gives its
+ * blocks back, and its memory with the process; but of one that was killed it does. */
+static void count_lasting(struct gathering *g, uint64_t time, uint64_t lasting)
 {
     struct mpr_retained *most = &g->evidence.retained;
     for (size_t i = 0; i < NEWEST; i++) {
         struct mpr_retained *at = &g->newest[i];
-        if (!at->time || mpr_less(time, at->time) < SECOND_NS) continue;
+        if (!at->time || mpr_less(time, at->time) < lasting) continue;
         at->others = g->others;
         if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
         at->time = 0;
@@ -90,7 +91,7 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
     struct gathering *g = arg;
     look_at_peak(g, r);
-    count_lasting(g, time);
+    count_lasting(g, time, SECOND_NS);
     g->newest[g->taken++ % NEWEST] = sampled(r);
 }
 
@@ -180,7 +181,7 @@ static void end(void *arg, const struct mpr_reader *reader)
         mpr_repeats_outermost_name_with(reader->repeats, &g->out->arena, MPR_STEPS_LEAST);
     mpr_first_look_ended(&g->look, reader);
     if (g->instances) take_instances(g, reader);
-    count_lasting(g, mpr_log_status(reader->log)->end_ns);
+    count_lasting(g, mpr_log_status(reader->log)->end_ns, SECOND_NS);
     g->evidence.threads = threads(&reader->replay);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
@@ -266,6 +267,15 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 }
 
 /* ---- a log */
+
+/* Did memory run out, or may it have?  A program ends without a word in its log where it is killed,
+ * but also where it has no more way to its log (chroot). */
+static bool died(const struct mpr_summary *s)
+{
+    if (s->oom != MPR_FATE_NO_OOM) return true;
+    if (s->complete || s->life != MPR_ENDED) return false;
+    return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
+}
 
 /* It takes readings of its own, so only where a range repeats. */
 static void read_steps(struct mpr_insights *out, struct gathering *g, const char *path,
@@ -395,6 +405,8 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
     if (status == 0) {
         mpr_peaks_finish(&out->peaks);
         g.evidence.log = &out->peaks.log[0];
+        out->died = died(&g.evidence.log->summary);
+        if (out->died) count_lasting(&g, g.evidence.log->summary.duration_ns, 0);
         g.evidence.segments = &g.segments;
         g.evidence.state = g.state;
         g.look.choice = out->peaks.log[0].choice;
