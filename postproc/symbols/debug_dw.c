@@ -8,6 +8,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -180,7 +181,10 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     elf_version(EV_CURRENT);
     int fd = mpr_object_open(path);
     const int same = fd >= 0 ? mpr_object_is(fd, o->build_id, o->build_id_bytes) : 0;
-    *state = fd < 0 ? MPR_SYMBOLS_MISSING : same < 0 ? MPR_SYMBOLS_UNREADABLE : MPR_SYMBOLS_OTHER;
+    const bool large = fd < 0 && errno == EFBIG;
+    *state = large || same < 0 ? MPR_SYMBOLS_UNREADABLE
+             : fd < 0          ? MPR_SYMBOLS_MISSING
+                               : MPR_SYMBOLS_OTHER;
     if (fd >= 0 && same != 1) {
         close(fd);
         fd = -1;
@@ -196,7 +200,7 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     return d;
 }
 
-/* libelf maps files, which may be a stranger's, who can truncate them at any time. */
+/* libelf maps files, which this user or root may truncate meanwhile: an installation does. */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
     mpr_map_guard();

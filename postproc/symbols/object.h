@@ -9,7 +9,11 @@
 /* Debug sections shrink to a third when they are compressed, never to a thirty-second. */
 #define MPR_UNPACKED_MOST 32u
 
-/* A descriptor of a regular file; -1: there is none.  Never waits. */
+/* What copies of one run have in all, or half of what a report may have (RLIMIT_DATA). */
+#define MPR_COPIED_MOST (UINT64_C(4) << 30)
+
+/* A descriptor of a regular file, or, of one that another user than root and this one may change,
+ * of a copy.  -1: there is none, or, with errno EFBIG, no room for its copy.  Never waits. */
 int mpr_object_open(const char *path);
 /* 1 when the file has that build id (bytes 0: when it has none), 0 when it has another one, -1 when
  * it is no object file. */

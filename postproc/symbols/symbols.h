@@ -30,7 +30,8 @@ enum mpr_symbols_state {
                                beside the log */
     MPR_SYMBOLS_MISSING,    /* neither the file nor a debug file of its build id is here */
     MPR_SYMBOLS_OTHER,      /* the file has another build id */
-    MPR_SYMBOLS_UNREADABLE, /* it is no object file, or was truncated while it was read */
+    MPR_SYMBOLS_UNREADABLE, /* it is no object file, was truncated while it was read, or is others'
+                               and too large to be copied */
     MPR_SYMBOLS_TOO_LARGE,  /* its debug sections unpack to too much: names come from the table of
                                symbols alone */
     MPR_SYMBOLS_NOT_BUILT,  /* this program was built without the library for it */

@@ -1,6 +1,7 @@
 /* Names of return addresses, of this program's own: it is built with -g, and inlined() is. */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
@@ -336,6 +337,112 @@ static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
     unlink(path);
 }
 
+/* ---- what others may change */
+
+static bool is_copied(const char *path)
+{
+    struct stat file, opened;
+    const int fd = mpr_object_open(path);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &opened) | stat(path, &file), 0);
+    assert_int_equal(opened.st_size, file.st_size);
+    close(fd);
+    return opened.st_dev != file.st_dev || opened.st_ino != file.st_ino;
+}
+
+static void what_others_may_change_is_copied(void **state)
+{
+    char path[64];
+    (void)state;
+    snprintf(path, sizeof path, "%s/copy", folder);
+    copy_own(path);
+    assert_false(is_copied(path));
+    chmod(path, 0755);
+    assert_false(is_copied(path));
+    for (mode_t more = 020; more; more = more == 020 ? 002 : 0) {
+        chmod(path, 0600 | more);
+        assert_true(is_copied(path));
+    }
+    chmod(path, 0600);
+    if (geteuid() == 0) { /* who is not root gives no file away */
+        assert_int_equal(chown(path, 4242, (gid_t)-1), 0);
+        assert_true(is_copied(path));
+    }
+    unlink(path);
+}
+
+static void overwrite(const char *path)
+{
+    static char part[4096];
+    struct stat st;
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    memset(part, 'A', sizeof part);
+    assert_int_equal(fstat(fd, &st), 0);
+    for (off_t at = 0; at < st.st_size; at += (off_t)sizeof part)
+        assert_int_equal(pwrite(fd, part, sizeof part, at), sizeof part);
+    close(fd);
+}
+
+static void a_file_that_another_user_changes_while_it_is_read_says_what_it_said(void **state)
+{
+    char path[64];
+    size_t copied;
+    struct mpr_binary copy = own;
+    void *symbols = mpr_symbols_new(NULL, NULL);
+    (void)state;
+    snprintf(path, sizeof path, "%s/copy", folder);
+    copy_own(copy.path = path);
+    chmod(path, 0620);
+    outer();
+    look(&symbols, 1, &copy, here, &copied);
+    assert_int_equal(copied, 2);
+    overwrite(path);
+    const struct mpr_symbol *symbol =
+        look(&symbols, 1, &copy, (const char *)(uintptr_t)copy_own + 1, &copied);
+    assert_int_equal(copied, 1);
+    assert_string_equal(symbol->function, "copy_own");
+    look(&symbols, 2, &copy, here, &copied); /* it is read again, for it is another file now */
+    assert_int_equal(copied, 0);
+    assert_int_equal(mpr_symbols_state(symbols, 2), MPR_SYMBOLS_UNREADABLE);
+    mpr_symbols_free(symbols);
+    unlink(path);
+}
+
+/* Every rank's log names it. */
+static void a_file_is_copied_once(void **state)
+{
+    char path[64];
+    struct stat first, second;
+    (void)state;
+    snprintf(path, sizeof path, "%s/copy", folder);
+    copy_own(path);
+    chmod(path, 0620);
+    const int a = mpr_object_open(path), b = mpr_object_open(path);
+    assert_int_equal(fstat(a, &first) | fstat(b, &second), 0);
+    assert_true(first.st_ino == second.st_ino);
+    close(a);
+    close(b);
+    unlink(path);
+}
+
+/* Its owner needs no room for it. */
+static void a_file_that_is_too_large_to_be_copied_is_given_up(void **state)
+{
+    char path[64];
+    size_t found;
+    const struct mpr_binary large = { .path = path, .from = own.from };
+    snprintf(path, sizeof path, "%s/copy", folder);
+    copy_own(path);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+    assert_false(is_copied(path));
+    chmod(path, 0620);
+    assert_int_equal(mpr_object_open(path), -1);
+    assert_int_equal(errno, EFBIG);
+    look(state, 20, &large, here, &found);
+    assert_int_equal(mpr_symbols_state(*state, 20), MPR_SYMBOLS_UNREADABLE);
+    unlink(path);
+}
+
 /* An object file with one compressed section, which says what it unpacks to. */
 static int object_that_unpacks_to(uint64_t bytes)
 {
@@ -403,6 +510,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pipe_is_not_opened, make_pipe, remove_pipe),
         cmocka_unit_test(the_kernels_files_are_not_opened),
         cmocka_unit_test_setup_teardown(a_pipe_as_debug_file_is_not_opened, make_pipe, remove_pipe),
+        cmocka_unit_test_setup_teardown(what_others_may_change_is_copied, make_pipe, remove_pipe),
+        cmocka_unit_test_setup_teardown(
+            a_file_that_another_user_changes_while_it_is_read_says_what_it_said, make_pipe,
+            remove_pipe),
+        cmocka_unit_test_setup_teardown(a_file_is_copied_once, make_pipe, remove_pipe),
+        cmocka_unit_test_setup_teardown(a_file_that_is_too_large_to_be_copied_is_given_up,
+                                        make_pipe, remove_pipe),
         cmocka_unit_test(sections_that_unpack_to_too_much_are_known),
 #else
         cmocka_unit_test(without_libdw_nothing_has_a_name),
