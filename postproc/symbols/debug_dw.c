@@ -1,5 +1,6 @@
 /* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build
- * id alone.
+ * id alone.  Debug files are opened here, and libdwfl asks servers of debuginfod alone: it would
+ * wait for a pipe, and believe what a server sends.
  *
  * The unit of an address is told by .debug_aranges, or, as clang writes none, by the units' own
  * ranges.  Of a unit that is asked for, the functions are indexed once; the calls inlined into one
@@ -55,19 +56,19 @@ struct mpr_debug {
     size_t entries;
     bool ranges_read, table_read;
     struct mpr_binary binary; /* while it is opened */
-    int asked;                /* for debug files: the second time for what several share */
+    bool asked, found;        /* for its debug file; there is one */
     bool has_shared, has_dwarf, too_large;
 };
 
 /* ---- the file */
 
 /* /usr/lib/debug/.build-id/ab/cdef....debug */
-static void debug_path(const struct mpr_binary *o, char *path, size_t cap)
+static void debug_path(const uint8_t *id, size_t bytes, char *path, size_t cap)
 {
-    size_t at = (size_t)snprintf(path, cap, "/usr/lib/debug/.build-id/%02x/", o->build_id[0]);
-    for (size_t i = 1; i < o->build_id_bytes; i++)
-        at += (size_t)snprintf(path + at, cap - at, "%02x", o->build_id[i]);
-    snprintf(path + at, cap - at, ".debug");
+    size_t at = (size_t)snprintf(path, cap, "/usr/lib/debug/.build-id/%02x/", id[0]);
+    for (size_t i = 1; i < bytes && at < cap; i++)
+        at += (size_t)snprintf(path + at, cap - at, "%02x", id[i]);
+    if (at < cap) snprintf(path + at, cap - at, ".debug");
 }
 
 /* Addresses in the log are those of the process: the object lies where it was. */
@@ -86,6 +87,21 @@ static uint64_t bias_of(int fd, uint64_t from)
     return bias;
 }
 
+static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
+{
+    if (fd < 0 || mpr_object_is(fd, id, bytes) == 1) return fd;
+    close(fd);
+    return -1;
+}
+
+/* libdwfl looks into folders of the path first. */
+static char nowhere[] = "", *debug_folders = nowhere;
+
+static int fetch(Dwfl_Module *module, char **path)
+{
+    return dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, path);
+}
+
 /* What its .gnu_debuglink names, in a folder of the object's or in one that mirrors it. */
 static int open_linked(const char *above, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
@@ -93,32 +109,60 @@ static int open_linked(const char *above, const char *object, const char *folder
     const char *slash = object ? strrchr(object, '/') : NULL;
     if (!slash || !link || strchr(link, '/')) return -1;
     *path = mpr_text_format("%s%.*s/%s%s", above, (int)(slash - object), object, folder, link);
-    const int fd = mpr_object_open(*path);
-    if (fd >= 0 && mpr_object_is(fd, o->build_id, o->build_id_bytes) == 1) return fd;
-    if (fd >= 0) close(fd);
+    const int fd = only_if_it_is(mpr_object_open(*path), o->build_id, o->build_id_bytes);
+    if (fd >= 0) return fd;
     free(*path);
     *path = NULL;
     return -1;
 }
 
-static char system_folder[] = "/usr/lib/debug", *debug_folders = system_folder;
+/* Where it is installed, or from a server of debuginfod. */
+static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char **path)
+{
+    char installed[256];
+    if (!bytes) return -1;
+    debug_path(id, bytes, installed, sizeof installed);
+    const int fd = only_if_it_is(mpr_object_open(installed), id, bytes);
+    if (fd < 0) return only_if_it_is(fetch(module, path), id, bytes);
+    *path = mpr_text_copy(installed);
+    return fd;
+}
 
-/* By build id, and debuginfod, libdwfl looks; where names lead it would wait for a pipe.  The
- * second time it asks for what several debug files share. */
+static int open_debug_file(Dwfl_Module *module, const struct mpr_binary *o, const char *object,
+                           const char *link, char **path)
+{
+    int fd = open_linked("", object, "", link, o, path);
+    if (fd < 0) fd = open_linked("", object, ".debug/", link, o, path);
+    if (fd < 0) fd = open_linked("/usr/lib/debug", object, "", link, o, path);
+    return fd < 0 ? open_by_id(module, o->build_id, o->build_id_bytes, path) : fd;
+}
+
+/* libdwfl has the debug file by then, which has the build id of the other. */
+static int open_shared(Dwfl_Module *module, char **path)
+{
+    const char *name;
+    const void *id;
+    Dwarf_Addr bias;
+    Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
+    const ssize_t bytes = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) : 0;
+    return bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
+}
+
+/* libdwfl asks for the debug file, then for what that shares with others; where there is none, for
+ * it again when it wants the table of symbols. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
     struct mpr_debug *d = *data;
-    const bool shared = d->asked++ > 0;
-    const struct mpr_binary *o = &d->binary;
-    (void)crc;
-    if (shared) link = NULL;
-    int fd = open_linked("", file, "", link, o, path);
-    if (fd < 0) fd = open_linked("", file, ".debug/", link, o, path);
-    if (fd < 0) fd = open_linked(system_folder, file, "", link, o, path);
-    if (fd < 0) fd = dwfl_standard_find_debuginfo(module, data, name, base, NULL, NULL, 0, path);
-    if (shared) d->has_shared = fd >= 0;
-    if (fd < 0 || mpr_object_unpacks_well(fd)) return fd;
+    (void)name, (void)base, (void)crc;
+    if (d->asked && !d->found) return -1;
+    const int fd = d->found ? open_shared(module, path)
+                            : open_debug_file(module, &d->binary, file, link, path);
+    d->asked = true;
+    const bool good = fd >= 0 && mpr_object_unpacks_well(fd);
+    d->has_shared = d->found && good;
+    d->found |= good;
+    if (good || fd < 0) return fd;
     d->too_large = true;
     close(fd);
     return -1;
@@ -190,7 +234,7 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
         fd = -1;
     }
     if (fd < 0 && o->build_id_bytes) {
-        debug_path(o, by_id, sizeof by_id);
+        debug_path(o->build_id, o->build_id_bytes, by_id, sizeof by_id);
         path = by_id;
         fd = mpr_object_open(path);
     }
