@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
+#include "symbols.h"
 #include "utf8.h"
 
 /* "memprof-report peaks" as the name in messages: argp takes it from argv[0]. */
@@ -38,3 +39,13 @@ void mpr_cmd_say(const char *format, ...)
 }
 
 void mpr_cmd_error(const struct mpr_error *error) { mpr_cmd_say("%s", error->text); }
+
+void mpr_cmd_say_not_fetched(void)
+{
+    const char *why = mpr_symbols_not_fetched();
+    if (!why) return;
+    mpr_cmd_say("DEBUGINFOD_URLS: %s; no more debug files were asked for, so names may be missing. "
+                "Unset it where there is no server, or give a slow one more seconds: "
+                "DEBUGINFOD_TIMEOUT=60 DEBUGINFOD_MAXTIME=600",
+                why);
+}

@@ -187,6 +187,15 @@ static int summary(int argc, char **argv, int at)
     return mpr_cmd_summary(argc - at + 1, argv + at - 1);
 }
 
+static int run_at(int at, int argc, char **argv)
+{
+    run_command *const run = command_named(argv[at]);
+    if (run) return run(argc - at, argv + at);
+    if (access(argv[at], F_OK) == 0) return summary(argc, argv, at); /* a log, or a directory */
+    mpr_cmd_say("'%s' is no command and no file; try 'memprof-report --help'", argv[at]);
+    return MPR_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     check_options(argc, argv);
@@ -196,11 +205,7 @@ int main(int argc, char **argv)
     argp_err_exit_status = MPR_EXIT_USAGE;
     argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);
     mpr_memory_limit(a.memory);
-    if (options_at) return summary(argc, argv, options_at);
-    const int at = a.command;
-    run_command *const run = command_named(argv[at]);
-    if (run) return run(argc - at, argv + at);
-    if (access(argv[at], F_OK) == 0) return summary(argc, argv, at); /* a log, or a directory */
-    mpr_cmd_say("'%s' is no command and no file; try 'memprof-report --help'", argv[at]);
-    return MPR_EXIT_USAGE;
+    const int status = options_at ? summary(argc, argv, options_at) : run_at(a.command, argc, argv);
+    mpr_cmd_say_not_fetched();
+    return status;
 }

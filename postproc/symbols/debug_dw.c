@@ -19,6 +19,7 @@
 
 #include "alloc.h"
 #include "debug.h"
+#include "fetch.h"
 #include "map.h"
 #include "object.h"
 
@@ -94,14 +95,6 @@ static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
     return -1;
 }
 
-/* libdwfl looks into folders of the path first. */
-static char nowhere[] = "", *debug_folders = nowhere;
-
-static int fetch(Dwfl_Module *module, char **path)
-{
-    return dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, path);
-}
-
 /* What its .gnu_debuglink names, in a folder of the object's or in one that mirrors it. */
 static int open_linked(const char *above, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
@@ -123,7 +116,7 @@ static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char
     if (!bytes) return -1;
     debug_path(id, bytes, installed, sizeof installed);
     const int fd = only_if_it_is(mpr_object_open(installed), id, bytes);
-    if (fd < 0) return only_if_it_is(fetch(module, path), id, bytes);
+    if (fd < 0) return only_if_it_is(mpr_fetch(module, path), id, bytes);
     *path = mpr_text_copy(installed);
     return fd;
 }
@@ -167,6 +160,9 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     close(fd);
     return -1;
 }
+
+/* libdwfl looks into folders of its path before it asks a server. */
+static char nowhere[] = "", *debug_folders = nowhere;
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,

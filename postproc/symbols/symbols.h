@@ -67,5 +67,8 @@ enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t n
 enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s);
 /* Looks for the file now, which would else wait for an object that is not here. */
 enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s);
+/* Why debug files are not fetched in this run although there are servers; NULL: nothing is wrong.
+ */
+const char *mpr_symbols_not_fetched(void);
 
 #endif

@@ -70,7 +70,8 @@ class Recorded:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("DEBUGINFOD")}
         cache = tempfile.mkdtemp(dir=self.folder)
         environment.update(DEBUGINFOD_URLS=urls, DEBUGINFOD_CACHE_PATH=cache, **variables)
-        return subprocess.run([REPORT, "stacks", *logs * [self.log]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True,
+        names = [shutil.copy(self.log, f"{self.log}.{i}.zst") for i in range(logs)]
+        return subprocess.run([REPORT, "stacks", *names], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True,
                               env=environment)
 
 
@@ -101,6 +102,42 @@ def a_file_of_another_build_id_is_not_believed(folder):
 def build_id(path):
     notes = subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, text=True, check=True).stdout
     return re.search("Build ID: ([0-9a-f]+)", notes)[1]
+
+
+def a_server_that_does_not_answer_is_asked_once(folder):
+    r = Recorded(folder)
+    server = Server("")
+    done = r.stacks(server.url, logs=3, DEBUGINFOD_TIMEOUT="1")
+    check("program+0x" in done.stdout, "names", done.stdout)
+    check(len(server.asked) == 1, "asked:", server.asked)
+    check(done.stderr.count("DEBUGINFOD_URLS: no answer in time") == 1, "said:", done.stderr)
+
+
+def a_server_that_takes_no_connection_is_given_up(folder):
+    """As a firewall that drops what is sent."""
+    r = Recorded(folder)
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        done = r.stacks("http://127.0.0.1:%d" % full.getsockname()[1], logs=3, DEBUGINFOD_MAXTIME="1")
+    check(done.stderr.count("DEBUGINFOD_URLS: no answer in time") == 1, "said:", done.stderr)
+
+
+def nothing_is_said_where_a_server_has_no_file(folder):
+    r = Recorded(folder)
+    server = Server(None)
+    check(r.stacks(server.url).stderr == "" and server.asked, "said, or not asked")
+
+
+def what_the_user_set_stays(folder):
+    r = Recorded(folder)
+    server = Server("")
+    r.stacks(server.url, DEBUGINFOD_TIMEOUT="1", DEBUGINFOD_RETRY_LIMIT="2")
+    check(len(server.asked) == 3, "asked:", server.asked)
 
 
 def a_pipe_where_debug_files_are_installed_is_not_waited_for(folder):
