@@ -1,8 +1,11 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "cmd.h"
 #include "database.h"
 #include "digest_file.h"
@@ -70,28 +73,50 @@ static int leave(const char *log, const char *path, struct mpr_error *error)
     return left;
 }
 
-static int make(struct arguments *a, const char *log, const char *path,
+static int make(struct arguments *a, const char *log, const struct mpr_database_place *place,
                 const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_digest digest;
     if (mpr_digests_make(&digest, log, &a->output, progress, error) != 0) return -1;
     a->incomplete |= digest.process->incomplete;
-    const char *why = mpr_digest_write(&digest, path);
+    const char *why = mpr_digest_write(&digest, place);
     mpr_digest_free(&digest);
     if (!why || strcmp(why, MPR_FILE_BUSY) == 0) return 0; /* it will be there all the same */
-    return mpr_fail(error, "%s: cannot write: %s", path, why);
+    return mpr_fail(error, "%s: cannot write: %s", place->path, why);
+}
+
+/* In a folder that others may not change, and for those who may read the log: a digest has its
+ * names. */
+static int make_beside(struct arguments *a, const char *log, const char *path,
+                       const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct stat st;
+    const char *name;
+    const int directory = mpr_file_directory(path, &name, error);
+    if (directory < 0) return -1;
+    const bool known = fstatat(directory, mpr_basename(log), &st, 0) == 0;
+    const struct mpr_database_place place = { path, directory, known ? st.st_mode & 0666 : 0600 };
+    const int status = make(a, log, &place, progress, error);
+    close(directory);
+    return status;
+}
+
+static int add_beside(struct arguments *a, const char *log, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    char *path = mpr_digests_beside(log);
+    const int left = leave(log, path, error),
+              status = left ? left : make_beside(a, log, path, progress, error);
+    free(path);
+    return status < 0 ? -1 : 0;
 }
 
 static int add(void *to, const char *log, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
     struct arguments *a = to;
-    char *beside = mpr_digests_beside(log);
-    const char *path = a->output.path ? a->output.path : beside;
-    const int left = a->output.path ? 0 : leave(log, path, error),
-              status = left ? left : make(a, log, path, progress, error);
-    free(beside);
-    return status < 0 ? -1 : 0;
+    const struct mpr_database_place named = { a->output.path, AT_FDCWD, 0666 };
+    return named.path ? make(a, log, &named, progress, error) : add_beside(a, log, progress, error);
 }
 
 static bool is_usable(const struct arguments *a)

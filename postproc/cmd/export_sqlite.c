@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,8 +173,9 @@ static const struct mpr_database_kind exported = { .version = 1, .page_bytes = 4
 static int write_all(struct arguments *a)
 {
     struct mpr_export *e = a->of;
+    const struct mpr_database_place named = { e->output, AT_FDCWD, 0666 };
     const char *why;
-    a->database = mpr_database_open(e->output, &exported, &why);
+    a->database = mpr_database_open(&named, &exported, &why);
     if (a->database) {
         declare(a->database);
         mpr_logs_each(&e->logs, add, a);

@@ -93,15 +93,22 @@ bool mpr_file_trusted(const struct stat *st, const char *log)
            (stat(log, &of) == 0 && st->st_uid == of.st_uid);
 }
 
+/* What is left from before keeps no right that is not asked for. */
+static int narrow(int fd, const struct stat *st, mode_t mode)
+{
+    const mode_t more = st->st_mode & ~mode & 0066;
+    return more ? fchmod(fd, st->st_mode & ~more & 0777) : 0;
+}
+
 /* 0, or what errno is to be. */
-static int take_over(int fd, int directory, const char *name)
+static int take_over(int fd, int directory, const char *name, mode_t mode)
 {
     struct stat st;
     struct mpr_error error;
     if (fstat(fd, &st) != 0) return errno;
     if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, name, &error) != 0) return EPERM;
     if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st)) return EBUSY;
-    return ftruncate(fd, 0) == 0 ? 0 : errno;
+    return narrow(fd, &st, mode) == 0 && ftruncate(fd, 0) == 0 ? 0 : errno;
 }
 
 /* Who refused: the folder, or what lies there? */
@@ -117,7 +124,7 @@ int mpr_file_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
-    const int why = fd < 0 ? refusal(directory, name, errno) : take_over(fd, directory, name);
+    const int why = fd < 0 ? refusal(directory, name, errno) : take_over(fd, directory, name, mode);
     if (!why) return fd;
     if (fd >= 0) close(fd);
     errno = why;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "database_file.h"
 #include "file.h"
 #include "group.h"
@@ -24,6 +25,7 @@ struct kept_table {
 struct mpr_database {
     sqlite3 *sqlite;
     char *path, *part; /* where it is written until it is whole */
+    int directory;     /* AT_FDCWD, or where both are */
     int fd;            /* the part, locked; -1: none */
     uint64_t process;
     struct kept_table *table;
@@ -33,13 +35,23 @@ struct mpr_database {
 
 static char refused[256]; /* of a database that is gone */
 
-static const char *writing; /* NULL: none */
+static const struct mpr_database *writing; /* NULL: none */
 
 bool mpr_database_available(void) { return true; }
 
+static const char *name_in(const struct mpr_database *db, const char *path)
+{
+    return db->directory == AT_FDCWD ? path : mpr_basename(path);
+}
+
+static void remove_part(const struct mpr_database *db)
+{
+    unlinkat(db->directory, name_in(db, db->part), 0);
+}
+
 void mpr_database_abandon(void)
 {
-    if (writing) unlink(writing);
+    if (writing) remove_part(writing);
 }
 
 bool mpr_database_failed(const struct mpr_database *db) { return *db->why; }
@@ -76,16 +88,17 @@ static const char *release(struct mpr_database *db)
     return good ? NULL : refused;
 }
 
-static void make_part(struct mpr_database *db)
+static void make_part(struct mpr_database *db, mode_t mode)
 {
     struct stat st;
-    if (lstat(db->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    if (fstatat(db->directory, name_in(db, db->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(st.st_mode)) {
         snprintf(db->why, sizeof db->why, "it is no regular file");
         return;
     }
-    db->fd = mpr_file_part(AT_FDCWD, db->part, 0666);
+    db->fd = mpr_file_part(db->directory, name_in(db, db->part), mode);
     if (db->fd < 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
-    else writing = db->part;
+    else writing = db;
 }
 
 static void set(struct mpr_database *db, const char *name, unsigned value)
@@ -96,14 +109,15 @@ static void set(struct mpr_database *db, const char *name, unsigned value)
 }
 
 /* Nobody reads it before it is whole, so nothing is written twice to survive a crash. */
-struct mpr_database *mpr_database_open(const char *path, const struct mpr_database_kind *kind,
-                                       const char **why)
+struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
+                                       const struct mpr_database_kind *kind, const char **why)
 {
     struct mpr_database *db = mpr_alloc(1, sizeof *db);
-    db->path = mpr_text_copy(path);
-    db->part = mpr_text_format("%s.part", path);
+    db->path = mpr_text_copy(place->path);
+    db->part = mpr_text_format("%s.part", place->path);
+    db->directory = place->directory;
     db->fd = -1;
-    make_part(db);
+    make_part(db, place->mode);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (!*db->why)
         check(db, mpr_database_file_open(db->part, db->fd, &db->sqlite, flags), SQLITE_OK);
@@ -301,8 +315,9 @@ const char *mpr_database_close(struct mpr_database *db, bool wanted)
     for (size_t i = 0; i < db->tables; i++) sqlite3_finalize(db->table[i].insert);
     if (sqlite3_close(db->sqlite) != SQLITE_OK) fail(db);
     db->sqlite = NULL;
-    if (!*db->why && wanted && rename(db->part, db->path) != 0)
+    if (!*db->why && wanted &&
+        renameat(db->directory, name_in(db, db->part), db->directory, name_in(db, db->path)) != 0)
         snprintf(db->why, sizeof db->why, "%s", strerror(errno));
-    if (*db->why || !wanted) unlink(db->part);
+    if (*db->why || !wanted) remove_part(db);
     return release(db);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "document.h"
 #include "export.h"
@@ -25,10 +26,17 @@ struct mpr_database_kind {
     unsigned application, version; /* SQLite's application_id and user_version */
     unsigned page_bytes;           /* a table takes one at least */
 };
+/* Where it is written.  Who has opened the folder, because others may lay something there, writes
+ * into that one: the path is then for messages. */
+struct mpr_database_place {
+    const char *path;
+    int directory; /* the folder that the path names; AT_FDCWD: as the path says */
+    mode_t mode;   /* less the umask */
+};
 /* NULL: *why says what is wrong, in memory that lasts; where another process writes one of that
  * name just now, MPR_FILE_BUSY (file.h). */
-struct mpr_database *mpr_database_open(const char *path, const struct mpr_database_kind *kind,
-                                       const char **why);
+struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
+                                       const struct mpr_database_kind *kind, const char **why);
 /* Rows from now on are of this process; from 1. */
 void mpr_database_process(struct mpr_database *db, uint64_t process);
 /* Rows of a table, which is made when it is named first.  The description must last. */

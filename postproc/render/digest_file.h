@@ -6,10 +6,12 @@
 #ifndef MPR_DIGEST_FILE_H
 #define MPR_DIGEST_FILE_H
 
+#include "database.h"
 #include "digest.h"
 
 /* NULL, or what went wrong, in memory that lasts: then what was there is as it was. */
-const char *mpr_digest_write(const struct mpr_digest *digest, const char *path);
+const char *mpr_digest_write(const struct mpr_digest *digest,
+                             const struct mpr_database_place *place);
 
 enum mpr_digest_found {
     MPR_DIGEST_GOOD,

@@ -5,10 +5,10 @@
 /* Small pages: most tables have few rows. */
 static const struct mpr_database_kind kind = { MPR_DIGEST_APPLICATION, MPR_DIGEST_VERSION, 1024 };
 
-const char *mpr_digest_write(const struct mpr_digest *d, const char *path)
+const char *mpr_digest_write(const struct mpr_digest *d, const struct mpr_database_place *place)
 {
     const char *why;
-    struct mpr_database *db = mpr_database_open(path, &kind, &why);
+    struct mpr_database *db = mpr_database_open(place, &kind, &why);
     if (!db) return why;
     mpr_database_process(db, 1);
     for (size_t i = 0; i < mpr_digest_tables; i++) {

@@ -280,6 +280,53 @@ def of_another_user(folder):
     check("OOM-killed" not in run("processes", run_of).stdout, "another user's record of a run is believed")
 
 
+def rights(path):
+    return oct(os.stat(path).st_mode & 0o777)
+
+
+def for_readers_of_the_log(folder):
+    """A digest beside a log tells nobody what the log does not tell him."""
+    log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "own.zst"))
+    before = os.umask(0)
+    for mode in 0o600, 0o640, 0o644:
+        os.chmod(log, mode)
+        made(log).close()
+        check(rights(log + ".digest") == oct(mode), "a digest of", rights(log + ".digest"), "of a log of", oct(mode))
+        os.unlink(log + ".digest")
+    os.chmod(log, 0o600)
+    with open(log + ".digest.part", "w"):                                # what a killed process left
+        pass
+    made(log).close()
+    check(rights(log + ".digest") == "0o600", "over a part", rights(log + ".digest"))
+    named = os.path.join(folder, "named.digest")
+    os.umask(0o027)
+    check(run("digest", "-o", named, log).returncode == 0 and rights(named) == "0o640", "-o", rights(named))
+    os.umask(before)
+
+
+def in_no_folder_of_others(folder):
+    """Where others may change the folder nothing is written that was not named."""
+    log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "private.zst"))
+    theirs = os.path.join(folder, "of-others")
+    os.mkdir(theirs)
+    link = os.path.join(theirs, "link.zst")
+    os.symlink(log, link)
+
+    def check_refused(why):
+        done = run("digest", link)
+        check(done.returncode == 1 and why in done.stderr and done.stderr.count("\n") == 1, why, done)
+        check(os.listdir(theirs) == ["link.zst"], why, os.listdir(theirs))
+
+    os.chmod(theirs, 0o777)
+    check_refused("every user may change its directory")
+    os.chmod(theirs, 0o755)
+    if os.geteuid() == 0:
+        os.chown(theirs, 4242, -1)
+        check_refused("belongs to another user (4242)")
+    named = os.path.join(theirs, "named.digest")
+    check(run("digest", "-o", named, link).returncode == 0 and os.path.exists(named), "-o there")
+
+
 def manual(digest):
     """The manual names every table and column."""
     with open(os.environ["MAN"]) as f:
@@ -314,5 +361,7 @@ with tempfile.TemporaryDirectory() as folder:
     fresh(folder)
     refused(folder)
     others(folder)
+    for_readers_of_the_log(folder)
+    in_no_folder_of_others(folder)
     if os.geteuid() == 0:
         of_another_user(folder)
