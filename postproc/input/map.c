@@ -22,30 +22,55 @@ static bool read_as_zeros(const uint8_t *at, size_t bytes, int protection)
 }
 
 /* Pages behind the end of a file that was truncated become zeros: of a log all of them, of what a
- * library mapped, which may write to its copy, the one.  Any other fault is what it would have
- * been. */
-static void on_sigbus(int number, siginfo_t *info, void *context)
+ * library mapped, which may write to its copy, the one. */
+static bool is_mended(const siginfo_t *info)
 {
     const uint8_t *const at = info->si_addr;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    (void)context;
     for (struct mpr_map *map = maps; map; map = map->next) {
         if (at < map->data || at >= map->data + map->mapped) continue;
         const size_t offset = (size_t)(at - map->data) & ~(page - 1);
         map->changed = 1;
-        if (read_as_zeros(map->data + offset, map->mapped - offset, PROT_READ)) return;
+        if (read_as_zeros(map->data + offset, map->mapped - offset, PROT_READ)) return true;
     }
     if (guarded && info->si_code == BUS_ADRERR) {
         gone = 1;
-        if (read_as_zeros(at - (uintptr_t)at % page, page, PROT_READ | PROT_WRITE)) return;
+        return read_as_zeros(at - (uintptr_t)at % page, page, PROT_READ | PROT_WRITE);
     }
-    sigaction(number, &before, NULL);
+    return false;
 }
 
+/* The program's handler is called, and this one stays.  Where there is none the fault comes again,
+ * to the kernel; what somebody sent does not. */
+static void hand_on(int number, siginfo_t *info, void *context)
+{
+    const struct sigaction to = before;
+    const bool sent = info->si_code <= 0;
+    if (to.sa_handler == SIG_IGN && sent) return;
+    if (to.sa_handler == SIG_DFL || to.sa_handler == SIG_IGN) {
+        sigaction(number, &to, NULL);
+        if (sent) raise(number);
+        return;
+    }
+    if (to.sa_flags & (int)SA_RESETHAND) before = (struct sigaction){ .sa_handler = SIG_DFL };
+    if (to.sa_flags & SA_SIGINFO) to.sa_sigaction(number, info, context);
+    else to.sa_handler(number);
+}
+
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+    if (info->si_code <= 0 || !is_mended(info)) hand_on(number, info, context);
+}
+
+/* The handler of before runs as it would: on its stack, with its mask. */
 static void take_signal(void)
 {
-    const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
-    if (!maps && !kept) sigaction(SIGBUS, &action, &before);
+    if (maps || kept) return;
+    sigaction(SIGBUS, NULL, &before);
+    struct sigaction action = before;
+    action.sa_sigaction = on_sigbus;
+    action.sa_flags = SA_SIGINFO | (before.sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+    sigaction(SIGBUS, &action, NULL);
 }
 
 static void return_signal(void)
@@ -109,8 +134,8 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
     *map = (struct mpr_map){ .fd = -1 };
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
     if (fd < 0 && errno == EINVAL)
-        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
-                        path);
+        return mpr_fail(error, "%s: %s; give a log of memprof, a file", path,
+                        S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
     if (fd < 0) return mpr_fail_errno(error, path, "open");
     mpr_file_share(fd);
     const int result = mpr_map_file(map, fd, &st, path, error);

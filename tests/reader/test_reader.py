@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import mp
@@ -78,6 +79,21 @@ def test_reader_is_used_from_cxx():
     mp.equal(output(program), "ALLOC\n", "what it prints")
 
 
+def test_reader_hands_other_faults_on():
+    """A fault that is not the library's, and a signal that was sent, are what they would be without it."""
+    top = installed()
+    program = os.path.join(mp.folder, "sigbus")
+    output("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", top + "/include/memprof", os.path.join(SOURCE, "tests/reader/sigbus.c"),
+           folder_of(top, "libmemprof-reader.a") + "/libmemprof-reader.a", "-lm", "-o", program)
+    for words, status, said in ((("jump",), 0, "2 calls, 0 with an address\n"), (("jump", "sent"), 0, "2 calls, 0 with an address\n"),
+                                (("siginfo",), 0, "2 calls, 2 with an address\n"), (("once",), -signal.SIGBUS, "called once\n"),
+                                (("default",), -signal.SIGBUS, ""), (("default", "sent"), -signal.SIGBUS, ""),
+                                (("ignored",), -signal.SIGBUS, ""), (("ignored", "sent"), 0, "0 calls, 0 with an address\n")):
+        log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), mp.folder)
+        done = subprocess.run([program, log, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+        mp.equal((done.returncode, done.stdout), (status, said), f"status and output of {words}")
+
+
 def test_reader_has_its_own_names_only():
     top = installed()
     (library,) = glob.glob(top + "/lib*/**/libmemprof-reader.a", recursive=True)
@@ -91,8 +107,9 @@ def test_reader_has_its_own_names_only():
 
 def test_reader_tells_what_it_cannot_read():
     program = by_cmake(installed())
-    done = subprocess.run([program, "/dev/null"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
-    mp.equal((done.returncode, done.stderr[:10]), (1, "/dev/null:"), "status and message")
+    for path, what in ("/dev/null", "not a regular file"), (mp.folder, "a directory"):
+        done = subprocess.run([program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+        mp.equal((done.returncode, done.stderr), (1, f"{path}: {what}; give a log of memprof, a file\n"), "status and message")
 
 
 if __name__ == "__main__":
