@@ -32,6 +32,6 @@ configure_package_config_file(cmake/memprof-config.cmake.in ${CMAKE_BINARY_DIR}/
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/memprof PATH_VARS CMAKE_INSTALL_LIBDIR headers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/memprof-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/memprof-config.cmake ${CMAKE_BINARY_DIR}/memprof-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/memprof)
-file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR}/memprof)
 configure_file(cmake/memprof-reader.pc.in ${CMAKE_BINARY_DIR}/memprof-reader.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/memprof-reader.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

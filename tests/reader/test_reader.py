@@ -79,6 +79,13 @@ def test_reader_is_used_from_cxx():
     mp.equal(output(program), "ALLOC\n", "what it prints")
 
 
+def test_reader_is_used_from_c99():
+    top = installed()
+    include = top + "/include/memprof"
+    for header in glob.glob(include + "/*/*.h"):
+        output("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wundef", "-Werror", "-fsyntax-only", "-I", include, header)
+
+
 def test_reader_hands_other_faults_on():
     """A fault that is not the library's, and a signal that was sent, are what they would be without it."""
     top = installed()
@@ -92,6 +99,26 @@ def test_reader_hands_other_faults_on():
         log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), mp.folder)
         done = subprocess.run([program, log, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
         mp.equal((done.returncode, done.stdout), (status, said), f"status and output of {words}")
+
+
+def test_reader_is_found_where_libraries_have_a_place_of_their_own():
+    """CMAKE_INSTALL_LIBDIR may be absolute, for which nothing is moved."""
+    if not shutil.which("pkg-config"):
+        raise mp.Skip("pkg-config is not installed")
+    build, folder = os.path.join(mp.folder, "other"), os.path.join(mp.folder, "opt/x/lib64/pkgconfig")
+    output("cmake", "-S", SOURCE, "-B", build, "-DBUILD_TESTING=OFF", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-DCMAKE_INSTALL_LIBDIR=/opt/x/lib64")
+    os.makedirs(folder)
+    shutil.copy(os.path.join(build, "memprof-reader.pc"), folder)
+    flags = output("pkg-config", "--cflags", "--libs", "memprof-reader", env={**os.environ, "PKG_CONFIG_PATH": folder}).split()
+    mp.equal([flag[:2] + os.path.relpath(flag[2:], mp.folder) for flag in flags[:2]], ["-Iusr/local/include/memprof", "-Lopt/x/lib64"], "folders")
+
+
+def test_reader_has_no_components():
+    top, project = installed(), os.path.join(mp.folder, "project")
+    os.mkdir(project)
+    with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
+        file.write("cmake_minimum_required(VERSION 3.25)\nproject(p NONE)\nfind_package(memprof REQUIRED COMPONENTS bogus)\n")
+    output("cmake", "-S", project, "-B", project + "/build", "-Dmemprof_ROOT=" + top, statuses=(1,))
 
 
 def test_reader_has_its_own_names_only():

@@ -20,9 +20,11 @@ enum mpf_op {
 
 /* What happens to a block of the host or of PyTorch: the codes are in a row. */
 enum { MPF_OPS_OF_BLOCKS = 4 };
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
 static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 &&
                   MPF_OP_MOVE_END == MPF_OP_ALLOC + 3,
               "in a row");
+#endif
 static inline int mpf_op_is_of_block(unsigned op) { return op - MPF_OP_ALLOC < MPF_OPS_OF_BLOCKS; }
 
 enum mpf_class {
@@ -75,9 +77,11 @@ static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device)
     return heap | device << 4;
 }
 /* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
 static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 &&
                   MPF_HEAP_PINNED > MPF_HEAP_SHM,
               "in a row");
+#endif
 static inline int mpf_heap_is_host(unsigned heap)
 {
     return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM;

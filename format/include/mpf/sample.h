@@ -25,8 +25,10 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                                              MPF_UNKNOWN */
                       MPF_RSS_COUNT
 };
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
 static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2,
               "what is resident is their sum");
+#endif
 enum mpf_sample_cgroup {
     MPF_CGROUP_USAGE,
     MPF_CGROUP_LIMIT,
