@@ -13,6 +13,8 @@
 #include "core/say.h"
 #include "core/state.h"
 #include "mpf/frame.h"
+#include "mpf/shell.h"
+#include "mpf/utf8.h"
 
 #define HEADER_BYTES (64u << 10)
 
@@ -47,6 +49,16 @@ static struct {
 
 const char *mp_logfile_path(void) { return path; }
 struct mpf_file mp_logfile_file(void) { return file; }
+
+static bool is_shown(uint32_t code) { return !mpf_utf8_unsafe(code); }
+
+const char *mp_logfile_word(void)
+{
+    static char word[MPF_SHELL_BYTES(sizeof path)];
+    mpf_shell_word(word, path, is_shown);
+    return word;
+}
+
 uint64_t mp_logfile_bytes(void) { return log_.bytes; }
 uint64_t mp_logfile_next(void) { return log_.frames; }
 void mp_logfile_remove(void) { mp_sys_unlink(path); }

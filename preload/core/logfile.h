@@ -45,6 +45,7 @@ void mp_logfile_remove(void);
 /* It does not lie at its path any more. */
 bool mp_logfile_gone(void);
 const char *mp_logfile_path(void);
+const char *mp_logfile_word(void); /* as a shell reads it; until the next call */
 struct mpf_file mp_logfile_file(void);
 uint64_t mp_logfile_bytes(void);
 /* In a forked child, before mp_logfile_create: the log so far is the parent's. */

@@ -15,6 +15,7 @@
 #include "core/loss.h"
 #include "core/own_thread.h"
 #include "core/say.h"
+#include "mpf/shell.h"
 
 struct mp_process *mp_process;
 
@@ -146,7 +147,7 @@ void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
  */
 static void summary(uint64_t hwm)
 {
-    static char line[PATH_MAX * 2 + 256];
+    static char line[MPF_SHELL_BYTES(PATH_MAX) + 256];
     struct mp_text t = MP_TEXT(line);
     const bool gone = !mp_process->ended && mp_logfile_gone();
     if (!gone && !mp_config.summary) return;
@@ -161,7 +162,7 @@ static void summary(uint64_t hwm)
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
     mp_text_str(&t,
                 gone ? "; removed or moved while the program ran: " : "; next: memprof-report ");
-    mp_text_str(&t, mp_logfile_path());
+    mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
 }

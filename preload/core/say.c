@@ -1,6 +1,9 @@
 #include "core/say.h"
 
+#include <string.h>
+
 #include "base/sys.h"
+#include "mpf/utf8.h"
 
 static struct stat stderr_was;
 static bool stderr_known, is_quiet;
@@ -16,11 +19,25 @@ static bool stderr_is_same(void)
            now.st_ino == stderr_was.st_ino;
 }
 
+/* Names of files and variables may be any bytes: what a terminal would obey, or take for the end of
+ * the line, is "?". */
+static void cover(const struct mp_text *t)
+{
+    for (const char *at = t->buf; *at;) {
+        char *const start = t->buf + (at - t->buf);
+        uint32_t code;
+        const bool whole = mpf_utf8_next(&at, &code), last = !*at;
+        if (!whole || (mpf_utf8_unsafe(code) && !(last && code == '\n')))
+            memset(start, '?', (size_t)(at - start));
+    }
+}
+
 void mp_say_line(const struct mp_text *t)
 {
     enum { WAIT_MS = 1000 };
     if (is_quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
+    cover(t);
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 

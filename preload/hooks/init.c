@@ -91,7 +91,7 @@ static void say_keep(void)
     if (mp_config.keep[0] && !mp_config.folded)
         mp_say(
             "the log grows beyond MEMPROF_KEEP until this folds it: memprof-report compact --follow ",
-            mp_logfile_path(), NULL, NULL);
+            mp_logfile_word(), NULL, NULL);
 }
 
 static bool adopt_root(void)

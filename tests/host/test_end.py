@@ -38,6 +38,31 @@ def test_recovering_a_copy_leaves_the_log_its_journal():
     mp.equal(logs.journals(), [], "journals")
 
 
+def said_in(folder, how="return", **env):
+    """The last line, of a log in such a folder, and the log."""
+    where = os.path.join(mp.fresh("names"), folder)
+    result = mp.run([mp.victim("endings"), how], env={"MEMPROF_OUT": os.path.join(where, "log.zst"), **env})
+    said = result.err.decode()
+    mp.check(said.count("\n") == 1 and "\x1b" not in said and "\u202e" not in said, f"of {folder!a}: {said!a}")
+    return said, os.path.join(where, "log.zst")
+
+
+def test_the_next_command_can_be_pasted():
+    for folder in "plain", "wörk", "q $(touch pwned); x'y", "line\nline", "esc\x1b[31mred", "back\\slash\t'\u202e":
+        line, log = said_in(folder)
+        words = line.partition("next: memprof-report ")[2]
+        mp.equal(subprocess.run(["bash", "-c", f"printf %s {words}"], stdout=subprocess.PIPE, check=True, text=True).stdout, log, "what bash reads")
+        mp.check(os.path.exists(log), log)
+    mp.check("/wörk/log.zst'\n" in said_in("wörk")[0], "letters are shown")
+    mp.check("/plain/log.zst\n" in said_in("plain")[0], "nothing is quoted that needs it not")
+
+
+def test_messages_have_no_controls():
+    os.mkdir(os.path.join(mp.folder, "esc\x1b[31m\nred"))
+    result = mp.run([mp.victim("endings"), "return"], env={"MEMPROF_OUT": os.path.join(mp.folder, "esc\x1b[31m\nred")})
+    mp.check(b"esc?[31m?red" in result.err, f"{result.err!a}")
+
+
 def test_return_from_main():
     ended("return")
 
