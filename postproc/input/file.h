@@ -39,8 +39,9 @@ bool mpr_file_trusted(const struct stat *st, const char *log);
 
 /* A file of that name in the directory that is this user's, by one name, and locked and empty now,
  * for what is to take another one's place when it is whole: what a killed process left is taken
- * over, with no more rights than `mode`.  -1 with errno: EBUSY where another process writes it, EPERM where it is not this user's
- * alone, or no file.  Others may write the folder: what is written goes to the descriptor. */
+ * over, with no more rights than `mode`.  -1 with errno: EBUSY where another process writes it,
+ * EPERM where it is not this user's alone, or no file.  Others may write the folder: what is
+ * written goes to the descriptor. */
 int mpr_file_part(int directory, const char *name, mode_t mode);
 /* What that errno says to people. */
 #define MPR_FILE_BUSY "another process writes it"
