@@ -430,10 +430,12 @@ static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
                      l->instants ? mpr_doc_count(doc, l->instants) : "no",
                      l->instants == 1 ? "" : "s", l->range);
     else
-        mpr_doc_line(doc,
-                     "growth: not known, for something changed in only %s spans of %s and it takes "
-                     "six (shorter ones: --every)",
-                     mpr_doc_count(doc, l->instants), mpr_units_span(&every, l->every));
+        mpr_doc_line(
+            doc,
+            "growth: not known, for the clock ticked only %s time%s, %s apart, and it takes six "
+            "(shorter: --every)",
+            mpr_doc_count(doc, l->instants), l->instants == 1 ? "" : "s",
+            mpr_units_span(&every, l->every));
 }
 
 /* "growth: 9 of 12 instances of step, after 3 to warm up" */

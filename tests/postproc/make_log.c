@@ -654,6 +654,20 @@ static void leaver(const char *path, uint64_t blocks)
     testlog_close(log, "exit");
 }
 
+/* A table of N blocks that is loaded in two seconds; then nothing happens for eight, which samples
+ * alone tell, and a SIGKILL ends it. */
+static void idler(const char *path, uint64_t blocks)
+{
+    const char *const pairs[] = { "pid",   "4243",         "argv",    "./idler", "stacks",
+                                  "large", "stacks.large", "1048576", NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, (i + 1) * 2000 * MS / blocks, 1, MPF_OP_ALLOC, MPF_HEAP_HOST,
+                      (i + 1) << 24, 2 * MIB);
+    for (uint64_t s = 1; s <= 10; s++) sample(log, s * 1000 * MS, blocks * 2 * MIB);
+    testlog_close(log, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -677,6 +691,7 @@ int main(int argc, char **argv)
         { "jagged", jagged },   { "pool", pool },
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
+        { "idler", idler },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

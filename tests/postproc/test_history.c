@@ -134,13 +134,65 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
     event(99, 1, MPF_OP_ALLOC, 0x2000, 10);
     event(100, 1, MPF_OP_ALLOC, 0x3000, 10); /* at the tick: it is of the next instant */
     event(199, 1, MPF_OP_ALLOC, 0x4000, 10);
-    event(750, 1, MPF_OP_ALLOC, 0x5000, 10); /* one instant for all ticks without a change */
-    event(800, 1, MPF_OP_FREE, 0x5000, 0);
-    static const uint64_t time[] = { 100, 700, 800 }, bytes[] = { 20, 40, 50 };
+    event(450, 1, MPF_OP_ALLOC, 0x5000, 10); /* ticks without a change are instants, too */
+    event(500, 1, MPF_OP_FREE, 0x5000, 0);
+    static const uint64_t bytes[] = { 20, 40, 40, 40, 50 };
+    assert_int_equal(history.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(history.at[i].time, 100 * (i + 1));
+        assert_int_equal(at(1, i).bytes, bytes[i]);
+    }
+    end();
+}
+
+/* A process lives on after the newest change: what else is in the log tells until when. */
+static void the_clock_goes_on_until_the_log_ends(void **state)
+{
+    (void)state;
+    begin_threads(100, 350);
+    event(150, 1, MPF_OP_ALLOC, 0x1000, 10);
+    event(1000, 0, MPF_OP_SAMPLE_RSS, 0, 0);
+    mpr_history_end(&history);
+    mpr_history_end(&history); /* which is over already */
     assert_int_equal(history.count, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(history.at[i].time, time[i]);
-        assert_int_equal(at(1, i).bytes, bytes[i]);
+        assert_int_equal(history.at[i].time, 100 * (i + 1));
+        assert_int_equal(at(1, i).bytes, i ? 10 : 0);
+    }
+    end();
+}
+
+/* The beginning of a log may be folded. */
+static void the_clock_starts_where_it_may(void **state)
+{
+    static const uint64_t from[] = { 350, 400 };
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        begin_threads(100, UINT64_MAX);
+        history.from = &from[i];
+        event(50, 1, MPF_OP_ALLOC, 0x1000, 10);
+        event(650, 1, MPF_OP_ALLOC, 0x2000, 10);
+        assert_int_equal(history.count, 3);
+        assert_int_equal(history.at[0].time, 400);
+        end();
+    }
+}
+
+/* A whole day at 1 ns: as if each tick had been taken, in no time. */
+static void a_short_interval_is_thinned_at_once(void **state)
+{
+    const uint64_t day = UINT64_C(86400000000000), stopped = 1000;
+    (void)state;
+    begin_threads(1, UINT64_MAX);
+    event(0, 1, MPF_OP_ALLOC, 0x1000, 10);
+    event(stopped, 1, MPF_OP_ALLOC, 0x2000, 10);
+    event(day, 1, MPF_OP_ALLOC, 0x3000, 10);
+    assert_int_equal(history.taken, day);
+    assert_true(history.count >= MPR_HISTORY_MAX / 2 && history.count <= MPR_HISTORY_MAX);
+    for (size_t i = 0; i < history.count; i++) {
+        assert_int_equal(history.at[i].number, (i + 1) * history.each);
+        assert_int_equal(history.at[i].time, history.at[i].number);
+        assert_int_equal(at(1, i).bytes, 20);
     }
     end();
 }
@@ -149,13 +201,13 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
 static void the_clock_ends(void **state)
 {
     static const uint64_t until[] = { 250, 700, 99 };
-    static const size_t count[] = { 2, 2, 0 };
+    static const size_t count[] = { 2, 7, 0 };
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         begin_threads(100, until[i]);
         event(1, 1, MPF_OP_ALLOC, 0x1000, 10);
         event(150, 1, MPF_OP_ALLOC, 0x2000, 10);
-        event(750, 1, MPF_OP_ALLOC, 0x3000, 10); /* one instant for all ticks without a change */
+        event(750, 1, MPF_OP_ALLOC, 0x3000, 10);
         event(1000, 1, MPF_OP_ALLOC, 0x4000, 10);
         assert_int_equal(history.count, count[i]);
         for (size_t k = 0; k < history.count; k++) assert_true(history.at[k].time <= until[i]);
@@ -468,6 +520,9 @@ int main(void)
         cmocka_unit_test(a_cell_that_nobody_saw_held_nothing),
         cmocka_unit_test(those_that_stay_are_as_they_were),
         cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
+        cmocka_unit_test(the_clock_goes_on_until_the_log_ends),
+        cmocka_unit_test(the_clock_starts_where_it_may),
+        cmocka_unit_test(a_short_interval_is_thinned_at_once),
         cmocka_unit_test(the_clock_ends),
         cmocka_unit_test(what_was_made_and_freed_since_the_last_total_counts),
         cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),

@@ -202,15 +202,41 @@ void mpr_history_values(const struct mpr_history *h, uint32_t cell, struct mpr_h
 
 /* ---- by the clock */
 
-/* Where nothing happens for longer than an interval, one instant stands for all in it. */
+/* So many instants without a change between them, the first one at that time.  Those in a row of
+ * which none is kept count at once: of a short interval there may be any number. */
+static void take_ticks(struct mpr_history *h, uint64_t time, uint64_t ticks)
+{
+    while (ticks) {
+        uint64_t passed = h->each - 1 - h->taken % h->each;
+        if (passed >= ticks) passed = ticks - 1;
+        h->taken += passed;
+        ticks -= passed + 1;
+        time += passed * h->every;
+        mpr_history_take(h, time);
+        time += h->every;
+    }
+}
+
+/* Up to now.  Where nothing happened for longer than an interval all stayed as it was: each tick of
+ * that time is an instant, or a program that loads and then waits would only be seen to load. */
 static void tick(void *arg)
 {
     struct mpr_history *h = arg;
     struct mpr_touches *t = &h->touches;
     const bool is_past = *t->now > h->until;
-    const uint64_t now = is_past ? h->until : *t->now, at = now - now % h->every;
-    if (at >= t->next) mpr_history_take(h, at);
-    t->next = !is_past && at <= UINT64_MAX - h->every ? at + h->every : UINT64_MAX;
+    const uint64_t now = is_past ? h->until : *t->now, last = now - now % h->every,
+                   from = h->from ? *h->from : 0;
+    if (t->next <= last && from <= last) {
+        const uint64_t first =
+            from > t->next ? last - (last - from) / h->every * h->every : t->next;
+        take_ticks(h, first, (last - first) / h->every + 1);
+    }
+    t->next = !is_past && last <= UINT64_MAX - h->every ? last + h->every : UINT64_MAX;
+}
+
+void mpr_history_end(struct mpr_history *h)
+{
+    if (h->every) mpr_touches_tick(&h->touches);
 }
 
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until)

@@ -58,6 +58,8 @@ struct mpr_history {
 /* Observes a replay that has seen nothing yet, for as long as it is not freed.  every: ns from
  * instant to instant; 0: they are taken by mpr_history_take alone.  until: ns, see above. */
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until);
+/* The replay has seen all of the log: the clock's instants after the newest change, too. */
+void mpr_history_end(struct mpr_history *h);
 /* An instant: the state now, at a time in ns. */
 void mpr_history_take(struct mpr_history *h, uint64_t time);
 /* value[i]: what the cell held at the i-th instant; h->count of them. */

@@ -268,6 +268,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     struct reading *g = arg;
     struct mpr_leaks *out = g->out;
     const struct mpr_history *h = &g->history;
+    mpr_history_end(&g->history);
     const struct mpr_log_peaks *log = &out->peaks.log[0];
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
     out->instants = h->taken;
