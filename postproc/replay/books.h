@@ -46,6 +46,7 @@ struct mpr_heap {
     uint64_t peak_bytes, peak_blocks, peak_time;
     uint64_t epoch; /* peaks so far, from 1 */
     uint64_t allocations, frees, failures;
+    uint64_t made_bytes;        /* by the allocations of the host's */
     uint64_t unmatched;         /* frees of blocks never seen */
     uint64_t inherited;         /* frees of the parent process's blocks */
     uint64_t missed;            /* blocks whose address was handed out again without a free */

@@ -140,6 +140,7 @@ static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
     r->books.heap[e->heap].allocations++;
+    r->books.heap[e->heap].made_bytes += e->size;
     r->books.cell[cell].allocations++;
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);

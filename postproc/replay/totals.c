@@ -78,8 +78,9 @@ void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
     else if (t->live != bytes) change(t, books, bytes, blocks, time);
 }
 
-static void made(struct mpr_totals *t, struct mpr_books *books, uint64_t blocks)
+static void made(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks)
 {
+    books->heap[MPF_HEAP_HOST].made_bytes += bytes;
     books->heap[MPF_HEAP_HOST].allocations += blocks;
     books->cell[t->cell].allocations += blocks;
 }
@@ -91,7 +92,8 @@ void mpr_totals_take(struct mpr_totals *t, struct mpr_books *books, const struct
     if (e->size < sizeof now) return;
     memcpy(now, e->data, sizeof now);
     t->told = heap->used = true;
-    made(t, books, now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
+    made(t, books, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
+         now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
     heap->frees += now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
     forget(&t->since);
@@ -102,7 +104,7 @@ void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books)
 {
     const struct mpr_since *s = &t->since;
     if (!t->told || !s->counts) return;
-    made(t, books, with(0, s->made));
+    made(t, books, 0, with(0, s->made));
     books->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
 }
 

@@ -301,12 +301,11 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
                        const struct mpr_first_look *look, const char *path,
                        const struct mpr_progress *progress)
 {
-    enum { SECOND = 1000000000 };
     struct mpr_error none;
     const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO,
                                                .at_end = true,
                                                .known = look };
-    out->has_leaks = !look->range && look->end_ns >= SECOND &&
+    out->has_leaks = !look->range && look->end_ns >= MPR_GROWTH_LEAST_NS &&
                      mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
     if (out->has_leaks) e->leaks = &out->leaks;
 }

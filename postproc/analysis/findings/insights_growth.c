@@ -6,8 +6,11 @@
 #include "evidence.h"
 #include "units.h"
 
-/* A program that is over in a moment grows until it is. */
-enum { LEAST_SECONDS = 1 };
+/* A program that is over in a moment grows until it is.  Of such one only a place that has a name
+ * is told, and where the host made many times as many bytes as that place kept: who serves gives
+ * most of what it makes back, and who loads keeps it.  Of a short one a longer run tells which it
+ * is. */
+enum { MOMENT_SECONDS = 1, SHORT_SECONDS = 5, TURNED_OVER = 8 };
 
 struct grown {
     uint64_t bytes;
@@ -45,10 +48,20 @@ static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
     return 0;
 }
 
-static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_heap *h,
-                        uint64_t grown)
+/* Of a moment: is that no loading? */
+static bool is_told_soon(const struct mpr_log_peaks *log, const struct grown *g)
 {
-    return mpr_worth_growth(grown, peak_of(e->log, h->live->name)) &&
+    uint64_t made = 0;
+    for (size_t i = 0; i < log->heaps; i++) made += log->heap[i].made_bytes;
+    return g->row->depth && made / TURNED_OVER >= g->bytes;
+}
+
+static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_heap *h,
+                        const struct grown *g)
+{
+    if (!g->sites) return false;
+    if (mpr_leaks_steps(e->leaks) < MOMENT_SECONDS && !is_told_soon(e->log, g)) return false;
+    return mpr_worth_growth(g->bytes, peak_of(e->log, h->live->name)) &&
            !strstr(h->live->name, "/device") && /* PyTorch's segments: its cache */
            !is_told_inside(e->leaks, h->live->name);
 }
@@ -83,7 +96,9 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     f->what = mpr_arena_format(&out->arena, "%s grew steadily, by %s in %s, %s%s a second%s", heap,
                                amount(out, g), mpr_units_span(&span, ns), about,
                                mpr_finding_size(out, second), where_of(out, g));
-    f->change = "what holds on to it: a container that only grows, a cache without a bound";
+    f->change = mpr_leaks_steps(l) < SHORT_SECONDS
+                    ? "what holds on to it; or was it still loading? a longer run tells"
+                    : "what holds on to it: a container that only grows, a cache without a bound";
     f->look = "leaks";
     f->path = g->row->path;
     f->depth = g->row->depth;
@@ -98,9 +113,9 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
 void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_leaks *l = e->leaks;
-    if (!l || l->kept < MPR_LEAKS_LEAST || mpr_leaks_steps(l) < LEAST_SECONDS) return;
+    if (!l || l->kept < MPR_LEAKS_LEAST || l->last_ns - l->warm_ns < MPR_GROWTH_LEAST_NS) return;
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct grown g = grown_of(&l->heap[i]);
-        if (is_worth_it(e, &l->heap[i], g.bytes)) tell(out, l, &l->heap[i], &g);
+        if (is_worth_it(e, &l->heap[i], &g)) tell(out, l, &l->heap[i], &g);
     }
 }

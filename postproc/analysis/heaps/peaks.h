@@ -66,6 +66,7 @@ struct mpr_heap_peak {
     uint64_t peak_bytes, peak_time, peak_blocks;
     uint64_t end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
+    uint64_t made_bytes; /* by allocations of the host's heaps, of which most may be freed */
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
     const char *inside;  /* of the heap whose bytes these are a part of: in no sum; NULL: none */
