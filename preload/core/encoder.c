@@ -246,8 +246,8 @@ bool mp_encoder_due(bool now)
            (state == MP_ENCODER_NONE ? now || worth_it(p) : helper_due(p, state) != NULL);
 }
 
-/* Another thread may have started the encoder since it was due: that alone makes no helper due.  The
- * first one's memory is there before it: the program may limit its own at any instant. */
+/* Another thread may have started the encoder since it was due: that alone makes no helper due.
+ * The first one's memory is there before it: the program may limit its own at any instant. */
 void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;

@@ -570,7 +570,8 @@ static void image(const char *path, uint64_t number)
 }
 
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
- * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent ends it. */
+ * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
+ * ends it. */
 static void filled(const char *path, uint64_t number)
 {
     const char *const pid = number == 1 ? "7101" : "7102";
