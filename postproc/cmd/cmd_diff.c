@@ -114,13 +114,27 @@ static int add_log(struct mpr_diff *diff, const struct arguments *a, size_t run,
     return mpr_diff_add(diff, base, path, at, &progress, error);
 }
 
+/* Either side may lack the heap, not both. */
+static bool has_heap(const struct arguments *a)
+{
+    struct mpr_logs all = { .pid = a->which.pid, .rank = a->which.rank, .heap = a->peaks.heap };
+    bool good = true;
+    if (!all.heap) return true;
+    for (size_t i = 0; good && i < a->runs; i++) good = mpr_paths_add(&all.paths, a->run[i]);
+    good = good && mpr_logs_choose(&all);
+    return mpr_logs_close(&all, good ? MPR_EXIT_FINE : MPR_EXIT_FAILURE) == MPR_EXIT_FINE;
+}
+
 /* A run is one log. */
 static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run)
 {
-    struct mpr_logs logs = { .pid = a->which.pid, .rank = a->which.rank };
+    struct mpr_logs logs = { .pid = a->which.pid,
+                             .rank = a->which.rank,
+                             .heap = a->peaks.heap,
+                             .heap_elsewhere = true };
     struct mpr_error error;
     logs.failed = !mpr_paths_add(&logs.paths, a->run[run]);
-    const char *path = mpr_logs_choose(&logs) ? mpr_logs_one(&logs) : NULL;
+    const char *path = mpr_logs_one(&logs);
     const bool good = path && add_log(diff, a, run, path, &error) == 0;
     mpr_bar_clear();
     if (path && !good) mpr_cmd_error(&error);
@@ -138,9 +152,9 @@ int mpr_cmd_diff(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default(),
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_diff diff;
-    bool good = true;
     a.output.has_stacks = true;
     mpr_cmd_parse_in_order(&argp, argc, argv, &a);
+    bool good = has_heap(&a);
     mpr_diff_init(&diff, &a.peaks);
     for (size_t i = 0; good && i < a.runs; i++) good = add_run(&diff, &a, i);
     const int status = good ? report(&a, &diff) : MPR_EXIT_FAILURE;

@@ -127,5 +127,6 @@ int mpr_cmd_export(int argc, char **argv)
     struct mpr_output output = mpr_output_default(); /* for what its sites tell */
     struct arguments a = { .of = { .telling = output.telling } };
     mpr_cmd_parse(&argp, argc, argv, &a);
+    a.of.logs.heap = a.of.heap;
     return mpr_logs_close(&a.of.logs, a.format->write(&a.of));
 }

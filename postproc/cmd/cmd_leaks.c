@@ -81,6 +81,7 @@ int mpr_cmd_leaks(int argc, char **argv)
         .options = options,
         .parse = parse,
         .chosen = &chosen,
+        .heap = &chosen.leaks.heap,
     };
     return mpr_one_run(&one, argc, argv);
 }

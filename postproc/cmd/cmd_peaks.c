@@ -122,6 +122,7 @@ int mpr_cmd_peaks(int argc, char **argv)
     struct adding all = { &a, &peaks };
     a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
+    a.logs.heap = a.peaks.heap;
     if (a.all) mpr_logs_choose(&a.logs);
     else mpr_logs_keep_one(&a.logs);
     check_instant(&a);

@@ -108,6 +108,7 @@ int mpr_cmd_stacks(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default() };
     a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
+    a.logs.heap = a.tree.heap;
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
 }

@@ -60,6 +60,7 @@ int mpr_cmd_steps(int argc, char **argv)
         .options = options,
         .parse = parse,
         .chosen = &chosen,
+        .heap = &chosen.instances.heap,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -57,6 +57,7 @@ int mpr_cmd_temporary(int argc, char **argv)
         .options = options,
         .parse = parse,
         .chosen = &chosen,
+        .heap = &chosen.heap,
     };
     return mpr_one_run(&one, argc, argv);
 }

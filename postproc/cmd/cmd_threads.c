@@ -52,6 +52,7 @@ int mpr_cmd_threads(int argc, char **argv)
         .options = options,
         .parse = parse,
         .chosen = &chosen,
+        .heap = &chosen,
     };
     return mpr_one_run(&one, argc, argv);
 }

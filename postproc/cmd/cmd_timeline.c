@@ -150,6 +150,7 @@ int mpr_cmd_timeline(int argc, char **argv)
                                          .instants = INSTANTS } };
     a.output.has_stacks = true;
     mpr_cmd_parse(&argp, argc, argv, &a);
+    a.logs.heap = a.timeline.heap;
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
 }

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "basename.h"
+#include "mpf/event.h"
 #include "units.h"
 #include "utf8.h"
 #include "who.h"
@@ -115,16 +116,67 @@ static bool is_chosen(struct mpr_logs *logs, const char *path, struct others *ot
     return is_wanted(logs, &who);
 }
 
-bool mpr_logs_choose(struct mpr_logs *logs)
+static void choose_processes(struct mpr_logs *logs)
 {
     struct others others = { .text = "" };
-    if (!logs->pid && !logs->rank) return logs->paths.count;
     bool *chosen = mpr_arena_alloc(&others.arena, logs->paths.count * sizeof *chosen);
     for (size_t i = 0; i < logs->paths.count; i++)
         chosen[i] = is_chosen(logs, logs->paths.at[i], &others);
     mpr_paths_keep(&logs->paths, chosen);
     if (!logs->paths.count && others.count) tell_none(&others, logs);
     mpr_arena_free(&others.arena);
+}
+
+/* ---- --heap */
+
+static void tell_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps *heaps)
+{
+    struct mpr_arena arena = { 0 };
+    const char *text = "";
+    for (unsigned i = 0; i < MPR_WHO_HEAPS; i++)
+        if (heaps->there[i])
+            text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "", mpf_heap_name(i));
+    if (*text) mpr_cmd_say("no heap %s; there are: %s", logs->heap, text);
+    else mpr_cmd_say("no heap %s: no allocations were recorded", logs->heap);
+    mpr_arena_free(&arena);
+}
+
+/* Those that cannot be read go: they are told of. */
+static bool any_has_heap(struct mpr_logs *logs, struct mpr_who_heaps *heaps, bool *readable)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    int has = 0;
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        if (has <= 0)
+            has = mpr_who_has_heap(logs->paths.at[i], logs->heap, heaps, &progress, &error);
+        readable[i] = has >= 0;
+        if (has >= 0) continue;
+        mpr_cmd_error(&error);
+        logs->failed = true;
+    }
+    mpr_bar_clear();
+    return has > 0;
+}
+
+static void check_heap(struct mpr_logs *logs)
+{
+    struct mpr_arena arena = { 0 };
+    struct mpr_who_heaps heaps = { 0 };
+    bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
+    const bool has = any_has_heap(logs, &heaps, kept);
+    mpr_paths_keep(&logs->paths, kept);
+    if (has || !logs->paths.count) return mpr_arena_free(&arena);
+    tell_no_heap(logs, &heaps);
+    memset(kept, 0, logs->paths.count * sizeof *kept);
+    mpr_paths_keep(&logs->paths, kept);
+    mpr_arena_free(&arena);
+}
+
+bool mpr_logs_choose(struct mpr_logs *logs)
+{
+    if (logs->pid || logs->rank) choose_processes(logs);
+    if (logs->heap && !logs->heap_elsewhere && logs->paths.count) check_heap(logs);
     return logs->paths.count;
 }
 
@@ -143,7 +195,7 @@ static struct found find_one(struct mpr_logs *logs)
     struct mpr_error error;
     struct mpr_who_end end;
     for (size_t i = 0; i < logs->paths.count; i++) {
-        if (mpr_who_ended(&end, logs->paths.at[i], &progress, &error) != 0) {
+        if (mpr_who_ended(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0) {
             mpr_cmd_error(&error);
             logs->failed = true;
         } else if (!found.any || mpr_who_rather(&end, &found.end))
@@ -153,11 +205,15 @@ static struct found find_one(struct mpr_logs *logs)
     return found;
 }
 
-static const char *why(struct mpr_arena *arena, const struct mpr_who_end *end)
+static const char *why(struct mpr_arena *arena, const struct mpr_logs *logs,
+                       const struct mpr_who_end *end)
 {
     struct mpr_number size;
-    if (end->failed != MPR_NEVER) return "the first that memory ran out for";
-    return mpr_arena_format(arena, "the largest peak, %s", mpr_units_size(&size, end->peak));
+    const bool has = logs->heap && !end->lacks;
+    const char *of = has ? mpr_arena_format(arena, " of those with %s", logs->heap) : "";
+    if (end->failed != MPR_NEVER)
+        return mpr_arena_format(arena, "the first%s that memory ran out for", of);
+    return mpr_arena_format(arena, "the largest peak%s, %s", of, mpr_units_size(&size, end->peak));
 }
 
 /* Nobody can choose between the programs that one process executed. */
@@ -180,7 +236,7 @@ static void tell_found(const struct mpr_logs *logs, const struct found *found)
     struct mpr_error error;
     if (mpr_who_read(&who, &arena, logs->paths.at[found->at], &error) == 0)
         mpr_cmd_say("%zu logs; this is %s, %s (%s); --pid%s choose%s another", logs->paths.count,
-                    number(&arena, &who), title(&arena, &who), why(&arena, &found->end),
+                    number(&arena, &who), title(&arena, &who), why(&arena, logs, &found->end),
                     *who.rank ? " or --rank" : "", *who.rank ? "" : "s");
     mpr_arena_free(&arena);
 }

@@ -13,22 +13,25 @@
 struct mpr_logs {
     struct mpr_paths paths;
     const char *pid, *rank; /* wanted; NULL: any */
+    const char *heap;       /* that the report is about; NULL: any.  One of the logs must have it */
+    bool heap_elsewhere;    /* none needs to: the logs of the other side may */
     bool failed;            /* an argument gave none, or one cannot be read: said on stderr */
 };
 extern const struct argp mpr_logs_argp;
 /* --pid and --rank alone: whose command has other arguments fills the paths. */
 extern const struct argp mpr_logs_which_argp;
 
-/* Leaves those of --pid and --rank.  False: there is none (said on stderr). */
+/* Leaves those of --pid and --rank.  False: there is none, or none has the heap (said on stderr).
+ */
 bool mpr_logs_choose(struct mpr_logs *logs);
 /* Gives each to `add`, which returns -1 with *error filled where it cannot be read: that is said on
  * stderr, and the others follow. */
 typedef int mpr_log_add(void *to, const char *path, const struct mpr_progress *progress,
                         struct mpr_error *error);
 void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
-/* The log for who wants one: of several the one that memory ran out for first, else the one with
- * the largest peak, and a line on stderr says so.  As long as the logs; NULL: there is none (said
- * on stderr). */
+/* The log for who wants one: of several, or those with the heap, the one that memory ran out for
+ * first, else the one with the largest peak, and a line on stderr says so.  As long as the logs;
+ * NULL: there is none (said on stderr). */
 const char *mpr_logs_one(struct mpr_logs *logs);
 /* Leaves that one, or none. */
 void mpr_logs_keep_one(struct mpr_logs *logs);

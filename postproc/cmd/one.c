@@ -57,6 +57,7 @@ int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
                            .output = mpr_output_default() };
     a.output.has_stacks = one->has_stacks;
     parse_all(&a, one->doc, one->options, argc, argv);
+    if (one->heap) a.logs.heap = *one->heap;
     const char *path = mpr_logs_one(&a.logs);
     const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;
     return mpr_logs_close(&a.logs, status);

@@ -190,6 +190,28 @@ static void lives_line(struct mpr_document *doc, const struct mpr_temporary *t)
     mpr_doc_end_wrapped(doc, 2);
 }
 
+/* "host/mmap, host/shm" */
+static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const char *text = "";
+    for (size_t i = 0; i < log->heaps; i++)
+        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? ", " : "", log->heap[i].name);
+    return text;
+}
+
+/* There is no heap whose blocks are seen one by one. */
+static void no_lives(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const bool sampled =
+        (log->heaps && log->heap[0].inside) || strcmp(log->summary.recording.blocks, "sample") == 0;
+    mpr_doc_gap(doc);
+    if (sampled) mpr_doc_line(doc, "only samples of its blocks were recorded");
+    else if (log->heaps)
+        mpr_doc_line(doc, "%s: counted by pages, so no lives of blocks are known",
+                     heaps_of(doc, log));
+    else mpr_doc_line(doc, "no blocks were recorded");
+}
+
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *t)
 {
     const struct mpr_log_peaks *log = &t->peaks.log[0];
@@ -209,13 +231,7 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
                      "for the names of the others, run again with a call stack for each block:");
         mpr_report_run(doc, &log->summary, "memprof run --stacks=all");
     }
-    if (!t->heaps) {
-        const bool sampled = (log->heaps && log->heap[0].inside) ||
-                             strcmp(log->summary.recording.blocks, "sample") == 0;
-        mpr_doc_gap(doc);
-        mpr_doc_line(doc, sampled ? "only samples of its blocks were recorded"
-                                  : "no blocks were recorded");
-    }
+    if (!t->heaps) no_lives(doc, log);
     mpr_report_notes(doc, log->note, log->notes);
     mpr_doc_csv(doc, row_columns);
 }

@@ -13,6 +13,13 @@
 #include "repeats.h"
 #include "replay_options.h"
 
+static bool has_enough(const struct mpr_reader *reader)
+{
+    const struct mpr_replay *r = &reader->replay;
+    if (reader->until_heap && r->books.heap[reader->until_heap].used) return true;
+    return reader->enough && reader->enough(r);
+}
+
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -24,7 +31,7 @@ int mpr_reader_read(struct mpr_reader *reader, const char *path,
     long count;
     while (!enough && (count = mpr_ahead_next(ahead, &events, &position, error)) > 0) {
         mpr_replay_batch(&reader->replay, events, (size_t)count);
-        enough = reader->enough && reader->enough(&reader->replay);
+        enough = has_enough(reader);
         if (progress->tick && !enough) progress->tick(progress->arg, path, position, total);
     }
     mpr_ahead_stop(ahead);
@@ -46,6 +53,7 @@ static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by
                   struct mpr_instant at)
 {
     reader->enough = NULL;
+    reader->until_heap = 0;
     reader->repeats = NULL;
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = { .by = by, .at = at };

@@ -19,6 +19,7 @@ struct mpr_reader {
                                     with it */
     bool (*enough)(const struct mpr_replay *replay); /* the reading stops where this is true:
                                                         mpr_reader_replay returns 1 */
+    unsigned until_heap; /* so it does where this one has had something; 0: none */
 };
 
 /* Opens a log and reads the whole of it, in one step or, for who attaches observers to the replay

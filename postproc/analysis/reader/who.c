@@ -1,5 +1,8 @@
 #include "who.h"
 
+#include <assert.h>
+
+#include "mpf/event.h"
 #include "reader.h"
 
 int mpr_who_read(struct mpr_process_info *who, struct mpr_arena *arena, const char *path,
@@ -27,8 +30,8 @@ static uint64_t first_failure(const struct mpr_gpu *gpu, const struct mpr_summar
     return s->oom == MPR_FATE_NO_OOM ? MPR_NEVER : s->process.start_ns + s->duration_ns;
 }
 
-int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_progress *progress,
-                  struct mpr_error *error)
+int mpr_who_ended(struct mpr_who_end *end, const char *path, const char *heap,
+                  const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     struct mpr_arena arena = { 0 };
@@ -36,8 +39,10 @@ int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_pr
     if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
     mpr_reader_summary(&reader, path, &arena, &summary);
-    *end = (struct mpr_who_end){ largest_peak(&reader.replay.books),
-                                 first_failure(&reader.replay.gpu, &summary) };
+    const struct mpr_books *books = &reader.replay.books;
+    *end = (struct mpr_who_end){ .peak = largest_peak(books),
+                                 .lacks = heap && !books->heap[mpf_heap_named(heap)].used,
+                                 .failed = first_failure(&reader.replay.gpu, &summary) };
     mpr_reader_close(&reader);
     mpr_arena_free(&arena);
     return 0;
@@ -45,6 +50,22 @@ int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_pr
 
 bool mpr_who_rather(const struct mpr_who_end *left, const struct mpr_who_end *right)
 {
+    if (left->lacks != right->lacks) return right->lacks;
     if (left->failed != right->failed) return left->failed < right->failed;
     return left->peak > right->peak;
+}
+
+int mpr_who_has_heap(const char *path, const char *heap, struct mpr_who_heaps *heaps,
+                     const struct mpr_progress *progress, struct mpr_error *error)
+{
+    static_assert(MPR_WHO_HEAPS == MPR_HEAPS, "each heap has its place");
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, error) != 0) return -1;
+    reader.until_heap = mpf_heap_named(heap);
+    if (mpr_reader_replay(&reader, path, progress, error) < 0) return -1;
+    const struct mpr_books *books = &reader.replay.books;
+    const bool has = books->heap[mpf_heap_named(heap)].used;
+    for (unsigned i = 0; i < MPR_HEAPS; i++) heaps->there[i] |= books->heap[i].used;
+    mpr_reader_close(&reader);
+    return has;
 }

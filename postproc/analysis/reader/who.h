@@ -16,19 +16,30 @@ int mpr_who_read(struct mpr_process_info *who, struct mpr_arena *arena, const ch
                  struct mpr_error *error);
 
 #define MPR_NEVER UINT64_MAX
+enum { MPR_WHO_HEAPS = 256 };
 
 /* What only a replay can tell. */
 struct mpr_who_end {
     uint64_t peak;   /* bytes, of its largest heap */
+    bool lacks;      /* the heap that is wanted */
     uint64_t failed; /* CLOCK_REALTIME, ns: when it was refused device memory for good, or killed
                         for host memory; MPR_NEVER */
 };
 
-/* From the whole log, but by heap alone.  0, or -1 with *error filled. */
-int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_progress *progress,
-                  struct mpr_error *error);
-/* Would a report on one log be on the left one rather?  The one that failed first, else the one
- * with the larger peak. */
+/* From the whole log, but by heap alone.  heap: wanted; NULL: any.  0, or -1 with *error filled. */
+int mpr_who_ended(struct mpr_who_end *end, const char *path, const char *heap,
+                  const struct mpr_progress *progress, struct mpr_error *error);
+/* Would a report on one log be on the left one rather?  One that has the heap, of these the one
+ * that failed first, else the one with the larger peak. */
 bool mpr_who_rather(const struct mpr_who_end *left, const struct mpr_who_end *right);
+
+/* Heaps that logs have, by their number (mpf/event.h). */
+struct mpr_who_heaps {
+    bool there[MPR_WHO_HEAPS];
+};
+/* Has the log this heap?  Read as far as its first block.  1; 0: all of it was read, and *heaps has
+ * those that it has, beside what was there; -1 with *error filled. */
+int mpr_who_has_heap(const char *path, const char *heap, struct mpr_who_heaps *heaps,
+                     const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

@@ -189,7 +189,7 @@ static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_pr
 {
     struct mpr_who_end end;
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
-    if (mpr_who_ended(&end, path, progress, error) != 0) return -1;
+    if (mpr_who_ended(&end, path, NULL, progress, error) != 0) return -1;
     if (end.failed != MPR_NEVER && end.failed >= d->process->start_ns)
         d->process->failed_ns = end.failed - d->process->start_ns;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
