@@ -93,7 +93,10 @@ static int not_found(const struct search *s, const char *path, struct mpr_error 
 {
     const struct mpr_instance_name *w = &s->wanted;
     struct mpr_arena arena = { 0 };
-    if (!w->called)
+    if (!s->seen)
+        mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
+                 mpr_named_ranges_hint(&s->named, &arena));
+    else if (!w->called)
         mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
                  w->number, w->range, s->seen);
     else if (w->number)

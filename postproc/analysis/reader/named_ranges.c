@@ -5,8 +5,9 @@
 
 #include "alloc.h"
 #include "nearest.h"
+#include "utf8.h"
 
-enum { NONE = MPR_NAMES_MAX + 1 };
+enum { NONE = MPR_NAMES_MAX + 1, TOLD = 5, WIDTH = 60 };
 
 void mpr_named_ranges_begin(struct mpr_named_ranges *n, const char *name, const char *other)
 {
@@ -32,6 +33,8 @@ uint32_t mpr_named_ranges_which(struct mpr_named_ranges *n, const struct mpr_rep
 {
     MPR_REACH(n->which, node, n->nodes);
     if (!n->which[node]) n->which[node] = compare(n, r, node);
+    const uint32_t repeat = mpr_repeats_of(n->repeats, r, node);
+    if (repeat) n->repeats->repeat[repeat].instances++;
     if (n->which[node] == NONE) return 0;
     n->any = true;
     return n->which[node];
@@ -48,15 +51,55 @@ static bool is_short_for(const char *text, const char *name)
     return strncmp(from, text, length) == 0 && (!from[length] || from[length] == '#');
 }
 
+static const char *near(const struct mpr_repeats *s, const char *text)
+{
+    struct mpr_nearest nearest = { .text = text };
+    for (uint32_t i = 0; i < s->names; i++) {
+        mpr_nearest_try(&nearest, s->name[i].unnumbered);
+        mpr_nearest_try(&nearest, s->name[i].label);
+    }
+    for (uint32_t i = 0; !nearest.word && i < s->names; i++)
+        if (is_short_for(text, s->name[i].unnumbered)) nearest.word = s->name[i].unnumbered;
+    return nearest.word;
+}
+
+/* The program's own are known best. */
+static bool is_told_before(const struct mpr_repeat *a, const struct mpr_repeat *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->instances > b->instances;
+}
+
+/* Of the names that are not told yet the one that tells most; NULL: there is none. */
+static const char *next_name(const struct mpr_repeats *s, const char *const *told, size_t count)
+{
+    const struct mpr_repeat *best = NULL;
+    for (uint32_t i = 1; i < s->repeats; i++) {
+        size_t k = 0;
+        while (k < count && strcmp(told[k], s->repeat[i].name) != 0) k++;
+        if (k == count && (!best || is_told_before(&s->repeat[i], best))) best = &s->repeat[i];
+    }
+    return best ? best->name : NULL;
+}
+
+/* "; there are: step; forward; ..." */
+static const char *those_there(const struct mpr_repeats *s, struct mpr_arena *arena)
+{
+    const char *told[TOLD], *name, *text = "; there are: ";
+    size_t count = 0;
+    while ((name = next_name(s, told, count)) && count < TOLD) {
+        text = mpr_arena_format(arena, "%s%s%s", text, count ? "; " : "",
+                                mpr_utf8_shortened(arena, name, WIDTH));
+        told[count++] = name;
+    }
+    if (!count) return "; the log has none";
+    return name ? mpr_arena_format(arena, "%s; ...", text) : text;
+}
+
 const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_arena *arena)
 {
-    struct mpr_nearest nearest = { .text = n->name[0] };
-    for (uint32_t i = 0; i < n->repeats->names; i++) {
-        mpr_nearest_try(&nearest, n->repeats->name[i].unnumbered);
-        mpr_nearest_try(&nearest, n->repeats->name[i].label);
+    for (size_t i = 0; i < MPR_NAMES_MAX && n->name[i]; i++) {
+        const char *word = near(n->repeats, n->name[i]);
+        if (word) return mpr_arena_format(arena, "; is %s meant?", word);
     }
-    for (uint32_t i = 0; !nearest.word && i < n->repeats->names; i++)
-        if (is_short_for(n->name[0], n->repeats->name[i].unnumbered))
-            nearest.word = n->repeats->name[i].unnumbered;
-    return nearest.word ? mpr_arena_format(arena, "; is %s meant?", nearest.word) : "";
+    return those_there(n->repeats, arena);
 }

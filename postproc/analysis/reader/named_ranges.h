@@ -21,7 +21,8 @@ void mpr_named_ranges_free(struct mpr_named_ranges *named);
 uint32_t mpr_named_ranges_which(struct mpr_named_ranges *named, const struct mpr_replay *r,
                                 uint32_t node);
 
-/* "; is step meant?" where a range has nearly the first name, else "". */
+/* Where no range has the name: "; is step meant?" where one has nearly it, else those that the
+ * program opens most often, "; there are: step; forward; ...". */
 const char *mpr_named_ranges_hint(const struct mpr_named_ranges *named, struct mpr_arena *arena);
 
 #endif
