@@ -8,8 +8,7 @@
 enum { KEY_AT = 256 };
 
 static const struct argp_option options[] = {
-    { "at", KEY_AT, "TIME", 0,
-      "peak (default): of what PyTorch held, on each device; or 12.5s, 00:01:30.250, step:12, step:12.end",
+    { "at", KEY_AT, "TIME", 0, MPR_INSTANTS " (default: peak, of what PyTorch held on each device)",
       1 },
     { 0 },
 };

@@ -16,7 +16,8 @@ static const struct argp_option options[] = {
     { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-      "compare each run at TIME after its start (12.5s, 00:01:30.250, step:12, step:12.end), not each heap at its peak; given again, the new side then: one log at two times, too",
+      "compare each run at TIME after its start (" MPR_INSTANTS
+      "), not each heap at its peak; given again, the new side then: one log at two times, too",
       1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
@@ -128,10 +129,9 @@ static bool has_heap(const struct arguments *a)
 /* A run is one log. */
 static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run)
 {
-    struct mpr_logs logs = { .pid = a->which.pid,
-                             .rank = a->which.rank,
-                             .heap = a->peaks.heap,
-                             .heap_elsewhere = true };
+    struct mpr_logs logs = {
+        .pid = a->which.pid, .rank = a->which.rank, .heap = a->peaks.heap, .heap_elsewhere = true
+    };
     struct mpr_error error;
     logs.failed = !mpr_paths_add(&logs.paths, a->run[run]);
     const char *path = mpr_logs_one(&logs);

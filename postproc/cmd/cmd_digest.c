@@ -44,7 +44,7 @@ static const struct argp argp = {
     parse,
     NULL,
     "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
-    "questions to many processes at once. One that is there and is newer than its log stays as it is."
+    "questions to many processes at once. One that was made of the log as it is now stays as it is."
     "\vExamples:\n"
     "  memprof-report digest logs/\n"
     "  memprof-report digest -o rank7.digest memprof.n03.4242.zst\n"

@@ -25,8 +25,8 @@ static const struct argp_option options[] = {
       "list blocks of at least so many bytes, such as 4KiB; in a database the sums of the others stay "
       "in uses",
       1 },
-    { "from", KEY_FROM, "TIME", 0,
-      "list blocks, ranges and samples from then on: 12.5s, peak, step:12, ...", 1 },
+    { "from", KEY_FROM, "TIME", 0, "list blocks, ranges and samples from then on: " MPR_INSTANTS,
+      1 },
     { "until", KEY_UNTIL, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "pprof and perfetto: only this heap", 1 },
     { 0 },

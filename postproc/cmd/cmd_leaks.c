@@ -10,8 +10,7 @@ enum { KEY_HEAP = 256, KEY_RANGE, KEY_EVERY, KEY_AT };
 static const struct argp_option options[] = {
     { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "at", KEY_AT, "TIME", 0,
-      "what lives then, and grew until then: end (default), or peak, 12.5s, 00:01:30.250, step:12.end",
-      1 },
+      "what lives then, and grew until then: " MPR_INSTANTS " (default: end)", 1 },
     { "range", KEY_RANGE, "NAME", 0,
       "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
       1 },

@@ -15,8 +15,8 @@ static const struct argp_option options[] = {
     { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also end, step:12, the beginning of "
-      "the 12th range named step, or step:12.end), not at the peak",
+      "who held the memory then, not at the peak: " MPR_INSTANTS
+      "; with --all a time after the start",
       1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "sort", KEY_SORT, "BY", 0,

@@ -9,8 +9,7 @@ enum { KEY_AT = 256 };
 
 static const struct argp_option options[] = {
     { "at", KEY_AT, "TIME", 0,
-      "oom: when memory ran out; peak: each device's (default: oom where there was one); or 12.5s, 00:01:30.250, step:12, step:12.end",
-      1 },
+      MPR_INSTANTS " (default: oom where memory ran out, else peak, each device's)", 1 },
     { 0 },
 };
 
@@ -24,7 +23,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
     const char **at = chosen;
     switch (key) {
     case KEY_AT:
-        if (!is_instant(arg)) mpr_selection_check_instant(arg, "at", state);
+        mpr_selection_check_instant(arg, "at", state);
         *at = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;

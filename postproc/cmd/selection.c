@@ -45,7 +45,7 @@ void mpr_selection_check_instant(const char *text, const char *option, struct ar
         return;
     argp_error(
         state,
-        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\", peak, end, step:12 or step:12.end is wanted",
+        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\", peak, oom, end, step:12 or step:12.end is wanted",
         option, text);
 }
 

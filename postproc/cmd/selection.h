@@ -29,6 +29,9 @@ struct mpr_error;
 #define MPR_HEAPS_WANTED                                                                           \
     "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions or, of a GPU, gpu0/device, gpu0/torch, ..."
 
+/* Instants in --help. */
+#define MPR_INSTANTS "12.5s, 00:01:30.250, peak, oom, end, step:12, step:12.end"
+
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);
 /* The name of a heap; a usage error that says what is wanted unless there is one of this name. */

@@ -8,6 +8,7 @@
 #include "gpu.h"
 #include "labels.h"
 #include "mpf/sample.h"
+#include "named_instant.h"
 #include "reader.h"
 #include "walk.h"
 
@@ -274,10 +275,7 @@ static int fill(struct mpr_segments *result, const struct mpr_reader *reader, co
         *which = MPR_SEGMENTS_AT_OOM;
         return 0;
     }
-    if (only)
-        return mpr_fail(
-            error, "%s: no lack of device memory was recorded that the program did not get over",
-            path);
+    if (only) return mpr_no_oom(path, error);
     if (*which == MPR_SEGMENTS_AT_WORST) *which = MPR_SEGMENTS_AT_PEAK;
     mpr_segments_fill(result, reader);
     return 0;

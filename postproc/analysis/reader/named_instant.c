@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu.h"
 #include "instance_name.h"
 #include "labels.h"
 #include "named_ranges.h"
@@ -12,7 +13,7 @@
 
 static bool is_word(const char *text)
 {
-    return strcmp(text, "peak") == 0 || strcmp(text, "end") == 0;
+    return strcmp(text, "peak") == 0 || strcmp(text, "oom") == 0 || strcmp(text, "end") == 0;
 }
 
 bool mpr_named_instant_parse(const char *text)
@@ -150,7 +151,7 @@ static int find_instance(struct mpr_reader *reader, const char *path,
     return status;
 }
 
-/* ---- peaks */
+/* ---- words */
 
 static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
 {
@@ -162,6 +163,23 @@ static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
         if (!found || h->peak_bytes > found->peak_bytes) found = h;
     }
     return found ? found->peak_time : 0;
+}
+
+int mpr_no_oom(const char *path, struct mpr_error *error)
+{
+    return mpr_fail(
+        error, "%s: no lack of device memory was recorded that the program did not get over", path);
+}
+
+static int of_word(const struct mpr_replay *r, const char *text, const char *path, const char *heap,
+                   struct mpr_instant *at, struct mpr_error *error)
+{
+    const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
+    if (strcmp(text, "end") == 0) *at = MPR_INSTANT_END_OF(r->now);
+    else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(peak_time(r, heap));
+    else if (oom) *at = MPR_INSTANT_AT(oom->time);
+    else return mpr_no_oom(path, error);
+    return 0;
 }
 
 int mpr_named_instant_find(const char *path, const char *text, const char *heap,
@@ -178,8 +196,7 @@ int mpr_named_instant_find(const char *path, const char *text, const char *heap,
         return status;
     }
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    *at = strcmp(text, "end") == 0 ? MPR_INSTANT_END_OF(reader.replay.now)
-                                   : MPR_INSTANT_AT(peak_time(&reader.replay, heap));
+    const int status = of_word(&reader.replay, text, path, heap, at, error);
     mpr_reader_close(&reader);
-    return 0;
+    return status;
 }
