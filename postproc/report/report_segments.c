@@ -123,6 +123,7 @@ static const struct mpr_column segment_columns[] = {
 struct shape {
     struct mpr_alike a;
     const char *name, *note;
+    const char *told; /* what tells it from the others: its name, what is free, the note */
 };
 
 #define OF_SHAPE(member) MPR_FIELD(shape, a.member)
@@ -151,39 +152,43 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column shape_columns[] = {
-    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 18 },
-    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 2 },
+    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 16 },
+    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 5 },
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
     { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 4 },
     { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
-    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH, .spare = 5 },
-    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 3 },
+    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH, .spare = 3 },
+    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 2 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
 // clang-format on
 
 static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a)
 {
-    struct shape s = { *a, "", "" };
+    struct shape s = { *a, "", "", "" };
+    const char *size = mpr_doc_size(doc, a->oldest->bytes);
     if (a->segments == 1) s.name = mpr_arena_format(&doc->arena, "%#" PRIx64, a->oldest->addr);
-    else
-        s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments,
-                                  mpr_doc_size(doc, a->oldest->bytes));
-    if (a->paths > 1)
-        s.note = mpr_arena_format(&doc->arena, "and %" PRIu64 " more path%s", a->paths - 1,
-                                  a->paths == 2 ? "" : "s");
+    else s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments, size);
+    s.told = mpr_arena_format(&doc->arena, "%s, %s, %s", s.name, mpr_doc_size(doc, a->free),
+                              mpr_doc_size(doc, a->oldest->largest_hole));
     return s;
 }
 
-/* ---- names: no two shapes have one */
-
-static int by_name(const void *left, const void *right)
+static void add_note(struct mpr_document *doc, struct shape *s, const char *note)
 {
-    const struct shape *const *a = left, *const *b = right;
-    return strcmp((*a)->name, (*b)->name);
+    s->note = mpr_arena_format(&doc->arena, "%s%s%s", s->note, *s->note ? ", " : "", note);
+    s->told = mpr_arena_format(&doc->arena, "%s, %s", s->told, note);
 }
 
-/* Says more of those whose names are alike; false: none are. */
+/* ---- no two shapes look alike: a note says more where the columns do not do */
+
+static int by_told(const void *left, const void *right)
+{
+    const struct shape *const *a = left, *const *b = right;
+    return strcmp((*a)->told, (*b)->told);
+}
+
+/* Says more of those that are told alike; false: none are. */
 typedef const char *say_more(struct mpr_document *doc, const struct shape *s);
 
 static bool tell_apart(struct mpr_document *doc, struct shape *row, size_t rows, say_more *more)
@@ -191,34 +196,22 @@ static bool tell_apart(struct mpr_document *doc, struct shape *row, size_t rows,
     struct shape **by = mpr_arena_alloc(&doc->arena, rows * sizeof *by);
     bool alike = false;
     for (size_t i = 0; i < rows; i++) by[i] = &row[i];
-    if (rows) qsort(by, rows, sizeof *by, by_name);
+    if (rows) qsort(by, rows, sizeof *by, by_told);
     for (size_t i = 0, to; i < rows; i = to) {
-        const char *name = by[i]->name;
-        for (to = i + 1; to < rows && strcmp(by[to]->name, name) == 0;) to++;
-        for (size_t k = i; to - i > 1 && k < to; k++)
-            by[k]->name = mpr_arena_format(&doc->arena, "%s, %s", name, more(doc, by[k]));
+        const char *told = by[i]->told;
+        for (to = i + 1; to < rows && strcmp(by[to]->told, told) == 0;) to++;
+        for (size_t k = i; to - i > 1 && k < to; k++) add_note(doc, by[k], more(doc, by[k]));
         alike |= to - i > 1;
     }
     return alike;
 }
 
-static const char *fullness(struct mpr_document *doc, const struct shape *s)
-{
-    const struct mpr_segment *of = s->a.oldest;
-    (void)doc;
-    return !of->free ? "full" : of->free == of->bytes ? "empty" : "split";
-}
-
-static const char *hole(struct mpr_document *doc, const struct shape *s)
-{
-    return mpr_arena_format(&doc->arena, "hole %s", mpr_doc_size(doc, s->a.oldest->largest_hole));
-}
-
 static const char *whose(struct mpr_document *doc, const struct shape *s)
 {
     const struct mpr_segment *of = s->a.oldest;
-    return pool_name(doc, &(struct mpr_segment_pool){ .pool = { of->pool[0], of->pool[1] },
-                                                      .graph = of->state == MPR_SEGMENT_GRAPH });
+    const struct mpr_segment_pool pool = { .pool = { of->pool[0], of->pool[1] },
+                                           .graph = of->state == MPR_SEGMENT_GRAPH };
+    return mpr_arena_format(&doc->arena, "pool %s", pool_name(doc, &pool));
 }
 
 static const char *free_bytes(struct mpr_document *doc, const struct shape *s)
@@ -226,21 +219,13 @@ static const char *free_bytes(struct mpr_document *doc, const struct shape *s)
     return mpr_arena_format(&doc->arena, "%" PRIu64 " B free", s->a.oldest->free);
 }
 
-static void name_apart(struct mpr_document *doc, struct shape *row, size_t rows)
+static void note(struct mpr_document *doc, struct shape *row, size_t rows)
 {
-    static say_more *const more[] = { fullness, hole, whose, free_bytes };
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        if (!tell_apart(doc, row, rows, more[i])) return;
-}
-
-static const struct mpr_column *columns_for(struct mpr_document *doc, const struct shape *row,
-                                            size_t rows)
-{
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof shape_columns);
-    memcpy(own, shape_columns, sizeof shape_columns);
+    if (tell_apart(doc, row, rows, whose)) tell_apart(doc, row, rows, free_bytes);
     for (size_t i = 0; i < rows; i++)
-        if ((int)strlen(row[i].name) > own->width) own->width = (int)strlen(row[i].name);
-    return own;
+        if (row[i].a.paths > 1)
+            add_note(doc, &row[i],
+                     mpr_arena_format(&doc->arena, "blocks of %" PRIu64 " paths", row[i].a.paths));
 }
 
 static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d,
@@ -251,10 +236,9 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
         mpr_alike(&doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
     struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
     for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
-    name_apart(doc, row, count);
+    note(doc, row, count);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "most free",
-                                            .column = columns_for(doc, row, count),
-                                            .columns = sizeof shape_columns / sizeof *shape_columns,
+                                            MPR_COLUMNS(shape_columns),
                                             MPR_ROWS(row, count),
                                             .context = around,
                                             .only = MPR_FOR_PEOPLE });
