@@ -199,7 +199,8 @@ static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     bool any = false;
     if (t->samples)
-        mpr_doc_line(doc, "~ estimated from %s samples", mpr_doc_count(doc, t->samples));
+        mpr_doc_line(doc, "~ estimated from %s sample%s", mpr_doc_count(doc, t->samples),
+                     t->samples == 1 ? "" : "s");
     for (size_t i = 0; i < t->others; i++) {
         if (strcmp(t->other[i], t->heap) == 0) continue;
         if (!any) mpr_doc_gap(doc);

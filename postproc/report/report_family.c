@@ -156,14 +156,15 @@ static uint64_t sum_of(const struct mpr_family_line *line, size_t lines)
     return sum;
 }
 
-static void kinds(struct mpr_document *doc, const struct mpr_family_line *line, size_t lines,
-                  const struct mpr_family_line *root, const char **heap)
+/* lead: before the first. */
+static void kinds(struct mpr_document *doc, const char *lead, const struct mpr_family_line *line,
+                  size_t lines, const struct mpr_family_line *root, const char **heap)
 {
     const struct mpr_family_line *chosen[KINDS];
     const size_t count = choose(doc, line, lines, chosen);
     uint64_t left = sum_of(line, lines);
     for (size_t i = 0; i < count; i++) {
-        mpr_doc_say(doc, "%s%s", i ? "; " : "  ", words(doc, chosen[i], root, heap));
+        mpr_doc_say(doc, "%s%s", i ? "; " : lead, words(doc, chosen[i], root, heap));
         left -= chosen[i]->processes;
     }
     if (left) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, left));
@@ -200,13 +201,13 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                                             MPR_ROWS(line, lines) });
     if (!lines) return;
     const char *heap = "";
-    const bool tree = line->processes == 1 && lines > 1 && line[1].depth;
+    const bool tree = line->processes == 1 && lines > 1 && line[1].depth,
+               alone = sum_of(line, lines) == 1; /* it needs no heading */
     mpr_doc_gap(doc);
     if (tree)
-        mpr_doc_say(doc, "%s and its %s:", words(doc, line, NULL, &heap),
-                    processes(doc, sum_of(line + 1, lines - 1)));
-    else mpr_doc_say(doc, "%s:", processes(doc, sum_of(line, lines)));
-    mpr_doc_end(doc);
-    kinds(doc, line + tree, lines - tree, tree ? line : NULL, &heap);
+        mpr_doc_line(doc, "%s and its %s:", words(doc, line, NULL, &heap),
+                     processes(doc, sum_of(line + 1, lines - 1)));
+    else if (!alone) mpr_doc_line(doc, "%s:", processes(doc, sum_of(line, lines)));
+    kinds(doc, alone ? "" : "  ", line + tree, lines - tree, tree ? line : NULL, &heap);
     mpr_report_rest(doc, &all->rest);
 }

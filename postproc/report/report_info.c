@@ -93,10 +93,12 @@ static const struct mpr_column header_columns[] = {
 
 /* ---- lines */
 
+static const char *ending(uint64_t count) { return count == 1 ? "" : "s"; }
+
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes),
-                mpr_doc_count(doc, s->frames), s->major, s->minor);
+    mpr_doc_say(doc, "log      %s in %s frame%s, format %u.%u", mpr_doc_size(doc, s->bytes),
+                mpr_doc_count(doc, s->frames), ending(s->frames), s->major, s->minor);
     if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
 }
@@ -115,9 +117,10 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     if (info->own_memory != MPF_UNKNOWN)
         mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
                      mpr_doc_size(doc, info->own_memory));
-    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths",
-                 info->names, info->domains, info->paths);
-    mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
+    mpr_doc_line(doc, "ranges   %" PRIu64 " name%s, %" PRIu64 " domain%s, %" PRIu64 " path%s",
+                 info->names, ending(info->names), info->domains, ending(info->domains),
+                 info->paths, ending(info->paths));
+    mpr_doc_line(doc, "order    %" PRIu64 " repair%s", s->order_repairs, ending(s->order_repairs));
 }
 
 /* What libraries told NVTX of their pools. */

@@ -297,7 +297,8 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                         .bounds = mpr_report_is_thinned(&log->summary, h->name),
                                         .ever = true });
     if (h->rows && h->samples)
-        mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
+        mpr_doc_line(doc, "  ~ estimated from %s sample%s", mpr_doc_count(doc, h->samples),
+                     h->samples == 1 ? "" : "s");
     mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
 }
 

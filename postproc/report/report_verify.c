@@ -30,9 +30,9 @@ static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
     const struct mpr_summary *s = &v->summary;
     mpr_doc_began(doc, s->process.start_ns);
     mpr_doc_line(doc,
-                 "%s: %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
+                 "%s: %s, %s frame%s, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
                  s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
-                 v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
+                 s->frames == 1 ? "" : "s", v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
 }
 
 /* told: people see more of it than the verdict. */
