@@ -40,7 +40,7 @@ int mpr_part_open(struct mpr_part *p, const char *path)
     else if (stat(p->path, &st) == 0 && !S_ISREG(st.st_mode)) p->file = fopen(p->path, "we");
     else p->file = open_part(p);
     if (p->file) return 0;
-    fail(p, mpr_file_part_reason(errno));
+    fail(p, p->part ? mpr_file_part_reason(errno) : strerror(errno));
     free(p->part);
     return -1;
 }

@@ -115,8 +115,8 @@ static int take_over(int fd, int directory, const char *name, mode_t mode)
 static int refusal(int directory, const char *name, int why)
 {
     struct stat st;
-    if ((why != EACCES && why != ELOOP) || fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return why;
+    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return why == EPERM ? EACCES : why;
+    if (why != EACCES && why != ELOOP && why != EISDIR) return why;
     return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? why : EPERM;
 }
 

@@ -58,7 +58,9 @@ bool mpr_database_failed(const struct mpr_database *db) { return *db->why; }
 
 static void fail(struct mpr_database *db)
 {
-    if (!*db->why) snprintf(db->why, sizeof db->why, "%s", sqlite3_errmsg(db->sqlite));
+    if (!*db->why)
+        snprintf(db->why, sizeof db->why, "%s",
+                 db->sqlite ? sqlite3_errmsg(db->sqlite) : "SQLite cannot be given a file");
 }
 
 static void check(struct mpr_database *db, int status, int wanted)

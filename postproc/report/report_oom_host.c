@@ -32,7 +32,8 @@ static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
 static void sampled_at(struct mpr_document *doc, const struct mpr_host_story *s,
                        const struct mpr_reading *r)
 {
-    if (mpr_less(s->end, r->time) >= STALE_NS) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
+    if (mpr_less(s->end, r->time) >= STALE_NS)
+        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
 }
 
 static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)

@@ -91,10 +91,11 @@ static const struct mpr_column touched_fields[] = {
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (h->touched.bytes < h->peak_bytes)
-        mpr_doc_line(doc,
-                     "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved then",
-                     h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
-                     mpr_doc_time(doc, h->touched.time));
+        mpr_doc_line(
+            doc,
+            "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved then",
+            h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
+            mpr_doc_time(doc, h->touched.time));
 }
 
 void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log)

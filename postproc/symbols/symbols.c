@@ -167,7 +167,7 @@ static void fill_stored(struct mpr_symbols *s, struct object *o, const struct mp
     free_entry(more ? &found : &stored);
 }
 
-/* The file is gone; what it said before stays. */
+/* The file is gone, and its names with it: some without the others would mislead. */
 static void give_up(struct object *o, struct entry *e)
 {
     free_entry(e);

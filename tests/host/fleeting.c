@@ -1,7 +1,7 @@
-/* `fleeting memory|tgkill THREADS BLOCKS`: one thread after another, each of which takes and frees so
- * many blocks.  Before them the program forbids itself any more memory (RLIMIT_AS), or, before it
- * takes any, all of its threads to ask which of them live.  Meanwhile another thread writes to more
- * and more pages. */
+/* `fleeting memory|tgkill THREADS BLOCKS`: one thread after another, each of which takes and frees
+ * so many blocks.  Before them the program forbids itself any more memory (RLIMIT_AS), or, before
+ * it takes any, all of its threads to ask which of them live.  Meanwhile another thread writes to
+ * more and more pages. */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>

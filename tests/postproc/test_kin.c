@@ -10,7 +10,7 @@
 
 static struct mpr_summary process(const char *path, uint64_t start, uint64_t pid, uint64_t ppid)
 {
-    struct mpr_summary s = { .path = path, .end_reason = "exit" };
+    struct mpr_summary s = { .path = path, .end_reason = "exit", .duration_ns = 100 };
     s.process.host = "n01";
     s.process.parent_log = "";
     s.process.start_ns = start;
@@ -109,6 +109,10 @@ static void a_root_is_not_its_number(void **state)
     find(all, 3, kin);
     assert_int_equal(kin[1].above, 0);
     assert_int_equal(kin[2].above, 0);
+    all[0].duration_ns = 1; /* over before the worker began: that was another run */
+    find(all, 3, kin);
+    assert_int_equal(kin[1].above, 0);
+    assert_int_equal(kin[2].above, MPR_NO_PROCESS);
 }
 
 static void claims_make_no_circle(void **state)

@@ -73,7 +73,7 @@ struct mpr_insights {
     struct mpr_peaks peaks; /* of the one log, by AUTO */
     struct mpr_insights_oom oom;
     struct mpr_refused refused;
-    bool died; /* for want of host memory, or it may have */
+    bool died;                          /* for want of host memory, or it may have */
     const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
     struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;

@@ -53,11 +53,16 @@ static size_t numbered(const struct known *k, const char *host, uint64_t pid)
     return p && p->pid == pid && strcmp(p->host, host) == 0 ? number - 1 : MPR_NO_PROCESS;
 }
 
-/* Whom the user started on that host, where that was one, as it was last. */
-static size_t root_of(const struct known *k, const char *host)
+/* Whom the user started on that host, where that was one, as it was last; unless its run was over
+ * before: the log of another run's may be gone. */
+static size_t root_of(const struct known *k, const struct mpr_process_info *who)
 {
-    const uint32_t number = mpr_index_get(&k->roots, mpr_hash_text(host));
-    return number && number != SEVERAL ? number - 1 : MPR_NO_PROCESS;
+    const uint32_t number = mpr_index_get(&k->roots, mpr_hash_text(who->host));
+    if (!number || number == SEVERAL) return MPR_NO_PROCESS;
+    const struct mpr_summary *root = k->log[number - 1];
+    const bool over =
+        *root->end_reason && root->process.start_ns + root->duration_ns < who->start_ns;
+    return over || strcmp(root->process.host, who->host) != 0 ? MPR_NO_PROCESS : number - 1;
 }
 
 static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
@@ -70,7 +75,7 @@ static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
     const size_t parent =
         *who->parent_log ? named(k, who->parent_log) : numbered(k, who->host, who->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
-    return (struct mpr_kin){ parent, lost ? root_of(k, who->host) : parent, MPR_NO_PROCESS };
+    return (struct mpr_kin){ parent, lost ? root_of(k, who) : parent, MPR_NO_PROCESS };
 }
 
 /* What it executes is whom the user started, too. */
