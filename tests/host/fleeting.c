@@ -3,7 +3,6 @@
  * it takes any, all of its threads to ask which of them live.  Meanwhile another thread writes to
  * more and more pages. */
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,8 +12,9 @@
 #include <unistd.h>
 
 #include "refusal.h"
+#include "room.h"
 
-enum { ROOM = 8 << 20, PAGES = 1 << 16 };
+enum { PAGES = 1 << 16 };
 
 static bool over;
 
@@ -44,15 +44,6 @@ static bool one_thread(unsigned blocks)
     pthread_t thread;
     return pthread_create(&thread, NULL, take_and_free, &blocks) == 0 &&
            pthread_join(thread, NULL) == 0;
-}
-
-static void keep_room(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, 2 * ROOM);
-    mallopt(M_TRIM_THRESHOLD, 4 * ROOM);
-    void *volatile room = malloc(ROOM);
-    free(room);
 }
 
 static bool forbid_memory(void)

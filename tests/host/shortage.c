@@ -1,12 +1,13 @@
 /* `shortage THREADS BLOCKS`: makes threads, forbids itself any more memory than it has (RLIMIT_AS),
  * and lets each take and free so many blocks, for which there is room.  Says how many it got. */
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { MOST = 1024, ROOM = 8 << 20 };
+#include "room.h"
+
+enum { MOST = 1024 };
 
 static pthread_barrier_t begun;
 static unsigned blocks;
@@ -20,15 +21,6 @@ static void *take_and_free(void *got)
         free(p);
     }
     return NULL;
-}
-
-static void keep_room(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, 2 * ROOM);
-    mallopt(M_TRIM_THRESHOLD, 4 * ROOM);
-    void *volatile room = malloc(ROOM);
-    free(room);
 }
 
 int main(int argc, char **argv)
