@@ -199,7 +199,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed,
                 ooms->processes);
     if (*p->rank) mpr_doc_say(doc, " rank %s", p->rank);
-    mpr_doc_line(doc, " pid %" PRIu64 " at %s: %s", p->pid,
+    mpr_doc_line(doc, " pid %" PRIu64 ", %s after its start: %s", p->pid,
                  mpr_doc_time(doc, mpr_less(ooms->first_failure, p->start_ns)), how);
 }
 
