@@ -19,25 +19,30 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
 }
 
-/* Has it a chunk that stays its own?  One that is gone gives its chunks back once it is found dead;
- * where that cannot be asked it never is. */
-static bool keeps_one(const struct mp_thread *t)
+static bool has_chunk(const struct mp_thread *t)
+{
+    return __atomic_load_n(&t->last, __ATOMIC_RELAXED) != 0;
+}
+
+/* Its chunks come back once it is found dead.  Where that cannot be asked it never is. */
+static bool is_gone(const struct mp_thread *t)
 {
     const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&t->last, __ATOMIC_RELAXED) && tid >= 0 &&
-           (!tid || mp_sys_thread_lives(mp_process->pid, tid));
+    return tid < 0 || (tid && !mp_sys_thread_lives(mp_process->pid, tid));
 }
 
 /* A chunk that no living thread fills comes back, or is there: whatever is happening to it. */
 static bool some_come(void)
 {
     const struct mp_pool *pool = &mp_process->pool;
-    const uint32_t threads = mp_threads_ever();
+    const uint32_t threads = mp_threads_ever(),
+                   chunks = __atomic_load_n(&pool->chunks, __ATOMIC_RELAXED) -
+                            __atomic_load_n(&pool->spoiled, __ATOMIC_RELAXED);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < threads; i++) kept += keeps_one(&mp_threads[i]);
-    return __atomic_load_n(&pool->chunks, __ATOMIC_RELAXED) -
-               __atomic_load_n(&pool->spoiled, __ATOMIC_RELAXED) >
-           kept;
+    for (uint32_t i = 0; i < threads; i++) kept += has_chunk(&mp_threads[i]);
+    for (uint32_t i = 0; chunks <= kept && i < threads; i++)
+        kept -= has_chunk(&mp_threads[i]) && is_gone(&mp_threads[i]);
+    return chunks > kept;
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
@@ -70,7 +75,7 @@ static void begin_chunk(struct mp_thread *t, struct mpf_chunk *old, struct mpf_c
         mp_records_close_chunk(t, old);
         __atomic_store_n(&mp_meta_at(t->last - 1)->next, index + 1, __ATOMIC_RELEASE);
     }
-    t->last = index + 1;
+    __atomic_store_n(&t->last, index + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4)
