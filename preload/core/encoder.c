@@ -185,7 +185,6 @@ static bool worth_it(const struct mp_process *p)
  */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
-    if (mp_sys_getpid() != mp_process->pid) return;
     const int saved = errno;
     const uint64_t signals = mp_sys_block_signals();
     struct mp_thread *const me = mp_self;
@@ -247,11 +246,13 @@ bool mp_encoder_due(bool now)
 }
 
 /* Another thread may have started the encoder since it was due: that alone makes no helper due.
- * The first one's memory is there before it: the program may limit its own at any instant. */
+ * The first one's memory is there before it: the program may limit its own at any instant.  A child
+ * that the process does not know yet makes neither. */
 void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    if (mp_sys_getpid() != p->pid) return;
     if (state == MP_ENCODER_NONE) {
         mp_epoch_prepare();
         start(&p->encoder, encoder, OWN_STACK);
