@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     mp_real_resolve();
     mp_process_adopt(true);
     if (!mp_process_init()) return 1;
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     for (uint32_t i = 0; i < threads; i++) {
         mp_self = NULL;
         record[i] = mp_thread_register();

@@ -8,6 +8,14 @@
  * the same thread comes before or behind them, never between.
  *
  *   mp_machine_syscall(n, a ... f)   result or -E...; touches nothing else
+ *   mp_machine_clone(flags, stack, tid, running, tp, run, arg)
+ *                                    clone(2): the new thread calls run(arg), which does not return;
+ *                                    `tid` gets its id, `running` is set to 0 at its end, `tp` is its
+ *                                    thread pointer.  Result or -E...
+ *   mp_machine_thread_pointer()      the calling thread's
+ *   mp_machine_begin_storage(tp)     what code expects at a new thread's thread pointer
+ *   MP_MACHINE_VARIABLES_BELOW       thread-local variables are below the thread pointer, and not
+ *                                    above it
  *   mp_machine_ticks()               a counter that all processors share, read no earlier than what
  *                                    stands before it as far as the processor can say
  *   mp_machine_ticks_per_us()        where it cannot be measured

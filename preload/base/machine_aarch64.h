@@ -31,6 +31,45 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return x0;
 }
 
+/* The new thread has the registers of its maker but for the stack's: run and arg are in two that the
+ * kernel keeps. */
+static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
+                                    uintptr_t tp, void (*run)(void *), void *arg)
+{
+    register long x8 __asm__("x8") = SYS_clone;
+    register unsigned long x0 __asm__("x0") = flags;
+    register void *x1 __asm__("x1") = stack;
+    register void *x2 __asm__("x2") = tid;
+    register uintptr_t x3 __asm__("x3") = tp;
+    register void *x4 __asm__("x4") = running;
+    register void (*x5)(void *) __asm__("x5") = run;
+    register void *x6 __asm__("x6") = arg;
+    __asm__ volatile("svc #0\n\t"
+                     "cbnz x0, 1f\n\t"
+                     "mov x29, xzr\n\t"
+                     "mov x30, xzr\n\t"
+                     "mov x0, x6\n\t"
+                     "blr x5\n\t"
+                     "brk #1000\n"
+                     "1:"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5), "r"(x6)
+                     : "memory");
+    return (long)x0;
+}
+
+#define MP_MACHINE_VARIABLES_BELOW false
+
+static inline uintptr_t mp_machine_thread_pointer(void)
+{
+    uintptr_t tp;
+    __asm__("mrs %0, tpidr_el0" : "=r"(tp));
+    return tp;
+}
+
+/* Code finds nothing by the words at the thread pointer but dynamic variables, which are not used. */
+static inline void mp_machine_begin_storage(uintptr_t tp) { (void)tp; }
+
 static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }
 
 /* With MTE (glibc.mem.tagging) a block and what stands in front of it have two tags, and a load by

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #define MP_MACHINE_CLOCK "tsc"
 #define MP_MACHINE_POLL  SYS_poll
@@ -19,6 +20,51 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
                      : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
+}
+
+/* The new thread has the registers of its maker but for the stack's: run and arg are in two that the
+ * kernel keeps. */
+static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
+                                    uintptr_t tp, void (*run)(void *), void *arg)
+{
+    register void *r10 __asm__("r10") = running;
+    register uintptr_t r8 __asm__("r8") = tp;
+    register void (*r9)(void *) __asm__("r9") = run;
+    register void *r12 __asm__("r12") = arg;
+    long result = SYS_clone;
+    __asm__ volatile("syscall\n\t"
+                     "testq %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "xorl %%ebp, %%ebp\n\t"
+                     "movq %%r12, %%rdi\n\t"
+                     "callq *%%r9\n\t"
+                     "hlt\n"
+                     "1:"
+                     : "+a"(result)
+                     : "D"(flags), "S"(stack), "d"(tid), "r"(r10), "r"(r8), "r"(r9), "r"(r12)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#define MP_MACHINE_VARIABLES_BELOW true
+
+static inline uintptr_t mp_machine_thread_pointer(void)
+{
+    uintptr_t tp;
+    __asm__("movq %%fs:0, %0" : "=r"(tp));
+    return tp;
+}
+
+/* The words of tcbhead_t that code reads by itself: its own address twice, and what stack protectors
+ * and mangled pointers compare with. */
+static inline void mp_machine_begin_storage(uintptr_t tp)
+{
+    enum { TCB = 0, SELF = 2, STACK_GUARD = 5, POINTER_GUARD = 6 };
+    uint64_t *const head = (uint64_t *)tp;
+    const uint64_t *const mine = (const uint64_t *)mp_machine_thread_pointer();
+    head[TCB] = head[SELF] = tp;
+    head[STACK_GUARD] = mine[STACK_GUARD];
+    head[POINTER_GUARD] = mine[POINTER_GUARD];
 }
 
 static inline void mp_machine_stop(void) { __asm__ volatile("hlt"); }

@@ -2,6 +2,7 @@
 
 #include "core/config.h"
 #include "core/draw.h"
+#include "core/jemalloc.h"
 #include "core/loss.h"
 #include "core/records.h"
 #include "core/say.h"
@@ -80,8 +81,8 @@ void mp_counted_say(void)
 struct mp_thread *mp_counted_slow(size_t made)
 {
     if (!mp_record_heap_ready() || !mp_self || !mp_self->number) return NULL;
-    if (made && mp_self->guard & MP_MAKES_THREAD) return NULL;
     if (made) mp_record_want_encoder(made >= MP_LARGE);
+    if (made) mp_jemalloc_sample();
     return mp_self;
 }
 

@@ -1,10 +1,10 @@
-/* The encoder thread: every 100 ms, or when woken, it moves what the threads stored into the log,
- * and samples.
+/* The encoders: threads of memprof's that move what the program's threads stored into the log.
  *
- * It starts when a first chunk is full or a first large block is made; smaller processes encode at
- * exit.  It blocks all signals, has a descriptor table of its own, and is never waited for longer
- * than a second by the program. Once a thread of the program had to wait for it, a second one helps
- * it whenever it falls behind. */
+ * The first one works every 100 ms, or when it is woken, and takes the samples.  It starts when a
+ * first chunk is full or a first large block is made; smaller processes are encoded at their end.
+ * Once a thread of the program had to wait for a chunk, a second encoder helps whenever the first
+ * one falls behind; of eight processors a third and a fourth.  All share the worker's descriptor
+ * table. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 
@@ -13,29 +13,22 @@
 
 #include "base/sys.h"
 
-/* Has the time come for it, or for its helper (`now`: whatever the number of events)?  Never in a
- * child that fork(3)'s handlers did not see. */
+/* Returns true if the first encoder should be started now: none was started yet and there is work
+ * for one, or `now` is set.  Never in a child of a raw fork, which may end by a raw exit of its only
+ * thread. */
 bool mp_encoder_due(bool now);
-/* Starts the one that is due.  Only where the caller holds no lock that pthread_create takes; does
- * nothing in a vfork child. */
+/* Starts it, by the worker. */
 void mp_encoder_start(void);
-/* Called by a thread that is about to leave.  When it is the main one, a thread of ours stays
- * behind it that has the program's descriptors, and leaves as the last of all: there the C library
- * calls exit, which writes what the program has buffered. */
-void mp_encoder_outlive_main(void);
-/* Does its work once a period on the calling thread, where none runs: in a program whose
- * allocations are not seen there is no moment at which a thread may be started. */
-void mp_encoder_stand_in(void);
-/* There is work. */
+/* True while the first encoder is starting or at work. */
+bool mp_encoder_runs(void);
+/* Ends all encoders and waits for that.  True if the first one ran; it may be started again. */
+bool mp_encoder_stop(void);
+/* Tells the encoders that there is work. */
 void mp_encoder_wake(void);
-/* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its
- * work where there is none. False: there is no patience left. */
+/* Called by a thread that found the pool empty when pool.released was `seen`: waits a little for the
+ * encoder, or has a frame written by the worker.  False: the patience is over. */
 bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience);
-/* Has the program no thread but the calling one?  Only where no lock of the encoder's start is
- * held. */
-bool mp_encoder_alone(void);
-/* Everything recorded so far and an END frame go to the log before this returns.  False: not within
- * 10 s. */
-bool mp_encoder_finish(const char *reason);
+/* Encoders that are starting or at work. */
+unsigned mp_encoders(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "core/config.h"
 #include "core/log_pairs.h"
+#include "core/records.h"
 #include "core/say.h"
 #include "core/state.h"
 #include "mpf/frame.h"
@@ -23,12 +24,11 @@ static struct mp_log_parent parent;
 static struct mpf_file file;
 static uint32_t made; /* how often the file was made: again after an exec that failed */
 
-/* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The
- * number means another file in any other thread, and the program's threads write frames, too. */
-static __thread struct {
+/* 1 + the descriptor in the table of memprof's threads, and of which file. */
+static struct {
     int descriptor;
     uint32_t made;
-} kept __attribute__((tls_model("initial-exec")));
+} kept;
 
 struct writer {
     ZSTD_CCtx *ctx;
@@ -155,29 +155,28 @@ static bool removed(int fd)
     return mp_sys_fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
+static bool is_kept(void)
+{
+    return mp_thread_is_own() && kept.descriptor && kept.made == made;
+}
+
 static int open_again(void)
 {
-    if (kept.descriptor && kept.made == made)
-        return removed(kept.descriptor - 1) ? -ENOENT : kept.descriptor - 1;
-    return mp_sys_reopen(path, O_WRONLY | O_APPEND, file);
-}
-
-static void close_again(int fd)
-{
-    if (fd != kept.descriptor - 1) mp_sys_close(fd);
-}
-
-bool mp_logfile_opens(void)
-{
-    const int fd = open_again();
-    if (fd >= 0) close_again(fd);
-    return fd >= 0;
+    if (is_kept()) return removed(kept.descriptor - 1) ? -ENOENT : kept.descriptor - 1;
+    const int fd = mp_sys_reopen(path, O_WRONLY | O_APPEND, file);
+    if (fd >= 0 && mp_thread_is_own()) kept.descriptor = fd + 1, kept.made = made;
+    return fd;
 }
 
 void mp_logfile_keep_open(void)
 {
-    const int fd = open_again();
-    if (fd >= 0) kept.descriptor = fd + 1, kept.made = made;
+    kept.descriptor = 0;
+    if (mp_process->state == MP_ON) open_again();
+}
+
+static void close_again(int fd)
+{
+    if (!is_kept()) mp_sys_close(fd);
 }
 
 /* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */

@@ -1,7 +1,7 @@
 /* The log's file: created with its header, grown frame by frame, ended.
  *
- * Files are opened by path for each use and checked to be the same file still; only the encoder's
- * private descriptor table keeps one open.  Frames are made by up to MP_WRITERS threads at once,
+ * The file is opened by path and checked to be the same file still.  Memprof's own threads keep it
+ * open in their table; in the constructor it is closed after each use.  Frames are made by up to MP_WRITERS threads at once,
  * each with buffers of its own (`writer`), and written in turn; all else under epoch_lock while no
  * frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
@@ -37,10 +37,9 @@ void mp_logfile_go_on(void);
 /* Removes the file, and makes it again; false: there is none now. */
 void mp_logfile_put_away(void);
 bool mp_logfile_bring_back(void);
-/* Called by a thread that has a descriptor table of its own: the file may stay open there. */
+/* Called by a thread of memprof's with a new descriptor table: opens the log there, if there is one
+ * yet, and keeps it open. */
 void mp_logfile_keep_open(void);
-/* The calling thread can write frames. */
-bool mp_logfile_opens(void);
 void mp_logfile_remove(void);
 /* It does not lie at its path any more. */
 bool mp_logfile_gone(void);

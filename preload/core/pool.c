@@ -4,20 +4,10 @@
 #include "core/state.h"
 #include "mpf/event.h"
 
-/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for
- * those that follow.  Threads are counted again only where so many chunks as the last count allows
- * are there. */
-static bool held_by_dead(struct mp_pool *pool)
-{
-    char main_state;
-    if (pool->chunks < MP_POOL_RESERVE + pool->alive) return false;
-    const long alive = mp_sys_threads(&main_state);
-    pool->alive = alive > 0 ? (uint32_t)alive : UINT32_MAX / 2;
-    return pool->chunks >= MP_POOL_RESERVE + pool->alive;
-}
+#define EXTEND_NS UINT64_C(1000000000)
 
 /* Why there may be no place more; 0: there may.  So many chunks may be out at once that the encoder
- * has work in frames of a good size, and no more. */
+ * has work in frames of a good size, and no more: those of threads that have ended come back. */
 static unsigned forbidden(struct mp_pool *pool)
 {
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
@@ -26,8 +16,8 @@ static unsigned forbidden(struct mp_pool *pool)
     if (pool->chunks == pool->mapped && pool->chunks >= MP_POOL_LIMITED + threads &&
         mp_sys_limited())
         return MPF_LOSS_MEMORY;
-    if (pool->chunks < MP_POOL_RESERVE) return 0;
-    return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool) ? 0 : MPF_LOSS_STALLED;
+    const uint32_t alive = __atomic_load_n(&pool->alive, __ATOMIC_RELAXED);
+    return pool->chunks < MP_POOL_RESERVE + alive ? 0 : MPF_LOSS_STALLED;
 }
 
 /* A place never used before.  Without memory each event would ask for it: once for each frame is
@@ -39,7 +29,8 @@ static bool grow(struct mp_pool *pool, uint32_t *index)
     const uint64_t signals = mp_lock(&pool->grow);
     unsigned why = pool->refused == now ? MPF_LOSS_MEMORY : forbidden(pool);
     if (!why &&
-        !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)))
+        !((pool->chunks < pool->mapped || mp_worker_run(mp_journal_extend, EXTEND_NS)) &&
+          mp_journal_touch(pool->chunks)))
         why = MPF_LOSS_MEMORY;
     if (why) __atomic_store_n(&pool->why, why, __ATOMIC_RELAXED);
     if (why == MPF_LOSS_MEMORY) __atomic_store_n(&pool->refused, now, __ATOMIC_RELAXED);

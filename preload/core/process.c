@@ -15,7 +15,11 @@
 #include "core/loss.h"
 #include "core/own_thread.h"
 #include "core/say.h"
+#include "core/worker.h"
 #include "mpf/shell.h"
+
+/* For what the worker does at the ends of a process: disks may be slow. */
+#define FILES_NS UINT64_C(10000000000)
 
 struct mp_process *mp_process;
 
@@ -55,25 +59,27 @@ static bool open_files(void)
     return true;
 }
 
-static void start(void)
+/* In the constructor, or on the worker of a forked child. */
+static bool start(void)
 {
     struct mp_process *p = mp_process;
-    const uint64_t signals = mp_sys_block_signals();
-    p->starter = mp_sys_gettid();
-    p->pid = mp_sys_getpid();
     p->root = root_pid && root_pid == p->pid;
     mp_identity_read(&p->identity);
     mp_clock_read(&p->start);
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
     mp_clock_start();
-    const bool known = p->pid > 0; /* else it is not told from its children */
-    if (!known)
-        mp_say("a filter forbids to see the process's number; nothing is recorded", NULL, NULL,
-               NULL);
-    const bool ok = known && open_files();
-    __atomic_store_n(&p->state, ok ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
-    mp_sys_restore_signals(signals);
+    return open_files();
+}
+
+/* Without a number the process cannot be told from its children. */
+static bool take_number(void)
+{
+    mp_process->starter = mp_sys_gettid();
+    mp_process->pid = mp_sys_getpid();
+    if (mp_process->pid > 0) return true;
+    mp_say("a filter forbids to see the process's number; nothing is recorded", NULL, NULL, NULL);
+    return false;
 }
 
 bool mp_process_init(void)
@@ -82,9 +88,11 @@ bool mp_process_init(void)
     mp_own_thread_init();
     recording = true;
     mp_process->state = MP_STARTING;
-    mp_process->may_thread = 1;
-    start();
-    active = mp_process->state == MP_ON;
+    mp_process->known = 1;
+    const uint64_t signals = mp_sys_block_signals();
+    active = take_number() && start();
+    __atomic_store_n(&mp_process->state, active ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    mp_sys_restore_signals(signals);
     return active;
 }
 
@@ -101,7 +109,8 @@ static void start_child(struct mp_process *p)
         mp_logfile_inherit();
         for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
             (*forked)();
-        start();
+        const bool on = take_number() && mp_worker_run(start, FILES_NS);
+        __atomic_store_n(&p->state, on ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     }
     mp_sys_restore_signals(signals);
     errno = saved;
@@ -138,7 +147,7 @@ void mp_process_forked(void)
     if (!p) return;
     if (p->pid && p->pid != mp_sys_getpid())
         memset(p, 0, state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread));
-    p->may_thread = 1;
+    p->known = 1;
 }
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
@@ -160,8 +169,9 @@ static void summary(uint64_t hwm)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t,
-                gone ? "; removed or moved while the program ran: " : "; next: memprof-report ");
+    mp_text_str(&t, gone                  ? "; removed or moved while the program ran: "
+                    : mp_process->ended ? "; next: memprof-report "
+                                        : "; its end could not be written: memprof-report recover ");
     mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
@@ -182,40 +192,59 @@ static void discard(void)
     mp_journal_remove();
 }
 
-void mp_process_finish(const char *reason)
+static const char *reason; /* of the END at hand */
+static uint64_t hwm;       /* bytes, as it was read last */
+
+static bool end(void)
+{
+    hwm = mp_sys_hwm();
+    if (wanted(hwm)) return mp_epoch_end(reason);
+    discard();
+    return true;
+}
+
+void mp_process_finish(const char *why)
 {
     if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
-    const uint64_t hwm = mp_sys_hwm();
-    if (!wanted(hwm)) {
-        discard();
-        return;
-    }
-    mp_encoder_finish(reason);
+    reason = why;
+    mp_worker_run(end, FILES_NS);
+    if (mp_process->state == MP_CLOSED) return; /* nothing of it is wanted */
     __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
     if (mp_process->ended) mp_journal_remove();
     summary(hwm);
 }
 
-void mp_process_suspend(void)
+static bool suspend(void)
 {
-    if (!owner()) return;
     if (!wanted(mp_sys_hwm())) {
         const struct mp_held held = mp_epoch_hold();
-        if (!held.all) return;
+        if (!held.all) return false;
         mp_process->ended = 1;
         mp_logfile_put_away();
         mp_epoch_release(held);
         mp_process->away = MP_AWAY_ALL;
-    } else if (mp_encoder_finish("exec") && mp_process->ended) {
+    } else if (mp_epoch_end("exec") && mp_process->ended) {
         mp_process->away = MP_AWAY_JOURNAL;
     }
     if (mp_process->away) mp_journal_remove();
+    return mp_process->away;
+}
+
+void mp_process_suspend(void)
+{
+    if (owner()) mp_worker_run(suspend, FILES_NS);
 }
 
 /* What other threads of the program store while the journal is copied would be lost. */
+static bool is_only_thread(void)
+{
+    char main_state;
+    return mp_sys_threads(&main_state) == 2 + (long)mp_encoders(); /* itself and the worker */
+}
+
 static void journal_again(void)
 {
-    if (!mp_journal_path()[0] || (mp_encoder_alone() && mp_journal_restore())) return;
+    if (!mp_journal_path()[0] || (is_only_thread() && mp_journal_restore())) return;
     mp_say(
         "no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost",
         NULL, NULL, NULL);
@@ -235,13 +264,18 @@ static void files_again(void)
     }
 }
 
-void mp_process_resume(void)
+static bool resume(void)
 {
-    if (!owner() || !mp_process->away) return;
     const struct mp_held held = mp_epoch_hold();
-    if (!held.all) return;
+    if (!held.all) return false;
     files_again();
     mp_process->away = MP_AWAY_NONE;
     mp_process->ended = 0;
     mp_epoch_release(held);
+    return true;
+}
+
+void mp_process_resume(void)
+{
+    if (owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
 }

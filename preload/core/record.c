@@ -15,6 +15,7 @@
 
 #include "core/encoder.h"
 #include "core/feature.h"
+#include "core/jemalloc.h"
 #include "core/loss.h"
 #include "core/pool.h"
 #include "core/process.h"
@@ -177,26 +178,9 @@ static bool record_small(struct place place, unsigned op, unsigned heap, uint64_
     return true;
 }
 
-/* Only behind an allocation is it certain that the thread holds no lock of the C library's
- * allocator; but a program whose frees always fill the chunks comes here with nothing else. */
-static void want_encoder(bool safe, bool now)
+void mp_record_want_encoder(bool now)
 {
-    const bool due = mp_encoder_due(safe && now);
-    struct mp_thread *t = mp_self;
-    if (due && safe) mp_encoder_start();
-    if (!t || !t->number) return;
-    if (due && !safe) t->guard |= MP_ENCODER_WANTED;
-    else t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
-}
-
-void mp_record_want_encoder(bool now) { want_encoder(true, now); }
-
-static void after_event(unsigned op, unsigned heap, uint64_t size)
-{
-    const bool safe = (heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART) &&
-                      (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
-    if (mp_real_has_heap) want_encoder(safe, size >= MP_LARGE);
-    else mp_encoder_stand_in();
+    if (mp_encoder_due(now)) mp_encoder_start();
 }
 
 /* What comes to our malloc beside another one that serves the program is no picture of its heap. */
@@ -227,12 +211,6 @@ static void leave_out(void)
     mp_record_left_out();
 }
 
-/* What makes a thread of memprof's allocates. */
-static bool is_of_new_thread(unsigned op)
-{
-    return op != MPF_OP_FREE && mp_self && mp_self->guard & MP_MAKES_THREAD;
-}
-
 /* The record of memprof's own has no number, and nobody who has it gets another. */
 static bool registered(void)
 {
@@ -259,9 +237,17 @@ static struct place place_of(unsigned op, unsigned heap, uint64_t size, const st
     return place;
 }
 
+/* Behind an allocation of the program's the thread holds no lock of its allocator. */
+static void after_event(unsigned op, unsigned heap, uint64_t size)
+{
+    const bool allocates = (heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART) &&
+                           (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
+    mp_record_want_encoder(allocates && size >= MP_LARGE);
+    if (allocates) mp_jemalloc_sample();
+}
+
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    if (is_of_new_thread(op)) return addr;
     if (is_left_out()) {
         leave_out();
         return addr;

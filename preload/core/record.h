@@ -108,7 +108,7 @@ void mp_guard_leave(struct mp_guarded before);
 /* May this call be recorded, which is not one of those two?  The program's recording has begun
  * then.  In a process that is not recorded, or where another malloc serves it: false. */
 bool mp_record_heap_ready(void);
-/* Behind an allocation of the program's: starts the encoder if that is due; `now`: it is. */
+/* Starts the encoder if there is work for one, or `now` is set, and none was started yet. */
 void mp_record_want_encoder(bool now);
 
 /* False between those two, and in a handler that came while memprof was at work in the thread: it

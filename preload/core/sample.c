@@ -8,11 +8,9 @@
 #include "core/epoch.h"
 #include "core/file_cache.h"
 #include "core/journal.h"
-#include "core/records.h"
 #include "core/state.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "real/real.h"
 
 #define PERIOD_NS 90000000u
 /* A sample at least this often, whatever it says */
@@ -162,29 +160,6 @@ static void sample_cgroup(bool always)
         mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
 }
 
-/* ---- jemalloc */
-
-static uint64_t jemalloc_value(const char *name)
-{
-    size_t value = 0, bytes = sizeof value;
-    return mp_real_mallctl(name, &value, &bytes, NULL, 0) == 0 ? value : MPF_UNKNOWN;
-}
-
-static void sample_jemalloc(void)
-{
-    static const char *const name[MPF_JEMALLOC_COUNT] = {
-        [MPF_JEMALLOC_ALLOCATED] = "stats.allocated", [MPF_JEMALLOC_ACTIVE] = "stats.active",
-        [MPF_JEMALLOC_METADATA] = "stats.metadata",   [MPF_JEMALLOC_RESIDENT] = "stats.resident",
-        [MPF_JEMALLOC_MAPPED] = "stats.mapped",       [MPF_JEMALLOC_RETAINED] = "stats.retained",
-    };
-    if (!mp_real_mallctl) return;
-    uint64_t epoch = 1, v[MPF_JEMALLOC_COUNT];
-    size_t bytes = sizeof epoch;
-    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes); /* brings the statistics up to date */
-    for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) v[i] = jemalloc_value(name[i]);
-    mp_epoch_note(MPF_OP_SAMPLE_JEMALLOC, 0, v, sizeof v);
-}
-
 /* ---- blocks that are not recorded each */
 
 static void sample_host(bool always)
@@ -213,7 +188,5 @@ void mp_sample_take(bool all)
     sample_host(all);
     sample_rss(now, all);
     sample_cgroup(all);
-    if (!mp_thread_is_own()) return;
-    sample_jemalloc();
     mp_file_cache_read();
 }

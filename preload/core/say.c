@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "core/records.h"
 #include "mpf/utf8.h"
 
 static struct stat stderr_was;
@@ -32,9 +33,44 @@ static void cover(const struct mp_text *t)
     }
 }
 
+/* A line of a thread of memprof's, whose table has no stderr, until the thread that waits for it says
+ * it. */
+static struct {
+    uint32_t state;
+    size_t bytes;
+    char line[1024];
+} kept;
+enum { EMPTY, IN_USE, FULL };
+
+static bool claim(uint32_t from)
+{
+    return __atomic_compare_exchange_n(&kept.state, &from, IN_USE, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static void keep(const struct mp_text *t)
+{
+    if (t->bytes >= sizeof kept.line || !claim(EMPTY)) return;
+    memcpy(kept.line, t->buf, t->bytes + 1);
+    kept.bytes = t->bytes;
+    __atomic_store_n(&kept.state, FULL, __ATOMIC_RELEASE);
+}
+
+void mp_say_kept(void)
+{
+    if (__atomic_load_n(&kept.state, __ATOMIC_RELAXED) != FULL || !claim(FULL)) return;
+    const struct mp_text t = { kept.line, sizeof kept.line, kept.bytes, false };
+    mp_say_line(&t);
+    __atomic_store_n(&kept.state, EMPTY, __ATOMIC_RELEASE);
+}
+
 void mp_say_line(const struct mp_text *t)
 {
     enum { WAIT_MS = 1000 };
+    if (mp_thread_is_own()) {
+        keep(t);
+        return;
+    }
     if (is_quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
     cover(t);

@@ -10,6 +10,8 @@
  * takes it and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
+/* Says the line that a thread of memprof's had to say since the last call. */
+void mp_say_kept(void);
 /* Remembers what stderr is. */
 void mp_say_init(void);
 /* MEMPROF_QUIET. */

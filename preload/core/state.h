@@ -12,6 +12,7 @@
 #include "base/sys.h"
 #include "core/chunk.h"
 #include "core/thread.h"
+#include "core/worker.h"
 #include "mpf/slot.h"
 
 #define MP_WRITERS 4u /* frames are made by so many threads at once */
@@ -23,6 +24,11 @@ enum mp_encoder_state {
     MP_ENCODER_RUNS,
     MP_ENCODER_FAILED,
     MP_ENCODER_GONE
+};
+
+struct mp_encoder {
+    uint32_t state; /* enum mp_encoder_state */
+    struct mp_raw_thread thread;
 };
 
 enum mp_away {
@@ -40,8 +46,8 @@ struct mp_process {
     bool root;           /* the user started this process (or what it became by exec) */
     int32_t starter;     /* thread that is in mp_process_start */
     bool start_overdue;  /* it hangs there: nobody waits for it any more */
-    uint32_t may_thread; /* the C library knows this process (no raw clone): threads may be started
-                          */
+    uint32_t known; /* to the C library: not a child of _Fork or a raw clone, which may end by a raw
+                       exit of its only thread, so that no other one may stay */
     struct mpf_clock start;
     struct mpf_identity identity;
 
@@ -52,14 +58,9 @@ struct mp_process {
 
     struct mp_pool pool;
 
-    uint32_t encoder;                /* enum mp_encoder_state */
-    uint32_t helper[MP_WRITERS - 1]; /* the same of the other encoders, which start one by one */
-    int32_t encoder_tid;
-    uint32_t main_left; /* the main thread has called pthread_exit */
-    uint32_t keeper;    /* the same of the thread that leaves last, once the main thread has left */
-    uint32_t wake;      /* futex: bumped to wake the encoder */
-    uint32_t asked, answered; /* futex: numbers of the last END asked for and written */
-    const char *reason;       /* of that END */
+    struct mp_worker worker;
+    struct mp_encoder encoder[MP_WRITERS]; /* the first one, and those that help it */
+    uint32_t wake;                         /* futex: bumped to wake the encoders */
     uint32_t ended; /* no frame is to be written behind what is in the log, its END as a rule; under
                        all writers' locks */
     uint32_t away;  /* enum mp_away */

@@ -46,13 +46,9 @@ struct mp_thread {
 enum mp_guard {
     MP_INSIDE = 1,         /* memprof's own calls: record nothing */
     MP_STACKS_WANTED = 2,  /* small blocks can have stacks */
-    MP_ENCODER_WANTED = 4, /* the next allocation starts one */
-    MP_HEAP_UNSEEN = 8,    /* another malloc serves the program */
-    MP_COUNTS = 16,        /* blocks of malloc are counted; nobody else's events leave the fast path
+    MP_HEAP_UNSEEN = 4,    /* another malloc serves the program */
+    MP_COUNTS = 8,         /* blocks of malloc are counted; nobody else's events leave the fast path
                               for it */
-    MP_MAKES_THREAD = 32, /* the C library makes a thread of memprof's: what it allocates is not the
-                             program's, but a stack that it uses again had an owner, of whom it
-                             frees what is left */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together

@@ -4,6 +4,7 @@
  * never wrapped: its child would return through our frame. */
 #include <alloca.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include "core/encoder.h"
 #include "core/process.h"
 #include "core/record.h"
+#include "core/worker.h"
 #include "real/real.h"
 #include "stacks/module.h"
 
@@ -95,16 +97,6 @@ HOOK void _exit(int status)
 
 HOOK void _Exit(int status) { _exit(status); }
 
-HOOK void pthread_exit(void *result)
-{
-    mp_real_ready();
-    mp_encoder_outlive_main();
-    mp_real.pthread_exit(result);
-    __builtin_unreachable();
-}
-
-HOOK void thrd_exit(int result) { pthread_exit((void *)(uintptr_t)result); }
-
 HOOK int pthread_setname_np(pthread_t thread, const char *name)
 {
     mp_real_ready();
@@ -127,6 +119,36 @@ HOOK int prctl(int option, ...)
     if (option == PR_SET_NAME && result == 0)
         mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(),
                        (const char *)a[0], strnlen((const char *)a[0], 15));
+    return result;
+}
+
+/* ---- calls that the kernel refuses a process of several threads */
+
+/* Memprof's own threads end before the call.  They start again right after it, while the log can
+ * still be opened by its path. */
+static void start_again(bool ran)
+{
+    const int saved = errno;
+    if (ran) mp_encoder_start();
+    errno = saved;
+}
+
+HOOK int unshare(int flags)
+{
+    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    mp_real_ready();
+    const bool ran = flags & alone && mp_worker_stop();
+    const int result = mp_real.unshare(flags);
+    start_again(ran);
+    return result;
+}
+
+HOOK int setns(int fd, int type)
+{
+    mp_real_ready();
+    const bool ran = mp_worker_stop();
+    const int result = mp_real.setns(fd, type);
+    start_again(ran);
     return result;
 }
 

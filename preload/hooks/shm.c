@@ -5,6 +5,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "core/worker.h"
 
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB 4u
@@ -43,30 +44,15 @@ static bool mounts_shared(const char *line, const char *number)
     return false;
 }
 
-/* What matters of a line is at its beginning; the rest may be long. */
-static bool is_mounted_shared(const char *number)
+struct search {
+    const char *number;
+    bool found;
+};
+
+static void look_at(void *arg, const char *line)
 {
-    char buffer[2048];
-    const int fd = mp_sys_open("/proc/self/mountinfo", O_RDONLY, 0);
-    size_t have = 0;
-    bool found = false, rest = false;
-    for (long n;
-         fd >= 0 && !found && (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0;) {
-        have += (size_t)n;
-        buffer[have] = 0;
-        const bool full = have == sizeof buffer - 1;
-        char *line = buffer;
-        for (char *end; (end = strchr(line, '\n')) || (line == buffer && full);
-             line = end ? end + 1 : buffer + have) {
-            if (end) *end = 0;
-            found = found || (!rest && mounts_shared(line, number));
-            rest = !end;
-        }
-        have -= (size_t)(line - buffer);
-        memmove(buffer, line, have);
-    }
-    if (fd >= 0) mp_sys_close(fd);
-    return found;
+    struct search *s = arg;
+    s->found = s->found || mounts_shared(line, s->number);
 }
 
 static bool look_up(dev_t number)
@@ -76,7 +62,9 @@ static bool look_up(dev_t number)
     mp_text_str(&t, " 0:");
     mp_text_u64(&t, minor(number));
     mp_text_str(&t, " ");
-    return is_mounted_shared(text);
+    struct search s = { .number = text };
+    mp_worker_lines("/proc/self/mountinfo", look_at, &s);
+    return s.found;
 }
 
 bool mp_shm_has(int fd)

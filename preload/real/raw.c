@@ -105,12 +105,6 @@ int mp_raw_execveat(int dir, const char *path, char *const argv[], char *const e
     return (int)answer(mp_sys6(SYS_execveat, dir, (long)path, (long)argv, (long)envp, flags, 0));
 }
 
-void mp_raw_pthread_exit(void *result)
-{
-    (void)result;
-    for (;;) mp_sys3(SYS_exit, 0, 0, 0);
-}
-
 int mp_raw_pthread_setname_np(pthread_t thread, const char *name)
 {
     (void)thread, (void)name;
@@ -122,3 +116,7 @@ int mp_raw_dlclose(void *handle)
     (void)handle;
     return 0;
 }
+
+int mp_raw_unshare(int flags) { return (int)answer(mp_sys3(SYS_unshare, flags, 0, 0)); }
+
+int mp_raw_setns(int fd, int type) { return (int)answer(mp_sys3(SYS_setns, fd, type, 0)); }

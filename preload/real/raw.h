@@ -35,10 +35,10 @@ int mp_raw_execvpe(const char *file, char *const argv[], char *const envp[]);
 int mp_raw_fexecve(int fd, char *const argv[], char *const envp[]);
 int mp_raw_execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
-/* The thread ends; its result and its destructors are the C library's alone. */
-__attribute__((noreturn)) void mp_raw_pthread_exit(void *result);
 int mp_raw_pthread_setname_np(pthread_t thread, const char *name);
 /* The library stays. */
 int mp_raw_dlclose(void *handle);
+int mp_raw_unshare(int flags);
+int mp_raw_setns(int fd, int type);
 
 #endif

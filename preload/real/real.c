@@ -34,10 +34,11 @@ struct mp_real mp_real = {
     .execvpe = mp_raw_execvpe,
     .fexecve = mp_raw_fexecve,
     .execveat = mp_raw_execveat,
-    .pthread_exit = mp_raw_pthread_exit,
     .pthread_setname_np = mp_raw_pthread_setname_np,
     .prctl = mp_raw_prctl,
     .dlclose = mp_raw_dlclose,
+    .unshare = mp_raw_unshare,
+    .setns = mp_raw_setns,
 };
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
 bool mp_real_known, mp_real_has_heap, mp_real_frees_libc;

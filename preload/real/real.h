@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,8 +25,6 @@ void cfree(void *p);
 void free_sized(void *p, size_t bytes);
 void free_aligned_sized(void *p, size_t alignment, size_t bytes);
 int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
-/* <threads.h> has the name of a header here */
-__attribute__((noreturn)) void thrd_exit(int result);
 
 struct mp_real {
 #define MP_HOOK(name) __typeof__(name) *name;
@@ -64,8 +63,8 @@ static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
     return !(head & 2);
 }
 
-/* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for
- * memprof's own thread only. */
+/* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks and uses
+ * thread-local storage: for a thread of the program that has just got a block. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new,
                               size_t new_bytes);
 

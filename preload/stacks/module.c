@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "core/loss.h"
 #include "core/record.h"
+#include "core/worker.h"
 #include "mpf/event.h"
 #include "stacks/build_id.h"
 #include "stacks/cfi.h"
@@ -141,33 +142,13 @@ static void take_line(void *arg, const char *line)
     memcpy(m->path, path, strlen(path) + 1);
 }
 
-/* The buffer is one for all: under the lock. */
-static void each_line(void (*take)(void *arg, const char *line), void *arg)
-{
-    static char buffer[8192];
-    const int fd = mp_sys_open("/proc/self/maps", O_RDONLY, 0);
-    if (fd < 0) return;
-    size_t have = 0;
-    for (long n; (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0;) {
-        have += (size_t)n;
-        buffer[have] = 0;
-        char *line = buffer;
-        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
-            *end = 0;
-            take(arg, line);
-        }
-        have = strlen(line);
-        if (have == sizeof buffer - 1) have = 0;
-        memmove(buffer, line, have);
-    }
-    mp_sys_close(fd);
-}
+static const char maps[] = "/proc/self/maps";
 
 static void scan(void)
 {
     static struct mapping m;
     m.path[0] = 0;
-    each_line(take_line, &m);
+    mp_worker_lines(maps, take_line, &m);
     add(&m);
 }
 
@@ -260,7 +241,7 @@ bool mp_module_file(const char *part, char *path, size_t cap)
     *path = 0;
     if (!known) return false;
     const uint64_t signals = mp_lock(&known->lock);
-    each_line(named_line, &n);
+    mp_worker_lines(maps, named_line, &n);
     mp_unlock(&known->lock, signals);
     return *path;
 }
@@ -285,7 +266,7 @@ bool mp_module_mapping(uintptr_t at, uintptr_t *from, uintptr_t *to)
     struct search s = { .at = at };
     if (!known) return false;
     const uint64_t signals = mp_lock(&known->lock);
-    each_line(search_line, &s);
+    mp_worker_lines(maps, search_line, &s);
     mp_unlock(&known->lock, signals);
     *from = s.from;
     *to = s.to;

@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "core/worker.h"
 #include "stacks/module.h"
 
 enum { PATH_BYTES = 1024 }; /* on stacks that may be small */
@@ -37,16 +38,25 @@ static unsigned version_in(const char *text)
     return mp_text_version(p ? p + strlen(python) : text, part) ? part[0] * 100 + part[1] : 0;
 }
 
-/* What the file says that lies so from the folder of another one. */
+/* The first line that has one decides. */
+static void take_version(void *arg, const char *line)
+{
+    unsigned *version = arg;
+    if (!*version) *version = version_in(line);
+}
+
+/* The version that a file says, which is named from the folder of another one. */
 static unsigned version_beside(const char *path, const char *file)
 {
-    char at[PATH_BYTES], text[1024];
+    char at[PATH_BYTES];
+    unsigned version = 0;
     struct mp_text t = MP_TEXT(at);
     const char *slash = strrchr(path, '/');
     if (!slash) return 0;
     mp_text_bytes(&t, path, (size_t)(slash - path));
     mp_text_str(&t, file);
-    return !t.full && mp_sys_slurp(at, text, sizeof text) > 0 ? version_in(text) : 0;
+    if (!t.full) mp_worker_lines(at, take_version, &version);
+    return version;
 }
 
 /* A wheel has its libraries in the Python package; others have them elsewhere, and LibTorch has no

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +29,6 @@
 void cfree(void *p) __attribute__((weak));
 void free_sized(void *p, size_t bytes) __attribute__((weak));
 void free_aligned_sized(void *p, size_t alignment, size_t bytes) __attribute__((weak));
-__attribute__((noreturn)) void thrd_exit(int result);
 
 enum { PAGE = 4096, ARENA = 16 << 20, RECURSION = 99, NOT_DONE = 98 };
 static char arena[ARENA] __attribute__((aligned(PAGE)));
@@ -169,11 +169,11 @@ static void call_free_aligned_sized(void)
 {
     if (free_aligned_sized) free_aligned_sized(malloc(64), 64, 64);
 }
-static void call_pthread_exit(void) { pthread_exit(NULL); }
-static void call_thrd_exit(void) { thrd_exit(0); }
+static void call_unshare(void) { expect(unshare(0) == 0); }
+static void call_setns(void) { expect(setns(-1, 0) == -1 && errno == EBADF); }
 static void call_dlclose(void) { expect(dlclose(dlopen(NULL, RTLD_NOW)) == 0); }
 
-enum how { UNDER_LOCK, ALONE, IN_MAIN };
+enum how { UNDER_LOCK, ALONE };
 static const struct {
     const char *name;
     void (*call)(void);
@@ -210,13 +210,13 @@ static const struct {
     ROW(_Exit, UNDER_LOCK),
     ROW(brk, UNDER_LOCK),
     ROW(sbrk, UNDER_LOCK),
+    ROW(unshare, UNDER_LOCK),
+    ROW(setns, UNDER_LOCK),
     ROW(reallocarray, ALONE),
     ROW(cfree, ALONE),
     ROW(free_sized, ALONE),
     ROW(free_aligned_sized, ALONE),
     ROW(dlclose, ALONE),
-    ROW(pthread_exit, IN_MAIN),
-    ROW(thrd_exit, IN_MAIN),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -242,7 +242,7 @@ static void first_of_all(int argc, char **argv, char **envp)
 {
     (void)envp;
     const int which = argc == 2 ? find(argv[1]) : -1;
-    if (which >= 0 && functions[which].how != IN_MAIN) do_it(which);
+    if (which >= 0) do_it(which);
 }
 __attribute__((section(".preinit_array"),
                used)) static void (*const preinit)(int, char **, char **) = first_of_all;

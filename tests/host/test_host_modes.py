@@ -230,7 +230,7 @@ def test_off_of_a_killed_process():
 def test_off_starts_an_encoder_for_a_large_block():
     for mode in ("off", "large", "sample"):
         result = mp.run([mp.victim("blocks"), "0", "large"], env={"MEMPROF_HOST": mode})
-        mp.equal(result.out, b"1\n", f"threads more with {mode}")
+        mp.equal(result.out, b"2\n", f"the encoder and the worker with {mode}")
 
 
 def test_all_is_the_default():

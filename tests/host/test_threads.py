@@ -63,13 +63,6 @@ def test_more_live_threads_than_chunks_in_the_journal_file():
     live(2500)
 
 
-def test_blocks_of_a_stack_that_memprofs_thread_uses_again_are_freed():
-    """The C library frees them inside memprof's own call, whose allocations are not the program's."""
-    for host in ("all", "large:512"):
-        log = mp.run([mp.victim("stack_again"), mp.victim("libdynamic_tls.so")], env={"MEMPROF_HOST": host}).logs.one()
-        mp.whole(log)
-
-
 def slow_10000_live_threads():
     live(10000)
 

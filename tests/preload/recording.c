@@ -116,7 +116,7 @@ static void begin(void)
     if (!mp_process_init()) _exit(99);
 }
 
-struct books recorded_with_losses(void (*f)(void))
+static void run_recorded(void (*f)(void))
 {
     strcpy(path, "/tmp/memprof-unit.XXXXXX");
     assert_non_null(mkdtemp(path));
@@ -131,7 +131,12 @@ struct books recorded_with_losses(void (*f)(void))
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+struct books recorded_with_losses(void (*f)(void))
+{
     char file[128];
+    run_recorded(f);
     snprintf(file, sizeof file, "%s/log.zst", path);
     const struct books b = read_log(file);
     assert_int_equal(unlink(file), 0);
@@ -147,4 +152,16 @@ struct books recorded(void (*f)(void))
     const struct books b = recorded_with_losses(f);
     assert_int_equal(b.lost_total, 0);
     return b;
+}
+
+void recorded_without_end(void (*f)(void))
+{
+    static const char *const names[] = { "log.zst", "log.zst.journal" };
+    run_recorded(f);
+    for (size_t i = 0; i < 2; i++) {
+        char file[128];
+        snprintf(file, sizeof file, "%s/%s", path, names[i]);
+        assert_int_equal(unlink(file), 0);
+    }
+    assert_int_equal(rmdir(path), 0);
 }

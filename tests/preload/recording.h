@@ -26,5 +26,7 @@ struct books {
 struct books recorded(void (*f)(void));
 /* The same, and the log says what is lost. */
 struct books recorded_with_losses(void (*f)(void));
+/* Runs f in a child whose log gets no end: its journal stays. */
+void recorded_without_end(void (*f)(void));
 
 #endif

@@ -20,6 +20,7 @@
 #include "core/process.h"
 #include "core/record.h"
 #include "core/records.h"
+#include "core/worker.h"
 #include "recording.h"
 
 enum { EACH = 100000 };
@@ -46,7 +47,7 @@ static void many_threads(void)
 
 static void without_encoder(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     record_numbers((void *)0);
 }
 
@@ -58,43 +59,8 @@ static void frees_fill_the_chunks(void)
     for (unsigned i = 0; i < 3 * MPF_CHUNK_SLOTS; i++)
         mp_record(mp_cursor_valid(mp_self->cur) ? MPF_OP_ALLOC : MPF_OP_FREE, MPF_HEAP_HOST, block,
                   0);
-    if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE) _exit(89);
+    if (!mp_encoder_runs()) _exit(89);
     if (mp_self->guard) _exit(88);
-}
-
-/* Another thread was quicker. */
-static void encoder_is_just_starting(void)
-{
-    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
-    mp_process->encoder = MP_ENCODER_STARTING;
-    mp_encoder_start();
-    const uint32_t helper = mp_process->helper[0];
-    mp_process->encoder = MP_ENCODER_NONE;
-    if (helper != MP_ENCODER_NONE) _exit(87);
-}
-
-/* What becomes of a helper after so many waits for chunks. */
-static uint32_t helper_after(unsigned number, uint32_t waits)
-{
-    mp_process->pool.waits = waits;
-    mp_encoder_start();
-    return __atomic_load_n(&mp_process->helper[number], __ATOMIC_ACQUIRE);
-}
-
-/* The encoder and the second one are said to run: the third one has its time, or never. */
-static void helpers_come_one_by_one(void)
-{
-    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
-    mp_process->encoder = MP_ENCODER_RUNS;
-    if (helper_after(0, 0) != MP_ENCODER_NONE) _exit(83);
-    mp_process->helper[0] = MP_ENCODER_STARTING;
-    if (helper_after(1, 1000) != MP_ENCODER_NONE) _exit(82);
-    mp_process->helper[0] = MP_ENCODER_RUNS;
-    if (helper_after(1, 99) != MP_ENCODER_NONE) _exit(81);
-    const bool never = helper_after(1, 100) == MP_ENCODER_FAILED;
-    if (never != (mp_sys_processors() < 8)) _exit(80);
-    if (never && helper_after(2, 1000) != MP_ENCODER_NONE) _exit(79);
-    mp_process->encoder = MP_ENCODER_NONE;
 }
 
 static void with_data(void)
@@ -126,34 +92,40 @@ static void own_calls(void)
     if (!mp_thread_is_own()) _exit(85);
 }
 
-/* As the main thread does that has recorded nothing and leaves. */
 static void a_thread_without_a_record_starts_the_encoder(void)
 {
     mp_encoder_start();
-    if (mp_self || __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE)
-        _exit(84);
+    if (mp_self || !mp_encoder_runs()) _exit(84);
 }
 
 /* One of the encoders, for as long as the threads record. */
 struct writer {
-    unsigned number;
+    struct mp_raw_thread thread;
     uint32_t wrote;
 };
-static uint32_t recording_ended;
+static struct writer writer[MP_WRITERS];
+static uint32_t next_writer, recording_ended;
 
-/* The bytes of its last frame tell that it has made another one; before its first they are 0, or
+/* The bytes of its last frame show that it has made another one; before its first they are 0, or
  * the header's. */
-static void *encode(void *arg)
+static void encode(void)
 {
-    struct writer *w = arg;
-    const uint64_t before = mp_logfile_frame_bytes(w->number);
+    const unsigned number = __atomic_fetch_add(&next_writer, 1, __ATOMIC_RELAXED);
+    const uint64_t before = mp_logfile_frame_bytes(number);
     mp_thread_own();
     while (!__atomic_load_n(&recording_ended, __ATOMIC_ACQUIRE)) {
-        mp_epoch_run(w->number);
-        if (mp_logfile_frame_bytes(w->number) != before)
-            __atomic_store_n(&w->wrote, 1, __ATOMIC_RELEASE);
+        mp_epoch_run(number);
+        if (mp_logfile_frame_bytes(number) != before)
+            __atomic_store_n(&writer[number].wrote, 1, __ATOMIC_RELEASE);
     }
-    return NULL;
+}
+
+/* On the worker, whose table they share. */
+static bool start_writers(void)
+{
+    for (unsigned i = 0; i < MP_WRITERS; i++)
+        if (!mp_raw_thread_start(&writer[i].thread, encode, MP_TABLE_SHARED)) return false;
+    return true;
 }
 
 /* Returns when the writer has made a frame: there is something to write for as long. */
@@ -165,23 +137,38 @@ static void record_until_it_wrote(const struct writer *w)
     }
 }
 
-/* Without the encoder thread, whose place they take.  That each of them writes is awaited: who
- * never does is a hang. */
+/* Instead of the encoders.  A writer that never writes makes this hang. */
 static void as_many_encoders_as_may_be(void)
 {
-    pthread_t thread[MP_WRITERS];
-    struct writer writer[MP_WRITERS] = { 0 };
-    mp_process->may_thread = 0;
-    mp_process->encoder = MP_ENCODER_RUNS;
-    for (unsigned i = 0; i < MP_WRITERS; i++) {
-        writer[i].number = i;
-        pthread_create(&thread[i], NULL, encode, &writer[i]);
-    }
+    mp_process->known = 0;
+    mp_process->encoder[0].state = MP_ENCODER_RUNS;
+    if (!mp_worker_run(start_writers, UINT64_C(10000000000))) _exit(91);
     many_threads();
     for (unsigned i = 0; i < MP_WRITERS; i++) record_until_it_wrote(&writer[i]);
     __atomic_store_n(&recording_ended, 1, __ATOMIC_RELEASE);
-    for (unsigned i = 0; i < MP_WRITERS; i++) pthread_join(thread[i], NULL);
-    mp_process->encoder = MP_ENCODER_GONE;
+    for (unsigned i = 0; i < MP_WRITERS; i++)
+        if (!mp_raw_thread_await_end(&writer[i].thread, UINT64_C(10000000000))) _exit(90);
+    mp_process->encoder[0].state = MP_ENCODER_GONE;
+}
+
+static void await_helper(unsigned number, uint32_t state)
+{
+    while (__atomic_load_n(&mp_process->encoder[number].state, __ATOMIC_ACQUIRE) != state)
+        mp_encoder_wake();
+}
+
+/* The second one after a first wait for a chunk, the third one after a hundred, if there are
+ * processors for it. */
+static void helpers_come_one_by_one(void)
+{
+    const uint32_t two = mp_sys_processors() >= 2 ? MP_ENCODER_RUNS : MP_ENCODER_FAILED,
+                   eight = mp_sys_processors() >= 8 ? MP_ENCODER_RUNS : MP_ENCODER_FAILED;
+    mp_encoder_start();
+    __atomic_store_n(&mp_process->pool.waits, 1, __ATOMIC_RELEASE);
+    await_helper(1, two);
+    if (mp_process->encoder[2].state != MP_ENCODER_NONE) _exit(83);
+    __atomic_store_n(&mp_process->pool.waits, 100, __ATOMIC_RELEASE);
+    if (two == MP_ENCODER_RUNS) await_helper(2, eight);
 }
 
 static pthread_barrier_t all_have_records;
@@ -199,7 +186,7 @@ static void records_in_use(void)
 {
     enum { MANY = 100 };
     pthread_t thread[MANY];
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     pthread_barrier_init(&all_have_records, NULL, MANY);
     for (int i = 0; i < MANY; i++) pthread_create(&thread[i], NULL, take_a_record, NULL);
     for (int i = 0; i < MANY; i++) pthread_join(thread[i], NULL);
@@ -211,37 +198,13 @@ static void records_in_use(void)
 /* Who waits is seen until something came back. */
 static void wanting(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     if (mp_pool_wanted()) _exit(94);
     mp_pool_want(mp_process->pool.released);
     if (!mp_pool_wanted()) _exit(93);
     record_numbers((void *)0);
     while (!mp_process->pool.released) mp_epoch_run(0);
     if (mp_pool_wanted()) _exit(92);
-}
-
-static void *keep_open(void *arg)
-{
-    mp_logfile_keep_open();
-    return arg;
-}
-
-/* What an encoder keeps open is a descriptor of its own table: here that is another file by now. */
-static void a_kept_descriptor(void)
-{
-    pthread_t thread;
-    mp_process->may_thread = 0;
-    const int next = dup(0);
-    close(next);
-    pthread_create(&thread, NULL, keep_open, NULL);
-    pthread_join(thread, NULL);
-    char other[] = "/tmp/memprof-unit-other.XXXXXX";
-    const int fd = mkstemp(other);
-    unlink(other);
-    if (dup2(fd, next) != next) _exit(91);
-    record_numbers((void *)0);
-    mp_epoch_run(0);
-    if (lseek(fd, 0, SEEK_END) != 0) _exit(90);
 }
 
 static void threads_events_are_all_there_in_order(void **state)
@@ -276,13 +239,7 @@ static void who_waits_for_a_chunk_is_seen(void **state)
     assert_int_equal(recorded(wanting).op[MPF_OP_ALLOC], EACH);
 }
 
-static void a_frame_goes_to_no_file_of_the_program(void **state)
-{
-    (void)state;
-    assert_int_equal(recorded(a_kept_descriptor).op[MPF_OP_ALLOC], EACH);
-}
-
-static void a_process_that_may_not_start_threads_encodes_itself(void **state)
+static void a_child_of_a_raw_fork_has_its_frames_written_by_the_worker(void **state)
 {
     (void)state;
     const struct books b = recorded(without_encoder);
@@ -294,12 +251,6 @@ static void the_encoder_starts_where_only_frees_fill_the_chunks(void **state)
 {
     (void)state;
     assert_int_equal(recorded(frees_fill_the_chunks).op[MPF_OP_FREE], 3);
-}
-
-static void no_helper_is_started_for_an_encoder_that_is_starting(void **state)
-{
-    (void)state;
-    recorded(encoder_is_just_starting);
 }
 
 static void more_encoders_start_where_two_are_too_few(void **state)
@@ -346,10 +297,8 @@ int main(void)
         cmocka_unit_test(all_encoders_make_one_log_in_order),
         cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
-        cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
-        cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
+        cmocka_unit_test(a_child_of_a_raw_fork_has_its_frames_written_by_the_worker),
         cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),
-        cmocka_unit_test(no_helper_is_started_for_an_encoder_that_is_starting),
         cmocka_unit_test(more_encoders_start_where_two_are_too_few),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),

@@ -36,7 +36,7 @@ static void refuse_chunks(struct mp_pool *pool)
 static void child(void)
 {
     if (!mp_process_ready()) _exit(91);
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     const uint32_t chunks = mp_process->pool.chunks;
     refuse_chunks(&mp_process->pool);
     record_one();

@@ -31,7 +31,7 @@ static unsigned readings(unsigned n, unsigned op, uint64_t size)
 
 static void start(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, SOMEWHERE, 1);
 }
 

@@ -77,19 +77,17 @@ static void full_pipe(int end[2])
 struct writer {
     pthread_t thread;
     unsigned number;
-    int instead; /* of the log: what its frame is written to; -1: nothing else */
+    int instead; /* what its frame is written to instead of the log; -1: the log */
 };
 
 static void *write_a_frame(void *arg)
 {
     const struct writer *w = arg;
     mp_thread_own();
-    const int log = w->instead < 0 ? -1 : dup(0);
-    if (log >= 0) {
-        close(log);
-        mp_logfile_keep_open();
-        if (dup2(w->instead, log) != log) _exit(98);
-    }
+    const int log = dup(0);
+    close(log);
+    mp_logfile_keep_open();
+    if (w->instead >= 0 && dup2(w->instead, log) != log) _exit(98);
     mp_epoch_run(w->number);
     return NULL;
 }
@@ -108,7 +106,7 @@ static void begin_frame(struct writer *w)
 static void first_of_two_writers_fails(void)
 {
     int end[2];
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     signal(SIGPIPE, SIG_IGN);
     full_pipe(end);
     struct writer first = { .number = 0, .instead = end[1] },
@@ -153,7 +151,7 @@ static void log_that_opens_no_more(void)
 {
     char away[4096 + 8];
     snprintf(away, sizeof away, "%s.away", mp_logfile_path());
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     if (rename(mp_logfile_path(), away) != 0) _exit(91);
     for (int i = 0; i < 2; i++) {
         record_blocks(LOST, 1, FEW);
@@ -178,7 +176,7 @@ static void losses_of_several_frames_are_one_span_of_time(void **state)
 static void full_at_the_end(void)
 {
     enum { END_BYTES = 500, MANY = 3000 };
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     for (uint64_t i = 1; i <= MANY; i++)
         mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)LOST << 40 | i * i * i << 4, i);
     limit_files(mp_logfile_bytes() + END_BYTES);
@@ -208,7 +206,7 @@ static void use_a_name_and_a_stack(void)
 static void names_and_stacks_lost_once(void)
 {
     int end[2];
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     if (!mp_stack_init()) _exit(96);
     signal(SIGPIPE, SIG_IGN);
     full_pipe(end);
@@ -269,7 +267,7 @@ static void frame_that_stays_torn(void)
 {
     const int calls[] = { SYS_ftruncate, SYS_prlimit64 };
     struct stat now;
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     signal(SIGXFSZ, SIG_IGN);
     refuse(calls, 2);
     const uint64_t before = mp_logfile_bytes();

@@ -41,10 +41,11 @@ static void hooks_always_have_something_to_call(void **state)
         (void *)mp_real.execvpe,
         (void *)mp_real.fexecve,
         (void *)mp_real.execveat,
-        (void *)mp_real.pthread_exit,
         (void *)mp_real.pthread_setname_np,
         (void *)mp_real.prctl,
         (void *)mp_real.dlclose,
+        (void *)mp_real.unshare,
+        (void *)mp_real.setns,
         (void *)mp_real.brk,
         (void *)mp_real.sbrk,
     };

@@ -47,7 +47,7 @@ static void commit(struct mpf_slot *s, unsigned op, uint64_t addr, uint64_t size
 
 static void torn_within_a_chunk(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     record_blocks(1, FEW);
     jump_away(1);
     record_blocks(FEW + 1, FEW);
@@ -58,7 +58,7 @@ static void torn_within_a_chunk(void)
 /* The last slot of the first chunk; there are others behind it. */
 static void torn_at_a_chunks_end(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     record_blocks(1, 1);
     const struct mpf_slot *next = mp_cursor_slot(mp_self->cur),
                           *end = mpf_slot_chunk(next)->slot + MPF_CHUNK_SLOTS;
@@ -71,7 +71,7 @@ static void torn_at_a_chunks_end(void)
 /* The data of an event is stored before the event itself. */
 static void in_flight_while_exec_fails(void)
 {
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     record_blocks(1, FEW);
     struct mpf_slot *s = jump_away(2);
     commit(s + 1, MPF_OP_CONT, 0, 0);
@@ -119,7 +119,7 @@ static void look(void)
 static void look_while_threads_record(void)
 {
     pthread_t thread[THREADS];
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     for (uintptr_t i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, record_many, (void *)i);
     while (__atomic_load_n(&recording_threads, __ATOMIC_ACQUIRE)) look();
@@ -174,7 +174,7 @@ static uint64_t look_at(struct mp_thread *t)
 static void look_while_chunks_are_taken(void)
 {
     pthread_t thread;
-    mp_process->may_thread = 0;
+    mp_process->known = 0;
     pthread_create(&thread, NULL, take_chunks, NULL);
     while (!__atomic_load_n(&busy.record, __ATOMIC_ACQUIRE)) sched_yield();
     for (uint64_t events = 0; events < ROUNDS * CHUNKS; events += CHUNKS) {

@@ -1,0 +1,168 @@
+/* Layout of a thread's memory, from its lowest address: a page that may not be touched, the stack,
+ * and the thread-local storage around the thread pointer.
+ *
+ * The flags of clone are those of the C library's own threads, since filters (seccomp) and
+ * emulators know those; the new thread leaves the program's descriptor table by close_range, which
+ * copies nothing.  Kernels before 5.9 lack that call: there the table is copied by clone, and what
+ * is in the copy is closed at once. */
+#include "base/raw_thread.h"
+
+#include <sched.h>
+
+#include "base/machine.h"
+#include "base/sys.h"
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+enum {
+    STACK_BYTES = 128 << 10,
+    RECORD_BYTES = 4096, /* on the other side of the thread pointer: the C library's record */
+    SPARE_BYTES = 4096,  /* beyond the farthest variable that is used */
+};
+
+/* ---- memory */
+
+static size_t whole_pages(size_t bytes)
+{
+    const size_t page = mp_sys_page();
+    return (bytes + page - 1) / page * page;
+}
+
+static size_t distance(uintptr_t a, uintptr_t b) { return a > b ? a - b : b - a; }
+
+/* Bytes from the thread pointer to beyond the variables that are used: memprof's and errno.  Each is
+ * as far away in every thread. */
+static size_t variables_bytes(void)
+{
+    const uintptr_t tp = mp_machine_thread_pointer();
+    const size_t own = distance((uintptr_t)&mp_sys_signals_come, tp),
+                 libc = distance((uintptr_t)&errno, tp);
+    return whole_pages((own > libc ? own : libc) + SPARE_BYTES);
+}
+
+static size_t memory_bytes(void)
+{
+    return mp_sys_page() + STACK_BYTES + variables_bytes() + whole_pages(RECORD_BYTES);
+}
+
+static uint8_t *stack_end(const struct mp_raw_thread *thread)
+{
+    return (uint8_t *)thread->memory + mp_sys_page() + STACK_BYTES;
+}
+
+static uintptr_t thread_pointer(const struct mp_raw_thread *thread)
+{
+    return (uintptr_t)stack_end(thread) +
+           (MP_MACHINE_VARIABLES_BELOW ? variables_bytes() : whole_pages(RECORD_BYTES));
+}
+
+bool mp_raw_thread_prepare(struct mp_raw_thread *thread)
+{
+    if (thread->memory) return true;
+    uint8_t *memory = mp_sys_map(memory_bytes());
+    if (!memory) return false;
+    mp_sys3(SYS_mprotect, (long)memory, (long)mp_sys_page(), PROT_NONE);
+    thread->memory = memory;
+    return true;
+}
+
+/* ---- the new thread's descriptors */
+
+static bool has_close_range(void)
+{
+    static uint32_t known; /* 1: no, 2: yes */
+    uint32_t k = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!k) {
+        k = mp_sys3(SYS_close_range, ~0u, ~0u, 0) == -ENOSYS ? 1 : 2;
+        __atomic_store_n(&known, k, __ATOMIC_RELAXED);
+    }
+    return k == 2;
+}
+
+struct entry { /* of getdents64 */
+    uint64_t ino;
+    int64_t off;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static int number_of(const char *name)
+{
+    int n = 0;
+    for (; *name >= '0' && *name <= '9'; name++) n = n * 10 + (*name - '0');
+    return *name ? -1 : n;
+}
+
+/* Closes all of the calling thread's table, which it shares with no other thread. */
+static bool close_copies(void)
+{
+    union {
+        struct entry entry;
+        char bytes[4096];
+    } list;
+    const int dir = mp_sys_open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0) return false;
+    for (long n; (n = mp_sys3(SYS_getdents64, dir, (long)&list, sizeof list)) > 0;)
+        for (long at = 0; at < n;) {
+            const struct entry *e = (const struct entry *)(list.bytes + at);
+            const int fd = e->name[0] == '.' ? -1 : number_of(e->name);
+            if (fd >= 0 && fd != dir) mp_sys_close(fd);
+            at += e->bytes;
+        }
+    mp_sys_close(dir);
+    return true;
+}
+
+static bool empty_table(void)
+{
+    return has_close_range() ? mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0
+                             : close_copies();
+}
+
+/* ---- start and end */
+
+/* A thread that cannot leave the program's table ends before it has touched a descriptor. */
+static void run(void *arg)
+{
+    const struct mp_raw_thread *thread = arg;
+    if (thread->table == MP_TABLE_SHARED || empty_table()) thread->run();
+    for (;;) mp_sys3(SYS_exit, 0, 0, 0);
+}
+
+bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_raw_table table)
+{
+    if (mp_sys_signals_come || !mp_raw_thread_prepare(thread)) return false;
+    const bool copies = table == MP_TABLE_EMPTY && !has_close_range();
+    const unsigned long flags = CLONE_VM | CLONE_FS | (copies ? 0 : CLONE_FILES) | CLONE_SIGHAND |
+                                CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                                CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    const uintptr_t tp = thread_pointer(thread);
+    mp_machine_begin_storage(tp);
+    thread->run = f;
+    thread->table = table;
+    __atomic_store_n(&thread->running, 1, __ATOMIC_RELEASE);
+    const long tid = mp_machine_clone(flags, stack_end(thread), &thread->tid, &thread->running, tp,
+                                      run, thread);
+    if (tid < 0) __atomic_store_n(&thread->running, 0, __ATOMIC_RELEASE);
+    return tid > 0;
+}
+
+/* The kernel sets `running` a little before it forgets the thread. */
+bool mp_raw_thread_await_end(struct mp_raw_thread *thread, uint64_t ns)
+{
+    enum { LOOKS = 1000 };
+    struct mp_patience patience = mp_patience(ns);
+    if (!thread->tid) return true;
+    while (__atomic_load_n(&thread->running, __ATOMIC_ACQUIRE))
+        if (!mp_wait(&patience, &thread->running, 1, 50000u)) return false;
+    for (int i = 0; i < LOOKS && mp_sys_thread_lives(mp_sys_getpid(), (int)thread->tid); i++)
+        mp_sys_yield();
+    thread->tid = 0;
+    return true;
+}

@@ -1,0 +1,15 @@
+/* Samples of jemalloc's statistics, if jemalloc serves malloc. */
+#ifndef MP_JEMALLOC_H
+#define MP_JEMALLOC_H
+
+#include "real/real.h"
+
+/* Records a sample, if the last one is 90 ms old; samples take at most 0.2 % of the time.  Only where
+ * the calling thread holds no lock of jemalloc's: behind an allocation of the program's. */
+void mp_jemalloc_read(void);
+static inline void mp_jemalloc_sample(void)
+{
+    if (__builtin_expect(mp_real_mallctl != NULL, 0)) mp_jemalloc_read();
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* The worker: a thread of memprof's with a descriptor table of its own, on which everything runs
+ * that opens a file.
+ *
+ * In the program's table no file is opened, except in the constructor: a number that memprof takes
+ * there is one that the program does not get, and between memprof's open and its mmap or write the
+ * program may put a file of its own at that number (dup2).  Therefore callers post a job and wait.
+ *
+ * The worker is made for a job and ends after it, unless the encoder runs, which shares its table:
+ * then both stay.  Any thread, any context in which signals can be blocked; takes no lock of the
+ * program's. */
+#ifndef MP_WORKER_H
+#define MP_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/raw_thread.h"
+#include "base/sys.h"
+
+struct mp_worker {
+    struct mp_lock lock;  /* one caller at a time */
+    struct mp_lock lines; /* of mp_worker_lines */
+    uint32_t state;       /* futex: whether the worker is there, and has a job (worker.c) */
+    bool (*job)(void);
+    bool result;
+    uint64_t failed; /* CLOCK_MONOTONIC ns: when the thread could not be made the last time */
+    bool overdue; /* a caller gave up waiting for the job at hand: the next ones do not wait */
+    struct mp_raw_thread thread;
+};
+
+/* Runs job() on the worker and returns its result.  False also if no worker can be made, or if the
+ * job is not done within ns; it may still be done later, so job() uses no memory of its caller's. */
+bool mp_worker_run(bool (*job)(void), uint64_t ns);
+/* Called by the encoder when it ends: the worker ends too, once it has no job. */
+void mp_worker_dismiss(void);
+/* Ends the worker and the encoders, for a call that fails in a process of several threads (unshare,
+ * setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
+bool mp_worker_stop(void);
+
+/* Reads a whole file of /proc or the like and passes its lines, without their ends, to
+ * take(arg, line) on the calling thread.  Nothing is passed if the file cannot be read.  `path` must
+ * stay valid.  Not in a job, and not within take. */
+void mp_worker_lines(const char *path, void (*take)(void *arg, const char *line), void *arg);
+
+#endif
