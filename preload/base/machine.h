@@ -12,6 +12,7 @@
  *                                    clone(2): the new thread calls run(arg), which does not return;
  *                                    `tid` gets its id, `running` is set to 0 at its end, `tp` is its
  *                                    thread pointer.  Result or -E...
+ *   mp_machine_call_on(stack, f)     the result of f(), which runs on the stack that ends at `stack`
  *   mp_machine_thread_pointer()      the calling thread's
  *   mp_machine_begin_storage(tp)     what code expects at a new thread's thread pointer
  *   MP_MACHINE_VARIABLES_BELOW       thread-local variables are below the thread pointer, and not

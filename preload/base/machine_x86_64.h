@@ -46,6 +46,21 @@ static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid,
     return result;
 }
 
+static inline bool mp_machine_call_on(void *stack, bool (*f)(void))
+{
+    long result;
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %1, %%rsp\n\t"
+                     "callq *%2\n\t"
+                     "movq %%rbx, %%rsp"
+                     : "=a"(result)
+                     : "r"(stack), "r"(f)
+                     : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
+                       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
+    return (bool)(result & 1);
+}
+
 #define MP_MACHINE_VARIABLES_BELOW true
 
 static inline uintptr_t mp_machine_thread_pointer(void)

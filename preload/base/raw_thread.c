@@ -153,6 +153,14 @@ bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_
     return tid > 0;
 }
 
+bool mp_raw_thread_call(struct mp_raw_thread *thread, bool (*f)(void), bool *result)
+{
+    const bool runs = __atomic_load_n(&thread->running, __ATOMIC_ACQUIRE);
+    if (runs || mp_sys_signals_come || !mp_raw_thread_prepare(thread)) return false;
+    *result = mp_machine_call_on(stack_end(thread), f);
+    return true;
+}
+
 /* The kernel sets `running` a little before it forgets the thread. */
 bool mp_raw_thread_await_end(struct mp_raw_thread *thread, uint64_t ns)
 {

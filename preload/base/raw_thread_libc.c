@@ -34,6 +34,12 @@ bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_
     return ok;
 }
 
+bool mp_raw_thread_call(struct mp_raw_thread *thread, bool (*f)(void), bool *result)
+{
+    (void)thread, (void)f, (void)result;
+    return false;
+}
+
 bool mp_raw_thread_await_end(struct mp_raw_thread *thread, uint64_t ns)
 {
     struct mp_patience patience = mp_patience(ns);

@@ -185,7 +185,7 @@ static bool start_first(void)
     return start(0, encode);
 }
 
-void mp_encoder_start(void) { mp_worker_run(start_first, START_NS); }
+void mp_encoder_start(void) { mp_worker_start(start_first, START_NS); }
 
 /* The others are asked to end; whichever does not within END_NS stays, and no thread takes its
  * place. */

@@ -239,7 +239,8 @@ void mp_process_suspend(void)
 static bool is_only_thread(void)
 {
     char main_state;
-    return mp_sys_threads(&main_state) == 2 + (long)mp_encoders(); /* itself and the worker */
+    const long worker = __atomic_load_n(&mp_process->worker.thread.running, __ATOMIC_ACQUIRE);
+    return mp_sys_threads(&main_state) == 1 + worker + (long)mp_encoders();
 }
 
 static void journal_again(void)

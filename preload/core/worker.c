@@ -8,6 +8,7 @@
 #include "core/worker.h"
 
 #include <string.h>
+#include <sys/single_threaded.h>
 
 #include "base/text.h"
 #include "core/encoder.h"
@@ -103,6 +104,23 @@ static bool post(struct mp_worker *w, bool (*job)(void))
     return start_thread(w);
 }
 
+/* The only thread of the program can do the job itself, if its table has room: a program may have
+ * taken all its numbers, and the worker's table is empty. */
+static bool do_it_here(struct mp_worker *w, bool (*job)(void))
+{
+    if (!__libc_single_threaded || __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != NONE)
+        return false;
+    const int fd = mp_sys_open("/", O_PATH, 0);
+    if (fd < 0) return false;
+    mp_sys_close(fd);
+    return mp_raw_thread_call(&w->thread, job, &w->result);
+}
+
+static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns)
+{
+    return await_job(w, ns) && post(w, job) && await_job(w, ns);
+}
+
 /* With signals that cannot be blocked the caller may be a handler that came while its own thread
  * holds the lock: it does not wait for it. */
 static bool take_lock(struct mp_worker *w, uint64_t *signals)
@@ -112,17 +130,21 @@ static bool take_lock(struct mp_worker *w, uint64_t *signals)
     return true;
 }
 
-bool mp_worker_run(bool (*job)(void), uint64_t ns)
+static bool run(bool (*job)(void), uint64_t ns, bool may_be_here)
 {
     struct mp_worker *w = &mp_process->worker;
     if (mp_thread_is_own()) return job();
     uint64_t signals;
     if (mp_process->pid != mp_sys_getpid() || !take_lock(w, &signals)) return false;
-    const bool done = await_job(w, ns) && post(w, job) && await_job(w, ns) && w->result;
+    const bool done =
+        ((may_be_here && do_it_here(w, job)) || do_it_there(w, job, ns)) && w->result;
     mp_unlock(&w->lock, signals);
     mp_say_kept();
     return done;
 }
+
+bool mp_worker_run(bool (*job)(void), uint64_t ns) { return run(job, ns, true); }
+bool mp_worker_start(bool (*job)(void), uint64_t ns) { return run(job, ns, false); }
 
 bool mp_worker_stop(void)
 {

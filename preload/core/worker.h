@@ -6,7 +6,8 @@
  * program may put a file of its own at that number (dup2).  Therefore callers post a job and wait.
  *
  * The worker is made for a job and ends after it, unless the encoder runs, which shares its table:
- * then both stay.  Any thread, any context in which signals can be blocked; takes no lock of the
+ * then both stay.  In a program of one thread that thread does the job itself, with signals blocked
+ * and on the worker's stack: no other thread is there to see or take a number.  Any thread, any context in which signals can be blocked; takes no lock of the
  * program's. */
 #ifndef MP_WORKER_H
 #define MP_WORKER_H
@@ -31,6 +32,8 @@ struct mp_worker {
 /* Runs job() on the worker and returns its result.  False also if no worker can be made, or if the
  * job is not done within ns; it may still be done later, so job() uses no memory of its caller's. */
 bool mp_worker_run(bool (*job)(void), uint64_t ns);
+/* The same on a worker that stays: job() starts the encoder. */
+bool mp_worker_start(bool (*job)(void), uint64_t ns);
 /* Called by the encoder when it ends: the worker ends too, once it has no job. */
 void mp_worker_dismiss(void);
 /* Ends the worker and the encoders, for a call that fails in a process of several threads (unshare,

@@ -43,7 +43,7 @@ static bool do_nothing(void) { return true; }
 static void keep_worker(void)
 {
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
-    if (!mp_worker_run(do_nothing, UINT64_C(10000000000))) _exit(90);
+    if (!mp_worker_start(do_nothing, UINT64_C(10000000000))) _exit(90);
 }
 
 static void handle(void (*handler)(int), void (*before)(void))
