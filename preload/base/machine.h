@@ -9,10 +9,9 @@
  *
  *   mp_machine_syscall(n, a ... f)   result or -E...; touches nothing else
  *   mp_machine_clone(flags, stack, tid, running, tp, run, arg)
- *                                    clone(2): the new thread calls run(arg), which does not return;
- *                                    `tid` gets its id, `running` is set to 0 at its end, `tp` is its
- *                                    thread pointer.  Result or -E...
- *   mp_machine_call_on(stack, f)     the result of f(), which runs on the stack that ends at `stack`
+ *                                    clone(2): the new thread calls run(arg), which does not
+ * return; `tid` gets its id, `running` is set to 0 at its end, `tp` is its thread pointer.  Result
+ * or -E... mp_machine_call_on(stack, f, arg) calls f(arg) on the stack that ends at `stack`
  *   mp_machine_thread_pointer()      the calling thread's
  *   mp_machine_begin_storage(tp)     what code expects at a new thread's thread pointer
  *   MP_MACHINE_VARIABLES_BELOW       thread-local variables are below the thread pointer, and not
@@ -40,6 +39,13 @@
 #include "base/machine_aarch64.h"
 #else
 #error "memprof's capture library is written for x86-64 and aarch64"
+#endif
+
+/* A sanitizer's runtime has to know every stack. */
+#if defined(MEMPROF_SANITIZED)
+#define MP_MACHINE_MAY_SWITCH 0
+#else
+#define MP_MACHINE_MAY_SWITCH 1
 #endif
 
 #endif

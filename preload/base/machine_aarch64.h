@@ -31,8 +31,8 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return x0;
 }
 
-/* The new thread has the registers of its maker but for the stack's: run and arg are in two that the
- * kernel keeps. */
+/* The new thread has the registers of its maker but for the stack's: run and arg are in two that
+ * the kernel keeps. */
 static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
                                     uintptr_t tp, void (*run)(void *), void *arg)
 {
@@ -58,23 +58,22 @@ static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid,
     return (long)x0;
 }
 
-static inline bool mp_machine_call_on(void *stack, bool (*f)(void))
+static inline void mp_machine_call_on(void *stack, void (*f)(void *), void *arg)
 {
-    register long x0 __asm__("x0");
+    register void *x0 __asm__("x0") = arg;
     register void *x1 __asm__("x1") = stack;
-    register bool (*x2)(void) __asm__("x2") = f;
+    register void (*x2)(void *) __asm__("x2") = f;
     __asm__ volatile("mov x19, sp\n\t"
                      "mov sp, %1\n\t"
                      "blr %2\n\t"
                      "mov sp, x19"
-                     : "=r"(x0), "+r"(x1), "+r"(x2)
+                     : "+r"(x0), "+r"(x1), "+r"(x2)
                      :
                      : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
                        "x15", "x16", "x17", "x19", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6",
                        "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17",
                        "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
                        "v29", "v30", "v31", "cc", "memory");
-    return (bool)(x0 & 1);
 }
 
 #define MP_MACHINE_VARIABLES_BELOW false
@@ -86,7 +85,8 @@ static inline uintptr_t mp_machine_thread_pointer(void)
     return tp;
 }
 
-/* Code finds nothing by the words at the thread pointer but dynamic variables, which are not used. */
+/* Code finds nothing by the words at the thread pointer but dynamic variables, which are not used.
+ */
 static inline void mp_machine_begin_storage(uintptr_t tp) { (void)tp; }
 
 static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }

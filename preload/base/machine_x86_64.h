@@ -22,8 +22,8 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return result;
 }
 
-/* The new thread has the registers of its maker but for the stack's: run and arg are in two that the
- * kernel keeps. */
+/* The new thread has the registers of its maker but for the stack's: run and arg are in two that
+ * the kernel keeps. */
 static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
                                     uintptr_t tp, void (*run)(void *), void *arg)
 {
@@ -46,19 +46,17 @@ static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid,
     return result;
 }
 
-static inline bool mp_machine_call_on(void *stack, bool (*f)(void))
+static inline void mp_machine_call_on(void *stack, void (*f)(void *), void *arg)
 {
-    long result;
     __asm__ volatile("movq %%rsp, %%rbx\n\t"
                      "movq %1, %%rsp\n\t"
                      "callq *%2\n\t"
                      "movq %%rbx, %%rsp"
-                     : "=a"(result)
-                     : "r"(stack), "r"(f)
-                     : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
-                       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
-    return (bool)(result & 1);
+                     : "+D"(arg), "+S"(stack), "+d"(f)
+                     :
+                     : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2",
+                       "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                       "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
 }
 
 #define MP_MACHINE_VARIABLES_BELOW true
@@ -70,8 +68,8 @@ static inline uintptr_t mp_machine_thread_pointer(void)
     return tp;
 }
 
-/* The words of tcbhead_t that code reads by itself: its own address twice, and what stack protectors
- * and mangled pointers compare with. */
+/* The words of tcbhead_t that code reads by itself: its own address twice, and what stack
+ * protectors and mangled pointers compare with. */
 static inline void mp_machine_begin_storage(uintptr_t tp)
 {
     enum { TCB = 0, SELF = 2, STACK_GUARD = 5, POINTER_GUARD = 6 };

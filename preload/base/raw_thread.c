@@ -35,8 +35,8 @@ static size_t whole_pages(size_t bytes)
 
 static size_t distance(uintptr_t a, uintptr_t b) { return a > b ? a - b : b - a; }
 
-/* Bytes from the thread pointer to beyond the variables that are used: memprof's and errno.  Each is
- * as far away in every thread. */
+/* Bytes from the thread pointer to beyond the variables that are used: memprof's and errno.  Each
+ * is as far away in every thread. */
 static size_t variables_bytes(void)
 {
     const uintptr_t tp = mp_machine_thread_pointer();
@@ -140,24 +140,24 @@ bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_
     if (mp_sys_signals_come || !mp_raw_thread_prepare(thread)) return false;
     const bool copies = table == MP_TABLE_EMPTY && !has_close_range();
     const unsigned long flags = CLONE_VM | CLONE_FS | (copies ? 0 : CLONE_FILES) | CLONE_SIGHAND |
-                                CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
-                                CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+                                CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
+                                CLONE_CHILD_CLEARTID;
     const uintptr_t tp = thread_pointer(thread);
     mp_machine_begin_storage(tp);
     thread->run = f;
     thread->table = table;
     __atomic_store_n(&thread->running, 1, __ATOMIC_RELEASE);
-    const long tid = mp_machine_clone(flags, stack_end(thread), &thread->tid, &thread->running, tp,
-                                      run, thread);
+    const long tid =
+        mp_machine_clone(flags, stack_end(thread), &thread->tid, &thread->running, tp, run, thread);
     if (tid < 0) __atomic_store_n(&thread->running, 0, __ATOMIC_RELEASE);
     return tid > 0;
 }
 
-bool mp_raw_thread_call(struct mp_raw_thread *thread, bool (*f)(void), bool *result)
+bool mp_raw_thread_call(struct mp_raw_thread *thread, void (*f)(void *), void *arg)
 {
     const bool runs = __atomic_load_n(&thread->running, __ATOMIC_ACQUIRE);
     if (runs || mp_sys_signals_come || !mp_raw_thread_prepare(thread)) return false;
-    *result = mp_machine_call_on(stack_end(thread), f);
+    mp_machine_call_on(stack_end(thread), f, arg);
     return true;
 }
 

@@ -34,9 +34,9 @@ bool mp_raw_thread_prepare(struct mp_raw_thread *thread);
  * must have ended.  False: there may be none, or signals cannot be blocked, or it would not get its
  * table. */
 bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*run)(void), enum mp_raw_table table);
-/* Calls f() on the stack of a thread that is not running and puts its result into *result.  Signals
- * are blocked.  False: it was not called. */
-bool mp_raw_thread_call(struct mp_raw_thread *thread, bool (*f)(void), bool *result);
+/* Calls f(arg) on the stack of a thread that is not running.  Signals are blocked.  False: it was
+ * not called. */
+bool mp_raw_thread_call(struct mp_raw_thread *thread, void (*f)(void *), void *arg);
 /* Waits until the kernel has forgotten the thread: at most ns.  False: it still runs. */
 bool mp_raw_thread_await_end(struct mp_raw_thread *thread, uint64_t ns);
 

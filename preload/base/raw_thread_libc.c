@@ -1,5 +1,5 @@
-/* raw_thread.h for builds with a sanitizer, whose runtime has to know every thread: threads of the C
- * library, always with a table of their own that starts as a copy of the maker's. */
+/* raw_thread.h for builds with a sanitizer, whose runtime has to know every thread: threads of the
+ * C library, always with a table of their own that starts as a copy of the maker's. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -34,9 +34,9 @@ bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_
     return ok;
 }
 
-bool mp_raw_thread_call(struct mp_raw_thread *thread, bool (*f)(void), bool *result)
+bool mp_raw_thread_call(struct mp_raw_thread *thread, void (*f)(void *), void *arg)
 {
-    (void)thread, (void)f, (void)result;
+    (void)thread, (void)f, (void)arg;
     return false;
 }
 

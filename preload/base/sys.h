@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -30,7 +31,7 @@ static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long 
 static inline long mp_sys3(long n, long a, long b, long c) { return mp_sys6(n, a, b, c, 0, 0, 0); }
 
 /* Bytes of a page: 4 KiB, 16 KiB or 64 KiB.  Any context. */
-static inline size_t mp_sys_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+static inline size_t mp_sys_page(void) { return getauxval(AT_PAGESZ); }
 static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
 {
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);

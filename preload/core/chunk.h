@@ -41,7 +41,8 @@ struct mp_pool {
     uint32_t chunks;  /* places ever in use */
     uint32_t spoiled; /* of these retired ones */
     uint32_t mapped;  /* places that memory is mapped for */
-    uint32_t alive;   /* threads with a record when the encoder last looked */
+    uint32_t alive;   /* threads with a record when the encoder last looked, */
+    uint32_t looks;   /* how often it did */
     uint32_t why;     /* enum mpf_loss: why there was no place the last time */
     uint32_t in_use;
     uint32_t on_the_way; /* full ones that are in a frame which is not written yet */

@@ -32,7 +32,8 @@ unsigned mp_encoders(void)
     return n;
 }
 
-/* Starts encoder `number`, once in the life of the process.  On a thread with the worker's table. */
+/* Starts encoder `number`, once in the life of the process.  On a thread with the worker's table.
+ */
 static bool start(unsigned number, void (*run)(void))
 {
     struct mp_encoder *e = &mp_process->encoder[number];
@@ -61,13 +62,8 @@ static void end(unsigned number)
                                 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* As many events as a frame is for: several encoders take no fewer, or each would make small frames.
- * But no thread waits for a chunk until there are so many: where the pool is small, or many threads
- * have a chunk each, there never are. */
-static bool a_frame_waits(void)
-{
-    return mp_pool_backlog(mp_thread_records()) >= MP_POOL_RESERVE / 4 || mp_pool_wanted();
-}
+/* Several encoders take no less than a frame each, or each would make small ones. */
+static bool a_frame_waits(void) { return mp_pool_has_frame(mp_thread_records()); }
 
 /* ---- the encoders that help */
 
@@ -137,8 +133,8 @@ static void tick(uint64_t now)
     start_helper();
 }
 
-/* Where it may not sleep (a filter of the program's for all threads) it ends, and threads have their
- * frames written by the worker. */
+/* Where it may not sleep (a filter of the program's for all threads) it ends, and threads have
+ * their frames written by the worker. */
 static void encode(void)
 {
     uint64_t next = 0;

@@ -14,8 +14,8 @@
 #include "base/sys.h"
 
 /* Returns true if the first encoder should be started now: none was started yet and there is work
- * for one, or `now` is set.  Never in a child of a raw fork, which may end by a raw exit of its only
- * thread. */
+ * for one, or `now` is set.  Never in a child of a raw fork, which may end by a raw exit of its
+ * only thread. */
 bool mp_encoder_due(bool now);
 /* Starts it, by the worker. */
 void mp_encoder_start(void);
@@ -25,8 +25,8 @@ bool mp_encoder_runs(void);
 bool mp_encoder_stop(void);
 /* Tells the encoders that there is work. */
 void mp_encoder_wake(void);
-/* Called by a thread that found the pool empty when pool.released was `seen`: waits a little for the
- * encoder, or has a frame written by the worker.  False: the patience is over. */
+/* Called by a thread that found the pool empty when pool.released was `seen`: waits a little for
+ * the encoder, or has a frame written by the worker.  False: the patience is over. */
 bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience);
 /* Encoders that are starting or at work. */
 unsigned mp_encoders(void);

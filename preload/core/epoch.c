@@ -125,16 +125,8 @@ static void reclaim_dead(struct mp_writer *w)
 /* MARGIN_NS in ticks, at least: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
 static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
 
-/* Threads wait for chunks, or soon will: those of threads that have ended are needed. */
-static bool chunks_are_short(void)
-{
-    const struct mp_pool *pool = &mp_process->pool;
-    return mp_pool_wanted() || __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED) >=
-                                   MP_POOL_RESERVE / 2 + pool->alive;
-}
-
-/* With more threads the pool may have more chunks.  Where a filter hides which ones have ended, there
- * are no more of them than the process has. */
+/* With more threads the pool may have more chunks.  Where a filter hides which ones have ended,
+ * there are no more of them than the process has. */
 static void count_alive(uint32_t alive)
 {
     char main_state;
@@ -143,6 +135,7 @@ static void count_alive(uint32_t alive)
     if (all > 0 && (uint32_t)all < alive) alive = (uint32_t)all;
     const bool more = alive > pool->alive;
     __atomic_store_n(&pool->alive, alive, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->looks, 1, __ATOMIC_RELEASE);
     if (!more || !mp_pool_wanted()) return;
     __atomic_fetch_add(&pool->released, 1, __ATOMIC_RELEASE);
     mp_sys_futex_wake(&pool->released);
@@ -153,7 +146,7 @@ static void count_alive(uint32_t alive)
 static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
 {
     const uint64_t start = mp_sys_clock(CLOCK_MONOTONIC);
-    if (!now && start < (chunks_are_short() ? e->next_hurried : e->next_look)) return;
+    if (!now && start < (mp_pool_is_short() ? e->next_hurried : e->next_look)) return;
     uint32_t dead = 0, alive = 0;
     for (uint32_t i = 0; i < threads; i++) {
         const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);

@@ -20,8 +20,8 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
 void mp_journal_tie(struct mpf_file log);
 /* A sign of life, at CLOCK_MONOTONIC ns (0, of a clock that is refused, is none). */
 void mp_journal_beat(uint64_t mono);
-/* Maps MP_POOL_STEP more places; false when the addresses end.  On the worker, while its caller holds
- * pool.grow. */
+/* Maps MP_POOL_STEP more places; false when the addresses end.  On the worker, while its caller
+ * holds pool.grow. */
 bool mp_journal_extend(void);
 /* Makes the pages of a place present; false when there is no memory for them. */
 bool mp_journal_touch(uint32_t place);

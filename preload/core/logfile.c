@@ -155,10 +155,7 @@ static bool removed(int fd)
     return mp_sys_fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
-static bool is_kept(void)
-{
-    return mp_thread_is_own() && kept.descriptor && kept.made == made;
-}
+static bool is_kept(void) { return mp_thread_is_own() && kept.descriptor && kept.made == made; }
 
 static int open_again(void)
 {

@@ -1,9 +1,9 @@
 /* The log's file: created with its header, grown frame by frame, ended.
  *
  * The file is opened by path and checked to be the same file still.  Memprof's own threads keep it
- * open in their table; in the constructor it is closed after each use.  Frames are made by up to MP_WRITERS threads at once,
- * each with buffers of its own (`writer`), and written in turn; all else under epoch_lock while no
- * frame is being made, or before there is a second thread. */
+ * open in their table; in the constructor it is closed after each use.  Frames are made by up to
+ * MP_WRITERS threads at once, each with buffers of its own (`writer`), and written in turn; all
+ * else under epoch_lock while no frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
 #define MP_LOGFILE_H
 

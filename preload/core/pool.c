@@ -28,9 +28,8 @@ static bool grow(struct mp_pool *pool, uint32_t *index)
     if (__atomic_load_n(&pool->refused, __ATOMIC_RELAXED) == now) return false;
     const uint64_t signals = mp_lock(&pool->grow);
     unsigned why = pool->refused == now ? MPF_LOSS_MEMORY : forbidden(pool);
-    if (!why &&
-        !((pool->chunks < pool->mapped || mp_worker_run(mp_journal_extend, EXTEND_NS)) &&
-          mp_journal_touch(pool->chunks)))
+    if (!why && !((pool->chunks < pool->mapped || mp_worker_run(mp_journal_extend, EXTEND_NS)) &&
+                  mp_journal_touch(pool->chunks)))
         why = MPF_LOSS_MEMORY;
     if (why) __atomic_store_n(&pool->why, why, __ATOMIC_RELAXED);
     if (why == MPF_LOSS_MEMORY) __atomic_store_n(&pool->refused, now, __ATOMIC_RELAXED);
@@ -95,10 +94,18 @@ bool mp_pool_wait(uint32_t seen, struct mp_patience *patience)
     return mp_wait(patience, &mp_process->pool.released, seen, 100000000u);
 }
 
-uint32_t mp_pool_backlog(uint32_t records)
+bool mp_pool_has_frame(uint32_t records)
 {
     const struct mp_pool *pool = &mp_process->pool;
     const uint32_t done = records + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED),
                    in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
-    return in_use > done ? in_use - done : 0;
+    return in_use >= done + MP_POOL_RESERVE / 4 || mp_pool_wanted();
+}
+
+bool mp_pool_is_short(void)
+{
+    const struct mp_pool *pool = &mp_process->pool;
+    return __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED) >=
+               MP_POOL_RESERVE / 2 + __atomic_load_n(&pool->alive, __ATOMIC_RELAXED) ||
+           mp_pool_wanted();
 }

@@ -25,7 +25,11 @@ bool mp_pool_wanted(void);
 /* Waits a little until chunks may have come back; false: there is no patience left. */
 bool mp_pool_wait(uint32_t seen, struct mp_patience *patience);
 
-/* Chunks that no frame has slots of yet, about: each record in use has one that is still filled. */
-uint32_t mp_pool_backlog(uint32_t records);
+/* True if as many full chunks as a frame is for wait for one, or if a thread waits for a chunk
+ * (where the pool is small, or many threads have a chunk each, there never are so many). `records`:
+ * threads' records in use, each of which has a chunk that is still filled. */
+bool mp_pool_has_frame(uint32_t records);
+/* True if threads wait for chunks or soon will: those of threads that have ended are needed. */
+bool mp_pool_is_short(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/own_stack.h"
 #include "base/text.h"
 #include "core/config.h"
 #include "core/encoder.h"
@@ -107,6 +108,7 @@ static void start_child(struct mp_process *p)
     if (__atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         mp_logfile_inherit();
+        mp_own_stack_reset();
         for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
             (*forked)();
         const bool on = take_number() && mp_worker_run(start, FILES_NS);
@@ -152,12 +154,15 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
+static uint64_t hwm; /* bytes, as it was read last */
+
 /* events, high-water RSS if it is known, lost events, file and size, and the next command to type
  */
-static void summary(uint64_t hwm)
+static void summary(void *arg)
 {
     static char line[MPF_SHELL_BYTES(PATH_MAX) + 256];
     struct mp_text t = MP_TEXT(line);
+    (void)arg;
     const bool gone = !mp_process->ended && mp_logfile_gone();
     if (!gone && !mp_config.summary) return;
     mp_text_str(&t, "memprof: ");
@@ -169,9 +174,10 @@ static void summary(uint64_t hwm)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t, gone                  ? "; removed or moved while the program ran: "
-                    : mp_process->ended ? "; next: memprof-report "
-                                        : "; its end could not be written: memprof-report recover ");
+    mp_text_str(&t, gone ? "; removed or moved while the program ran: "
+                    : mp_process->ended
+                        ? "; next: memprof-report "
+                        : "; its end could not be written: memprof-report recover ");
     mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
@@ -183,7 +189,7 @@ static bool owner(void)
 }
 
 /* Small child processes leave no log: a shell script has thousands of them. */
-static bool wanted(uint64_t hwm) { return mp_process->root || hwm >= mp_config.min_rss; }
+static bool wanted(uint64_t peak) { return mp_process->root || peak >= mp_config.min_rss; }
 
 static void discard(void)
 {
@@ -193,7 +199,6 @@ static void discard(void)
 }
 
 static const char *reason; /* of the END at hand */
-static uint64_t hwm;       /* bytes, as it was read last */
 
 static bool end(void)
 {
@@ -211,7 +216,9 @@ void mp_process_finish(const char *why)
     if (mp_process->state == MP_CLOSED) return; /* nothing of it is wanted */
     __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
     if (mp_process->ended) mp_journal_remove();
-    summary(hwm);
+    const uint64_t signals = mp_sys_block_signals();
+    mp_own_stack_call(summary, NULL);
+    mp_sys_restore_signals(signals);
 }
 
 static bool suspend(void)

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/own_stack.h"
 #include "core/encoder.h"
 #include "core/feature.h"
 #include "core/jemalloc.h"
@@ -116,11 +117,8 @@ static uint64_t reserve_anew(struct mp_thread *t, uint64_t slots)
 }
 
 /* Slots in a row for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
-static uint64_t reserve_slow(uint64_t slots)
+static uint64_t reserve_slow(struct mp_thread *t, uint64_t slots)
 {
-    struct mp_thread *t = mp_self;
-    if (!t || !t->number) t = mp_thread_register();
-    if (!t) return 0;
     uint64_t at = reserve_row(t, slots);
     if (at) return at;
     t->guard |= MP_INSIDE;
@@ -153,14 +151,14 @@ static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct plac
     return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
 }
 
+/* The thread has its record. */
 static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
                    const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
-    struct mp_thread *t = mp_self;
-    if (t && t->number && t->in_log != mp_loss_now()) mp_thread_tell(t);
-    const uint64_t at = reserve_slow(slots_of(place) + 1 + (data ? mpf_data_slots(size) : 0));
-    if (at) put(commit_place(mp_self, at, place), op, heap, addr, size, data);
+    struct mp_thread *const t = mp_self;
+    const uint64_t at = reserve_slow(t, slots_of(place) + 1 + (data ? mpf_data_slots(size) : 0));
+    if (at) put(commit_place(t, at, place), op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
 }
 
@@ -178,9 +176,18 @@ static bool record_small(struct place place, unsigned op, unsigned heap, uint64_
     return true;
 }
 
+static void start_encoder(void *arg)
+{
+    (void)arg;
+    mp_encoder_start();
+}
+
 void mp_record_want_encoder(bool now)
 {
-    if (mp_encoder_due(now)) mp_encoder_start();
+    if (!mp_encoder_due(now)) return;
+    const uint64_t signals = mp_sys_block_signals();
+    mp_own_stack_call(start_encoder, NULL);
+    mp_sys_restore_signals(signals);
 }
 
 /* What comes to our malloc beside another one that serves the program is no picture of its heap. */
@@ -222,19 +229,55 @@ static bool registered(void)
     return mp_self;
 }
 
+/* The thread has a record, and the log says whose that is, again when a frame was lost.  False:
+ * there is no record, which is counted.  Not within record(): both take much of a stack that may be
+ * small. */
+static bool introduced(void)
+{
+    if (!registered()) return false;
+    if (mp_self->in_log == mp_loss_now()) return true;
+    const uint64_t signals = mp_sys_block_signals();
+    mp_thread_tell(mp_self);
+    mp_sys_restore_signals(signals);
+    return true;
+}
+
 bool mp_record_heap_ready(void)
 {
-    if (!is_left_out()) return heap_is_recorded() && mp_process_ready() && registered();
+    if (!is_left_out()) return heap_is_recorded() && mp_process_ready() && introduced();
     leave_out();
     return false;
 }
 
-static struct place place_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
+struct question {
+    unsigned op, heap;
+    uint64_t size;
+    const struct mp_frame *from;
+    struct place place;
+};
+
+static void find_place(void *arg)
 {
-    struct place place = { .stack =
-                               mp_features.stack ? mp_features.stack(op, heap, size, from) : 0 };
-    if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
-    return place;
+    struct question *q = arg;
+    if (mp_features.stack) q->place.stack = mp_features.stack(q->op, q->heap, q->size, q->from);
+    if (mp_features.python)
+        q->place.python = mp_features.python(q->op, q->heap, q->size, q->place.stack);
+}
+
+/* Where each small block has call stacks they are walked where they are: signals would have to be
+ * blocked each time. */
+static __attribute__((noinline)) struct place place_of(unsigned op, unsigned heap, uint64_t size,
+                                                       const struct mp_frame *from)
+{
+    struct question q = { .op = op, .heap = heap, .size = size, .from = from };
+    if (size < MP_LARGE) {
+        find_place(&q);
+        return q.place;
+    }
+    const uint64_t signals = mp_sys_block_signals();
+    mp_own_stack_call(find_place, &q);
+    mp_sys_restore_signals(signals);
+    return q.place;
 }
 
 /* Behind an allocation of the program's the thread holds no lock of its allocator. */
@@ -246,30 +289,34 @@ static void after_event(unsigned op, unsigned heap, uint64_t size)
     if (allocates) mp_jemalloc_sample();
 }
 
+/* Not inlined, so that what it has on the stack is not there while the thread gets its record or
+ * the encoder is started. */
+static __attribute__((noinline)) void record_with_place(unsigned op, unsigned heap, uint64_t addr,
+                                                        uint64_t size)
+{
+    const struct mp_frame from = mp_frame_of_caller();
+    const struct place place =
+        mp_sys_signals_come ? (struct place){ 0 } : place_of(op, heap, size, &from);
+    if (record_small(place, op, heap, addr, size)) return;
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+}
+
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    if (is_left_out()) {
-        leave_out();
-        return addr;
+    if (is_left_out()) leave_out();
+    else if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
+    else if (!mp_process_ready()) park();
+    else if (introduced()) {
+        record_with_place(op, heap, addr, size);
+        if (!mp_sys_signals_come) after_event(op, heap, size);
     }
-    if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
-    if (!mp_process_ready()) {
-        park();
-        return addr;
-    }
-    const bool may_lock = !mp_sys_signals_come;
-    const struct mp_frame from = mp_frame_of_caller();
-    const struct place place = may_lock ? place_of(op, heap, size, &from) : (struct place){ 0 };
-    if (record_small(place, op, heap, addr, size)) return addr;
-    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
-    if (may_lock) after_event(op, heap, size);
     return addr;
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
 {
     if (is_left_out()) leave_out();
-    else if (mp_process_ready())
+    else if (mp_process_ready() && introduced())
         record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX,
                data);
 }

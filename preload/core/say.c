@@ -33,8 +33,8 @@ static void cover(const struct mp_text *t)
     }
 }
 
-/* A line of a thread of memprof's, whose table has no stderr, until the thread that waits for it says
- * it. */
+/* A line of a thread of memprof's, whose table has no stderr, until the thread that waits for it
+ * says it. */
 static struct {
     uint32_t state;
     size_t bytes;
@@ -77,13 +77,17 @@ void mp_say_line(const struct mp_text *t)
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 
+/* The line is static: stacks may be small.  Of two threads at once one says nothing. */
 void mp_say(const char *a, const char *b, const char *c, const char *d)
 {
-    char line[1024];
+    static char line[1024];
+    static uint32_t busy;
     struct mp_text t = MP_TEXT(line);
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) return;
     mp_text_str(&t, "memprof: ");
     const char *const part[] = { a, b, c, d };
     for (size_t i = 0; i < 4 && part[i]; i++) mp_text_str(&t, part[i]);
     mp_text_str(&t, "\n");
     mp_say_line(&t);
+    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }

@@ -43,9 +43,9 @@ enum mp_away {
 struct mp_process {
     uint32_t state; /* enum mp_state */
     int32_t pid;
-    bool root;           /* the user started this process (or what it became by exec) */
-    int32_t starter;     /* thread that is in mp_process_start */
-    bool start_overdue;  /* it hangs there: nobody waits for it any more */
+    bool root;          /* the user started this process (or what it became by exec) */
+    int32_t starter;    /* thread that is in mp_process_start */
+    bool start_overdue; /* it hangs there: nobody waits for it any more */
     uint32_t known; /* to the C library: not a child of _Fork or a raw clone, which may end by a raw
                        exit of its only thread, so that no other one may stay */
     struct mpf_clock start;

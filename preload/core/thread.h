@@ -44,11 +44,11 @@ struct mp_thread {
 #define MP_LARGE ((size_t)1 << 20)
 
 enum mp_guard {
-    MP_INSIDE = 1,         /* memprof's own calls: record nothing */
-    MP_STACKS_WANTED = 2,  /* small blocks can have stacks */
-    MP_HEAP_UNSEEN = 4,    /* another malloc serves the program */
-    MP_COUNTS = 8,         /* blocks of malloc are counted; nobody else's events leave the fast path
-                              for it */
+    MP_INSIDE = 1,        /* memprof's own calls: record nothing */
+    MP_STACKS_WANTED = 2, /* small blocks can have stacks */
+    MP_HEAP_UNSEEN = 4,   /* another malloc serves the program */
+    MP_COUNTS = 8,        /* blocks of malloc are counted; nobody else's events leave the fast path
+                             for it */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together

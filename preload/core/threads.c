@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/own_stack.h"
 #include "core/config.h"
 #include "core/counted.h"
 #include "core/encoder.h"
@@ -45,12 +46,37 @@ static bool some_come(void)
     return chunks > kept;
 }
 
-/* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
- * whose chunks may be of thousands of threads and not at their end yet.  Then, or where none can
- * come, the program goes on without, and waits no more until some come back. */
-static struct mpf_chunk *take_chunk(uint32_t number)
+/* What the encoder knew when it last looked how many threads there are: there may be so many chunks
+ * more than a reserve. */
+struct look {
+    uint32_t number, alive;
+};
+
+static struct look last_look(void)
+{
+    const struct mp_pool *pool = &mp_process->pool;
+    return (struct look){ __atomic_load_n(&pool->looks, __ATOMIC_ACQUIRE),
+                          __atomic_load_n(&pool->alive, __ATOMIC_RELAXED) };
+}
+
+/* It has not looked since (a look that had begun before does not count), or it found more threads
+ * and may find more. */
+static bool may_be_more(struct look *before)
+{
+    const struct look now = last_look();
+    const bool may = now.number - before->number < 2 || now.alive > before->alive;
+    if (now.alive > before->alive) *before = now;
+    return may;
+}
+
+/* A chunk after waiting for the encoder: until it knows how many threads there are, and
+ * as long as it writes a frame each second, whose chunks may be of thousands of threads and not at
+ * their end yet.  Then, or where none can come, the program goes on without, and waits no more
+ * until some come back. */
+static struct mpf_chunk *await_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
+    struct look look = last_look();
     struct mp_patience patience = { 0 };
     for (uint32_t before = 0, frames;; before = frames) {
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
@@ -60,11 +86,29 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
-        if (some_come() && mp_encoder_relieve(seen, &patience)) continue;
+        if ((may_be_more(&look) || some_come()) && mp_encoder_relieve(seen, &patience)) continue;
         c = mp_pool_take(number); /* one may have come just now */
         if (!c) __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
         return c;
     }
+}
+
+struct wish {
+    uint32_t number;
+    struct mpf_chunk *chunk;
+};
+
+static void get_chunk(void *arg)
+{
+    struct wish *wish = arg;
+    wish->chunk = await_chunk(wish->number);
+}
+
+static struct mpf_chunk *take_chunk(uint32_t number)
+{
+    struct wish wish = { .number = number };
+    mp_own_stack_call(get_chunk, &wish);
+    return wish.chunk;
 }
 
 /* Behind the old one, where the thread has one. */
@@ -78,8 +122,7 @@ static void begin_chunk(struct mp_thread *t, struct mpf_chunk *old, struct mpf_c
     __atomic_store_n(&t->last, index + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
-    if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4)
-        mp_encoder_wake();
+    if (mp_pool_is_short() || mp_pool_has_frame(mp_thread_records())) mp_encoder_wake();
 }
 
 bool mp_thread_chunk(struct mp_thread *t)
@@ -140,7 +183,7 @@ struct mp_thread *mp_thread_register(void)
     const int tid = mp_sys_gettid();
     __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: nobody can tell
                                                                        whether it is gone */
+    t->in_log = mp_loss_now() - 1;
     mp_self = t;
-    mp_thread_tell(t);
     return t;
 }

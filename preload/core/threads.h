@@ -7,8 +7,8 @@
 
 #include "core/thread.h"
 
-/* Gives the calling thread a record and its first chunk, and records THREAD.  NULL: none can be had
- * (counted as lost). Signals are blocked by the caller. */
+/* Gives the calling thread a record and its first chunk; that the log says whose it is (THREAD) is
+ * still to be done.  NULL: none can be had (counted as lost). Signals are blocked by the caller. */
 struct mp_thread *mp_thread_register(void);
 /* The guard that a new thread's record has. */
 uint32_t mp_thread_guard(void);

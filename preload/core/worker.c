@@ -24,9 +24,15 @@ enum { NONE, IDLE, POSTED };
 
 /* ---- on the worker */
 
+static void do_job(void *arg)
+{
+    struct mp_worker *w = arg;
+    w->result = w->job();
+}
+
 static void finish_job(struct mp_worker *w)
 {
-    w->result = w->job();
+    do_job(w);
     __atomic_store_n(&w->state, mp_encoder_runs() ? IDLE : NONE, __ATOMIC_SEQ_CST);
     mp_sys_futex_wake(&w->state);
     if (!mp_encoder_runs()) mp_worker_dismiss();
@@ -113,7 +119,8 @@ static bool do_it_here(struct mp_worker *w, bool (*job)(void))
     const int fd = mp_sys_open("/", O_PATH, 0);
     if (fd < 0) return false;
     mp_sys_close(fd);
-    return mp_raw_thread_call(&w->thread, job, &w->result);
+    w->job = job;
+    return mp_raw_thread_call(&w->thread, do_job, w);
 }
 
 static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns)
@@ -136,8 +143,7 @@ static bool run(bool (*job)(void), uint64_t ns, bool may_be_here)
     if (mp_thread_is_own()) return job();
     uint64_t signals;
     if (mp_process->pid != mp_sys_getpid() || !take_lock(w, &signals)) return false;
-    const bool done =
-        ((may_be_here && do_it_here(w, job)) || do_it_there(w, job, ns)) && w->result;
+    const bool done = ((may_be_here && do_it_here(w, job)) || do_it_there(w, job, ns)) && w->result;
     mp_unlock(&w->lock, signals);
     mp_say_kept();
     return done;

@@ -7,8 +7,8 @@
  *
  * The worker is made for a job and ends after it, unless the encoder runs, which shares its table:
  * then both stay.  In a program of one thread that thread does the job itself, with signals blocked
- * and on the worker's stack: no other thread is there to see or take a number.  Any thread, any context in which signals can be blocked; takes no lock of the
- * program's. */
+ * and on the worker's stack: no other thread is there to see or take a number.  Any thread, any
+ * context in which signals can be blocked; takes no lock of the program's. */
 #ifndef MP_WORKER_H
 #define MP_WORKER_H
 
@@ -25,12 +25,13 @@ struct mp_worker {
     bool (*job)(void);
     bool result;
     uint64_t failed; /* CLOCK_MONOTONIC ns: when the thread could not be made the last time */
-    bool overdue; /* a caller gave up waiting for the job at hand: the next ones do not wait */
+    bool overdue;    /* a caller gave up waiting for the job at hand: the next ones do not wait */
     struct mp_raw_thread thread;
 };
 
 /* Runs job() on the worker and returns its result.  False also if no worker can be made, or if the
- * job is not done within ns; it may still be done later, so job() uses no memory of its caller's. */
+ * job is not done within ns; it may still be done later, so job() uses no memory of its caller's.
+ */
 bool mp_worker_run(bool (*job)(void), uint64_t ns);
 /* The same on a worker that stays: job() starts the encoder. */
 bool mp_worker_start(bool (*job)(void), uint64_t ns);
@@ -41,8 +42,8 @@ void mp_worker_dismiss(void);
 bool mp_worker_stop(void);
 
 /* Reads a whole file of /proc or the like and passes its lines, without their ends, to
- * take(arg, line) on the calling thread.  Nothing is passed if the file cannot be read.  `path` must
- * stay valid.  Not in a job, and not within take. */
+ * take(arg, line) on the calling thread.  Nothing is passed if the file cannot be read.  `path`
+ * must stay valid.  Not in a job, and not within take. */
 void mp_worker_lines(const char *path, void (*take)(void *arg, const char *line), void *arg);
 
 #endif

@@ -4,7 +4,6 @@
  * An allocator's mappings are left out by the calling object: its blocks are counted where they are
  * handed out.  libc's own mappings (thread stacks, malloc's arenas) do not come through here. */
 #include <errno.h>
-#include <stdarg.h>
 
 #include "base/sys.h"
 #include "core/record.h"
@@ -75,12 +74,13 @@ HOOK int munmap(void *at, size_t bytes)
     return mp_real.munmap(at, bytes);
 }
 
-HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+/* Variadic for its callers, who pass `to` if flags has MREMAP_FIXED.  A variadic definition would
+ * save all registers on a stack that may be small. */
+HOOK void *mp_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags,
+                          void *to) __asm__("mremap");
+void *mp_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *to)
 {
-    va_list more;
-    va_start(more, flags);
-    void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
-    va_end(more);
+    void *const at = flags & MREMAP_FIXED ? to : NULL;
     mp_real_ready();
     const bool record = !mp_real_in_allocator(CALLER);
     if (record) mp_record(MPF_OP_REMAP_FROM, MPF_HEAP_NONE, (uintptr_t)old, pages(old_bytes));

@@ -107,18 +107,17 @@ HOOK int pthread_setname_np(pthread_t thread, const char *name)
     return error;
 }
 
-HOOK int prctl(int option, ...)
+/* Variadic for its callers; a variadic definition would save all registers on a stack that may be
+ * small. */
+HOOK int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+                       unsigned long d) __asm__("prctl");
+int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    unsigned long a[4];
-    va_list list;
-    va_start(list, option);
-    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
-    va_end(list);
     mp_real_ready();
-    const int result = mp_real.prctl(option, a[0], a[1], a[2], a[3]);
+    const int result = mp_real.prctl(option, a, b, c, d);
     if (option == PR_SET_NAME && result == 0)
         mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(),
-                       (const char *)a[0], strnlen((const char *)a[0], 15));
+                       (const char *)a, strnlen((const char *)a, 15));
     return result;
 }
 

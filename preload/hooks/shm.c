@@ -67,7 +67,8 @@ static bool look_up(dev_t number)
     return s.found;
 }
 
-bool mp_shm_has(int fd)
+/* Not inlined: what it has on the stack is for few mappings. */
+__attribute__((noinline)) bool mp_shm_has(int fd)
 {
     struct stat st;
     if (mp_sys_fstat(fd, &st) != 0 || major(st.st_dev) != 0) return false;

@@ -21,6 +21,34 @@ def test_program_sees_no_descriptor_of_memprofs():
     mp.equal(result.out, mp.bare([mp.victim("descriptors"), "list"])[1], "descriptors")
 
 
+UNTOUCHED = b"0 wrong numbers, 0 other files, 0 bytes changed\n"
+
+
+def test_program_keeps_its_numbers_and_files_while_the_pool_grows():
+    for how in ([], ["fork"], ["_fork"]):
+        result = mp.run([mp.victim("numbers"), "100000", *how], env={"MEMPROF_MIN_RSS": "0"})
+        mp.equal(result.out, UNTOUCHED, f"numbers and files {how}")
+
+
+def test_program_keeps_its_numbers_with_an_allocator_in_front():
+    jemalloc = mp.ALLOCATORS["jemalloc"]
+    if mp.bare(["/bin/true"], env={"LD_PRELOAD": jemalloc})[2]:
+        raise mp.Skip(f"{jemalloc} is not installed")
+    result = mp.run([mp.victim("numbers"), "100000"], before=[jemalloc])
+    mp.equal(result.out, UNTOUCHED, "numbers and files")
+
+
+def test_calls_that_need_a_process_of_one_thread_work():
+    """unshare and setns, for which memprof's own threads end; what the child does is recorded, too."""
+    argv = [mp.victim("namespaces")]
+    status, out, _ = mp.bare(argv)
+    result = mp.run(argv, env={"MEMPROF_MIN_RSS": "0"})
+    mp.equal((result.status, result.out), (status, out), "status and output")
+    for log in result.logs.all():
+        mp.whole(log)
+        mp.equal(log.range("work")["allocations"], 400000, "blocks")
+
+
 def files_untouched(how, **popen):
     """The program's own file gets what the program wrote, whatever number it has, and the log is whole."""
     path = os.path.join(mp.fresh("user"), "file")

@@ -195,6 +195,34 @@ static void records_in_use(void)
     if (mp_thread_records() != 0) _exit(95);
 }
 
+static void *record_one(void *arg)
+{
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
+    return arg;
+}
+
+static void threads_come_and_go(int threads)
+{
+    for (int i = 0; i < threads; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, record_one, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
+/* A round that finds the dead, and one that tells their ends, and some more: a look for the dead
+ * takes a fifth of the time at most. */
+static void chunks_are_short(void)
+{
+    enum { MANY = 120, ROUNDS = 50 };
+    mp_process->known = 0;
+    threads_come_and_go(MANY);
+    while (mp_process->pool.in_use) mp_epoch_run(0);
+    threads_come_and_go(MANY);
+    for (int i = 0; i < ROUNDS && mp_process->pool.in_use; i++) mp_epoch_run(0);
+    if (mp_process->pool.in_use) _exit(78);
+}
+
 /* Who waits is seen until something came back. */
 static void wanting(void)
 {
@@ -231,6 +259,12 @@ static void records_of_threads_that_are_gone_do_not_count(void **state)
 {
     (void)state;
     assert_int_equal(recorded(records_in_use).op[MPF_OP_THREAD_END], 100);
+}
+
+static void chunks_of_ended_threads_come_back_at_once_when_chunks_are_short(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(chunks_are_short).op[MPF_OP_THREAD_END], 240);
 }
 
 static void who_waits_for_a_chunk_is_seen(void **state)
@@ -296,6 +330,7 @@ int main(void)
         cmocka_unit_test(threads_events_are_all_there_in_order),
         cmocka_unit_test(all_encoders_make_one_log_in_order),
         cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
+        cmocka_unit_test(chunks_of_ended_threads_come_back_at_once_when_chunks_are_short),
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
         cmocka_unit_test(a_child_of_a_raw_fork_has_its_frames_written_by_the_worker),
         cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),

@@ -1,0 +1,35 @@
+"""Coroutines and signal stacks are small: what memprof's hooks take of the caller's stack."""
+import os
+import re
+
+import mp
+
+MOST = 512      # bytes beyond the real call
+EXTRA = {"malloc_large"}
+
+
+def names():
+    return mp.bare([mp.victim("stack_use")])[1].decode().split()
+
+
+def hooks():
+    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
+        return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
+
+
+def test_stack_use_of_every_hook_is_measured():
+    mp.equal(set(names()), hooks() | EXTRA, "functions")
+
+
+def test_no_hook_takes_more_than_512_bytes_of_stack():
+    over = {}
+    for name in names():
+        argv = [mp.victim("stack_use"), name]
+        bare, preloaded = int(mp.bare(argv)[1]), int(mp.run(argv, env={"MEMPROF_STACKS": "off"}).out)
+        if preloaded > bare + MOST:
+            over[name] = (bare, preloaded)
+    mp.equal(over, {}, "bytes, bare and under memprof")
+
+
+if __name__ == "__main__":
+    mp.main()
