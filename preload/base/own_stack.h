@@ -1,5 +1,5 @@
-/* Stacks of memprof's for what takes more than a few hundred bytes in a hook: the program may run on
- * small ones (coroutines, signal stacks). */
+/* Stacks of memprof's for what takes more than a few hundred bytes in a hook: the program may run
+ * on small ones (coroutines, signal stacks). */
 #ifndef MP_OWN_STACK_H
 #define MP_OWN_STACK_H
 

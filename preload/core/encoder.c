@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "core/epoch.h"
+#include "core/ids.h"
 #include "core/journal.h"
 #include "core/pool.h"
 #include "core/records.h"
@@ -81,6 +82,7 @@ static void help(void)
     begin(number);
     while (state_of(0) == MP_ENCODER_RUNS && state_of(number) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
+        mp_ids_follow();
         if (a_frame_waits() && mp_epoch_run(number)) continue;
         if (state_of(0) == MP_ENCODER_RUNS &&
             !mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u))
@@ -130,6 +132,11 @@ static void tick(uint64_t now)
 {
     mp_clock_next_turns();
     mp_journal_beat(now);
+    if (mp_ids_read()) {
+        mp_encoder_wake();
+        mp_worker_wake();
+    }
+    mp_ids_follow();
     start_helper();
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "core/encoder.h"
+#include "core/ids.h"
 #include "core/logfile.h"
 #include "core/records.h"
 #include "core/say.h"
@@ -45,6 +46,7 @@ static void serve(void)
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
     mp_logfile_keep_open();
     for (uint32_t state; (state = __atomic_load_n(&w->state, __ATOMIC_ACQUIRE)) != NONE;) {
+        mp_ids_follow();
         if (state == POSTED) finish_job(w);
         else if (!mp_sys_futex_wait(&w->state, IDLE, UINT64_C(3600) * 1000000000u)) mp_sys_yield();
     }
@@ -58,6 +60,8 @@ void mp_worker_dismiss(void)
                                     __ATOMIC_RELAXED))
         mp_sys_futex_wake(&mp_process->worker.state);
 }
+
+void mp_worker_wake(void) { mp_sys_futex_wake(&mp_process->worker.state); }
 
 /* ---- on a caller's thread */
 

@@ -37,6 +37,8 @@ bool mp_worker_run(bool (*job)(void), uint64_t ns);
 bool mp_worker_start(bool (*job)(void), uint64_t ns);
 /* Called by the encoder when it ends: the worker ends too, once it has no job. */
 void mp_worker_dismiss(void);
+/* Lets a worker that waits look around (ids.h). */
+void mp_worker_wake(void);
 /* Ends the worker and the encoders, for a call that fails in a process of several threads (unshare,
  * setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
 bool mp_worker_stop(void);

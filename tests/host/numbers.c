@@ -1,7 +1,7 @@
-/* `numbers TRIES [HOW]`: while threads allocate, so that memprof's pool grows, another one takes and
- * gives back the numbers of descriptors from FIRST to LAST.  All but one are one file; what is opened
- * must get the number that is free, each number must stay that file, and the file's contents must
- * stay as they are.  Prints what was otherwise.  HOW: `fork` or `_fork`, the child does it. */
+/* `numbers TRIES [HOW]`: while threads allocate, so that memprof's pool grows, another one takes
+ * and gives back the numbers of descriptors from FIRST to LAST.  All but one are one file; what is
+ * opened must get the number that is free, each number must stay that file, and the file's contents
+ * must stay as they are.  Prints what was otherwise.  HOW: `fork` or `_fork`, the child does it. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 enum { FIRST = 3, LAST = 20, THREADS = 3, BYTES = 1 << 20, LIVE = 256 };
 
 static char path[] = "/tmp/memprof-numbers.XXXXXX";
-static int file;     /* at a number above LAST */
+static int file; /* at a number above LAST */
 static ino_t inode;
 static int stop;
 

@@ -1,7 +1,7 @@
 /* `stack_use NAME`: the bytes of stack that calls of the function NAME take at most.  Each call is
- * made on a painted stack of its own: first in a thread that has recorded nothing yet, then so often
- * that chunks are filled, the journal grows and the encoder starts.  Without an argument: the names
- * of the functions. */
+ * made on a painted stack of its own: first in a thread that has recorded nothing yet, then so
+ * often that chunks are filled, the journal grows and the encoder starts.  Without an argument: the
+ * names of the functions. */
 #include <dlfcn.h>
 #include <err.h>
 #include <fcntl.h>
@@ -119,8 +119,14 @@ static const struct {
     void (*before)(void), (*call)(void);
     enum how how;
 } functions[] = {
-#define ROW(name, before) { #name, before, call_##name, OFTEN }
-#define END(name)         { #name, nothing, call_##name, ENDS }
+#define ROW(name, before)                                                                          \
+    {                                                                                              \
+#name, before, call_##name, OFTEN                                                          \
+    }
+#define END(name)                                                                                  \
+    {                                                                                              \
+#name, nothing, call_##name, ENDS                                                          \
+    }
     ROW(malloc, nothing),
     ROW(malloc_large, nothing),
     ROW(calloc, nothing),

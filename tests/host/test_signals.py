@@ -1,4 +1,7 @@
 """Signals that interrupt the hooks, and whose they are."""
+import os
+import sys
+
 import mp
 
 
@@ -39,6 +42,26 @@ def test_change_of_user_id_reaches_all_threads():
     for after in ([], ["first-thread"]):
         result = mp.run([mp.victim("signals"), "setxid", *after])
         mp.equal(result.out, b"0\n", "setuid")
+
+
+DROPS_RIGHTS = """
+import glob, os
+large = bytearray(4 << 20)      # starts memprof's encoder
+def users():
+    return {line.split()[1] for path in glob.glob("/proc/self/task/*/status") for line in open(path) if line.startswith("Uid:")}
+os.setgroups([]); os.setgid(60123); os.setuid(60123)
+while users() != {"60123"}: pass
+print("all threads")
+more = [bytearray(600) for _ in range(100000)]
+"""
+
+
+def test_memprofs_threads_keep_no_rights_that_the_program_gives_up():
+    if os.getuid() != 0:
+        raise mp.Skip("only root has rights to give up")
+    result = mp.run([sys.executable, "-c", DROPS_RIGHTS])
+    mp.equal(result.out, b"all threads\n", "threads with the new user")
+    mp.whole(result.logs.one())
 
 
 if __name__ == "__main__":
