@@ -30,6 +30,13 @@ def test_program_keeps_its_numbers_and_files_while_the_pool_grows():
         mp.equal(result.out, UNTOUCHED, f"numbers and files {how}")
 
 
+def slow_program_keeps_its_numbers_and_files_in_1000_runs():
+    for run in range(1000):
+        how = ([], ["fork"], ["_fork"])[run % 3]
+        result = mp.run([mp.victim("numbers"), "20000", *how], env={"MEMPROF_MIN_RSS": "0", "MEMPROF_HOST": ("all", "off")[run % 2]})
+        mp.equal(result.out, UNTOUCHED, f"numbers and files, run {run} {how}")
+
+
 def test_program_keeps_its_numbers_with_an_allocator_in_front():
     jemalloc = mp.ALLOCATORS["jemalloc"]
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": jemalloc})[2]:

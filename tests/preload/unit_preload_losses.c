@@ -83,11 +83,13 @@ struct writer {
 static void *write_a_frame(void *arg)
 {
     const struct writer *w = arg;
-    mp_thread_own();
-    const int log = dup(0);
-    close(log);
-    mp_logfile_keep_open();
-    if (w->instead >= 0 && dup2(w->instead, log) != log) _exit(98);
+    if (w->instead >= 0) {
+        const int log = dup(0);
+        close(log);
+        mp_thread_own();
+        mp_logfile_keep_open();
+        if (dup2(w->instead, log) != log) _exit(98);
+    }
     mp_epoch_run(w->number);
     return NULL;
 }
