@@ -31,8 +31,8 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return x0;
 }
 
-/* The new thread has the registers of its maker but for the stack's: run and arg are in two that
- * the kernel keeps. */
+/* The new thread starts with its maker's registers, except the stack pointer.  So it finds run and
+ * arg in two registers that the kernel keeps. */
 static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
                                     uintptr_t tp, void (*run)(void *), void *arg)
 {

@@ -3,8 +3,8 @@
  *
  * The flags of clone are those of the C library's own threads, since filters (seccomp) and
  * emulators know those; the new thread leaves the program's descriptor table by close_range, which
- * copies nothing.  Kernels before 5.9 lack that call: there the table is copied by clone, and what
- * is in the copy is closed at once. */
+ * copies nothing.  Kernels before 5.9 do not have that call: there clone copies the table, and the
+ * new thread closes everything in the copy at once. */
 #include "base/raw_thread.h"
 
 #include <sched.h>
@@ -99,7 +99,7 @@ static int number_of(const char *name)
     return *name ? -1 : n;
 }
 
-/* Closes all of the calling thread's table, which it shares with no other thread. */
+/* Closes every descriptor of the calling thread's table, which only this thread has. */
 static bool close_copies(void)
 {
     union {

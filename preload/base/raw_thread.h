@@ -1,13 +1,13 @@
-/* Threads of memprof's that the C library does not know.
+/* Threads that the C library does not know: memprof's worker and encoders.
  *
  * Starting one takes no lock, no memory of the program's heap and about 200 bytes of the caller's
  * stack, so it works in any hook, in a signal handler and in a child of any kind of fork.  The
- * program stays single-threaded for its C library, which goes on without locks.
+ * program stays single-threaded for its C library, whose malloc and stdio then take no locks.
  *
- * Such a thread has thread-local storage of its own that reads as zeros: initial-exec variables
- * and errno work, everything else that the C library keeps per thread does not.  It may call
- * functions that only compute (memcpy, zstd) and raw system calls (sys.h), and nothing else.  All
- * signals are blocked in it. */
+ * Such a thread has its own thread-local storage, which reads as zeros.  Initial-exec variables and
+ * errno work there; everything else that the C library keeps per thread does not.  So it may call
+ * only functions that compute (memcpy, zstd), and raw system calls (sys.h).  All signals are
+ * blocked in it. */
 #ifndef MP_RAW_THREAD_H
 #define MP_RAW_THREAD_H
 
@@ -17,18 +17,19 @@
 
 enum mp_raw_table {
     MP_TABLE_SHARED, /* the descriptor table of the thread that makes it */
-    MP_TABLE_EMPTY,  /* an empty one of its own */
+    MP_TABLE_EMPTY,  /* a new, empty one */
 };
 
 struct mp_raw_thread {
     uint32_t running; /* futex; the kernel sets it to 0 at the thread's end */
-    uint32_t tid;     /* the kernel's id; 0: never started, or known to have ended */
+    uint32_t tid;     /* the kernel's id, or 0 before the start and after the end */
     void *memory;     /* stack and thread-local storage; kept for the next start */
     void (*run)(void);
     enum mp_raw_table table;
 };
 
-/* Maps the memory that a thread needs, if that was not done before.  False: there is none. */
+/* Maps the memory that a thread needs, if that was not done before.  Returns false if the kernel
+ * refuses it. */
 bool mp_raw_thread_prepare(struct mp_raw_thread *thread);
 /* Starts a thread that calls run() and ends when that returns.  The earlier thread of this record
  * must have ended.  False: there may be none, or signals cannot be blocked, or it would not get its

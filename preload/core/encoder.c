@@ -63,7 +63,8 @@ static void end(unsigned number)
                                 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* Several encoders take no less than a frame each, or each would make small ones. */
+/* Each of several encoders waits for a whole frame's worth of events: else all frames were small.
+ */
 static bool a_frame_waits(void) { return mp_pool_has_frame(mp_thread_records()); }
 
 /* ---- the encoders that help */
@@ -140,8 +141,8 @@ static void tick(uint64_t now)
     start_helper();
 }
 
-/* Where it may not sleep (a filter of the program's for all threads) it ends, and threads have
- * their frames written by the worker. */
+/* If a filter that the program set for all threads forbids to sleep, the encoder ends, and threads
+ * have their frames written by the worker. */
 static void encode(void)
 {
     uint64_t next = 0;
@@ -190,8 +191,7 @@ static bool start_first(void)
 
 void mp_encoder_start(void) { mp_worker_start(start_first, START_NS); }
 
-/* The others are asked to end; whichever does not within END_NS stays, and no thread takes its
- * place. */
+/* An encoder that does not end within END_NS stays, and is not replaced. */
 bool mp_encoder_stop(void)
 {
     const bool ran = is_there(0);

@@ -1,4 +1,4 @@
-/* The encoders: threads of memprof's that move what the program's threads stored into the log.
+/* The encoders: memprof's threads that move the events of the program's threads into the log.
  *
  * The first one works every 100 ms, or when it is woken, and takes the samples.  It starts when a
  * first chunk is full or a first large block is made; smaller processes are encoded at their end.

@@ -125,8 +125,8 @@ static void reclaim_dead(struct mp_writer *w)
 /* MARGIN_NS in ticks, at least: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
 static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
 
-/* With more threads the pool may have more chunks.  Where a filter hides which ones have ended,
- * there are no more of them than the process has. */
+/* With more threads the pool may have more chunks.  If a filter hides which threads have ended, the
+ * number of the process's threads is the limit. */
 static void count_alive(uint32_t alive)
 {
     char main_state;

@@ -30,8 +30,7 @@ static void read_values(uint64_t *values)
     for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) values[i] = value_of(name[i]);
 }
 
-/* A forked child goes on with the parent's time. */
-static uint64_t next; /* ticks: when the next sample is due */
+static uint64_t next; /* ticks: when the next sample is due; kept in a forked child */
 
 /* Returns true for one of the threads that find a sample due. */
 static bool take_turn(uint64_t now, uint64_t period)

@@ -24,7 +24,8 @@ static struct mp_log_parent parent;
 static struct mpf_file file;
 static uint32_t made; /* how often the file was made: again after an exec that failed */
 
-/* 1 + the descriptor in the table of memprof's threads, and of which file. */
+/* The log's descriptor + 1 in the table that memprof's threads share, and which file it is
+ * (`made`). */
 static struct {
     int descriptor;
     uint32_t made;

@@ -1,7 +1,7 @@
 /* The log's file: created with its header, grown frame by frame, ended.
  *
- * The file is opened by path and checked to be the same file still.  Memprof's own threads keep it
- * open in their table; in the constructor it is closed after each use.  Frames are made by up to
+ * The file is opened by path, and its inode is compared.  Memprof's threads keep it open in their
+ * table; in the constructor it is closed after each use.  Frames are made by up to
  * MP_WRITERS threads at once, each with buffers of its own (`writer`), and written in turn; all
  * else under epoch_lock while no frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
@@ -37,7 +37,7 @@ void mp_logfile_go_on(void);
 /* Removes the file, and makes it again; false: there is none now. */
 void mp_logfile_put_away(void);
 bool mp_logfile_bring_back(void);
-/* Called by a thread of memprof's with a new descriptor table: opens the log there, if there is one
+/* Called by memprof's thread that has a new descriptor table: opens the log there, if there is one
  * yet, and keeps it open. */
 void mp_logfile_keep_open(void);
 void mp_logfile_remove(void);

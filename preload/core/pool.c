@@ -6,8 +6,8 @@
 
 #define EXTEND_NS UINT64_C(1000000000)
 
-/* Why there may be no place more; 0: there may.  So many chunks may be out at once that the encoder
- * has work in frames of a good size, and no more: those of threads that have ended come back. */
+/* Returns the reason (enum mpf_loss) why no further place may be used, or 0.  The limit leaves the
+ * encoder enough chunks for frames of a good size; those of ended threads are given back. */
 static unsigned forbidden(struct mp_pool *pool)
 {
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);

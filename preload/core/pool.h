@@ -25,11 +25,12 @@ bool mp_pool_wanted(void);
 /* Waits a little until chunks may have come back; false: there is no patience left. */
 bool mp_pool_wait(uint32_t seen, struct mp_patience *patience);
 
-/* True if as many full chunks as a frame is for wait for one, or if a thread waits for a chunk
- * (where the pool is small, or many threads have a chunk each, there never are so many). `records`:
- * threads' records in use, each of which has a chunk that is still filled. */
+/* Returns true if enough full chunks for a frame wait to be encoded, or if a thread waits for a
+ * chunk (a small pool, or one that many threads share, never has that many full ones).  @records:
+ * threads' records in use, each with one chunk that is still being filled. */
 bool mp_pool_has_frame(uint32_t records);
-/* True if threads wait for chunks or soon will: those of threads that have ended are needed. */
+/* Returns true if threads wait for chunks or soon will, so that chunks of ended threads are needed.
+ */
 bool mp_pool_is_short(void);
 
 #endif

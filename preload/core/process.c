@@ -73,7 +73,7 @@ static bool start(void)
     return open_files();
 }
 
-/* Without a number the process cannot be told from its children. */
+/* Without its number, a process cannot know whether it is a forked child. */
 static bool take_number(void)
 {
     mp_process->starter = mp_sys_gettid();
@@ -154,7 +154,7 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
-static uint64_t hwm; /* bytes, as it was read last */
+static uint64_t hwm; /* bytes: RSS high-water mark, as it was read last */
 
 /* events, high-water RSS if it is known, lost events, file and size, and the next command to type
  */
@@ -198,7 +198,7 @@ static void discard(void)
     mp_journal_remove();
 }
 
-static const char *reason; /* of the END at hand */
+static const char *reason; /* why the process ends */
 
 static bool end(void)
 {
@@ -213,7 +213,7 @@ void mp_process_finish(const char *why)
     if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
     reason = why;
     mp_worker_run(end, FILES_NS);
-    if (mp_process->state == MP_CLOSED) return; /* nothing of it is wanted */
+    if (mp_process->state == MP_CLOSED) return; /* its log was discarded */
     __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
     if (mp_process->ended) mp_journal_remove();
     const uint64_t signals = mp_sys_block_signals();

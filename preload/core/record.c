@@ -229,9 +229,9 @@ static bool registered(void)
     return mp_self;
 }
 
-/* The thread has a record, and the log says whose that is, again when a frame was lost.  False:
- * there is no record, which is counted.  Not within record(): both take much of a stack that may be
- * small. */
+/* Gives the thread a record, and writes into the log which thread has it, again after a frame was
+ * lost.  Returns false if no record can be had; the event is counted as lost.  This is not done
+ * within record(), because both take much of a stack that may be small. */
 static bool introduced(void)
 {
     if (!registered()) return false;
@@ -280,7 +280,7 @@ static __attribute__((noinline)) struct place place_of(unsigned op, unsigned hea
     return q.place;
 }
 
-/* Behind an allocation of the program's the thread holds no lock of its allocator. */
+/* After an allocation of the program the thread holds no lock of its allocator. */
 static void after_event(unsigned op, unsigned heap, uint64_t size)
 {
     const bool allocates = (heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART) &&

@@ -33,8 +33,8 @@ static void cover(const struct mp_text *t)
     }
 }
 
-/* A line of a thread of memprof's, whose table has no stderr, until the thread that waits for it
- * says it. */
+/* A line from one of memprof's threads, whose table has no stderr.  The thread that waits for the
+ * job prints it. */
 static struct {
     uint32_t state;
     size_t bytes;
@@ -77,7 +77,8 @@ void mp_say_line(const struct mp_text *t)
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 
-/* The line is static: stacks may be small.  Of two threads at once one says nothing. */
+/* The line is static because stacks may be small.  If two threads come at once, one prints nothing.
+ */
 void mp_say(const char *a, const char *b, const char *c, const char *d)
 {
     static char line[1024];

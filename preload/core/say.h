@@ -10,7 +10,7 @@
  * takes it and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
-/* Says the line that a thread of memprof's had to say since the last call. */
+/* Prints the line that a worker or encoder has kept, if there is one. */
 void mp_say_kept(void);
 /* Remembers what stderr is. */
 void mp_say_init(void);

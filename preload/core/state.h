@@ -46,8 +46,8 @@ struct mp_process {
     bool root;          /* the user started this process (or what it became by exec) */
     int32_t starter;    /* thread that is in mp_process_start */
     bool start_overdue; /* it hangs there: nobody waits for it any more */
-    uint32_t known; /* to the C library: not a child of _Fork or a raw clone, which may end by a raw
-                       exit of its only thread, so that no other one may stay */
+    uint32_t known; /* to the C library: not a child of _Fork or a raw clone.  Such a child may end
+ by a raw exit of its only thread, so no second thread may stay */
     struct mpf_clock start;
     struct mpf_identity identity;
 

@@ -46,8 +46,8 @@ static bool some_come(void)
     return chunks > kept;
 }
 
-/* What the encoder knew when it last looked how many threads there are: there may be so many chunks
- * more than a reserve. */
+/* The encoder's last count of the threads.  The pool may have one chunk for each, and the reserve.
+ */
 struct look {
     uint32_t number, alive;
 };
@@ -59,8 +59,8 @@ static struct look last_look(void)
                           __atomic_load_n(&pool->alive, __ATOMIC_RELAXED) };
 }
 
-/* It has not looked since (a look that had begun before does not count), or it found more threads
- * and may find more. */
+/* Returns true if the encoder has not counted since (a count that had begun before does not
+ * matter), or if its count rose and may rise again. */
 static bool may_be_more(struct look *before)
 {
     const struct look now = last_look();
@@ -69,10 +69,10 @@ static bool may_be_more(struct look *before)
     return may;
 }
 
-/* A chunk after waiting for the encoder: until it knows how many threads there are, and
- * as long as it writes a frame each second, whose chunks may be of thousands of threads and not at
- * their end yet.  Then, or where none can come, the program goes on without, and waits no more
- * until some come back. */
+/* Takes a chunk.  Waits for the encoder if need be: until it has counted the threads, and as long
+ * as it writes a frame each second (its chunks may belong to thousands of threads and not be full
+ * yet). After that, or if no chunk can be given back, the event is lost, and no thread waits again
+ * until a chunk is given back. */
 static struct mpf_chunk *await_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;

@@ -217,7 +217,7 @@ static void pass_lines(void (*take)(void *arg, const char *line), void *arg)
     if (*line) take(arg, line);
 }
 
-/* In the constructor there is no process yet, and a file may be opened. */
+/* The constructor may open files itself, before there is a process to record. */
 void mp_worker_lines(const char *path, void (*take)(void *arg, const char *line), void *arg)
 {
     static struct mp_lock at_start;

@@ -1,13 +1,13 @@
-/* The worker: a thread of memprof's with a descriptor table of its own, on which everything runs
- * that opens a file.
+/* The worker: memprof's thread with its own descriptor table.  Everything that opens a file runs on
+ * it.
  *
- * In the program's table no file is opened, except in the constructor: a number that memprof takes
- * there is one that the program does not get, and between memprof's open and its mmap or write the
- * program may put a file of its own at that number (dup2).  Therefore callers post a job and wait.
+ * Only the constructor opens files in the program's table.  A number that memprof took there would
+ * be missing for the program, and between memprof's open and its mmap or write the program could
+ * put another file at that number (dup2).  Therefore callers post a job and wait.
  *
  * The worker is made for a job and ends after it, unless the encoder runs, which shares its table:
  * then both stay.  In a program of one thread that thread does the job itself, with signals blocked
- * and on the worker's stack: no other thread is there to see or take a number.  Any thread, any
+ * and on the worker's stack, because no second thread can see or take a number.  Any thread, any
  * context in which signals can be blocked; takes no lock of the program's. */
 #ifndef MP_WORKER_H
 #define MP_WORKER_H
@@ -39,8 +39,8 @@ bool mp_worker_start(bool (*job)(void), uint64_t ns);
 void mp_worker_dismiss(void);
 /* Lets a worker that waits look around (ids.h). */
 void mp_worker_wake(void);
-/* Ends the worker and the encoders, for a call that fails in a process of several threads (unshare,
- * setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
+/* Ends the worker and the encoders before a call that fails in a process of several threads
+ * (unshare, setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
 bool mp_worker_stop(void);
 
 /* Reads a whole file of /proc or the like and passes its lines, without their ends, to

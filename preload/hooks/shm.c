@@ -67,7 +67,7 @@ static bool look_up(dev_t number)
     return s.found;
 }
 
-/* Not inlined: what it has on the stack is for few mappings. */
+/* Not inlined, because few mappings need what it has on the stack. */
 __attribute__((noinline)) bool mp_shm_has(int fd)
 {
     struct stat st;

@@ -1,7 +1,8 @@
 /* `numbers TRIES [HOW]`: while threads allocate, so that memprof's pool grows, another one takes
- * and gives back the numbers of descriptors from FIRST to LAST.  All but one are one file; what is
- * opened must get the number that is free, each number must stay that file, and the file's contents
- * must stay as they are.  Prints what was otherwise.  HOW: `fork` or `_fork`, the child does it. */
+ * and gives back the numbers of descriptors from FIRST to LAST.  All numbers but one refer to one
+ * file.  An open must return the free number, every number must go on referring to that file, and
+ * the file's contents must not change.  Prints what was otherwise.  HOW: `fork` or `_fork`, the
+ * child does it. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

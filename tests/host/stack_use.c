@@ -1,7 +1,7 @@
 /* `stack_use NAME`: the bytes of stack that calls of the function NAME take at most.  Each call is
- * made on a painted stack of its own: first in a thread that has recorded nothing yet, then so
- * often that chunks are filled, the journal grows and the encoder starts.  Without an argument: the
- * names of the functions. */
+ * made on a painted stack: the first one in a thread that has recorded nothing yet, and as many
+ * more as fill some chunks and start the encoder.  Without an argument: the names of the functions.
+ */
 #include <dlfcn.h>
 #include <err.h>
 #include <fcntl.h>

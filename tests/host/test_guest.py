@@ -46,7 +46,7 @@ def test_program_keeps_its_numbers_with_an_allocator_in_front():
 
 
 def test_calls_that_need_a_process_of_one_thread_work():
-    """unshare and setns, for which memprof's own threads end; what the child does is recorded, too."""
+    """Memprof ends its threads before unshare and setns, and starts them again; a child's blocks are recorded as well."""
     argv = [mp.victim("namespaces")]
     status, out, _ = mp.bare(argv)
     result = mp.run(argv, env={"MEMPROF_MIN_RSS": "0"})
