@@ -40,6 +40,12 @@ struct mp_frame_rule {
 bool mp_cfi_init(void);
 /* What the loader has at this address; false: nothing.  Takes no lock. */
 bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out);
+/* The pages from the main program's first segment to its last, with the gaps between them.
+ * from >= to: not known. */
+struct mp_span {
+    uintptr_t from, to;
+};
+struct mp_span mp_cfi_program(void);
 /* The rule at this address of code; kind MP_FRAME_NONE: there is none, or none of these forms.
  * Takes no lock and no memory.  The code must be of an object file that stays loaded meanwhile:
  * some frame returns to it. */

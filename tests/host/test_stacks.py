@@ -139,5 +139,19 @@ def test_libraries_come_and_go_in_a_signal_handler():
     mp.equal(log.live_blocks("host/mmap"), 0, "live mappings")
 
 
+def test_stack_in_a_program_with_gaps_between_its_segments():
+    has_symbols()
+    for program in ("segments", "segments_fixed"):
+        for how in ("plain", "moved"):
+            log = mp.run([mp.victim(program), how]).logs.one()
+            mp.whole(log)
+            mp.equal(bytes_in(log, "main;outer;inner"), 2 << 20, f"{program} {how}: bytes below main;outer;inner")
+
+
+def test_library_whose_first_page_cannot_be_read():
+    result = mp.run([mp.victim("segments"), "hidden", mp.victim("libalpha.so")])
+    mp.whole(result.logs.one())
+
+
 if __name__ == "__main__":
     mp.main()
