@@ -89,12 +89,26 @@ static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t
 }
 
 /* Leaves the program's part of the stack. */
-static unsigned without_own(uint64_t *pc, unsigned all)
+static unsigned without_own(uint64_t *pc, unsigned all, enum mpf_cut *cut)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < all && n < DEPTH; i++)
-        if (!is_own(pc[i])) pc[n++] = pc[i];
+    for (unsigned i = 0; i < all; i++) {
+        if (is_own(pc[i])) continue;
+        if (n == DEPTH) {
+            *cut = MPF_CUT_DEPTH;
+            break;
+        }
+        pc[n++] = pc[i];
+    }
     return n;
+}
+
+/* The mark comes first, so that no log has the stack without it. */
+static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsigned depth)
+{
+    const uint64_t why = cut;
+    if (cut) mp_record_data(MPF_OP_STACK_CUT, MPF_HEAP_NONE, id, &why, sizeof why);
+    mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
 }
 
 /* Ids of an earlier generation are of no use any more. */
@@ -115,15 +129,16 @@ uint64_t mp_stack_here(const struct mp_frame *from)
 {
     uint64_t pc[MP_UNWIND_MAX], id = 0;
     unsigned depth = 0;
+    enum mpf_cut cut = MPF_CUT_NONE;
     uint32_t generation = mp_module_now();
     const uint32_t log = mp_loss_now();
     for (int looks = 0; seen && looks < 4; looks++) {
         forget(generation, log);
         if ((id = known(from, generation, log))) return id;
-        depth = mp_unwind(from, pc, generation);
+        depth = mp_unwind(from, pc, generation, &cut);
         id = id_of(mp_hash_of(pc, depth), generation);
         if (mp_seen(seen, places, mp_seen_in(id, log))) return id;
-        depth = without_own(pc, depth);
+        depth = without_own(pc, depth, &cut);
         if (!depth) return 0;
         mp_module_seen(pc, depth);
         const uint32_t before = generation;
@@ -131,7 +146,7 @@ uint64_t mp_stack_here(const struct mp_frame *from)
         if (generation == before) break;
     }
     if (!depth) return 0;
-    mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
+    record_stack(id, cut, pc, depth);
     mp_seen_add(seen, places, mp_seen_in(id, log));
     return id;
 }

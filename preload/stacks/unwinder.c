@@ -70,7 +70,7 @@ static bool on_stack(uintptr_t at) { return !(at & 7) && above(at) >= 2 * sizeof
 
 static struct mp_bounds words_of_stack(void)
 {
-    return (struct mp_bounds){ stack.low, ((uintptr_t)stack.words - 1) * sizeof(uintptr_t) };
+    return (struct mp_bounds){ stack.low, (uintptr_t)stack.words * sizeof(uintptr_t) };
 }
 static inline bool within(struct mp_bounds b, uintptr_t at)
 {
@@ -191,37 +191,43 @@ static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bou
     }
 }
 
-/* To the caller; false: there is none, or it cannot be found.  Frames lie one above the other: only
- * one that a signal interrupted may have no bytes. */
-static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                        const uintptr_t *link, struct mp_reads *reads)
+/* Each frame is above the one before: only one that a signal interrupted may have no bytes.  A
+ * return address of 0 is how a thread's first function is marked. */
+static inline enum mp_step find_caller(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
+                                       const uintptr_t *link, struct mp_reads *reads)
 {
     uintptr_t address, pc, fp = 0;
-    reads->count = 0;
-    if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return false;
-    if (!frame_address(f, b, rule, fp, &address, reads)) return false;
-    if (address < f->sp || (address == f->sp && !link)) return false;
-    if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return false;
+    if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return MP_STEP_FAILED;
+    if (!frame_address(f, b, rule, fp, &address, reads)) return MP_STEP_FAILED;
+    if (address < f->sp || (address == f->sp && !link)) return MP_STEP_FAILED;
+    if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return MP_STEP_FAILED;
+    if (!pc) return MP_STEP_ROOT;
     *f = (struct mp_frame){ mp_machine_code(pc), address, caller_fp_at(f, b, rule, fp, address) };
-    return pc != 0;
+    return MP_STEP_MADE;
 }
 
-/* A return address is behind its call. */
-enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
-                            struct mp_reads *reads)
+static inline enum mp_step step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
+                                const uintptr_t *link, struct mp_reads *reads)
 {
-    const uint64_t rule = rule_at(f->pc - 1, generation);
+    reads->count = 0;
     switch (kind_of(rule)) {
     case MP_FRAME_SIGNAL: return MP_STEP_SIGNAL;
-    case MP_FRAME_END:
-    case MP_FRAME_NONE: return MP_STEP_NO_CALLER;
-    default: return step(f, b, rule, NULL, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
+    case MP_FRAME_END: return MP_STEP_ROOT;
+    case MP_FRAME_NONE: return MP_STEP_NO_RULE;
+    default: return find_caller(f, b, rule, link, reads);
     }
 }
 
+/* A return address is the one after its call. */
+enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
+                            struct mp_reads *reads)
+{
+    return step(f, b, rule_at(f->pc - 1, generation), NULL, reads);
+}
+
 /* What a signal interrupted is the address that runs next. */
-static bool step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
-                             uint32_t generation)
+static enum mp_step step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
+                                     uint32_t generation)
 {
     struct mp_reads reads;
     *b = words_of_stack();
@@ -230,20 +236,33 @@ static bool step_interrupted(struct mp_frame *f, const uintptr_t *link, struct m
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
 
-unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation)
+/* Why the frame after which no step was made has callers that are missing. */
+static enum mpf_cut cut_by(enum mp_step how)
+{
+    switch (how) {
+    case MP_STEP_MADE: return MPF_CUT_DEPTH;
+    case MP_STEP_ROOT: return MPF_CUT_NONE;
+    case MP_STEP_NO_RULE: return MPF_CUT_RULE;
+    default: return MPF_CUT_LOST;
+    }
+}
+
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
+                   enum mpf_cut *cut)
 {
     struct mp_frame f = *from;
     struct mp_bounds b;
     struct mp_reads reads;
     const uintptr_t *link;
     unsigned n = 0;
-    for (bool more = mp_unwind_bounds(f.sp, &b); more && n < MP_UNWIND_MAX;) {
+    enum mp_step how = mp_unwind_bounds(f.sp, &b) ? MP_STEP_MADE : MP_STEP_FAILED;
+    while (how == MP_STEP_MADE && n < MP_UNWIND_MAX) {
         pc[n++] = f.pc;
-        const enum mp_step how = mp_unwind_step(&f, b, generation, &reads);
-        more = how == MP_STEP_MADE;
+        how = mp_unwind_step(&f, b, generation, &reads);
         if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f, &link)) continue;
         pc[n++] = f.pc;
-        more = step_interrupted(&f, link, &b, generation);
+        how = step_interrupted(&f, link, &b, generation);
     }
+    *cut = cut_by(how);
     return n;
 }

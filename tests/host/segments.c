@@ -1,6 +1,6 @@
 /* `segments HOW [LIBRARY]`: a block of 2 MiB, made by main > outer > inner, in a program that
  * is linked with gaps between its segments.
- * plain: no other change.
+ * plain: the block alone.
  * moved: its code was copied to memory without a file before, at the same addresses (huge pages).
  * hidden: the block is made by LIBRARY, whose first page cannot be read. */
 #include <dlfcn.h>
@@ -51,8 +51,7 @@ static int move_code(void)
 {
     struct span code = { 0 };
     dl_iterate_phdr(find_code, &code);
-    void *copy =
-        mmap(NULL, code.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *copy = mmap(NULL, code.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!code.bytes || copy == MAP_FAILED) return -1;
     memcpy(copy, (void *)code.from, code.bytes);
     if (mprotect(copy, code.bytes, PROT_READ | PROT_EXEC) != 0) return -1;

@@ -15,6 +15,11 @@ def run(how, **env):
     return log
 
 
+def test_stack_that_reaches_main_has_no_mark():
+    for how in ("malloc", "thread"):
+        mp.equal([path for path in folded(run(how)) if "(stack cut" in path], [], f"{how}: stacks with a mark")
+
+
 def test_stack_of_a_large_block():
     has_symbols()
     mp.equal(bytes_in(run("malloc"), "main;grow_buffer"), 2 << 20, "bytes below main;grow_buffer")

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,10 +39,13 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
  * this file by the same one. */
 static struct mp_walker walker;
 static unsigned kept;
+static enum mpf_cut cut;           /* of the last walk */
+static bool root_is_marked = true; /* the C library says that a thread's first function has no
+                                      caller */
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
 {
     const struct mp_frame from = mp_frame_of_caller();
-    const unsigned n = mp_unwind(&from, pc, mp_module_now());
+    const unsigned n = mp_unwind(&from, pc, mp_module_now(), &cut);
     for (int i = 0; i < 3; i++) {
         struct mp_hash hash;
         if (!mp_walk(&walker, &from, mp_module_now(), &hash)) continue;
@@ -70,6 +74,9 @@ static __attribute__((noinline)) unsigned compare(void)
     assert_true(mine.count - mine_skip >= left);
     assert_memory_equal(&mine.pc[mine_skip], &other.pc[skip], left * sizeof *mine.pc);
     if (other.count < MAX) assert_int_equal(mine.count - mine_skip, left);
+    if (other.count == MAX) assert_int_equal(cut, MPF_CUT_DEPTH);
+    else if (root_is_marked) assert_int_equal(cut, MPF_CUT_NONE);
+    else assert_int_not_equal(cut, MPF_CUT_DEPTH);
     return left;
 }
 
@@ -206,7 +213,12 @@ static void in_signal_handlers(void **state)
 
 static ucontext_t here, there;
 static volatile unsigned in_coroutine;
-static void coroutine(void) { in_coroutine = nested(4); }
+static void coroutine(void)
+{
+    root_is_marked = false;
+    in_coroutine = nested(4);
+    root_is_marked = true;
+}
 
 static void in_coroutines(void **state)
 {

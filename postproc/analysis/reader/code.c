@@ -107,7 +107,7 @@ static void add_unnamed(struct mpr_code *code, const struct mpr_reader *reader, 
     add_frame(code, &(struct mpr_code_frame){
                         .function = *mpr_names_at(reader->names, &code->arena, sites, node, &count),
                         .file = "",
-                        .address = n->pc,
+                        .address = mpr_stack_is_cut(n) ? 0 : n->pc,
                         .module = n->module });
 }
 

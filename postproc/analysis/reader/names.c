@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "basename.h"
+#include "mpf/event.h"
 #include "symbols.h"
 
 struct named {
@@ -46,6 +47,7 @@ void mpr_names_free(struct mpr_names *names)
 static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s,
                                 const struct mpr_stack_node *n)
 {
+    if (mpr_stack_is_cut(n)) return mpf_cut_text(n->pc);
     if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
     const struct mpr_module *m = &s->module[n->module - 1];
     return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library),
