@@ -465,16 +465,18 @@ static bool run(struct reader r, const struct common *c, struct state *s, uint64
 
 struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *t, uintptr_t pc)
 {
-    const struct mp_frame_rule none = { .kind = MP_FRAME_NONE };
+    const struct mp_frame_rule none = { .kind = MP_FRAME_NONE },
+                               unknown = { .kind = MP_FRAME_UNKNOWN };
     const uintptr_t record = find_record(t, pc);
-    if (!record) return none;
+    if (!record) return unknown;
     struct reader r = record_at(t, record);
     const uintptr_t here = (uintptr_t)r.at;
     const struct common c = read_common(t, here - (uint32_t)fixed(&r, 4));
     uintptr_t start = (uintptr_t)r.at;
     start += (uintptr_t)(intptr_t)(int32_t)fixed(&r, 4);
     const uint64_t bytes = fixed(&r, 4);
-    if (!c.known || pc - start >= bytes) return none;
+    if (pc - start >= bytes) return unknown;
+    if (!c.known) return none;
     if (c.signal) return (struct mp_frame_rule){ .kind = MP_FRAME_SIGNAL };
     if (c.augmented) skip(&r, uleb(&r));
     struct state s = { .rule = { .kind = MP_FRAME_NONE } };
@@ -484,11 +486,23 @@ struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *t, uintptr_t pc)
     return s.rule;
 }
 
+struct mp_frame_rule mp_cfi_record_rule(void)
+{
+    return (struct mp_frame_rule){ .kind = MP_FRAME_RECORD,
+                                   .frame = 2 * sizeof(uintptr_t),
+                                   .fp_kind = MP_FP_SAVED,
+                                   .fp = -2 * (int)sizeof(uintptr_t),
+                                   .return_kind = MP_RETURN_BEHIND_FP };
+}
+
 struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
 {
     struct mp_cfi_tables tables;
-    struct mp_frame_rule rule = { .kind = MP_FRAME_NONE };
+    struct mp_frame_rule rule = { .kind = MP_FRAME_UNKNOWN };
     if (mp_cfi_tables(pc, &tables)) rule = mp_cfi_rule_in(&tables, pc);
-    if (rule.kind == MP_FRAME_NONE && mp_ends_handler(pc + 1)) rule.kind = MP_FRAME_SIGNAL;
+    if (rule.kind != MP_FRAME_NONE && rule.kind != MP_FRAME_UNKNOWN) return rule;
+    if (mp_ends_handler(pc + 1)) return (struct mp_frame_rule){ .kind = MP_FRAME_SIGNAL };
+    if (MP_RECORD_AT_TOP && rule.kind == MP_FRAME_UNKNOWN && mp_follows_call(pc + 1))
+        return mp_cfi_record_rule();
     return rule;
 }

@@ -151,7 +151,7 @@ static inline enum mp_return_kind return_kind_of(uint64_t rule)
 static inline bool needs_fp(uint64_t rule)
 {
     return kind_of(rule) == MP_FRAME_FP || kind_of(rule) == MP_FRAME_AT_FP ||
-           fp_kind_of(rule) == MP_FP_AT_FP;
+           kind_of(rule) == MP_FRAME_RECORD || fp_kind_of(rule) == MP_FP_AT_FP;
 }
 
 static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, uint64_t rule,
@@ -160,10 +160,17 @@ static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, u
     const uintptr_t offset = (uintptr_t)offset_of(rule, FRAME_SHIFT);
     switch (kind_of(rule)) {
     case MP_FRAME_SP: *out = f->sp + offset; return true;
-    case MP_FRAME_FP: *out = fp + offset; return true;
+    case MP_FRAME_FP:
+    case MP_FRAME_RECORD: *out = fp + offset; return true;
     case MP_FRAME_AT_FP: return read_word(word_at(f, b, fp + offset), out, reads);
     default: return false;
     }
+}
+
+/* False: no table has the address, and no call is before it. */
+static bool is_code(uintptr_t pc, uint32_t generation)
+{
+    return kind_of(rule_at(pc - 1, generation)) != MP_FRAME_UNKNOWN;
 }
 
 /* Where the caller's fp was saved. */
@@ -192,29 +199,35 @@ static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bou
 }
 
 /* Each frame is above the one before: only one that a signal interrupted may have no bytes.  A
- * return address of 0 is how a thread's first function is marked. */
+ * thread's first function is marked by a return address of 0, or a frame pointer of 0.  Code that
+ * no table has may use fp for anything, so what is found by it must be code. */
 static inline enum mp_step find_caller(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                                       const uintptr_t *link, struct mp_reads *reads)
+                                       const uintptr_t *link, uint32_t generation,
+                                       struct mp_reads *reads)
 {
     uintptr_t address, pc, fp = 0;
+    const bool by_record = kind_of(rule) == MP_FRAME_RECORD;
     if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return MP_STEP_FAILED;
+    if (by_record && !fp) return MP_STEP_ROOT;
     if (!frame_address(f, b, rule, fp, &address, reads)) return MP_STEP_FAILED;
     if (address < f->sp || (address == f->sp && !link)) return MP_STEP_FAILED;
     if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return MP_STEP_FAILED;
     if (!pc) return MP_STEP_ROOT;
+    if (by_record && !is_code(mp_machine_code(pc), generation)) return MP_STEP_FAILED;
     *f = (struct mp_frame){ mp_machine_code(pc), address, caller_fp_at(f, b, rule, fp, address) };
     return MP_STEP_MADE;
 }
 
 static inline enum mp_step step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                                const uintptr_t *link, struct mp_reads *reads)
+                                const uintptr_t *link, uint32_t generation, struct mp_reads *reads)
 {
     reads->count = 0;
     switch (kind_of(rule)) {
     case MP_FRAME_SIGNAL: return MP_STEP_SIGNAL;
     case MP_FRAME_END: return MP_STEP_ROOT;
+    case MP_FRAME_UNKNOWN:
     case MP_FRAME_NONE: return MP_STEP_NO_RULE;
-    default: return find_caller(f, b, rule, link, reads);
+    default: return find_caller(f, b, rule, link, generation, reads);
     }
 }
 
@@ -222,16 +235,19 @@ static inline enum mp_step step(struct mp_frame *f, struct mp_bounds b, uint64_t
 enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
                             struct mp_reads *reads)
 {
-    return step(f, b, rule_at(f->pc - 1, generation), NULL, reads);
+    return step(f, b, rule_at(f->pc - 1, generation), NULL, generation, reads);
 }
 
-/* What a signal interrupted is the address that runs next. */
+/* A signal interrupts at the address that runs next, so the rule is that of this address.  It is
+ * code, whatever precedes it. */
 static enum mp_step step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
                                      uint32_t generation)
 {
     struct mp_reads reads;
+    uint64_t rule = rule_at(f->pc, generation);
+    if (MP_RECORD_AT_TOP && kind_of(rule) == MP_FRAME_UNKNOWN) rule = pack(mp_cfi_record_rule());
     *b = words_of_stack();
-    return step(f, *b, rule_at(f->pc, generation), link, &reads);
+    return step(f, *b, rule, link, generation, &reads);
 }
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }

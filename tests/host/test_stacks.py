@@ -153,6 +153,28 @@ def test_stack_in_a_program_with_gaps_between_its_segments():
             mp.equal(bytes_in(log, "main;outer;inner"), 2 << 20, f"{program} {how}: bytes below main;outer;inner")
 
 
+def jit(how):
+    result = mp.run([mp.victim("jit"), how], status=None)
+    if result.status == 77:
+        raise mp.Skip("no generated code for this processor")
+    return result.logs.one()
+
+
+def test_stack_through_generated_code():
+    has_symbols()
+    path, = folded(jit("plain"))
+    frames = path.split(";")
+    mp.equal((frames[-4:-2], frames[-1]), (["main", "run"], "in_jit"), "calls around the generated code")
+    mp.check(frames[-2].startswith("0x"), f"generated code: {frames[-2]}")
+
+
+def test_generated_code_without_a_frame_record_cuts_the_stack():
+    has_symbols()
+    path, = folded(jit("without"))
+    first, code, inner = path.split(";")
+    mp.check(first == "(stack cut: caller not found)" and code.startswith("0x") and inner == "in_jit", path)
+
+
 def test_library_whose_first_page_cannot_be_read():
     result = mp.run([mp.victim("segments"), "hidden", mp.victim("libalpha.so")])
     mp.whole(result.logs.one())

@@ -39,7 +39,7 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
  * this file by the same one. */
 static struct mp_walker walker;
 static unsigned kept;
-static enum mpf_cut cut;           /* of the last walk */
+static enum mpf_cut cut;           /* why the last walk ended */
 static bool root_is_marked = true; /* the C library says that a thread's first function has no
                                       caller */
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
@@ -270,6 +270,49 @@ static void below_code_that_says_nothing(void **state)
     munmap(page, 4096);
 }
 
+/* Code of a JIT: without call frame information, with a frame record that is the caller's or
+ * another one. */
+#if defined(__x86_64__)
+static unsigned below_record(uint64_t *pc, const uintptr_t *record)
+{
+    static const unsigned char code[] = {
+        0x55,                   /* push %rbp */
+        0x48, 0x89, 0xe5,       /* mov %rsp, %rbp */
+        0x48, 0x85, 0xf6,       /* test %rsi, %rsi */
+        0x48, 0x0f, 0x45, 0xee, /* cmovne %rsi, %rbp */
+        0x41, 0xff, 0xd0,       /* call *%r8 */
+        0x5d, 0xc3,             /* pop %rbp; ret */
+    };
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(page, code, sizeof code);
+    assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+    unsigned (*jit)(uint64_t *, const uintptr_t *, void *, void *, void *) = (__typeof__(jit))page;
+    const unsigned n = jit(pc, record, NULL, NULL, (void *)walk);
+    assert_true(n && pc[0] - (uintptr_t)page < sizeof code);
+    munmap(page, 4096);
+    return n;
+}
+#endif
+
+static void below_code_with_a_frame_record(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    uint64_t pc[MP_UNWIND_MAX];
+    static const char text[] = "no call is here";
+    const uintptr_t first[] = { 0, 0 }, no_code[] = { 0, (uintptr_t)text + 10 };
+    const unsigned direct = compare();
+    assert_int_equal(below_record(pc, NULL), direct + 2);
+    assert_int_equal(cut, MPF_CUT_NONE);
+    assert_int_equal(below_record(pc, first), 1);
+    assert_int_equal(cut, MPF_CUT_NONE);
+    assert_int_equal(below_record(pc, no_code), 1);
+    assert_int_equal(cut, MPF_CUT_LOST);
+#else
+    skip();
+#endif
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -288,6 +331,7 @@ int main(void)
         cmocka_unit_test(in_signal_handlers),
         cmocka_unit_test(in_coroutines),
         cmocka_unit_test(below_code_that_says_nothing),
+        cmocka_unit_test(below_code_with_a_frame_record),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
