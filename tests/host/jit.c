@@ -2,12 +2,15 @@
  * plain: the code keeps a frame record, as JITs do for profilers.
  * map: it also has a name in /tmp/perf-PID.map.
  * replaced: two functions had the place of the code, one after the other.
+ * open, old: that file may be written by all, or was changed before the process began.
  * without: it keeps no frame record, and uses the frame pointer for a number. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FRAME        __attribute__((noinline, noclone)) static
@@ -47,8 +50,9 @@ static void *generate(int with_record)
     return page;
 }
 
-static void write_map(const void *at, int names)
+static void write_map(const void *at, int names, const char *how)
 {
+    const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
     FILE *map = fopen(path, "w");
@@ -57,6 +61,8 @@ static void write_map(const void *at, int names)
     for (int i = 0; i < names; i++)
         fprintf(map, "%lx %x script_%c a.js:1\n", (unsigned long)(uintptr_t)at, PAGE, 'a' + i);
     fclose(map);
+    if (!strcmp(how, "open")) chmod(path, 0666);
+    if (!strcmp(how, "old")) utimensat(AT_FDCWD, path, old, 0);
 }
 
 FRAME void run(void *page)
@@ -70,8 +76,8 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     if (sizeof code == 1) return 77;
     void *page = generate(strcmp(how, "without") != 0);
-    if (!strcmp(how, "map")) write_map(page, 1);
-    if (!strcmp(how, "replaced")) write_map(page, 2);
+    if (!strcmp(how, "replaced")) write_map(page, 2, how);
+    else if (strcmp(how, "plain") != 0 && strcmp(how, "without") != 0) write_map(page, 1, how);
     run(page);
     NOT_THE_LAST;
     return 0;

@@ -1,5 +1,9 @@
 """Call stacks of host blocks: whose they are, and that taking them changes nothing else."""
+import glob
 import json
+import os
+import subprocess
+import tempfile
 
 import mp
 from stacks import folded, has_symbols, report
@@ -173,6 +177,38 @@ def test_generated_code_without_a_frame_record_cuts_the_stack():
     path, = folded(jit("without"))
     first, code, inner = path.split(";")
     mp.check(first == "(stack cut: caller not found)" and code.startswith("0x") and inner == "in_jit", path)
+
+
+def stacks_of(path):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", "--frames=all", path], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
+
+
+def generated(how):
+    """The log of memprof run; the program's own map is gone."""
+    folder = tempfile.mkdtemp(dir=os.getcwd())
+    done = subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", folder, "--", mp.victim("jit"), how], timeout=mp.TIMEOUT)
+    if done.returncode == 77:
+        raise mp.Skip("no generated code for this processor")
+    log, = glob.glob(os.path.join(folder, "jit.*.zst"))
+    os.unlink(f"/tmp/perf-{log.split('.')[-2]}.map")
+    return log
+
+
+def test_names_of_generated_code():
+    """memprof run keeps the map that the program wrote; without it the report says what is missing."""
+    has_symbols()
+    for how, name in (("map", "script_a a.js:1"), ("replaced", "script_b a.js:1, or 1 other")):
+        log = generated(how)
+        shown = stacks_of(log)
+        mp.check(f"{name} (generated code)" in shown and "no names of generated code" not in shown, shown)
+        os.unlink(log + ".perfmap")
+        shown = stacks_of(log)
+        mp.check(f"no names of generated code: {os.path.basename(log)}.perfmap is not here" in shown and name not in shown, shown)
+
+
+def test_map_of_generated_code_that_may_be_another_process_is_not_kept():
+    for how in ("open", "old"):
+        mp.check(not os.path.exists(generated(how) + ".perfmap"), f"{how}: the map was kept")
 
 
 def test_library_whose_first_page_cannot_be_read():

@@ -136,6 +136,20 @@ static void cut(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Code that is in no object file, and code in a file that only memory has. */
+static void generated(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
+    enum { ANONYMOUS = 0x61, IN_MEMFD };
+    begin(path, pairs);
+    module(0x700000000000, "/memfd:doublemapper (deleted)");
+    STACK(ANONYMOUS, PROG + 0x2000, 0x5000110, PROG + 0x3000);
+    STACK(IN_MEMFD, PROG + 0x2000, 0x700000000200, 0x5000800, PROG + 0x3000);
+    at(ANONYMOUS, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 8 * MIB);
+    at(IN_MEMFD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000000, 4 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Call stacks were not wanted. */
 static void unstacked(const char *path)
 {
@@ -369,6 +383,7 @@ int main(int argc, char **argv)
         { "requests", requests },
         { "unstacked", unstacked },
         { "cut", cut },
+        { "generated", generated },
         { "ranged", ranged },
         { "hurried_server", hurried_server },
         { "hurried_loader", hurried_loader },
