@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/loader.h"
 #include "base/seen.h"
 #include "base/sys.h"
@@ -105,7 +106,7 @@ static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place
 
 /* Records a frame that is not a place in code, and returns its id.  @name: shorter than a kibibyte.
  */
-static __attribute__((noinline)) uint64_t named_frame(const char *name, uint32_t log)
+static MP_COLD uint64_t named_frame(const char *name, uint32_t log)
 {
     uint8_t data[sizeof(uint64_t) + NAME_BYTES] = { 0 }; /* line 0, the name, no file */
     uint64_t words[NAME_BYTES / sizeof(uint64_t)] = { 0 };
@@ -121,8 +122,8 @@ static __attribute__((noinline)) uint64_t named_frame(const char *name, uint32_t
 }
 
 /* @frame: ids of the @n places in @f, then ids of named frames. */
-static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, unsigned frames,
-                         const struct mp_python_place *f, unsigned n)
+static MP_COLD void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, unsigned frames,
+                                 const struct mp_python_place *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (!mp_seen(in_log->frames, FRAMES, mp_seen_in(frame[i], log)))

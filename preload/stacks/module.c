@@ -96,7 +96,7 @@ static void add(const struct mapping *m)
     const uint32_t n = known->count;
     const bool old = is_known(m->from);
     if (!m->path[0] || (old ? !known->again : n == MODULES)) return;
-    uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
+    static uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)]; /* the lock's */
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
     data[1] = mp_build_id(m->from, at);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/cold.h"
 #include "base/seen.h"
 #include "base/sys.h"
 #include "core/config.h"
@@ -76,16 +77,13 @@ static uint64_t id_of(struct mp_hash stack, uint32_t generation)
     return mp_hash_id(mp_hash_word(stack, generation));
 }
 
-/* The stack's id, if it is in the log; 0: that has to be found out. */
-static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t log)
+static struct mp_hash hash_of(const struct mp_frame *from, uint32_t generation)
 {
-    struct mp_walker *w = borrow();
-    if (!w) return 0;
     struct mp_hash hash;
-    const bool walked = mp_walk(w, from, generation, &hash);
-    give_back(w);
-    const uint64_t id = walked ? id_of(hash, generation) : 0;
-    return id && mp_seen(seen, places, mp_seen_in(id, log)) ? id : 0;
+    struct mp_walker *w = borrow();
+    const bool walked = w && mp_walk(w, from, generation, &hash);
+    if (w) give_back(w);
+    return walked ? hash : mp_unwind_hash(from, generation);
 }
 
 /* Leaves the program's part of the stack. */
@@ -122,19 +120,16 @@ static void forget(uint32_t generation, uint32_t log)
         mp_seen_clear(seen, places);
 }
 
-/* Of two threads with the same new stack both record it, to the same effect.  What is unwound by
- * the rules of code that is gone is unwound again: files that go time and again meanwhile leave it
- * as it is. */
-uint64_t mp_stack_here(const struct mp_frame *from)
+/* If two threads have the same new stack both record it, to the same effect.  A stack that was
+ * unwound by the rules of code that is gone is unwound again, a few times at most: files may go all
+ * the time.  Only a new stack takes this much room on the program's. */
+static MP_COLD uint64_t record_new(const struct mp_frame *from, uint32_t generation, uint32_t log)
 {
     uint64_t pc[MP_UNWIND_MAX], id = 0;
     unsigned depth = 0;
     enum mpf_cut cut = MPF_CUT_NONE;
-    uint32_t generation = mp_module_now();
-    const uint32_t log = mp_loss_now();
-    for (int looks = 0; seen && looks < 4; looks++) {
+    for (int looks = 0; looks < 4; looks++) {
         forget(generation, log);
-        if ((id = known(from, generation, log))) return id;
         depth = mp_unwind(from, pc, generation, &cut);
         id = id_of(mp_hash_of(pc, depth), generation);
         if (mp_seen(seen, places, mp_seen_in(id, log))) return id;
@@ -145,10 +140,18 @@ uint64_t mp_stack_here(const struct mp_frame *from)
         generation = mp_module_now();
         if (generation == before) break;
     }
-    if (!depth) return 0;
     record_stack(id, cut, pc, depth);
     mp_seen_add(seen, places, mp_seen_in(id, log));
     return id;
+}
+
+uint64_t mp_stack_here(const struct mp_frame *from)
+{
+    if (!seen) return 0;
+    const uint32_t generation = mp_module_now(), log = mp_loss_now();
+    forget(generation, log);
+    const uint64_t id = id_of(hash_of(from, generation), generation);
+    return mp_seen(seen, places, mp_seen_in(id, log)) ? id : record_new(from, generation, log);
 }
 
 /* ---- which events have one */

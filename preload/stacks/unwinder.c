@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/cold.h"
 #include "base/sys.h"
 #include "stacks/cfi.h"
 #include "stacks/module.h"
@@ -40,13 +41,16 @@ static int32_t offset_of(uint64_t rule, unsigned shift)
     return (int32_t)((int64_t)(rule << (64 - OFFSET_BITS - shift)) >> (64 - OFFSET_BITS));
 }
 
+/* Only an address that is new takes this much room on the program's stack. */
+static MP_COLD uint64_t look_up(uintptr_t pc) { return pack(mp_cfi_rule(pc)); }
+
 static uint64_t rule_at(uintptr_t pc, uint64_t generation)
 {
     const size_t i = pc * UINT64_C(0x9e3779b97f4a7c15) >> 48;
     const uint64_t rule = __atomic_load_n(&cache[i].rule, __ATOMIC_RELAXED),
                    key = pc ^ generation << 47;
     if (__atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (key ^ rule)) return rule;
-    const uint64_t found = pack(mp_cfi_rule(pc));
+    const uint64_t found = look_up(pc);
     __atomic_store_n(&cache[i].check, key ^ found, __ATOMIC_RELAXED);
     __atomic_store_n(&cache[i].rule, found, __ATOMIC_RELAXED);
     return found;
@@ -263,22 +267,49 @@ static enum mpf_cut cut_by(enum mp_step how)
     }
 }
 
-unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
-                   enum mpf_cut *cut)
+/* Collects the addresses of a walk; pc NULL: in the hash alone. */
+struct frames {
+    struct mp_hash hash;
+    uint64_t *pc;
+    unsigned count;
+};
+
+static inline void add(struct frames *to, uint64_t pc)
+{
+    to->hash = mp_hash_word(to->hash, pc);
+    if (to->pc) to->pc[to->count] = pc;
+    to->count++;
+}
+
+static enum mp_step unwind(const struct mp_frame *from, uint32_t generation, struct frames *to)
 {
     struct mp_frame f = *from;
     struct mp_bounds b;
     struct mp_reads reads;
     const uintptr_t *link;
-    unsigned n = 0;
     enum mp_step how = mp_unwind_bounds(f.sp, &b) ? MP_STEP_MADE : MP_STEP_FAILED;
-    while (how == MP_STEP_MADE && n < MP_UNWIND_MAX) {
-        pc[n++] = f.pc;
+    while (how == MP_STEP_MADE && to->count < MP_UNWIND_MAX) {
+        add(to, f.pc);
         how = mp_unwind_step(&f, b, generation, &reads);
-        if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f, &link)) continue;
-        pc[n++] = f.pc;
+        if (how != MP_STEP_SIGNAL || to->count == MP_UNWIND_MAX || !before_signal(&f, &link))
+            continue;
+        add(to, f.pc);
         how = step_interrupted(&f, link, &b, generation);
     }
-    *cut = cut_by(how);
-    return n;
+    return how;
+}
+
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
+                   enum mpf_cut *cut)
+{
+    struct frames found = { mp_hash_of_none(), pc, 0 };
+    *cut = cut_by(unwind(from, generation, &found));
+    return found.count;
+}
+
+struct mp_hash mp_unwind_hash(const struct mp_frame *from, uint32_t generation)
+{
+    struct frames found = { mp_hash_of_none(), NULL, 0 };
+    unwind(from, generation, &found);
+    return found.hash;
 }

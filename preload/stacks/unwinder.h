@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/frame.h"
+#include "base/seen.h"
 #include "mpf/event.h"
 
 enum { MP_UNWIND_MAX = 72 }; /* frames */
@@ -20,6 +21,8 @@ bool mp_unwind_init(void);
  * missing; MPF_CUT_NONE if the thread began there. */
 unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
                    enum mpf_cut *cut);
+/* Returns the hash of these addresses, and stores none: the stack may be tight. */
+struct mp_hash mp_unwind_hash(const struct mp_frame *from, uint32_t generation);
 
 /* ---- its parts */
 

@@ -48,6 +48,15 @@ def test_thread_with_the_least_stack():
     mp.equal(ends_in(log, "in_narrow_thread;keep"), 3 << 20, "bytes in the thread")
 
 
+def test_coroutine_with_a_stack_of_three_kibibytes():
+    """The loader, which binds a function at its first call, needs more than memprof does: it binds all at the start."""
+    for program in PROGRAMS:
+        for how in ("large", "all"):
+            log = mp.run([mp.victim(program), "tight"], env={"MEMPROF_STACKS": how, "LD_BIND_NOW": "1"}).logs.one()
+            mp.whole(log)
+            mp.equal(log.heap()["end_bytes"], (3 << 20) + 10, f"{program} {how}: bytes at the end")
+
+
 def test_jumps_out_of_calls():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "jumps"])
