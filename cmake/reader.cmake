@@ -16,7 +16,7 @@ add_custom_command(OUTPUT ${reader} DEPENDS mpr_stream ${layers} VERBATIM COMMEN
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -fPIC ${optimised} -o ${object} -Wl,--whole-archive $<TARGET_FILE:mpr_stream> -Wl,--no-whole-archive
     -Wl,--start-group ${archives} -Wl,--end-group ${ZSTD_STATIC_LIBRARY}
   COMMAND ${CMAKE_OBJCOPY} --strip-debug --wildcard --keep-global-symbol=mpr_stream_* --keep-global-symbol=mpf_op_* --keep-global-symbol=mpf_heap_name*
-    --keep-global-symbol=mpf_loss_text ${object}
+    --keep-global-symbol=mpf_loss_text --keep-global-symbol=mpf_cut_text ${object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${reader}
   COMMAND ${CMAKE_AR} qcs ${reader} ${object})
 add_custom_target(reader ALL DEPENDS ${reader})

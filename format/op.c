@@ -48,6 +48,17 @@ unsigned mpf_heap_named(const char *name)
     return MPF_HEAP_NONE;
 }
 
+const char *mpf_cut_text(uint64_t cut)
+{
+    switch (cut) {
+#define X(code, name, text)                                                                        \
+    case code: return text;
+        MPF_CUTS(X)
+#undef X
+    default: return MPF_CUT_BEGIN ")";
+    }
+}
+
 const char *mpf_loss_text(unsigned reason)
 {
     static const char *const texts[MPF_LOSS_CODES] = {

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "perf_map.h"
+#include "perf_maps.h"
 #include "record.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -36,7 +38,8 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
             ends_with(n, ".journal") || strstr(n, ".zst.fold") || strstr(n, ".zst.digest") ||
-            strstr(n, ".zst.symbols") || !strcmp(n, MPL_RECORD_NAME))
+            strstr(n, ".zst.symbols") || strstr(n, ".zst" MPR_PERF_MAP_ENDING) ||
+            !strcmp(n, MPL_RECORD_NAME))
             continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }
@@ -161,6 +164,7 @@ static void take(struct mpl_logs *logs, const char *name, bool fold)
     struct mpl_log *log = &logs->log[logs->count++];
     *log = (struct mpl_log){ .bytes = (uint64_t)st.st_size, .ending = recovery.ending };
     snprintf(log->name, sizeof log->name, "%s", name);
+    mpl_perf_map_keep(logs, name, &st);
 }
 
 static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }

@@ -284,6 +284,7 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
         break;
     case MPF_OP_SCHEMA: mpr_comms_schema(&r->gpu.comms, e); break;
     case MPF_OP_MODULE:
+    case MPF_OP_STACK_CUT:
     case MPF_OP_STACK:
     case MPF_OP_FRAME:
     case MPF_OP_PYTHON: mpr_sites_event(&r->sites, &r->ranges, e); break;

@@ -141,10 +141,9 @@ static bool is_runtime(const char *name)
     return is_one_of(name, runtime);
 }
 
-static size_t words_of(const struct mpf_event *e, uint64_t *words)
+static size_t words_of(const struct mpf_event *e, uint64_t *words, size_t max)
 {
-    const size_t count =
-        e->size / sizeof *words < FRAMES_MAX ? e->size / sizeof *words : FRAMES_MAX;
+    const size_t count = e->size / sizeof *words < max ? e->size / sizeof *words : max;
     memcpy(words, e->data, count * sizeof *words);
     return count;
 }
@@ -183,11 +182,26 @@ static size_t listening(const struct mpr_sites *s, const uint64_t *pc, size_t co
     return n < count ? n : 0;
 }
 
+static void add_cut(struct mpr_sites *s, const struct mpf_event *e)
+{
+    uint64_t cut;
+    if (words_of(e, &cut, 1) == 1 && cut)
+        set_known(s, MPR_KNOWN_CUT, e->addr,
+                  cut < MPR_STACK_CUTS ? (uint32_t)cut : MPR_STACK_CUTS - 1);
+}
+
+/* Returns the node that replaces the missing callers of a stack, or 0 if it was not cut. */
+static uint32_t missing_callers(struct mpr_sites *s, uint64_t id)
+{
+    const uint32_t cut = get_known(s, MPR_KNOWN_CUT, id);
+    return cut ? mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ .pc = cut }) : 0;
+}
+
 static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
-    uint32_t node = 0;
-    const size_t count = words_of(e, pc), first = listening(s, pc, count);
+    uint32_t node = missing_callers(s, e->addr);
+    const size_t count = words_of(e, pc, FRAMES_MAX), first = listening(s, pc, count);
     for (size_t i = count; i-- > first;) {
         const uint32_t module = module_at(s, pc[i]);
         node = mpr_stacks_child(
@@ -239,7 +253,7 @@ static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const str
 {
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
-    for (size_t i = words_of(e, frame); i-- > 0;)
+    for (size_t i = words_of(e, frame, FRAMES_MAX); i-- > 0;)
         node = mpr_ranges_child(ranges, node, get_known(s, MPR_KNOWN_FRAME, frame[i]), 0);
     set_known(s, MPR_KNOWN_PYTHON, e->addr, node);
 }
@@ -267,6 +281,7 @@ void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
 {
     switch (e->op) {
     case MPF_OP_MODULE: add_module(s, e); break;
+    case MPF_OP_STACK_CUT: add_cut(s, e); break;
     case MPF_OP_STACK: add_stack(s, e); break;
     case MPF_OP_FRAME: add_frame(s, ranges, e); break;
     case MPF_OP_PYTHON: add_python(s, ranges, e); break;

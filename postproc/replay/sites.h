@@ -27,11 +27,12 @@ struct mpr_site {
 };
 enum mpr_known {
     MPR_KNOWN_STACK,
+    MPR_KNOWN_CUT,
     MPR_KNOWN_FRAME,
     MPR_KNOWN_PYTHON,
     MPR_KNOWN_NAME,
     MPR_KNOWN
-}; /* frames and stacks of Python; names of frames */
+}; /* native stacks and why they are cut; frames and stacks of Python; names of frames */
 
 struct mpr_sites {
     struct mpr_module *module; /* by number - 1 */
@@ -50,7 +51,7 @@ struct mpr_sites {
 };
 
 void mpr_sites_free(struct mpr_sites *s);
-/* MODULE, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`. */
+/* MODULE, STACK_CUT, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`. */
 void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
 /* A native stack's node, by its id in the log. */
 uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);

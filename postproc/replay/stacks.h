@@ -18,6 +18,14 @@ struct mpr_stack_node {
     bool for_torch;  /* sites.h */
 };
 
+/* No code is at addresses below this one: the outermost node of a stack that was cut has an enum
+ * mpf_cut instead of an address. */
+enum { MPR_STACK_CUTS = 256 };
+static inline bool mpr_stack_is_cut(const struct mpr_stack_node *n)
+{
+    return !n->parent && !n->module && n->pc && n->pc < MPR_STACK_CUTS;
+}
+
 struct mpr_stacks {
     struct mpr_stack_node *node;
     uint32_t nodes, node_cap;

@@ -4,17 +4,15 @@
 #include "stored.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "alloc.h"
-#include "file.h"
+#include "beside.h"
 #include "hex.h"
 #include "index.h"
 #include "mpf/header.h"
@@ -59,20 +57,6 @@ void mpr_stored_free(struct mpr_stored *s)
 
 /* ---- the file */
 
-/* Its bytes; NULL where it is no file of such a size, or changes meanwhile. */
-static void *read_all(int fd, size_t bytes)
-{
-    char *data = mpr_alloc(bytes, 1);
-    size_t got = 0;
-    for (ssize_t n; got < bytes && (n = read(fd, data + got, bytes - got)) != 0;) {
-        if (n > 0) got += (size_t)n;
-        else if (errno != EINTR) break;
-    }
-    if (got == bytes) return data;
-    free(data);
-    return NULL;
-}
-
 /* zstd would believe a frame without a checksum unchecked. */
 static bool has_checksum(const uint8_t *data, size_t bytes) { return bytes > 4 && data[4] & 4; }
 
@@ -94,20 +78,10 @@ static char *unpack(const void *data, size_t bytes)
 
 static char *read_text(const char *log, enum mpr_symbols_beside *found)
 {
-    char *path = mpr_text_format("%s" MPR_STORED_ENDING, log), *text = NULL;
-    struct stat st;
-    const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st), failed = errno;
-    const bool known = fd >= 0 && mpr_file_trusted(&st, log);
-    const bool fits = known && (uint64_t)st.st_size <= MPR_STORED_TEXT_MOST;
-    void *data = fits ? read_all(fd, (size_t)st.st_size) : NULL;
-    *found = known              ? MPR_SYMBOLS_DAMAGED_BESIDE
-             : fd >= 0          ? MPR_SYMBOLS_OWNED_BESIDE
-             : failed == ENOENT ? MPR_SYMBOLS_NONE_BESIDE
-                                : MPR_SYMBOLS_UNREADABLE_BESIDE;
-    if (data) text = unpack(data, (size_t)st.st_size);
+    size_t bytes;
+    char *data = mpr_beside_read(log, MPR_STORED_ENDING, MPR_STORED_TEXT_MOST, &bytes, found),
+         *text = data ? unpack(data, bytes) : NULL;
     free(data);
-    free(path);
-    if (fd >= 0) close(fd);
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "debug.h"
 #include "demangle.h"
+#include "generated.h"
 #include "index.h"
 #include "mpf/slot.h"
 #include "stored.h"
@@ -38,6 +39,9 @@ struct mpr_symbols {
     uint8_t id[16];
     struct mpr_stored *stored;
     enum mpr_symbols_beside beside;
+    struct mpr_generated *map;
+    enum mpr_symbols_beside map_beside;
+    struct mpr_index generated; /* entry + 1, by address */
 };
 
 struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16])
@@ -66,6 +70,8 @@ void mpr_symbols_free(struct mpr_symbols *s)
         mpr_debug_close(s->object[i].debug);
     }
     mpr_stored_free(s->stored);
+    mpr_generated_free(s->map);
+    mpr_index_free(&s->generated);
     free(s->object);
     free(s->entry);
     free(s);
@@ -185,6 +191,19 @@ static void fill(struct mpr_symbols *s, struct object *o, const struct mpr_binar
     if (!has_line(e) && stored_of(s, o, described)) fill_stored(s, o, described, pc, e);
 }
 
+/* Returns the entry of an address, which is empty if it is new.  Valid until the next one. */
+static struct entry *entry_of(struct mpr_symbols *s, struct mpr_index *of_pc, uint64_t pc,
+                              bool *is_new)
+{
+    const uint32_t at = mpr_index_get(of_pc, pc);
+    *is_new = !at;
+    if (at) return &s->entry[at - 1];
+    MPR_GROW(s->entry, s->entries, s->cap);
+    s->entry[s->entries] = (struct entry){ 0 };
+    mpr_index_set(of_pc, pc, s->entries + 1);
+    return &s->entry[s->entries++];
+}
+
 const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *described, uint64_t pc,
                                           size_t *count)
@@ -192,14 +211,27 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
     *count = 0;
     struct object *o = object_of(s, number, described);
     if (!o->debug && !o->stored) return NULL;
-    uint32_t at = mpr_index_get(&o->of_pc, pc);
-    if (!at) {
-        MPR_GROW(s->entry, s->entries, s->cap);
-        struct entry *made = &s->entry[s->entries++];
-        *made = (struct entry){ 0 };
-        fill(s, o, described, pc, made);
-        mpr_index_set(&o->of_pc, pc, at = s->entries);
-    }
-    *count = s->entry[at - 1].count;
-    return s->entry[at - 1].symbol;
+    bool is_new;
+    struct entry *e = entry_of(s, &o->of_pc, pc, &is_new);
+    if (is_new) fill(s, o, described, pc, e);
+    *count = e->count;
+    return e->symbol;
 }
+
+/* ---- generated code */
+
+const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t pc, size_t *count)
+{
+    bool is_new;
+    *count = 0;
+    if (s->log && s->map_beside == MPR_SYMBOLS_NOT_LOOKED)
+        s->map = mpr_generated_open(s->log, &s->map_beside);
+    if (!s->map) return NULL;
+    struct entry *e = entry_of(s, &s->generated, pc, &is_new);
+    char *name = is_new ? mpr_generated_name(s->map, pc - 1) : NULL;
+    if (name) add(e, name, NULL, 0);
+    *count = e->count;
+    return e->symbol;
+}
+
+enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s) { return s->map_beside; }

@@ -63,6 +63,10 @@ void mpr_symbols_free(struct mpr_symbols *s);
 const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *object, uint64_t pc,
                                           size_t *count);
+/* The same for code that a JIT generated, by its map (perf_map.h). */
+const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t pc, size_t *count);
+/* The state of that map; MPR_SYMBOLS_NOT_LOOKED if it was not needed. */
+enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s);
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number);
 enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s);
 /* Looks for the file now, which would else wait for an object that is not here. */

@@ -69,10 +69,21 @@ int mp_sys_reopen(const char *path, int flags, struct mpf_file file)
     return -ESTALE;
 }
 
-bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes)
+static long copy_memory(int pid, uintptr_t at, void *out, size_t bytes)
 {
     const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
-    return mp_sys6(SYS_process_vm_readv, pid, (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
+    return mp_sys6(SYS_process_vm_readv, pid, (long)&to, 1, (long)&from, 1, 0);
+}
+
+bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes)
+{
+    return copy_memory(pid, at, out, bytes) == (long)bytes;
+}
+
+bool mp_sys_is_unreadable(uintptr_t at)
+{
+    char byte;
+    return copy_memory(mp_sys_getpid(), at, &byte, sizeof byte) == -EFAULT;
 }
 
 long mp_sys_slurp(const char *path, char *buf, size_t cap)

@@ -185,6 +185,9 @@ struct mpf_file mp_sys_file(int fd);
 int mp_sys_reopen(const char *path, int flags, struct mpf_file file);
 /* Copies memory of this process, whose id is `pid`; false where it is not there. */
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
+/* Returns true if this process has no memory that can be read at the address; false also if the
+ * kernel does not say. */
+bool mp_sys_is_unreadable(uintptr_t at);
 /* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
 /* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/loader.h"
 #include "base/seen.h"
 #include "base/sys.h"
@@ -103,13 +104,31 @@ static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
-static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame,
-                         const struct mp_python_place *f, unsigned n)
+/* Records a frame that is not a place in code, and returns its id.  @name: shorter than a kibibyte.
+ */
+static MP_COLD uint64_t named_frame(const char *name, uint32_t log)
+{
+    uint8_t data[sizeof(uint64_t) + NAME_BYTES] = { 0 }; /* line 0, the name, no file */
+    uint64_t words[NAME_BYTES / sizeof(uint64_t)] = { 0 };
+    const size_t length = strlen(name);
+    if (length >= sizeof words - sizeof *words) return 0;
+    memcpy(words, name, length);
+    const uint64_t id = mp_seen_id(words, length / sizeof *words + 1);
+    if (mp_seen(in_log->frames, FRAMES, mp_seen_in(id, log))) return id;
+    memcpy(data + sizeof(uint64_t), name, length);
+    mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, sizeof(uint64_t) + length + 2);
+    mp_seen_add(in_log->frames, FRAMES, mp_seen_in(id, log));
+    return id;
+}
+
+/* @frame: ids of the @n places in @f, then ids of named frames. */
+static MP_COLD void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, unsigned frames,
+                                 const struct mp_python_place *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (!mp_seen(in_log->frames, FRAMES, mp_seen_in(frame[i], log)))
             record_frame(frame[i], log, f, i, n);
-    mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
+    mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, frames * sizeof *frame);
     mp_seen_add(in_log->stacks, STACKS, mp_seen_in(id, log));
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
@@ -131,13 +150,15 @@ void mp_python_reset(void)
     if (in_log) mp_sys_wipe(in_log, sizeof *in_log);
 }
 
+/* A stack with one frame more than is kept is cut. */
 uint64_t mp_python_here(void)
 {
-    struct mp_python_place f[DEPTH];
-    uint64_t id[DEPTH], around = 0;
+    struct mp_python_place f[DEPTH + 1];
+    uint64_t id[DEPTH + 1], around = 0;
     const void *(*state)(void) = __atomic_load_n(&thread_state, __ATOMIC_ACQUIRE);
     if (!state) return 0;
-    const unsigned n = mp_python_walk(&python, state(), f, DEPTH);
+    const unsigned all = mp_python_walk(&python, state(), f, DEPTH + 1),
+                   n = all < DEPTH ? all : DEPTH;
     if (!n) return 0;
     const uint32_t log = mp_loss_now();
     forget(log);
@@ -146,26 +167,20 @@ uint64_t mp_python_here(void)
         if (!modules) f[i].module = NULL;
         id[i] = frame_id(&f[i], &around);
     }
-    const uint64_t stack = mp_seen_id(id, n);
+    if (all > n) id[n] = named_frame(mpf_cut_text(MPF_CUT_DEPTH), log);
+    const uint64_t stack = mp_seen_id(id, all);
     if (!mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log)))
-        record_stack(stack, log, id, f, n);
+        record_stack(stack, log, id, all, f, n);
     return stack;
 }
 
 uint64_t mp_python_named(const char *name)
 {
-    uint8_t data[sizeof(uint64_t) + NAME_BYTES] = { 0 }; /* line 0, the name, no file */
-    uint64_t words[NAME_BYTES / sizeof(uint64_t)] = { 0 };
-    const size_t length = strlen(name);
-    if (!in_log || length >= sizeof words - sizeof *words) return 0;
+    if (!in_log) return 0;
     const uint32_t log = mp_loss_now();
     forget(log);
-    memcpy(words, name, length);
-    const uint64_t frame = mp_seen_id(words, length / sizeof *words + 1),
-                   stack = mp_seen_id(&frame, 1);
-    if (mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log))) return stack;
-    memcpy(data + sizeof(uint64_t), name, length);
-    mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, frame, data, sizeof(uint64_t) + length + 2);
+    const uint64_t frame = named_frame(name, log), stack = mp_seen_id(&frame, 1);
+    if (!frame || mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log))) return frame ? stack : 0;
     mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, stack, &frame, sizeof frame);
     mp_seen_add(in_log->stacks, STACKS, mp_seen_in(stack, log));
     return stack;

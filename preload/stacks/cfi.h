@@ -13,15 +13,19 @@
 #include <stdint.h>
 
 struct mp_frame_rule {
-    /* MP_FRAME_END: nobody called it.  MP_FRAME_SIGNAL: the kernel did, the registers before are in
-     * the ucontext_t at sp. */
+    /* NONE: the table has another form.  END: the function has no caller.  SIGNAL: the kernel
+     * called it, and the interrupted registers are in the ucontext_t at sp.  RECORD: no table
+     * covers this address, which follows a call; a JIT's code is taken to keep a frame record by
+     * fp.  UNKNOWN: no table covers this address, and it may not be code. */
     enum mp_frame_kind {
         MP_FRAME_NONE,
         MP_FRAME_SP,
         MP_FRAME_FP,
         MP_FRAME_AT_FP,
         MP_FRAME_SIGNAL,
-        MP_FRAME_END
+        MP_FRAME_END,
+        MP_FRAME_RECORD,
+        MP_FRAME_UNKNOWN
     } kind;
     int32_t frame; /* its address (CFA): sp + this, fp + this, or what is stored at fp + this */
     enum mp_fp_kind { MP_FP_SAME, MP_FP_SAVED, MP_FP_AT_FP } fp_kind;
@@ -40,10 +44,18 @@ struct mp_frame_rule {
 bool mp_cfi_init(void);
 /* What the loader has at this address; false: nothing.  Takes no lock. */
 bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out);
-/* The rule at this address of code; kind MP_FRAME_NONE: there is none, or none of these forms.
- * Takes no lock and no memory.  The code must be of an object file that stays loaded meanwhile:
- * some frame returns to it. */
+/* The pages from the main program's first segment to its last, with the gaps between them.
+ * from >= to: not known. */
+struct mp_span {
+    uintptr_t from, to;
+};
+struct mp_span mp_cfi_program(void);
+/* Returns the rule at the byte before a return address.  Takes no lock and no memory.  An object
+ * file with this address must stay loaded meanwhile: some frame returns to it. */
 struct mp_frame_rule mp_cfi_rule(uintptr_t pc);
+/* The rule of code that keeps a frame record: fp is the address of the caller's fp, and the return
+ * address is the next word. */
+struct mp_frame_rule mp_cfi_record_rule(void);
 
 /* ---- its parts */
 

@@ -97,7 +97,7 @@ static void add(const struct mapping *m)
     const uint32_t n = known->count;
     const bool old = is_known(m->from);
     if (!m->path[0] || (old ? !known->again : n == MODULES)) return;
-    uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
+    static uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)]; /* the lock's */
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
     data[1] = mp_build_id(m->from, at);
@@ -121,6 +121,14 @@ static uint64_t hex(const char **p)
     }
 }
 
+/* The main program is one module from its first segment to its last: there may be gaps between
+ * them, and a part may have been moved into memory without a file since (huge pages). */
+static bool is_in_program(uint64_t at)
+{
+    const struct mp_span program = mp_cfi_program();
+    return at >= program.from && at < program.to;
+}
+
 /* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins
  * at offset 0. */
 static void take_line(void *arg, const char *line)
@@ -130,6 +138,7 @@ static void take_line(void *arg, const char *line)
     const uint64_t from = hex(&p);
     if (*p == '-') p++;
     const uint64_t to = hex(&p);
+    if (m->path[0] && is_in_program(m->from) && is_in_program(from)) return;
     if (path && m->path[0] && strcmp(path, m->path) == 0) {
         m->to = to;
         return;
@@ -139,6 +148,7 @@ static void take_line(void *arg, const char *line)
     m->path[0] = 0;
     if (!path || strlen(path) >= sizeof m->path || strncmp(path, "/dev/", 5) == 0) return;
     *m = (struct mapping){ .from = from, .to = to };
+    if (is_in_program(from)) m->from = mp_cfi_program().from, m->to = mp_cfi_program().to;
     memcpy(m->path, path, strlen(path) + 1);
 }
 

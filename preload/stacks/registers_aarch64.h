@@ -15,6 +15,7 @@ enum { MP_REG_FP = 29, MP_REG_RETURN = 30, MP_REG_SP = 31 };
 /* DW_CFA_AARCH64_negate_ra_state; letters: the key that signs is B, the stack is tagged */
 enum {
     MP_RETURN_IS_BELOW = false,
+    MP_RECORD_AT_TOP = false,
     MP_RED_ZONE = 0,
     MP_CFA_SIGNED = 0x2d,
     MP_SIGNAL_INFO = sizeof(siginfo_t)
@@ -37,6 +38,13 @@ static inline bool mp_ends_handler(uintptr_t pc)
     uint32_t code[2];
     return pc % sizeof *code == 0 && mp_sys_peek(mp_sys_getpid(), pc, code, sizeof code) &&
            memcmp(code, sigreturn, sizeof code) == 0;
+}
+
+/* Not needed: MP_RECORD_AT_TOP is false. */
+static inline bool mp_follows_call(uintptr_t pc)
+{
+    (void)pc;
+    return false;
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/cold.h"
 #include "base/seen.h"
 #include "base/sys.h"
 #include "core/config.h"
@@ -76,25 +77,36 @@ static uint64_t id_of(struct mp_hash stack, uint32_t generation)
     return mp_hash_id(mp_hash_word(stack, generation));
 }
 
-/* The stack's id, if it is in the log; 0: that has to be found out. */
-static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t log)
+static struct mp_hash hash_of(const struct mp_frame *from, uint32_t generation)
 {
-    struct mp_walker *w = borrow();
-    if (!w) return 0;
     struct mp_hash hash;
-    const bool walked = mp_walk(w, from, generation, &hash);
-    give_back(w);
-    const uint64_t id = walked ? id_of(hash, generation) : 0;
-    return id && mp_seen(seen, places, mp_seen_in(id, log)) ? id : 0;
+    struct mp_walker *w = borrow();
+    const bool walked = w && mp_walk(w, from, generation, &hash);
+    if (w) give_back(w);
+    return walked ? hash : mp_unwind_hash(from, generation);
 }
 
 /* Leaves the program's part of the stack. */
-static unsigned without_own(uint64_t *pc, unsigned all)
+static unsigned without_own(uint64_t *pc, unsigned all, enum mpf_cut *cut)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < all && n < DEPTH; i++)
-        if (!is_own(pc[i])) pc[n++] = pc[i];
+    for (unsigned i = 0; i < all; i++) {
+        if (is_own(pc[i])) continue;
+        if (n == DEPTH) {
+            *cut = MPF_CUT_DEPTH;
+            break;
+        }
+        pc[n++] = pc[i];
+    }
     return n;
+}
+
+/* The mark comes first, so that no log has the stack without it. */
+static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsigned depth)
+{
+    const uint64_t why = cut;
+    if (cut) mp_record_data(MPF_OP_STACK_CUT, MPF_HEAP_NONE, id, &why, sizeof why);
+    mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
 }
 
 /* Ids of an earlier generation are of no use any more. */
@@ -108,32 +120,38 @@ static void forget(uint32_t generation, uint32_t log)
         mp_seen_clear(seen, places);
 }
 
-/* Of two threads with the same new stack both record it, to the same effect.  What is unwound by
- * the rules of code that is gone is unwound again: files that go time and again meanwhile leave it
- * as it is. */
-uint64_t mp_stack_here(const struct mp_frame *from)
+/* If two threads have the same new stack both record it, to the same effect.  A stack that was
+ * unwound by the rules of code that is gone is unwound again, a few times at most: files may go all
+ * the time.  Only a new stack takes this much room on the program's. */
+static MP_COLD uint64_t record_new(const struct mp_frame *from, uint32_t generation, uint32_t log)
 {
     uint64_t pc[MP_UNWIND_MAX], id = 0;
     unsigned depth = 0;
-    uint32_t generation = mp_module_now();
-    const uint32_t log = mp_loss_now();
-    for (int looks = 0; seen && looks < 4; looks++) {
+    enum mpf_cut cut = MPF_CUT_NONE;
+    for (int looks = 0; looks < 4; looks++) {
         forget(generation, log);
-        if ((id = known(from, generation, log))) return id;
-        depth = mp_unwind(from, pc, generation);
+        depth = mp_unwind(from, pc, generation, &cut);
         id = id_of(mp_hash_of(pc, depth), generation);
         if (mp_seen(seen, places, mp_seen_in(id, log))) return id;
-        depth = without_own(pc, depth);
+        depth = without_own(pc, depth, &cut);
         if (!depth) return 0;
         mp_module_seen(pc, depth);
         const uint32_t before = generation;
         generation = mp_module_now();
         if (generation == before) break;
     }
-    if (!depth) return 0;
-    mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
+    record_stack(id, cut, pc, depth);
     mp_seen_add(seen, places, mp_seen_in(id, log));
     return id;
+}
+
+uint64_t mp_stack_here(const struct mp_frame *from)
+{
+    if (!seen) return 0;
+    const uint32_t generation = mp_module_now(), log = mp_loss_now();
+    forget(generation, log);
+    const uint64_t id = id_of(hash_of(from, generation), generation);
+    return mp_seen(seen, places, mp_seen_in(id, log)) ? id : record_new(from, generation, log);
 }
 
 /* ---- which events have one */

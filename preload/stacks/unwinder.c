@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/cold.h"
 #include "base/sys.h"
 #include "stacks/cfi.h"
 #include "stacks/module.h"
@@ -40,13 +41,16 @@ static int32_t offset_of(uint64_t rule, unsigned shift)
     return (int32_t)((int64_t)(rule << (64 - OFFSET_BITS - shift)) >> (64 - OFFSET_BITS));
 }
 
+/* Only an address that is new takes this much room on the program's stack. */
+static MP_COLD uint64_t look_up(uintptr_t pc) { return pack(mp_cfi_rule(pc)); }
+
 static uint64_t rule_at(uintptr_t pc, uint64_t generation)
 {
     const size_t i = pc * UINT64_C(0x9e3779b97f4a7c15) >> 48;
     const uint64_t rule = __atomic_load_n(&cache[i].rule, __ATOMIC_RELAXED),
                    key = pc ^ generation << 47;
     if (__atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (key ^ rule)) return rule;
-    const uint64_t found = pack(mp_cfi_rule(pc));
+    const uint64_t found = look_up(pc);
     __atomic_store_n(&cache[i].check, key ^ found, __ATOMIC_RELAXED);
     __atomic_store_n(&cache[i].rule, found, __ATOMIC_RELAXED);
     return found;
@@ -70,7 +74,7 @@ static bool on_stack(uintptr_t at) { return !(at & 7) && above(at) >= 2 * sizeof
 
 static struct mp_bounds words_of_stack(void)
 {
-    return (struct mp_bounds){ stack.low, ((uintptr_t)stack.words - 1) * sizeof(uintptr_t) };
+    return (struct mp_bounds){ stack.low, (uintptr_t)stack.words * sizeof(uintptr_t) };
 }
 static inline bool within(struct mp_bounds b, uintptr_t at)
 {
@@ -151,7 +155,7 @@ static inline enum mp_return_kind return_kind_of(uint64_t rule)
 static inline bool needs_fp(uint64_t rule)
 {
     return kind_of(rule) == MP_FRAME_FP || kind_of(rule) == MP_FRAME_AT_FP ||
-           fp_kind_of(rule) == MP_FP_AT_FP;
+           kind_of(rule) == MP_FRAME_RECORD || fp_kind_of(rule) == MP_FP_AT_FP;
 }
 
 static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, uint64_t rule,
@@ -160,10 +164,17 @@ static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, u
     const uintptr_t offset = (uintptr_t)offset_of(rule, FRAME_SHIFT);
     switch (kind_of(rule)) {
     case MP_FRAME_SP: *out = f->sp + offset; return true;
-    case MP_FRAME_FP: *out = fp + offset; return true;
+    case MP_FRAME_FP:
+    case MP_FRAME_RECORD: *out = fp + offset; return true;
     case MP_FRAME_AT_FP: return read_word(word_at(f, b, fp + offset), out, reads);
     default: return false;
     }
+}
+
+/* False: no table has the address, and no call is before it. */
+static bool is_code(uintptr_t pc, uint32_t generation)
+{
+    return kind_of(rule_at(pc - 1, generation)) != MP_FRAME_UNKNOWN;
 }
 
 /* Where the caller's fp was saved. */
@@ -191,59 +202,114 @@ static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bou
     }
 }
 
-/* To the caller; false: there is none, or it cannot be found.  Frames lie one above the other: only
- * one that a signal interrupted may have no bytes. */
-static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
-                        const uintptr_t *link, struct mp_reads *reads)
+/* Each frame is above the one before: only one that a signal interrupted may have no bytes.  A
+ * thread's first function is marked by a return address of 0, or a frame pointer of 0.  Code that
+ * no table has may use fp for anything, so what is found by it must be code. */
+static inline enum mp_step find_caller(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
+                                       const uintptr_t *link, uint32_t generation,
+                                       struct mp_reads *reads)
 {
     uintptr_t address, pc, fp = 0;
-    reads->count = 0;
-    if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return false;
-    if (!frame_address(f, b, rule, fp, &address, reads)) return false;
-    if (address < f->sp || (address == f->sp && !link)) return false;
-    if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return false;
+    const bool by_record = kind_of(rule) == MP_FRAME_RECORD;
+    if (needs_fp(rule) && !read_word(f->fp_at, &fp, reads)) return MP_STEP_FAILED;
+    if (by_record && !fp) return MP_STEP_ROOT;
+    if (!frame_address(f, b, rule, fp, &address, reads)) return MP_STEP_FAILED;
+    if (address < f->sp || (address == f->sp && !link)) return MP_STEP_FAILED;
+    if (!read_word(return_at(f, b, rule, address, link), &pc, reads)) return MP_STEP_FAILED;
+    if (!pc) return MP_STEP_ROOT;
+    if (by_record && !is_code(mp_machine_code(pc), generation)) return MP_STEP_FAILED;
     *f = (struct mp_frame){ mp_machine_code(pc), address, caller_fp_at(f, b, rule, fp, address) };
-    return pc != 0;
+    return MP_STEP_MADE;
 }
 
-/* A return address is behind its call. */
-enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
-                            struct mp_reads *reads)
+static inline enum mp_step step(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
+                                const uintptr_t *link, uint32_t generation, struct mp_reads *reads)
 {
-    const uint64_t rule = rule_at(f->pc - 1, generation);
+    reads->count = 0;
     switch (kind_of(rule)) {
     case MP_FRAME_SIGNAL: return MP_STEP_SIGNAL;
-    case MP_FRAME_END:
-    case MP_FRAME_NONE: return MP_STEP_NO_CALLER;
-    default: return step(f, b, rule, NULL, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
+    case MP_FRAME_END: return MP_STEP_ROOT;
+    case MP_FRAME_UNKNOWN:
+    case MP_FRAME_NONE: return MP_STEP_NO_RULE;
+    default: return find_caller(f, b, rule, link, generation, reads);
     }
 }
 
-/* What a signal interrupted is the address that runs next. */
-static bool step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
-                             uint32_t generation)
+/* A return address is the one after its call. */
+enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
+                            struct mp_reads *reads)
+{
+    return step(f, b, rule_at(f->pc - 1, generation), NULL, generation, reads);
+}
+
+/* A signal interrupts at the address that runs next, so the rule is that of this address.  It is
+ * code, whatever precedes it. */
+static enum mp_step step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
+                                     uint32_t generation)
 {
     struct mp_reads reads;
+    uint64_t rule = rule_at(f->pc, generation);
+    if (MP_RECORD_AT_TOP && kind_of(rule) == MP_FRAME_UNKNOWN) rule = pack(mp_cfi_record_rule());
     *b = words_of_stack();
-    return step(f, *b, rule_at(f->pc, generation), link, &reads);
+    return step(f, *b, rule, link, generation, &reads);
 }
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
 
-unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation)
+/* Why the frame after which no step was made has callers that are missing. */
+static enum mpf_cut cut_by(enum mp_step how)
+{
+    switch (how) {
+    case MP_STEP_MADE: return MPF_CUT_DEPTH;
+    case MP_STEP_ROOT: return MPF_CUT_NONE;
+    case MP_STEP_NO_RULE: return MPF_CUT_RULE;
+    default: return MPF_CUT_LOST;
+    }
+}
+
+/* Collects the addresses of a walk; pc NULL: in the hash alone. */
+struct frames {
+    struct mp_hash hash;
+    uint64_t *pc;
+    unsigned count;
+};
+
+static inline void add(struct frames *to, uint64_t pc)
+{
+    to->hash = mp_hash_word(to->hash, pc);
+    if (to->pc) to->pc[to->count] = pc;
+    to->count++;
+}
+
+static enum mp_step unwind(const struct mp_frame *from, uint32_t generation, struct frames *to)
 {
     struct mp_frame f = *from;
     struct mp_bounds b;
     struct mp_reads reads;
     const uintptr_t *link;
-    unsigned n = 0;
-    for (bool more = mp_unwind_bounds(f.sp, &b); more && n < MP_UNWIND_MAX;) {
-        pc[n++] = f.pc;
-        const enum mp_step how = mp_unwind_step(&f, b, generation, &reads);
-        more = how == MP_STEP_MADE;
-        if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f, &link)) continue;
-        pc[n++] = f.pc;
-        more = step_interrupted(&f, link, &b, generation);
+    enum mp_step how = mp_unwind_bounds(f.sp, &b) ? MP_STEP_MADE : MP_STEP_FAILED;
+    while (how == MP_STEP_MADE && to->count < MP_UNWIND_MAX) {
+        add(to, f.pc);
+        how = mp_unwind_step(&f, b, generation, &reads);
+        if (how != MP_STEP_SIGNAL || to->count == MP_UNWIND_MAX || !before_signal(&f, &link))
+            continue;
+        add(to, f.pc);
+        how = step_interrupted(&f, link, &b, generation);
     }
-    return n;
+    return how;
+}
+
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
+                   enum mpf_cut *cut)
+{
+    struct frames found = { mp_hash_of_none(), pc, 0 };
+    *cut = cut_by(unwind(from, generation, &found));
+    return found.count;
+}
+
+struct mp_hash mp_unwind_hash(const struct mp_frame *from, uint32_t generation)
+{
+    struct frames found = { mp_hash_of_none(), NULL, 0 };
+    unwind(from, generation, &found);
+    return found.hash;
 }

@@ -8,19 +8,25 @@
 #include <stdint.h>
 
 #include "base/frame.h"
+#include "base/seen.h"
+#include "mpf/event.h"
 
 enum { MP_UNWIND_MAX = 72 }; /* frames */
 
 /* Once, where dlsym may be called.  False: no stacks on this system. */
 bool mp_unwind_init(void);
 
-/* Return addresses from a frame of the calling thread on, its own first; the number of them.
- * `generation` is mp_module_now(). */
-unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation);
+/* Stores the return addresses from a frame of the calling thread on, its own first, and returns
+ * their number.  @generation: mp_module_now().  @cut: why the last of them has callers that are
+ * missing; MPF_CUT_NONE if the thread began there. */
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation,
+                   enum mpf_cut *cut);
+/* Returns the hash of these addresses, and stores none: the stack may be tight. */
+struct mp_hash mp_unwind_hash(const struct mp_frame *from, uint32_t generation);
 
 /* ---- its parts */
 
-/* The words of a stack, but the last. */
+/* The words of a stack. */
 struct mp_bounds {
     uintptr_t low, bytes;
 };
@@ -40,8 +46,12 @@ struct mp_reads {
 /* Of the stack that the frame is on; false: it is on none that is known. */
 bool mp_unwind_bounds(uintptr_t sp, struct mp_bounds *out);
 
-/* To the caller of a function that made a call.  MP_STEP_NO_CALLER: whatever is on the stack. */
-enum mp_step { MP_STEP_MADE, MP_STEP_NO_CALLER, MP_STEP_SIGNAL, MP_STEP_FAILED };
+/* Goes to the caller of a function that made a call.
+ *   MP_STEP_ROOT: the thread began in this function.
+ *   MP_STEP_NO_RULE: nothing says where the caller is.
+ *   MP_STEP_FAILED: the caller is not where the rule says.
+ *   MP_STEP_SIGNAL: the kernel called it. */
+enum mp_step { MP_STEP_MADE, MP_STEP_ROOT, MP_STEP_NO_RULE, MP_STEP_FAILED, MP_STEP_SIGNAL };
 enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
                             struct mp_reads *reads);
 

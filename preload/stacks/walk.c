@@ -29,7 +29,8 @@ static void fill_reads(struct mp_run *r, unsigned n)
     for (; n < MP_RUN_READS; n++) r->read[n].at = &r->read[n].word;
 }
 
-/* False: a frame on the way is not found by what is on the stack alone. */
+/* The end of a stack too depends on nothing but the words that were read.  False: a frame of a
+ * signal handler is on the way, which depends on more than the stack. */
 static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32_t generation)
 {
     unsigned n = 0;
@@ -40,16 +41,16 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
     do {
         struct mp_reads reads;
         how = mp_unwind_step(&f, b, generation, &reads);
-        if (how != MP_STEP_MADE) break;
         for (unsigned i = 0; i < reads.count; i++) r->read[n++] = reads.read[i];
+        if (how != MP_STEP_MADE) break;
         r->calls |= (uint8_t)(1u << n >> 1); /* the last word that a step reads */
         r->hash = mp_hash_word(r->hash, f.pc);
         r->frames++;
     } while (!a_run_begins(&f) && n + MP_READS_MAX <= MP_RUN_READS);
-    if (how != MP_STEP_MADE && how != MP_STEP_NO_CALLER) return false;
+    if (how == MP_STEP_SIGNAL) return false;
     fill_reads(r, n);
     r->to = f;
-    r->is_last = how == MP_STEP_NO_CALLER;
+    r->is_last = how != MP_STEP_MADE;
     r->generation = generation + 1;
     return true;
 }

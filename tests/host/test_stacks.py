@@ -1,5 +1,9 @@
 """Call stacks of host blocks: whose they are, and that taking them changes nothing else."""
+import glob
 import json
+import os
+import subprocess
+import tempfile
 
 import mp
 from stacks import folded, has_symbols, report
@@ -13,6 +17,11 @@ def run(how, **env):
     log = mp.run([mp.victim("stacks"), how], env=env).logs.one()
     mp.whole(log)
     return log
+
+
+def test_stack_that_reaches_main_has_no_mark():
+    for how in ("malloc", "thread"):
+        mp.equal([path for path in folded(run(how)) if "(stack cut" in path], [], f"{how}: stacks with a mark")
 
 
 def test_stack_of_a_large_block():
@@ -137,6 +146,74 @@ def test_libraries_come_and_go_in_a_signal_handler():
     log = reload("handler").logs.one()
     mp.whole(log)
     mp.equal(log.live_blocks("host/mmap"), 0, "live mappings")
+
+
+def test_stack_in_a_program_with_gaps_between_its_segments():
+    has_symbols()
+    for program in ("segments", "segments_fixed"):
+        for how in ("plain", "moved"):
+            log = mp.run([mp.victim(program), how]).logs.one()
+            mp.whole(log)
+            mp.equal(bytes_in(log, "main;outer;inner"), 2 << 20, f"{program} {how}: bytes below main;outer;inner")
+
+
+def jit(how):
+    result = mp.run([mp.victim("jit"), how], status=None)
+    if result.status == 77:
+        raise mp.Skip("no generated code for this processor")
+    return result.logs.one()
+
+
+def test_stack_through_generated_code():
+    has_symbols()
+    path, = folded(jit("plain"))
+    frames = path.split(";")
+    mp.equal((frames[-4:-2], frames[-1]), (["main", "run"], "in_jit"), "calls around the generated code")
+    mp.check(frames[-2].startswith("0x"), f"generated code: {frames[-2]}")
+
+
+def test_generated_code_without_a_frame_record_cuts_the_stack():
+    has_symbols()
+    path, = folded(jit("without"))
+    first, code, inner = path.split(";")
+    mp.check(first == "(stack cut: caller not found)" and code.startswith("0x") and inner == "in_jit", path)
+
+
+def stacks_of(path):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", "--frames=all", path], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
+
+
+def generated(how):
+    """The log of memprof run; the program's own map is gone."""
+    folder = tempfile.mkdtemp(dir=os.getcwd())
+    done = subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", folder, "--", mp.victim("jit"), how], timeout=mp.TIMEOUT)
+    if done.returncode == 77:
+        raise mp.Skip("no generated code for this processor")
+    log, = glob.glob(os.path.join(folder, "jit.*.zst"))
+    os.unlink(f"/tmp/perf-{log.split('.')[-2]}.map")
+    return log
+
+
+def test_names_of_generated_code():
+    """memprof run keeps the map that the program wrote; without it the report says what is missing."""
+    has_symbols()
+    for how, name in (("map", "script_a a.js:1"), ("replaced", "script_b a.js:1, or 1 other")):
+        log = generated(how)
+        shown = stacks_of(log)
+        mp.check(f"{name} (generated code)" in shown and "no names of generated code" not in shown, shown)
+        os.unlink(log + ".perfmap")
+        shown = stacks_of(log)
+        mp.check(f"no names of generated code: {os.path.basename(log)}.perfmap is not here" in shown and name not in shown, shown)
+
+
+def test_map_of_generated_code_that_may_be_another_process_is_not_kept():
+    for how in ("open", "old"):
+        mp.check(not os.path.exists(generated(how) + ".perfmap"), f"{how}: the map was kept")
+
+
+def test_library_whose_first_page_cannot_be_read():
+    result = mp.run([mp.victim("segments"), "hidden", mp.victim("libalpha.so")])
+    mp.whole(result.logs.one())
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def test_python_stacks_of_large_blocks():
         calls = ("deep (script.py:16)",)
         whole = ("<module> (script.py:23)", "generator (script.py:20)", *4 * calls, *inner)
         mp.equal(got.pop(whole, None), 2 << 20, f"{python}: bytes of {whole} in {got}")
-        deep, = (p for p in got if len(p) == 64)                      # the innermost 64 frames
-        mp.equal((deep[-1], deep[0], got.pop(deep)), (inner[0], calls[0], 2 << 20), f"{python}: the deep stack")
+        deep, = (p for p in got if len(p) == 1 + 64)                  # the mark, and the innermost 64 frames
+        mp.equal((deep[-1], deep[1], deep[0], got.pop(deep)), (inner[0], calls[0], "(stack cut: depth limit)", 2 << 20), f"{python}: the deep stack")
         mp.equal(got, {(): 1}, f"{python}: the rest")
 
 

@@ -1,8 +1,10 @@
 /* `walks HOW`: blocks where a stack is hard to follow.  Built once as usual, and once without frame
- * pointers and without call frame information.  HOW: deep      one from each of 100,000 calls, one
- * in the other narrow    in a thread with the least stack that there is: small and large ones, a
- * realloc, a mapping jumps     after each of 20,000 longjmps out of one to 16 calls forks     in 50
- * children of a thread, beside threads that allocate; a child keeps 100 blocks of 1,000 bytes */
+ * pointers and without call frame information.
+ * deep: one from each of 100,000 calls, one in the other.
+ * narrow: in a thread with the least stack that there is: small and large ones, a realloc, a
+ * mapping. tight: in a coroutine whose stack has 3 KiB. jumps: after each of 20,000 longjmps out of
+ * one to 16 calls. forks: in 50 children of a thread, beside threads that allocate; a child keeps
+ * 100 blocks of 1,000 bytes. */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define FRAME        __attribute__((noinline, noclone)) static
@@ -114,11 +117,35 @@ static void forks(void)
     for (int i = 0; i < THREADS; i++) pthread_join(busy[i], NULL);
 }
 
+static ucontext_t outside, coroutine;
+FRAME void in_coroutine(void)
+{
+    keep(0, 3 << 20);
+    keep(1, 10);
+    free(kept[0]);
+    keep(0, 3 << 20);
+}
+
+/* A page that cannot be used is below it. */
+static void tight(void)
+{
+    enum { PAGE = 4096, STACK = 3072 };
+    char *pages = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) != 0) exit(77);
+    if (getcontext(&coroutine) != 0) exit(77);
+    coroutine.uc_stack.ss_sp = pages + PAGE;
+    coroutine.uc_stack.ss_size = STACK;
+    coroutine.uc_link = &outside;
+    makecontext(&coroutine, in_coroutine, 0);
+    swapcontext(&outside, &coroutine);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     if (!strcmp(how, "deep")) dive(CALLS);
     else if (!strcmp(how, "narrow")) narrow();
+    else if (!strcmp(how, "tight")) tight();
     else if (!strcmp(how, "jumps")) jumps();
     else if (!strcmp(how, "forks")) forks();
     else return 2;

@@ -110,6 +110,46 @@ static void ranged(const char *path)
     testlog_close(target, "exit");
 }
 
+static void cut_at(uint64_t stack, uint64_t reason)
+{
+    data(MPF_OP_STACK_CUT, stack, &reason, sizeof reason);
+}
+
+/* Stacks that end before main: one with each reason, one with a reason of a later version, and one
+ * of Python. */
+static void cut(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
+    enum { DEEP = 0x61, NO_RULE, LOST, LATER };
+    const uint64_t python[] = { 0xf1, 0xf0 };
+    begin(path, pairs);
+    for (uint64_t i = 0; i < 4; i++) {
+        cut_at(DEEP + i, i < 3 ? i + 1 : 1000);
+        STACK(DEEP + i, PROG + 0x2000 + i, PROG + 0x3000);
+        at(DEEP + i, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000 * (i + 1), (8 - i) * MIB);
+    }
+    frame(0xf0, 0, mpf_cut_text(MPF_CUT_DEPTH), "");
+    frame(0xf1, 12, "load", "/app/loader.py");
+    data(MPF_OP_PYTHON, IN_LOAD, python, sizeof python);
+    event(MPF_OP_AT_PYTHON, 0, IN_LOAD, 0);
+    at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x9000000, 3 * MIB);
+    testlog_close(target, "exit");
+}
+
+/* Code that is in no object file, and code in a file that only memory has. */
+static void generated(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
+    enum { ANONYMOUS = 0x61, IN_MEMFD };
+    begin(path, pairs);
+    module(0x700000000000, "/memfd:doublemapper (deleted)");
+    STACK(ANONYMOUS, PROG + 0x2000, 0x5000110, PROG + 0x3000);
+    STACK(IN_MEMFD, PROG + 0x2000, 0x700000000200, 0x5000800, PROG + 0x3000);
+    at(ANONYMOUS, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 8 * MIB);
+    at(IN_MEMFD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000000, 4 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Call stacks were not wanted. */
 static void unstacked(const char *path)
 {
@@ -342,6 +382,8 @@ int main(int argc, char **argv)
         { "given_back", given_back },
         { "requests", requests },
         { "unstacked", unstacked },
+        { "cut", cut },
+        { "generated", generated },
         { "ranged", ranged },
         { "hurried_server", hurried_server },
         { "hurried_loader", hurried_loader },

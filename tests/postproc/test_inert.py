@@ -370,7 +370,7 @@ def paths_are_names(folder):
             fail(named, f"{set(state(there).items()) ^ set(before.items())}")
 
 
-BESIDE = ["journal", "fold", "fold.tmp", "fold.thin", "digest", "digest.part", "symbols", "symbols.part", "recover"]
+BESIDE = ["journal", "fold", "fold.tmp", "fold.thin", "digest", "digest.part", "symbols", "symbols.part", "perfmap", "perfmap.part", "recover"]
 
 
 def lay(kind, path, there):

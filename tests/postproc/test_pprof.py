@@ -126,6 +126,8 @@ def calls_have_places(folder):
     check(any(name == "Adam._init_group" and file.startswith("/") and file.endswith("torch/optim/adam.py") and line > 0 for name, file, line in frames), frames[:20])
     check(any(name == "(module)" for name, _, _ in frames) and not any(name.startswith("<") for name, _, _ in frames), "pprof leaves out what stands in <>")
     check(any(name.startswith("torch:AddmmBackward0") for name, _, _ in frames), "where there is no call stack the ranges stand for it")
+    cut = {lines[0][0] for stack, _, _ in profile(made(folder, "MAKE_STACK_LOG", "cut")).sample for lines in stack}
+    check({f"(stack cut{why})" for why in (": depth limit", ": no unwind information", ": caller not found", "")} <= cut, "cut stacks", cut)
     native = profile(made(folder, "MAKE_STACK_LOG", "native"))
     check(len(native.mapping) > 1, "object files")
     at = [l for l in native.location.values() if any(l[3])]

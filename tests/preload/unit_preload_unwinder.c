@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,10 +39,13 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
  * this file by the same one. */
 static struct mp_walker walker;
 static unsigned kept;
+static enum mpf_cut cut;           /* why the last walk ended */
+static bool root_is_marked = true; /* the C library says that a thread's first function has no
+                                      caller */
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
 {
     const struct mp_frame from = mp_frame_of_caller();
-    const unsigned n = mp_unwind(&from, pc, mp_module_now());
+    const unsigned n = mp_unwind(&from, pc, mp_module_now(), &cut);
     for (int i = 0; i < 3; i++) {
         struct mp_hash hash;
         if (!mp_walk(&walker, &from, mp_module_now(), &hash)) continue;
@@ -70,6 +74,9 @@ static __attribute__((noinline)) unsigned compare(void)
     assert_true(mine.count - mine_skip >= left);
     assert_memory_equal(&mine.pc[mine_skip], &other.pc[skip], left * sizeof *mine.pc);
     if (other.count < MAX) assert_int_equal(mine.count - mine_skip, left);
+    if (other.count == MAX) assert_int_equal(cut, MPF_CUT_DEPTH);
+    else if (root_is_marked) assert_int_equal(cut, MPF_CUT_NONE);
+    else assert_int_not_equal(cut, MPF_CUT_DEPTH);
     return left;
 }
 
@@ -206,7 +213,12 @@ static void in_signal_handlers(void **state)
 
 static ucontext_t here, there;
 static volatile unsigned in_coroutine;
-static void coroutine(void) { in_coroutine = nested(4); }
+static void coroutine(void)
+{
+    root_is_marked = false;
+    in_coroutine = nested(4);
+    root_is_marked = true;
+}
 
 static void in_coroutines(void **state)
 {
@@ -258,6 +270,49 @@ static void below_code_that_says_nothing(void **state)
     munmap(page, 4096);
 }
 
+/* Code of a JIT: without call frame information, with a frame record that is the caller's or
+ * another one. */
+#if defined(__x86_64__)
+static unsigned below_record(uint64_t *pc, const uintptr_t *record)
+{
+    static const unsigned char code[] = {
+        0x55,                   /* push %rbp */
+        0x48, 0x89, 0xe5,       /* mov %rsp, %rbp */
+        0x48, 0x85, 0xf6,       /* test %rsi, %rsi */
+        0x48, 0x0f, 0x45, 0xee, /* cmovne %rsi, %rbp */
+        0x41, 0xff, 0xd0,       /* call *%r8 */
+        0x5d, 0xc3,             /* pop %rbp; ret */
+    };
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(page, code, sizeof code);
+    assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+    unsigned (*jit)(uint64_t *, const uintptr_t *, void *, void *, void *) = (__typeof__(jit))page;
+    const unsigned n = jit(pc, record, NULL, NULL, (void *)walk);
+    assert_true(n && pc[0] - (uintptr_t)page < sizeof code);
+    munmap(page, 4096);
+    return n;
+}
+#endif
+
+static void below_code_with_a_frame_record(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    uint64_t pc[MP_UNWIND_MAX];
+    static const char text[] = "no call is here";
+    const uintptr_t first[] = { 0, 0 }, no_code[] = { 0, (uintptr_t)text + 10 };
+    const unsigned direct = compare();
+    assert_int_equal(below_record(pc, NULL), direct + 2);
+    assert_int_equal(cut, MPF_CUT_NONE);
+    assert_int_equal(below_record(pc, first), 1);
+    assert_int_equal(cut, MPF_CUT_NONE);
+    assert_int_equal(below_record(pc, no_code), 1);
+    assert_int_equal(cut, MPF_CUT_LOST);
+#else
+    skip();
+#endif
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -276,6 +331,7 @@ int main(void)
         cmocka_unit_test(in_signal_handlers),
         cmocka_unit_test(in_coroutines),
         cmocka_unit_test(below_code_that_says_nothing),
+        cmocka_unit_test(below_code_with_a_frame_record),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -117,6 +117,23 @@ enum mpf_loss {
 };
 // clang-format on
 
+/* X(code, NAME, text): why the outermost frame of a call stack is not where its thread began.  The
+ * text is what reports show instead of the missing callers.  Codes are on disk.
+ *   DEPTH: more frames than are kept.  RULE: nothing says how to find the caller of the outermost
+ * frame.  LOST: it was not found where it should be. */
+#define MPF_CUT_BEGIN "(stack cut"
+#define MPF_CUTS(X)                                                                                \
+    X(1, DEPTH, MPF_CUT_BEGIN ": depth limit)")                                                    \
+    X(2, RULE, MPF_CUT_BEGIN ": no unwind information)")                                           \
+    X(3, LOST, MPF_CUT_BEGIN ": caller not found)")
+
+enum mpf_cut {
+    MPF_CUT_NONE,
+#define X(code, name, text) MPF_CUT_##name = code,
+    MPF_CUTS(X)
+#undef X
+};
+
 /* One decoded event.  time in ns since the process started (header's clock); thread is memprof's
  * number for it, 1 and up in order of first event. `data` points into the frame's body and lives as
  * long as that. */
@@ -135,6 +152,8 @@ enum mpf_class mpf_op_class(unsigned op);
 /* Short name ("ALLOC") and explanation; NULL for an unknown one. */
 const char *mpf_op_name(unsigned op);
 const char *mpf_op_text(unsigned op);
+/* Text of an enum mpf_cut; of an unknown one a text that names no reason. */
+const char *mpf_cut_text(uint64_t cut);
 /* "host/heap", "gpu0/device", ...; NULL for an unknown one. */
 const char *mpf_heap_name(unsigned heap);
 /* The heap of that name; MPF_HEAP_NONE where there is none. */

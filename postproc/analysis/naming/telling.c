@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "index.h"
+#include "mpf/event.h"
 
 /* PACKAGE: of one that is installed. */
 enum kind { KIND_UNKNOWN, KIND_OWN, KIND_PACKAGE, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
@@ -434,6 +435,12 @@ static bool is_native_stack(const char *const *path, size_t depth)
     return native;
 }
 
+/* Returns true for the line that replaces unknown callers. */
+static bool is_cut(const char *frame)
+{
+    return strncmp(frame, MPF_CUT_BEGIN, strlen(MPF_CUT_BEGIN)) == 0;
+}
+
 static size_t first_call(const char *const *path, size_t depth)
 {
     size_t i = 0;
@@ -466,6 +473,7 @@ const char *const *mpr_told_path(struct mpr_arena *arena, const struct mpr_told 
 struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
                                const char *const *path, size_t depth, bool calls)
 {
+    if (depth > 1 && is_cut(path[0])) path++, depth--;
     const size_t ranges = calls ? 0 : first_call(path, depth);
     const size_t end = calls ? depth : calls_end(path, ranges, depth);
     const struct stack s = { t, path + ranges, end - ranges };

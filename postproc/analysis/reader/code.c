@@ -107,7 +107,7 @@ static void add_unnamed(struct mpr_code *code, const struct mpr_reader *reader, 
     add_frame(code, &(struct mpr_code_frame){
                         .function = *mpr_names_at(reader->names, &code->arena, sites, node, &count),
                         .file = "",
-                        .address = n->pc,
+                        .address = mpr_stack_is_cut(n) ? 0 : n->pc,
                         .module = n->module });
 }
 
@@ -116,7 +116,8 @@ static struct mpr_code_frame named_call(struct mpr_code *code, const struct mpr_
                                         const struct mpr_stack_node *n,
                                         const struct mpr_symbol *symbol)
 {
-    const char *file = symbol->file ? symbol->file : sites->module[n->module - 1].path;
+    const char *object = n->module ? sites->module[n->module - 1].path : "",
+               *file = symbol->file ? symbol->file : object;
     return (struct mpr_code_frame){ .function = mpr_arena_text(&code->arena, symbol->function),
                                     .file = mpr_arena_text(&code->arena, file),
                                     .line = symbol->file ? symbol->line : 0,

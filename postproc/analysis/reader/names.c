@@ -3,9 +3,12 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "basename.h"
+#include "mpf/event.h"
+#include "perf_map.h"
 #include "symbols.h"
 
 struct named {
@@ -46,6 +49,7 @@ void mpr_names_free(struct mpr_names *names)
 static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s,
                                 const struct mpr_stack_node *n)
 {
+    if (mpr_stack_is_cut(n)) return mpf_cut_text(n->pc);
     if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
     const struct mpr_module *m = &s->module[n->module - 1];
     return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library),
@@ -56,19 +60,28 @@ static const char *address_name(struct mpr_arena *arena, const struct mpr_sites 
 static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s,
                                const struct mpr_stack_node *n, const struct mpr_symbol *symbol)
 {
-    const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
+    const char *library =
+        n->module ? mpr_sites_library_name(s, s->module[n->module - 1].library) : "generated code";
     if (!symbol->file || !symbol->line)
         return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
     return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, mpr_basename(symbol->file),
                             symbol->line);
 }
 
+/* Some JITs map their code from a file that only memory has. */
+static bool is_generated(const struct mpr_module *m)
+{
+    static const char memory[] = "/memfd:";
+    return !m || strncmp(m->path, memory, strlen(memory)) == 0;
+}
+
 const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *s,
                                          uint32_t module, uint64_t pc, size_t *count)
 {
+    const struct mpr_module *m = module ? &s->module[module - 1] : NULL;
     *count = 0;
-    if (!module) return NULL;
-    const struct mpr_module *m = &s->module[module - 1];
+    if (pc < MPR_STACK_CUTS) return NULL;
+    if (is_generated(m)) return mpr_symbols_generated(names->symbols, pc, count);
     const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
     return mpr_symbols_look(names->symbols, module, &binary, pc, count);
 }
@@ -138,6 +151,23 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
     return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
 }
 
+/* Returns a line if the map of generated code is needed and cannot be used, else NULL. */
+static const char *note_map(const struct mpr_names *names, struct mpr_arena *arena)
+{
+    static const char *const why[] = {
+        [MPR_SYMBOLS_NONE_BESIDE] = "is not here; memprof run keeps it if the program writes one",
+        [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not a map of perf's, or too large",
+        [MPR_SYMBOLS_OWNED_BESIDE] = "belongs to another user than the log",
+        [MPR_SYMBOLS_UNREADABLE_BESIDE] = "cannot be read",
+        [MPR_SYMBOLS_NEWER_BESIDE] = NULL,
+    };
+    const char *wrong = why[mpr_symbols_map(names->symbols)];
+    return wrong
+               ? mpr_arena_format(arena, "no names of generated code: %s" MPR_PERF_MAP_ENDING " %s",
+                                  mpr_basename(names->log), wrong)
+               : NULL;
+}
+
 const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
                                    const struct mpr_sites *s, size_t *notes)
 {
@@ -156,13 +186,14 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
     enum { REASONS = sizeof reason / sizeof *reason };
     static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_STORED - 1,
                   "each state without names is here");
-    const char **note = mpr_arena_alloc(arena, (REASONS + 1) * sizeof *note),
-               *beside = note_beside(names, arena);
+    const char **note = mpr_arena_alloc(arena, (REASONS + 2) * sizeof *note),
+               *beside = note_beside(names, arena), *map = note_map(names, arena);
     *notes = 0;
     for (size_t i = 0; i < REASONS; i++) {
         const char *list = in_state(names, arena, s, reason[i].state);
         if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
     }
     if (beside) note[(*notes)++] = beside;
+    if (map) note[(*notes)++] = map;
     return note;
 }

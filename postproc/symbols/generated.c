@@ -1,0 +1,130 @@
+/* Functions are sorted by their addresses.  Each knows how far the ones before it reach, so that a
+ * search for those with an address ends early. */
+#include "generated.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "beside.h"
+#include "perf_map.h"
+
+enum {
+    FUNCTIONS_MAX = 1 << 21, /* a map of the largest size has as many lines of 32 bytes */
+    SEARCHED_MAX = 4096
+};
+
+struct function {
+    uint64_t from, to;
+    uint64_t reach; /* the largest `to` up to here */
+    const char *name;
+    uint32_t line;
+};
+
+struct mpr_generated {
+    char *text;
+    struct function *function;
+    uint32_t functions, cap;
+};
+
+void mpr_generated_free(struct mpr_generated *g)
+{
+    if (!g) return;
+    free(g->function);
+    free(g->text);
+    free(g);
+}
+
+/* ---- the map */
+
+/* "1a2b 30 name": false if it is another line. */
+static bool parse(char *line, struct function *f)
+{
+    char *at = line, *end;
+    f->from = strtoull(at, &end, 16);
+    if (end == at || *end != ' ') return false;
+    const uint64_t bytes = strtoull(at = end + 1, &end, 16);
+    if (end == at || *end != ' ' || !end[1] || bytes > UINT64_MAX - f->from) return false;
+    f->to = f->from + bytes;
+    f->name = end + 1;
+    return true;
+}
+
+/* The last line may be cut: its program was killed. */
+static bool read_lines(struct mpr_generated *g)
+{
+    uint32_t number = 0;
+    for (char *line = g->text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        struct function f = { .line = number++ };
+        *end = 0;
+        if (!parse(line, &f)) continue;
+        if (g->functions == FUNCTIONS_MAX) return false;
+        MPR_GROW(g->function, g->functions, g->cap);
+        g->function[g->functions++] = f;
+    }
+    return g->functions > 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void sort(struct mpr_generated *g)
+{
+    uint64_t reach = 0;
+    qsort(g->function, g->functions, sizeof *g->function, by_address);
+    for (uint32_t i = 0; i < g->functions; i++) {
+        if (g->function[i].to > reach) reach = g->function[i].to;
+        g->function[i].reach = reach;
+    }
+}
+
+struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_beside *found)
+{
+    size_t bytes;
+    char *text = mpr_beside_read(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
+    if (!text) return NULL;
+    struct mpr_generated *g = mpr_alloc(1, sizeof *g);
+    g->text = text;
+    if (!read_lines(g)) {
+        mpr_generated_free(g);
+        return NULL;
+    }
+    sort(g);
+    *found = MPR_SYMBOLS_GOOD_BESIDE;
+    return g;
+}
+
+/* ---- an address */
+
+/* The number of functions that begin at the address or below. */
+static uint32_t count_below(const struct mpr_generated *g, uint64_t address)
+{
+    uint32_t low = 0, high = g->functions;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (g->function[middle].from <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
+{
+    const struct function *last = NULL;
+    unsigned others = 0, searched = 0;
+    for (uint32_t i = count_below(g, address);
+         i-- > 0 && g->function[i].reach > address && searched++ < SEARCHED_MAX;) {
+        const struct function *f = &g->function[i];
+        if (address >= f->to) continue;
+        others += last && strcmp(last->name, f->name) != 0;
+        if (!last || f->line > last->line) last = f;
+    }
+    if (!last) return NULL;
+    if (!others) return mpr_text_copy(last->name);
+    return mpr_text_format("%s, or %u other%s", last->name, others, others > 1 ? "s" : "");
+}
