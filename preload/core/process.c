@@ -14,6 +14,7 @@
 #include "core/logfile.h"
 #include "core/loss.h"
 #include "core/own_thread.h"
+#include "core/records.h"
 #include "core/say.h"
 #include "core/worker.h"
 #include "mpf/shell.h"
@@ -28,16 +29,12 @@ static bool active;    /* and was, from the start */
 static bool recording; /* this program is recorded at all */
 static int root_pid;   /* the process that the constructor ran in as the user's own; 0: a child's */
 
-static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 * 64; }
-
 static bool map_state(void)
 {
-    const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
-    uint8_t *memory = mp_sys_map_wiped(bytes); /* refused the wiping: mp_process_forked does it, for
-                                                  fork(3) only */
-    if (!memory) return false;
-    mp_threads = (struct mp_thread *)(memory + state_bytes());
-    mp_process = (struct mp_process *)memory;
+    /* refused the wiping: mp_process_forked does it, for fork(3) only */
+    struct mp_process *p = mp_sys_map_wiped(sizeof *p);
+    if (!p || !mp_records_map(0)) return false;
+    mp_process = p;
     return true;
 }
 
@@ -145,8 +142,10 @@ void mp_process_forked(void)
 {
     struct mp_process *p = mp_process;
     if (!p) return;
-    if (p->pid && p->pid != mp_sys_getpid())
-        memset(p, 0, state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread));
+    if (p->pid && p->pid != mp_sys_getpid()) {
+        memset(p, 0, sizeof *p);
+        mp_records_wipe();
+    }
     p->known = 1;
 }
 
@@ -169,9 +168,10 @@ static void summary(uint64_t hwm)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t, gone                  ? "; removed or moved while the program ran: "
-                    : mp_process->ended ? "; next: memprof-report "
-                                        : "; its end could not be written: memprof-report recover ");
+    mp_text_str(&t, gone ? "; removed or moved while the program ran: "
+                    : mp_process->ended
+                        ? "; next: memprof-report "
+                        : "; its end could not be written: memprof-report recover ");
     mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);

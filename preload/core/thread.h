@@ -37,6 +37,7 @@ struct mp_thread {
     uint64_t due;    /* of made.bytes: where the next block is looked at, whatever its size; 0: not
                         decided yet */
     uint32_t random; /* of what is drawn for that (draw.h) */
+    uint32_t index;  /* of this record in the table (state.h) */
 } __attribute__((aligned(64)));
 
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its
@@ -44,11 +45,11 @@ struct mp_thread {
 #define MP_LARGE ((size_t)1 << 20)
 
 enum mp_guard {
-    MP_INSIDE = 1,         /* memprof's own calls: record nothing */
-    MP_STACKS_WANTED = 2,  /* small blocks can have stacks */
-    MP_HEAP_UNSEEN = 4,    /* another malloc serves the program */
-    MP_COUNTS = 8,         /* blocks of malloc are counted; nobody else's events leave the fast path
-                              for it */
+    MP_INSIDE = 1,        /* memprof's own calls: record nothing */
+    MP_STACKS_WANTED = 2, /* small blocks can have stacks */
+    MP_HEAP_UNSEEN = 4,   /* another malloc serves the program */
+    MP_COUNTS = 8,        /* blocks of malloc are counted; nobody else's events leave the fast path
+                             for it */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together

@@ -170,6 +170,7 @@ static void call_free_aligned_sized(void)
     if (free_aligned_sized) free_aligned_sized(malloc(64), 64, 64);
 }
 static void call_unshare(void) { expect(unshare(0) == 0); }
+static void call_mlockall(void) { expect(mlockall(0) == -1 && errno == EINVAL); }
 static void call_setns(void) { expect(setns(-1, 0) == -1 && errno == EBADF); }
 static void call_dlclose(void) { expect(dlclose(dlopen(NULL, RTLD_NOW)) == 0); }
 
@@ -212,6 +213,7 @@ static const struct {
     ROW(sbrk, UNDER_LOCK),
     ROW(unshare, UNDER_LOCK),
     ROW(setns, UNDER_LOCK),
+    ROW(mlockall, UNDER_LOCK),
     ROW(reallocarray, ALONE),
     ROW(cfree, ALONE),
     ROW(free_sized, ALONE),
