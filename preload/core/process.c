@@ -177,7 +177,7 @@ static void summary(uint64_t hwm)
     mp_say_line(&t);
 }
 
-static bool owner(void)
+bool mp_process_is_owner(void)
 {
     return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid();
 }
@@ -205,7 +205,8 @@ static bool end(void)
 
 void mp_process_finish(const char *why)
 {
-    if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
+    if (!mp_process_is_owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL))
+        return;
     reason = why;
     mp_worker_run(end, FILES_NS);
     if (mp_process->state == MP_CLOSED) return; /* nothing of it is wanted */
@@ -232,7 +233,7 @@ static bool suspend(void)
 
 void mp_process_suspend(void)
 {
-    if (owner()) mp_worker_run(suspend, FILES_NS);
+    if (mp_process_is_owner()) mp_worker_run(suspend, FILES_NS);
 }
 
 /* What other threads of the program store while the journal is copied would be lost. */
@@ -278,5 +279,5 @@ static bool resume(void)
 
 void mp_process_resume(void)
 {
-    if (owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
+    if (mp_process_is_owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
 }

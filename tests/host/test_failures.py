@@ -285,7 +285,7 @@ def test_limited_file_size():
 LOSING = """
 import os, resource
 def write():
-    try: os.execv("/nonexistent", ["x"])
+    try: os.execv("/bin/true", ["x" * (4 << 20)])
     except OSError: pass
 def load(): return bytearray(2 << 20)
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
