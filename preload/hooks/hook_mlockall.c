@@ -64,10 +64,10 @@ static bool fits_without_own(void)
 
 struct locking {
     int flags;
-    long refused; /* -E... if locking is not possible at all; 0 */
+    long refused; /* -E...: the kernel locks nothing at all */
 };
 
-/* Like mlockall it goes on where pages cannot be made (a guard page). */
+/* Like mlockall it ignores pages that cannot be made (a guard page). */
 static void lock_range(struct locking *l, uintptr_t from, uintptr_t to)
 {
     const bool on_fault = l->flags & MCL_ONFAULT;
@@ -77,7 +77,7 @@ static void lock_range(struct locking *l, uintptr_t from, uintptr_t to)
     if (r == -EPERM || r == -ENOSYS) l->refused = r;
 }
 
-/* Neighbours of memprof's may be in the same line. */
+/* The kernel shows adjacent mappings of the program and of memprof as one line. */
 static void lock_line(void *arg, const char *line)
 {
     uint64_t from, to;

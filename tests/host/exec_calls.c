@@ -1,5 +1,6 @@
 /* `exec_calls [FOLDER]`: the system calls of each exec that fails, counted by ptrace: a line for
- * each with its name, errno and calls.  FOLDER has a file `plain` that nobody may execute. */
+ * each with its name, errno and calls.  The file `plain` in FOLDER has no permission to be
+ * executed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 
 int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
-enum { MARK = 0x4d41524b }; /* a system call of the program's own: getpgid(MARK) */
+enum { MARK = 0x4d41524b }; /* getpgid(MARK) begins and ends a measurement */
 
 static char *const argv[] = { (char[]){ "x" }, NULL };
 static char plain[4096];

@@ -1,5 +1,6 @@
 """Limits of the program's memory: memprof's own mappings count against them, and the program gets what it gets without memprof."""
 import itertools
+import json
 import os
 import resource
 import subprocess
@@ -89,6 +90,24 @@ def test_addresses_left_under_a_limit():
     bare = room()
     for stacks, most in (("off", 9), ("large", 9), ("sample", 10), ("all", 11)):
         mp.within(bare - room(stacks), 0, most * MIB, f"bytes of addresses that --stacks={stacks} takes")
+
+
+def samples(path):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], "info", "--format", "json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=mp.TIMEOUT, check=False)
+    return json.loads(done.stdout)["counts"].get("SAMPLE_RSS", 0) if done.stdout else 0
+
+
+def test_samples_between_events_with_much_static_tls():
+    """The encoder's stack does not have the program's thread-local storage in it."""
+    logs = mp.fresh()
+    argv = [mp.victim("big_tls")]
+    process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    mp.equal(process.stdout.readline(), b"done\n", "the victim")
+    path, = mp.Logs(logs).paths()
+    before = samples(path)
+    mp.wait_for(lambda: samples(path) >= before + 3)
+    mp.whole(mp.finish(process, argv, logs).logs.one())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* The registry of memprof's own mappings. */
+/* The registry of mappings that memprof has made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
