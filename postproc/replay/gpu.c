@@ -210,6 +210,7 @@ static void on_device(struct mpr_replay *r, const struct mpf_event *e)
         if (!strcmp(key, "uuid")) copy(d->uuid, sizeof d->uuid, value);
         else if (!strcmp(key, "name")) copy(d->name, sizeof d->name, value);
         else if (!strcmp(key, "cupti.off")) copy(d->off, sizeof d->off, value);
+        else if (!strcmp(key, "used.off")) copy(d->used_off, sizeof d->used_off, value);
         else if (!strcmp(key, "by_name")) copy(d->by_name, sizeof d->by_name, value);
         else if (!strcmp(key, "shared")) d->shared = true;
         else if (!strcmp(key, "total")) d->total = strtoull(value, NULL, 10);

@@ -77,6 +77,7 @@ struct mpr_gpu_device {
     bool seen;
     bool shared;                        /* its memory is the host's */
     char uuid[64], name[128], off[160]; /* off: why driver allocations are missing */
+    char used_off[160];                 /* why used bytes are not sampled */
     char by_name[160];                  /* why calls were heard of by their names; "": by CUPTI */
     uint64_t total;
     uint64_t used, others, file_cache; /* newest measurement */

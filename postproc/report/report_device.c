@@ -158,6 +158,9 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
         mpr_doc_line(doc,
                      "  host and device share one pool of memory: used is what both hold of it");
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
+    if (*d->used_off)
+        mpr_doc_line(doc, "  used memory was read at driver calls only, and not sampled: %s",
+                     d->used_off);
 }
 
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,

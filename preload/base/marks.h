@@ -12,7 +12,7 @@
 #define MP_MARKS_REGIONS      ((size_t)1 << (47 - MP_MARKS_REGION_SHIFT))
 
 struct mp_marks {
-    uint64_t *region[MP_MARKS_REGIONS]; /* NULL: none is in it */
+    void *region[MP_MARKS_REGIONS]; /* NULL: none is in it */
 };
 
 /* A new set; NULL without memory. */

@@ -7,7 +7,65 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 
+#include "base/own_maps.h"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 enum { INTERRUPTED_MAX = 1000 }; /* in a row with other results: nothing is tried for ever */
+
+/* A page that is not locked: mappings that mremap makes of it are not either. */
+static void *unlocked;
+
+void mp_sys_lock_future(void) { mp_sys_map_once(&unlocked, mp_sys_page(), false); }
+bool mp_sys_locks_future(void) { return __atomic_load_n(&unlocked, __ATOMIC_ACQUIRE); }
+
+static void *remap(void *at, size_t before, size_t bytes, int flags)
+{
+    const long r = mp_sys6(SYS_mremap, (long)at, (long)before, (long)bytes, flags, 0, 0);
+    return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+static void *map_any(size_t bytes)
+{
+    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+/* Kernels before 5.7 refuse MREMAP_DONTUNMAP: there the mapping is unlocked after it is made. */
+static void *map_unlocked(size_t bytes)
+{
+    const size_t page = mp_sys_page();
+    void *const first = remap(unlocked, page, page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+    void *const memory = first ? remap(first, page, bytes, MREMAP_MAYMOVE) : map_any(bytes);
+    if (!first && memory) mp_sys_munlock(memory, bytes);
+    if (first && !memory) mp_sys_munmap(first, page);
+    return memory;
+}
+
+void *mp_sys_map(size_t bytes)
+{
+    void *const memory = mp_sys_locks_future() ? map_unlocked(bytes) : map_any(bytes);
+    if (memory) mp_own_maps_add(memory, bytes);
+    return memory;
+}
+
+long mp_sys_munmap(void *at, size_t bytes)
+{
+    mp_own_maps_remove(at, bytes);
+    return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0);
+}
+
+void *mp_sys_map_first(void **place, size_t bytes, bool wiped)
+{
+    void *const memory = wiped ? mp_sys_map_wiped(bytes) : mp_sys_map(bytes), *none = NULL;
+    if (!memory || __atomic_compare_exchange_n(place, &none, memory, false, __ATOMIC_ACQ_REL,
+                                               __ATOMIC_ACQUIRE))
+        return memory;
+    mp_sys_munmap(memory, bytes);
+    return none;
+}
 
 void *mp_sys_map_wiped(size_t bytes)
 {

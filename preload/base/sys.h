@@ -37,15 +37,19 @@ static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
-/* Zeroed memory whose pages come as they are touched; NULL: none. */
-static inline void *mp_sys_map(size_t bytes)
+/* Returns zeroed memory for memprof, whose pages are made when they are touched, or NULL without
+ * memory. */
+void *mp_sys_map(size_t bytes);
+/* To be called before mlockall(MCL_FUTURE): the kernel would lock memprof's later mappings too, or
+ * refuse them, since they count against the program's RLIMIT_MEMLOCK. */
+void mp_sys_lock_future(void);
+/* True from then on. */
+bool mp_sys_locks_future(void);
+/* Unmaps any memory. */
+long mp_sys_munmap(void *at, size_t bytes);
+static inline long mp_sys_munlock(const void *at, size_t bytes)
 {
-    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-}
-static inline long mp_sys_munmap(void *at, size_t bytes)
-{
-    return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0);
+    return mp_sys3(SYS_munlock, (long)at, (long)bytes, 0);
 }
 static inline long mp_sys_madvise(void *at, size_t bytes, int advice)
 {
@@ -110,6 +114,14 @@ static inline void mp_sys_begin_thread(const char *name)
 /* Zeroed memory that reads as zeros in a forked child, too; NULL: none.  Where the kernel refuses
  * that (before Linux 4.14, a filter), the child has to wipe it. */
 void *mp_sys_map_wiped(size_t bytes);
+/* Returns the memory that *place points to and maps it at the first call, `wiped` as by
+ * mp_sys_map_wiped.  Returns NULL without memory.  Any number of threads, any context. */
+void *mp_sys_map_first(void **place, size_t bytes, bool wiped);
+static inline void *mp_sys_map_once(void **place, size_t bytes, bool wiped)
+{
+    void *const memory = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    return __builtin_expect(memory != NULL, 1) ? memory : mp_sys_map_first(place, bytes, wiped);
+}
 /* Private memory reads as zeros from now on. */
 void mp_sys_wipe(void *memory, size_t bytes);
 /* false only when the kernel says that there is no such thread in the process. */

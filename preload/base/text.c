@@ -51,3 +51,21 @@ bool mp_text_version(const char *text, unsigned part[2])
     }
     return true;
 }
+
+static uint64_t hex(const char **p)
+{
+    uint64_t n = 0;
+    for (;; (*p)++) {
+        const char c = **p;
+        if (c >= '0' && c <= '9') n = n << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f') n = n << 4 | (uint64_t)(c - 'a' + 10);
+        else return n;
+    }
+}
+
+void mp_text_range(const char *text, uint64_t *from, uint64_t *to)
+{
+    *from = hex(&text);
+    if (*text == '-') text++;
+    *to = hex(&text);
+}

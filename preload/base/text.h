@@ -27,4 +27,7 @@ void mp_text_size(struct mp_text *t, uint64_t bytes);
  * from 100 on. */
 bool mp_text_version(const char *text, unsigned part[2]);
 
+/* Reads "from-to", hexadecimal, as lines of /proc/PID/maps begin. */
+void mp_text_range(const char *text, uint64_t *from, uint64_t *to);
+
 #endif

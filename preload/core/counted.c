@@ -248,6 +248,6 @@ void mp_counted_sum(struct mp_totals *made, struct mp_totals *freed)
     const uint32_t threads = mp_threads_ever();
     *freed = mp_process->freed;
     *made = mp_process->made;
-    for (uint32_t i = 0; i < threads; i++) add(freed, &mp_threads[i].freed);
-    for (uint32_t i = 0; i < threads; i++) add(made, &mp_threads[i].made);
+    for (uint32_t i = 0; i < threads; i++) add(freed, &mp_thread_at(i)->freed);
+    for (uint32_t i = 0; i < threads; i++) add(made, &mp_thread_at(i)->made);
 }

@@ -33,7 +33,7 @@ struct mp_epoch {
     uint64_t seq;          /* of the next frame */
     uint32_t ticket;       /* of the next frame */
     uint32_t turn;         /* futex: of the frame that is to be written next */
-    uint32_t frame_events; /* most events of a frame */
+    bool busy;             /* a frame was full */
     uint32_t dead; /* threads that were seen dead and are not given back, at most; read without the
                       lock */
     uint64_t next_look, next_hurried; /* for such, ns: as a rule, and while chunks are short */
@@ -50,13 +50,24 @@ static struct mp_epoch *map_epoch(void)
     if (!memory) return NULL;
     struct mp_epoch *e = (struct mp_epoch *)memory;
     e->merge = (struct mp_merge *)(memory + epoch_bytes());
-    e->frame_events = mp_sys_limited() ? MP_FRAME_EVENTS_SMALL : MP_FRAME_EVENTS;
-    e->writer[0] = mp_writer_map(0, e->frame_events);
-    if (!e->writer[0]) e->writer[0] = mp_writer_map(0, e->frame_events = MP_FRAME_EVENTS_SMALL);
+    e->writer[0] = mp_writer_map(0, MP_FRAME_EVENTS_SMALL);
     e->last = mp_process->start;
     if (e->writer[0]) return e;
     mp_sys_munmap(memory, epoch_bytes() + mp_merge_bytes());
     return NULL;
+}
+
+/* Gives the writer, whose lock is held, memory for frames: for large ones once a frame was full. */
+static void provide(struct mp_epoch *e, unsigned number)
+{
+    struct mp_writer *const before = e->writer[number];
+    if (before && (before->is_large || !e->busy)) return;
+    struct mp_writer *large =
+        e->busy && !mp_sys_limited() ? mp_writer_map(number, MP_FRAME_EVENTS) : NULL;
+    if (large) large->is_large = true;
+    if (large && before) mp_writer_unmap(before, MP_FRAME_EVENTS_SMALL);
+    if (large || !before)
+        e->writer[number] = large ? large : mp_writer_map(number, MP_FRAME_EVENTS_SMALL);
 }
 
 /* NULL: there is no memory for one. */
@@ -65,7 +76,7 @@ static struct mp_writer *writer_of(unsigned number)
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
     if (!mp_process->epoch) mp_process->epoch = map_epoch();
     struct mp_epoch *e = mp_process->epoch;
-    if (e && !e->writer[number]) e->writer[number] = mp_writer_map(number, e->frame_events);
+    if (e) provide(e, number);
     mp_unlock(&mp_process->epoch_lock, signals);
     return e ? e->writer[number] : NULL;
 }
@@ -114,7 +125,7 @@ static void reclaim_dead(struct mp_writer *w)
 {
     const uint32_t threads = mp_threads_ever();
     for (uint32_t i = 0; i < threads && w->ends < MP_ENDS; i++) {
-        struct mp_thread *t = &mp_threads[i];
+        struct mp_thread *t = mp_thread_at(i);
         if (!seen_dead(t) || !mp_survey_drained(t)) continue;
         w->end[w->ends++] = t->number;
         mp_window_ends_of(t->number);
@@ -149,11 +160,11 @@ static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
     if (!now && start < (mp_pool_is_short() ? e->next_hurried : e->next_look)) return;
     uint32_t dead = 0, alive = 0;
     for (uint32_t i = 0; i < threads; i++) {
-        const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);
+        const int32_t tid = __atomic_load_n(&mp_thread_at(i)->tid, __ATOMIC_ACQUIRE);
         if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid))
-            __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
-        dead += seen_dead(&mp_threads[i]);
-        alive += mp_threads[i].number && !seen_dead(&mp_threads[i]);
+            __atomic_store_n(&mp_thread_at(i)->tid, -1, __ATOMIC_RELEASE);
+        dead += seen_dead(mp_thread_at(i));
+        alive += mp_thread_at(i)->number && !seen_dead(mp_thread_at(i));
     }
     const uint64_t end = mp_sys_clock(CLOCK_MONOTONIC);
     e->next_look = end + LOOK_NS;
@@ -167,13 +178,13 @@ static void open_epoch(struct mp_epoch *e, bool all)
     const uint32_t threads = mp_threads_ever();
     e->upto = all ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
     find_dead(e, threads, all);
-    for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(&mp_threads[i], e->upto, all);
+    for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(mp_thread_at(i), e->upto, all);
     mp_sample_take(all);
     mp_window_tick();
     note_losses();
     mp_merge_begin(e->merge);
     for (uint32_t i = 0; i < threads; i++)
-        mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
+        mp_merge_add(e->merge, mp_thread_at(i), e->upto, mp_process->watermark);
     mp_merge_start(e->merge);
 }
 
@@ -233,6 +244,7 @@ static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
     }
     const bool some = w->slots.events || w->notes || w->ends;
     if (some) stamp(e, w);
+    e->busy |= w->more;
     mp_unlock(&mp_process->epoch_lock, signals);
     return some;
 }
@@ -286,7 +298,9 @@ bool mp_epoch_end(const char *reason)
     const struct mp_held held = mp_epoch_hold();
     if (!held.all) return false;
     struct mp_writer *w = writer_of(0);
-    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more;) what = REST;
+    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more;
+         w = writer_of(0))
+        what = REST;
     if (w) tell_ends(mp_process->epoch, w);
     mp_process->ended = w && mp_logfile_end(reason);
     mp_epoch_release(held);

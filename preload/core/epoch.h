@@ -14,7 +14,8 @@
 
 /* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
 #define MP_FRAME_EVENTS 49152u
-/* The same where memory is short or limited (RLIMIT_AS, RLIMIT_DATA). */
+/* The same until a frame was full, and as long as memory is short or limited (RLIMIT_AS,
+ * RLIMIT_DATA): a writer takes 20 MiB of addresses for large frames, 1 MiB for small ones. */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
 /* Has the memory that frames are made in, if there is any: what limits come later do not matter.

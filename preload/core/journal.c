@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/clock.h"
+#include "base/own_maps.h"
 #include "base/text.h"
 #include "core/config.h"
 #include "core/say.h"
@@ -111,15 +112,34 @@ static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t up
     const long at = (long)((uint8_t *)pool->head + from),
                r = mp_sys6(SYS_mmap, at, (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd,
                            (long)from);
-    if (r == at) return true;
+    if (r == at) {
+        mp_own_maps_add((void *)at, upto - from);
+        if (mp_sys_locks_future()) mp_sys_munlock((void *)at, upto - from);
+        return true;
+    }
     if (r >= 0 || r < -4095) mp_sys_munmap((void *)r, upto - from);
     return false;
+}
+
+/* After mlockall(MCL_FUTURE) a new mapping is locked, or refused; one that grows stays unlocked.
+ * The last places are in the file, or not, as those that come. */
+static bool stretch(const struct mp_pool *pool, int fd, uint32_t upto)
+{
+    const uint32_t mapped = pool->mapped, last = mapped - MP_POOL_STEP;
+    if (!mp_sys_locks_future() || !mapped || (fd >= 0) != (mapped <= pool->head->chunks))
+        return false;
+    const long at = (long)mp_pool_chunk(pool, last), step = MP_POOL_STEP * MPF_CHUNK_BYTES,
+               more = (long)(upto - mapped) * MPF_CHUNK_BYTES;
+    if (mp_sys6(SYS_mremap, at, step, step + more, 0, 0, 0) != at) return false;
+    mp_own_maps_add((void *)(at + step), (size_t)more);
+    return true;
 }
 
 /* Maps places [mapped, upto). */
 static bool map(struct mp_pool *pool, int fd, uint32_t upto, int where)
 {
-    const bool ok = map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto), where);
+    const bool ok = stretch(pool, fd, upto) ||
+                    map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto), where);
     if (ok) pool->mapped = upto;
     return ok;
 }

@@ -30,17 +30,20 @@ struct wiped {
     uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() before it; 0: not yet */
 };
 
+/* Entries and texts are mapped in parts, as names come.  No text crosses a part's end. */
+enum { ENTRIES = 2048, TEXT_BYTES = 64 << 10 };
+
 struct table {
     union {
         struct wiped wiped;
         char pages[(sizeof(struct wiped) + PAGE - 1) / PAGE * PAGE];
     };
-    uint32_t count; /* entries, the first MP_NAME_FIRST unused */
+    uint32_t count; /* entries; the first one has the id MP_NAME_FIRST */
     uint32_t text_bytes;
     uint16_t domains;
+    void *entries[MP_NAMES_MAX / ENTRIES];
+    void *text[MP_NAMES_BYTES / TEXT_BYTES];
     uint32_t slot[SLOTS]; /* 0 or an id */
-    struct entry entry[MP_NAMES_MAX];
-    char text[MP_NAMES_BYTES];
 };
 
 struct key {
@@ -53,23 +56,26 @@ struct key {
 static_assert(MP_NAME_BYTES <= UINT16_MAX, "fits entry.bytes");
 static_assert(MP_NAMES_MAX - MP_NAME_FIRST <= UINT16_MAX, "fits entry.ordinal");
 
-static struct table *the_table;
+static void *the_table;
 
-/* The table, mapped at first use; NULL without memory.  Of two threads that map it, one wins. */
+/* Returns the table, mapped at first use; NULL without memory. */
 static struct table *table(void)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
     if (t) return t;
-    t = mp_sys_map(sizeof *t);
-    if (!t) return NULL;
-    mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_WIPEONFORK);
-    t->count = MP_NAME_FIRST;
-    struct table *first = NULL;
-    if (__atomic_compare_exchange_n(&the_table, &first, t, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE))
-        return t;
-    mp_sys_munmap(t, sizeof *t);
-    return first;
+    t = mp_sys_map_once(&the_table, sizeof *t, false);
+    if (t) mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_WIPEONFORK);
+    return t;
+}
+
+static struct entry *entry_of(const struct table *t, uint32_t id)
+{
+    return (struct entry *)t->entries[id / ENTRIES] + id % ENTRIES;
+}
+
+static char *text_at(const struct table *t, uint32_t at)
+{
+    return (char *)t->text[at / TEXT_BYTES] + at % TEXT_BYTES;
 }
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -102,9 +108,9 @@ static uint16_t cut(const char *text, size_t bytes)
 
 static bool same(const struct table *t, uint32_t id, const struct key *k)
 {
-    const struct entry *e = &t->entry[id];
+    const struct entry *e = entry_of(t, id);
     return e->hash == k->hash && e->bytes == k->bytes && e->op == k->op &&
-           memcmp(t->text + e->text, k->text, k->bytes) == 0;
+           memcmp(text_at(t, e->text), k->text, k->bytes) == 0;
 }
 
 /* The slot of the key, or the empty one where it belongs; half of the slots are always empty. */
@@ -121,24 +127,39 @@ static bool is_recorded(const struct table *t, uint32_t id)
     return __atomic_load_n(&t->wiped.recorded[id], __ATOMIC_ACQUIRE) == mp_loss_now() + 1;
 }
 
-static bool has_room(const struct table *t, size_t bytes)
+static uint32_t next_id(const struct table *t)
 {
-    return __atomic_load_n(&t->count, __ATOMIC_RELAXED) < MP_NAMES_MAX &&
-           bytes <= MP_NAMES_BYTES - __atomic_load_n(&t->text_bytes, __ATOMIC_RELAXED);
+    return MP_NAME_FIRST + __atomic_load_n(&t->count, __ATOMIC_ACQUIRE);
 }
 
-/* Locked; has_room. */
+/* Returns the place of a new text. */
+static uint32_t next_text(const struct table *t, size_t bytes)
+{
+    const uint32_t at = __atomic_load_n(&t->text_bytes, __ATOMIC_RELAXED),
+                   left = TEXT_BYTES - at % TEXT_BYTES;
+    return bytes <= left ? at : at + left;
+}
+
+static bool has_room(const struct table *t, size_t bytes)
+{
+    const uint32_t text = next_text(t, bytes);
+    return next_id(t) < MP_NAMES_MAX && text < MP_NAMES_BYTES && bytes <= MP_NAMES_BYTES - text;
+}
+
+/* Locked; has_room.  Returns 0 without memory. */
 static uint32_t insert(struct table *t, const struct key *k)
 {
-    const uint32_t id = t->count;
-    const uint32_t text = t->text_bytes;
+    const uint32_t id = next_id(t), text = next_text(t, k->bytes);
+    if (!mp_sys_map_once(&t->entries[id / ENTRIES], ENTRIES * sizeof(struct entry), false) ||
+        !mp_sys_map_once(&t->text[text / TEXT_BYTES], TEXT_BYTES, false))
+        return 0;
     const uint16_t ordinal = k->op == MPF_OP_DOMAIN ? ++t->domains : 0;
-    t->entry[id] = (struct entry){
+    *entry_of(t, id) = (struct entry){
         .hash = k->hash, .text = text, .bytes = k->bytes, .op = k->op, .ordinal = ordinal
     };
-    memcpy(t->text + text, k->text, k->bytes);
+    memcpy(text_at(t, text), k->text, k->bytes);
     __atomic_store_n(&t->text_bytes, text + k->bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->count, id + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
     return id;
 }
 
@@ -146,9 +167,9 @@ static uint32_t insert(struct table *t, const struct key *k)
 static void record(struct table *t, uint32_t id)
 {
     if (is_recorded(t, id)) return;
-    const struct entry *e = &t->entry[id];
+    const struct entry *e = entry_of(t, id);
     const uint32_t now = mp_loss_now();
-    mp_record_data(e->op, MPF_HEAP_NONE, id, t->text + e->text, e->bytes);
+    mp_record_data(e->op, MPF_HEAP_NONE, id, text_at(t, e->text), e->bytes);
     __atomic_store_n(&t->wiped.recorded[id], now + 1, __ATOMIC_RELEASE);
 }
 
@@ -205,9 +226,8 @@ static uint32_t check(uint64_t id, uint8_t op)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
     if (id == MP_NAME_OTHER) return MP_NAME_OTHER;
-    if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE))
-        return MP_NAME_NONE;
-    if (t->entry[id].op != op) return MP_NAME_NONE;
+    if (!t || id < MP_NAME_FIRST || id >= next_id(t)) return MP_NAME_NONE;
+    if (entry_of(t, (uint32_t)id)->op != op) return MP_NAME_NONE;
     if (!is_recorded(t, (uint32_t)id) && may_record()) {
         const uint64_t signals = mp_lock(&t->wiped.lock);
         record(t, (uint32_t)id);
@@ -220,7 +240,7 @@ uint32_t mp_name_check(uint64_t id) { return check(id, MPF_OP_NAME); }
 uint32_t mp_domain_check(uint64_t id) { return check(id, MPF_OP_DOMAIN); }
 unsigned mp_domain_ordinal(uint32_t id)
 {
-    return id < MP_NAME_FIRST ? 0 : the_table->entry[id].ordinal;
+    return id < MP_NAME_FIRST ? 0 : entry_of(the_table, id)->ordinal;
 }
 
 void mp_names_reset(void)

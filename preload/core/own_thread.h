@@ -1,16 +1,15 @@
-/* Threads of memprof's own in the program's process: the one place where they are made. */
+/* Threads of the C library's that memprof makes in the program's process, for libraries that need
+ * one. */
 #ifndef MP_OWN_THREAD_H
 #define MP_OWN_THREAD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/* When the recording starts. */
+/* Remembers what the kernel allows threads when the recording starts. */
 void mp_own_thread_init(void);
-/* Starts a detached thread with a stack of so many bytes (0: what the program's have), which does
- * not know the program's signals (sys.h: mp_sys_begin_thread): those of the calling thread are
- * blocked.  Where they cannot be the program's handlers would run there, and only a stack like its
- * own is made.  False: there may be none. */
-bool mp_own_thread(void *(*run)(void *), void *arg, size_t stack);
+/* Starts a detached thread whose signals are those that the calling thread has blocked (sys.h:
+ * mp_sys_begin_thread).  Returns false if it cannot be started, or if signals cannot be blocked:
+ * the program's handlers would run on its stack. */
+bool mp_own_thread(void *(*run)(void *));
 
 #endif

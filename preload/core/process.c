@@ -15,6 +15,7 @@
 #include "core/logfile.h"
 #include "core/loss.h"
 #include "core/own_thread.h"
+#include "core/records.h"
 #include "core/say.h"
 #include "core/worker.h"
 #include "mpf/shell.h"
@@ -29,16 +30,12 @@ static bool active;    /* and was, from the start */
 static bool recording; /* this program is recorded at all */
 static int root_pid;   /* the process that the constructor ran in as the user's own; 0: a child's */
 
-static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 * 64; }
-
 static bool map_state(void)
 {
-    const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
-    uint8_t *memory = mp_sys_map_wiped(bytes); /* refused the wiping: mp_process_forked does it, for
-                                                  fork(3) only */
-    if (!memory) return false;
-    mp_threads = (struct mp_thread *)(memory + state_bytes());
-    mp_process = (struct mp_process *)memory;
+    /* refused the wiping: mp_process_forked does it, for fork(3) only */
+    struct mp_process *p = mp_sys_map_wiped(sizeof *p);
+    if (!p || !mp_records_map(0)) return false;
+    mp_process = p;
     return true;
 }
 
@@ -147,8 +144,10 @@ void mp_process_forked(void)
 {
     struct mp_process *p = mp_process;
     if (!p) return;
-    if (p->pid && p->pid != mp_sys_getpid())
-        memset(p, 0, state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread));
+    if (p->pid && p->pid != mp_sys_getpid()) {
+        memset(p, 0, sizeof *p);
+        mp_records_wipe();
+    }
     p->known = 1;
 }
 
@@ -183,7 +182,7 @@ static void summary(void *arg)
     mp_say_line(&t);
 }
 
-static bool owner(void)
+bool mp_process_is_owner(void)
 {
     return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid();
 }
@@ -210,7 +209,8 @@ static bool end(void)
 
 void mp_process_finish(const char *why)
 {
-    if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
+    if (!mp_process_is_owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL))
+        return;
     reason = why;
     mp_worker_run(end, FILES_NS);
     if (mp_process->state == MP_CLOSED) return; /* its log was discarded */
@@ -239,7 +239,7 @@ static bool suspend(void)
 
 void mp_process_suspend(void)
 {
-    if (owner()) mp_worker_run(suspend, FILES_NS);
+    if (mp_process_is_owner()) mp_worker_run(suspend, FILES_NS);
 }
 
 /* What other threads of the program store while the journal is copied would be lost. */
@@ -285,5 +285,5 @@ static bool resume(void)
 
 void mp_process_resume(void)
 {
-    if (owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
+    if (mp_process_is_owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
 }

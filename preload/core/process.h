@@ -16,6 +16,9 @@ bool mp_process_ready(void);
 /* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child.
  */
 void mp_process_finish(const char *reason);
+/* Returns true if the calling process is recorded: false in a vfork child, which has its parent's
+ * memory, and once the recording has ended. */
+bool mp_process_is_owner(void);
 /* Before exec: the log is whole and nothing else is left, but recording goes on if the exec fails
  * (mp_process_resume). */
 void mp_process_suspend(void);

@@ -1,10 +1,12 @@
 #include "core/records.h"
 
+#include <string.h>
+
 #include "core/pool.h"
 #include "core/state.h"
 
 __thread struct mp_thread *mp_self;
-struct mp_thread *mp_threads;
+void *mp_threads_part[MP_THREADS_MAX / MP_THREADS_PART];
 
 /* What memprof's own threads point to: its guard is always set. */
 static struct mp_thread own = { .guard = MP_INSIDE };
@@ -12,25 +14,43 @@ static struct mp_thread own = { .guard = MP_INSIDE };
 void mp_thread_own(void) { mp_self = &own; }
 bool mp_thread_is_own(void) { return mp_self == &own; }
 
+bool mp_records_map(uint32_t index)
+{
+    const size_t bytes = MP_THREADS_PART * sizeof(struct mp_thread);
+    return mp_sys_map_once(&mp_threads_part[index / MP_THREADS_PART], bytes, true);
+}
+
+/* Gives the number of a record never used before, whose memory is there. */
+static bool extend(uint32_t *index)
+{
+    uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
+    do {
+        if (n >= MP_THREADS_MAX || !mp_records_map(n)) return false;
+    } while (!__atomic_compare_exchange_n(&mp_process->threads, &n, n + 1, false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED));
+    *index = n;
+    return true;
+}
+
 struct mp_thread *mp_records_take(void)
 {
     struct mp_process *p = mp_process;
     uint32_t index;
-    if (!mp_queue_take(&p->threads_free, p->threads_free_cell, MP_THREADS_MAX, &index)) {
-        index = __atomic_fetch_add(&p->threads, 1, __ATOMIC_ACQ_REL);
-        if (index >= MP_THREADS_MAX) {
-            __atomic_sub_fetch(&p->threads, 1, __ATOMIC_ACQ_REL);
-            return NULL;
-        }
-    }
-    return &mp_threads[index];
+    if (!mp_queue_take(&p->threads_free, p->threads_free_cell, MP_THREADS_MAX, &index) &&
+        !extend(&index))
+        return NULL;
+    struct mp_thread *t = mp_thread_at(index);
+    t->index = index;
+    return t;
 }
 
-/* The counter is ahead of the array for an instant when that is full. */
-uint32_t mp_threads_ever(void)
+uint32_t mp_threads_ever(void) { return __atomic_load_n(&mp_process->threads, __ATOMIC_ACQUIRE); }
+
+void mp_records_wipe(void)
 {
-    const uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_ACQUIRE);
-    return n < MP_THREADS_MAX ? n : MP_THREADS_MAX;
+    for (uint32_t i = 0; i < MP_THREADS_MAX / MP_THREADS_PART; i++)
+        if (mp_threads_part[i])
+            memset(mp_threads_part[i], 0, MP_THREADS_PART * sizeof(struct mp_thread));
 }
 
 uint32_t mp_thread_records(void)
@@ -68,9 +88,9 @@ static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
 /* It is nobody's any more. */
 static void give(struct mp_thread *t)
 {
+    const uint32_t index = t->index;
     *t = (struct mp_thread){ 0 };
-    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX,
-                  (uint32_t)(t - mp_threads));
+    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, index);
 }
 
 void mp_thread_reclaim(struct mp_thread *t)

@@ -7,8 +7,13 @@
 
 #include "core/thread.h"
 
-/* A record for a new thread; NULL: there are MP_THREADS_MAX. */
+/* Maps the part of the table that has the record `index`, if it is not there.  Returns false
+ * without memory. */
+bool mp_records_map(uint32_t index);
+/* Returns a record for a new thread, or NULL if MP_THREADS_MAX are in use or without memory. */
 struct mp_thread *mp_records_take(void);
+/* Makes all records read as zeros. */
+void mp_records_wipe(void);
 /* Slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c);
 /* The thread fills the chunk no more. */

@@ -81,7 +81,17 @@ struct mp_process {
 };
 
 extern struct mp_process *mp_process; /* NULL until the first event of the program */
-extern struct mp_thread *mp_threads;  /* MP_THREADS_MAX records, in the same mapping */
+
+/* The threads' records, MP_THREADS_MAX at most: parts of the table are mapped as threads come,
+ * wiped on fork, and never unmapped. */
+#define MP_THREADS_PART 1024u
+extern void *mp_threads_part[MP_THREADS_MAX / MP_THREADS_PART];
+/* index: below mp_threads_ever(). */
+static inline struct mp_thread *mp_thread_at(uint32_t index)
+{
+    struct mp_thread *const part = mp_threads_part[index / MP_THREADS_PART];
+    return &part[index % MP_THREADS_PART];
+}
 
 /* A chunk of the pool and what is known of it, by its index. */
 static inline struct mpf_chunk *mp_chunk_at(uint32_t index)

@@ -37,6 +37,7 @@ struct mp_thread {
     uint64_t due;    /* of made.bytes: where the next block is looked at, whatever its size; 0: not
                         decided yet */
     uint32_t random; /* of what is drawn for that (draw.h) */
+    uint32_t index;  /* of this record in the table (state.h) */
 } __attribute__((aligned(64)));
 
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its

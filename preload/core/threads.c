@@ -40,9 +40,9 @@ static bool some_come(void)
                    chunks = __atomic_load_n(&pool->chunks, __ATOMIC_RELAXED) -
                             __atomic_load_n(&pool->spoiled, __ATOMIC_RELAXED);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < threads; i++) kept += has_chunk(&mp_threads[i]);
+    for (uint32_t i = 0; i < threads; i++) kept += has_chunk(mp_thread_at(i));
     for (uint32_t i = 0; chunks <= kept && i < threads; i++)
-        kept -= has_chunk(&mp_threads[i]) && is_gone(&mp_threads[i]);
+        kept -= has_chunk(mp_thread_at(i)) && is_gone(mp_thread_at(i));
     return chunks > kept;
 }
 
@@ -161,7 +161,7 @@ static struct mp_thread *begin_record(void)
     }
     struct mp_thread *t = mp_records_take();
     if (!t) {
-        mp_loss(MPF_LOSS_THREADS, 1);
+        mp_loss(mp_threads_ever() < MP_THREADS_MAX ? MPF_LOSS_MEMORY : MPF_LOSS_THREADS, 1);
         mp_pool_give(mp_pool_index(&mp_process->pool, c));
         return NULL;
     }

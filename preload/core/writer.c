@@ -38,6 +38,8 @@ struct mp_writer *mp_writer_map(unsigned number, uint32_t events)
     return w;
 }
 
+void mp_writer_unmap(struct mp_writer *w, uint32_t events) { mp_sys_munmap(w, bytes_for(events)); }
+
 /* ---- take */
 
 void mp_writer_begin(struct mp_writer *w, uint64_t after)
@@ -159,7 +161,7 @@ static uint32_t retire(struct mp_thread *t)
 static void retire_all(uint32_t given)
 {
     const uint32_t threads = mp_threads_ever();
-    for (uint32_t i = 0; i < threads; i++) given += retire(&mp_threads[i]);
+    for (uint32_t i = 0; i < threads; i++) given += retire(mp_thread_at(i));
     if (!given) return;
     __atomic_fetch_add(&mp_process->pool.released, 1, __ATOMIC_RELEASE);
     mp_sys_futex_wake_some(&mp_process->pool.released, given);

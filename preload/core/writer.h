@@ -32,6 +32,7 @@ struct mp_writer {
     int error;        /* 0, or -E...: it could not be written, */
     uint32_t lost;    /* and so many events are lost with it */
     bool more;        /* events were left when it was full */
+    bool is_large;    /* it has memory for MP_FRAME_EVENTS */
     uint32_t chunks;  /* taken to their end */
     uint64_t touched; /* bytes of memory that the largest frame so far took */
     uint32_t notes, ends;
@@ -43,6 +44,7 @@ struct mp_writer {
 
 /* A writer with memory for frames of so many events; NULL: there is none. */
 struct mp_writer *mp_writer_map(unsigned number, uint32_t events);
+void mp_writer_unmap(struct mp_writer *w, uint32_t events);
 /* Forgets the frame before: nothing is taken.  Under epoch_lock. */
 void mp_writer_begin(struct mp_writer *w, uint64_t after);
 /* Takes what is merged up to `upto`.  Under epoch_lock. */

@@ -8,6 +8,7 @@
 #include "core/own_thread.h"
 #include "core/process.h"
 #include "core/record.h"
+#include "core/say.h"
 #include "cuda/device.h"
 #include "cuda/nvml.h"
 #include "mpf/gpu.h"
@@ -112,12 +113,21 @@ static void *run(void *arg)
     return NULL;
 }
 
+static bool start_thread(void)
+{
+    const uint64_t signals = mp_sys_block_signals();
+    const bool started = mp_own_thread(run);
+    mp_sys_restore_signals(signals);
+    return started;
+}
+
 void mp_sampler_start(void)
 {
+    static const char why[] = "the thread memprof-gpu cannot be started";
     if (!mp_nvml_init()) return;
     __atomic_store_n(&s.ready, 1, __ATOMIC_RELEASE);
     atexit(stop); /* before the destructors of libraries */
-    const uint64_t signals = mp_sys_block_signals();
-    mp_own_thread(run, NULL, 256 << 10);
-    mp_sys_restore_signals(signals);
+    if (start_thread()) return;
+    mp_device_note("used.off", why);
+    mp_say("used device memory is not sampled: ", why, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "core/record.h"
 #include "core/worker.h"
+#include "hooks/runnable.h"
 #include "real/real.h"
 #include "stacks/module.h"
 
@@ -29,25 +30,35 @@ static int failed(int result)
     return result;
 }
 
-#define EXEC(call)                                                                                 \
+/* An exec that cannot succeed leaves the log as it is: to end it and to go on takes milliseconds.
+ */
+#define EXEC(may_succeed, call)                                                                    \
     mp_real_ready();                                                                               \
+    if (!mp_process_is_owner() || !(may_succeed)) return mp_real.call;                             \
     mp_process_suspend();                                                                          \
     return failed(mp_real.call)
+#define EXEC_PATH(path, call) EXEC(mp_runnable_at(AT_FDCWD, path, 0), call)
 
 HOOK int execve(const char *path, char *const argv[], char *const envp[])
 {
-    EXEC(execve(path, argv, envp));
+    EXEC_PATH(path, execve(path, argv, envp));
 }
-HOOK int execv(const char *path, char *const argv[]) { EXEC(execv(path, argv)); }
-HOOK int execvp(const char *file, char *const argv[]) { EXEC(execvp(file, argv)); }
+HOOK int execv(const char *path, char *const argv[]) { EXEC_PATH(path, execv(path, argv)); }
+HOOK int execvp(const char *file, char *const argv[])
+{
+    EXEC(mp_runnable_found(file), execvp(file, argv));
+}
 HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    EXEC(execvpe(file, argv, envp));
+    EXEC(mp_runnable_found(file), execvpe(file, argv, envp));
 }
-HOOK int fexecve(int fd, char *const argv[], char *const envp[]) { EXEC(fexecve(fd, argv, envp)); }
+HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    EXEC(mp_runnable_at(fd, "", AT_EMPTY_PATH), fexecve(fd, argv, envp));
+}
 HOOK int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {
-    EXEC(execveat(dir, path, argv, envp, flags));
+    EXEC(mp_runnable_at(dir, path, flags), execveat(dir, path, argv, envp, flags));
 }
 
 /* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on
@@ -67,14 +78,14 @@ HOOK int execl(const char *path, const char *first, ...)
 {
     ARRAY_OF(first);
     va_end(list);
-    EXEC(execv(path, argv));
+    EXEC_PATH(path, execv(path, argv));
 }
 
 HOOK int execlp(const char *file, const char *first, ...)
 {
     ARRAY_OF(first);
     va_end(list);
-    EXEC(execvp(file, argv));
+    EXEC(mp_runnable_found(file), execvp(file, argv));
 }
 
 HOOK int execle(const char *path, const char *first, ...)
@@ -82,7 +93,7 @@ HOOK int execle(const char *path, const char *first, ...)
     ARRAY_OF(first);
     char *const *envp = va_arg(list, char *const *);
     va_end(list);
-    EXEC(execve(path, argv, envp));
+    EXEC_PATH(path, execve(path, argv, envp));
 }
 
 HOOK void _exit(int status)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/loader.h"
+#include "base/sys.h"
 #include "core/names.h"
 
 #define HANDLES (2 * MP_NAMES_MAX)
@@ -14,10 +15,11 @@
 
 struct mp_nvtx_next mp_nvtx_next;
 static bool chained;
-static struct {
+struct known {
     uintptr_t handle;
     uint32_t id;
-} map[HANDLES];
+};
+static void *the_map; /* HANDLES of them, mapped when the first handle comes */
 
 void *mp_nvtx_chain_symbol(const char *name)
 {
@@ -45,7 +47,8 @@ static size_t place(uintptr_t handle, unsigned probe)
 
 static void remember(uintptr_t handle, uint32_t id)
 {
-    for (unsigned i = 0; i < PROBES; i++) {
+    struct known *const map = mp_sys_map_once(&the_map, HANDLES * sizeof *map, false);
+    for (unsigned i = 0; map && i < PROBES; i++) {
         const size_t at = place(handle, i);
         uintptr_t held = 0;
         __atomic_compare_exchange_n(&map[at].handle, &held, handle, false, __ATOMIC_ACQ_REL,
@@ -66,7 +69,8 @@ void *mp_nvtx_handle(uint32_t id, void *next)
 uint64_t mp_nvtx_number(const void *handle)
 {
     if (!handle || !__atomic_load_n(&chained, __ATOMIC_ACQUIRE)) return (uintptr_t)handle;
-    for (unsigned i = 0; i < PROBES; i++) {
+    const struct known *const map = __atomic_load_n(&the_map, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; map && i < PROBES; i++) {
         const size_t at = place((uintptr_t)handle, i);
         const uintptr_t found = __atomic_load_n(&map[at].handle, __ATOMIC_ACQUIRE);
         if (found == (uintptr_t)handle) return __atomic_load_n(&map[at].id, __ATOMIC_ACQUIRE);

@@ -16,7 +16,7 @@ struct schema {
     uint8_t data[MPF_DATA_MAX];
 };
 
-static struct schema *list;
+static void *list;
 static uint32_t count;  /* places given out; more than there are when all are taken */
 static uint32_t in_log; /* 1 + mp_loss_now() before all of them were recorded; 0: not yet */
 
@@ -24,14 +24,7 @@ void mp_schemas_reset(void) { in_log = 0; }
 
 static struct schema *schemas(void)
 {
-    struct schema *s = __atomic_load_n(&list, __ATOMIC_ACQUIRE), *none = NULL;
-    if (s) return s;
-    s = mp_sys_map(SCHEMAS * sizeof *s);
-    if (!s ||
-        __atomic_compare_exchange_n(&list, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return s;
-    mp_sys_munmap(s, SCHEMAS * sizeof *s);
-    return none;
+    return mp_sys_map_once(&list, SCHEMAS * sizeof(struct schema), false);
 }
 
 void mp_schemas_tell(void)

@@ -119,4 +119,5 @@ int mp_raw_dlclose(void *handle)
 
 int mp_raw_unshare(int flags) { return (int)answer(mp_sys3(SYS_unshare, flags, 0, 0)); }
 
+int mp_raw_mlockall(int flags) { return (int)answer(mp_sys3(SYS_mlockall, flags, 0, 0)); }
 int mp_raw_setns(int fd, int type) { return (int)answer(mp_sys3(SYS_setns, fd, type, 0)); }

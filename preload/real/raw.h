@@ -40,5 +40,6 @@ int mp_raw_pthread_setname_np(pthread_t thread, const char *name);
 int mp_raw_dlclose(void *handle);
 int mp_raw_unshare(int flags);
 int mp_raw_setns(int fd, int type);
+int mp_raw_mlockall(int flags);
 
 #endif

@@ -39,6 +39,7 @@ struct mp_real mp_real = {
     .dlclose = mp_raw_dlclose,
     .unshare = mp_raw_unshare,
     .setns = mp_raw_setns,
+    .mlockall = mp_raw_mlockall,
 };
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
 bool mp_real_known, mp_real_has_heap, mp_real_frees_libc;

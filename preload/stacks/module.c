@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "base/text.h"
 #include "core/loss.h"
 #include "core/record.h"
 #include "core/worker.h"
@@ -110,17 +111,6 @@ static void add(const struct mapping *m)
     __atomic_store_n(&known->count, n + 1, __ATOMIC_RELEASE);
 }
 
-static uint64_t hex(const char **p)
-{
-    uint64_t n = 0;
-    for (;; (*p)++) {
-        const char c = **p;
-        if (c >= '0' && c <= '9') n = n << 4 | (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f') n = n << 4 | (uint64_t)(c - 'a' + 10);
-        else return n;
-    }
-}
-
 /* The main program is one module from its first segment to its last: there may be gaps between
  * them, and a part may have been moved into memory without a file since (huge pages). */
 static bool is_in_program(uint64_t at)
@@ -134,10 +124,9 @@ static bool is_in_program(uint64_t at)
 static void take_line(void *arg, const char *line)
 {
     struct mapping *m = arg;
-    const char *path = strchr(line, '/'), *p = line;
-    const uint64_t from = hex(&p);
-    if (*p == '-') p++;
-    const uint64_t to = hex(&p);
+    const char *path = strchr(line, '/');
+    uint64_t from, to;
+    mp_text_range(line, &from, &to);
     if (m->path[0] && is_in_program(m->from) && is_in_program(from)) return;
     if (path && m->path[0] && strcmp(path, m->path) == 0) {
         m->to = to;
@@ -263,9 +252,8 @@ struct search {
 static void search_line(void *arg, const char *line)
 {
     struct search *s = arg;
-    const uint64_t from = hex(&line);
-    if (*line == '-') line++;
-    const uint64_t to = hex(&line);
+    uint64_t from, to;
+    mp_text_range(line, &from, &to);
     if (s->at < from || s->at >= to) return;
     s->from = from;
     s->to = to;

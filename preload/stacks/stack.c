@@ -21,27 +21,56 @@
 enum { DEPTH = 64, WALKERS = 1024 };
 _Static_assert((int)MP_UNWIND_MAX > (int)DEPTH, "room for frames of memprof's own");
 
-static uint64_t *seen; /* NULL: no stacks */
-static size_t places;  /* in it; a program in an interpreter has several 100,000 stacks, which touch
-                          8 MiB */
+/* Ids of stacks that are in the log.  Each set is mapped when it is first used: addresses that are
+ * reserved count against the program's limits. */
+struct set {
+    void *id; /* NULL: not mapped yet */
+    size_t places;
+};
+static struct set few = { .places = 1 << 14 };
+static struct set many; /* takes the place of `few` once that is half full.  A program in an
+                           interpreter has several 100,000 stacks, which touch 8 MiB */
+static uint32_t added;  /* to `few` */
+static bool on;         /* stacks are taken */
 
-/* Of threads that take stacks all the time, by their records; the records above have none. */
-static struct mp_walker *walkers;
+/* Walkers of threads that take stacks all the time, by their records, mapped with a thread's first
+ * stack.  Threads with a higher number have none. */
+static void *walker[WALKERS];
+static bool walkers; /* they are used */
 
 bool mp_stack_init(void)
 {
     if (!mp_module_init() || !mp_unwind_init()) return false;
-    const bool all = mp_config.stacks == MP_STACKS_ALL;
-    if (all) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
-    places = (size_t)1 << (all ? 20 : 17);
-    seen = mp_seen_map(places);
-    return seen != NULL;
+    walkers = mp_config.stacks == MP_STACKS_ALL;
+    many.places = (size_t)1 << (walkers ? 20 : 17);
+    on = true;
+    return true;
 }
 
-/* What the walkers keep is compared with the stack at each use. */
+static uint64_t *ids_of(struct set *set)
+{
+    return mp_sys_map_once(&set->id, set->places * sizeof(uint64_t), true);
+}
+
+/* Returns the set in use; its id is NULL without memory. */
+static struct set seen_now(void)
+{
+    const bool is_full = __atomic_load_n(&added, __ATOMIC_RELAXED) > few.places / 2;
+    if (is_full && ids_of(&many)) return many;
+    return (struct set){ ids_of(&few), few.places };
+}
+
+static void clear(const struct set *set)
+{
+    if (set->id) mp_seen_clear(set->id, set->places);
+}
+
+/* The walkers compare what they keep with the stack at each use, so they are not cleared. */
 void mp_stack_reset(void)
 {
-    if (seen) mp_seen_clear(seen, places);
+    clear(&few);
+    clear(&many);
+    __atomic_store_n(&added, 0, __ATOMIC_RELAXED);
 }
 
 extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
@@ -52,12 +81,14 @@ static bool is_own(uint64_t pc)
     return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start;
 }
 
-/* The calling thread's, for it alone; NULL: none. */
+/* Returns the calling thread's walker, or NULL. It is for this thread alone.  If one cannot be
+ * mapped, none is mapped any more: each stack would try. */
 static struct mp_walker *borrow(void)
 {
     const struct mp_thread *t = mp_self;
-    struct mp_walker *w =
-        walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
+    if (!walkers || !t || !t->number || t->index >= WALKERS) return NULL;
+    struct mp_walker *w = mp_sys_map_once(&walker[t->index], sizeof *w, true);
+    if (!w) walkers = false;
     if (!w || w->user == t->number)
         return NULL; /* another number: a thread that ended in the middle of it */
     w->user = t->number;
@@ -117,13 +148,14 @@ static void forget(uint32_t generation, uint32_t log)
     uint64_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
     if (before != now &&
         __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        mp_seen_clear(seen, places);
+        mp_stack_reset();
 }
 
 /* If two threads have the same new stack both record it, to the same effect.  A stack that was
  * unwound by the rules of code that is gone is unwound again, a few times at most: files may go all
  * the time.  Only a new stack takes this much room on the program's. */
-static MP_COLD uint64_t record_new(const struct mp_frame *from, uint32_t generation, uint32_t log)
+static MP_COLD uint64_t record_new(const struct set *seen, const struct mp_frame *from,
+                                   uint32_t generation, uint32_t log)
 {
     uint64_t pc[MP_UNWIND_MAX], id = 0;
     unsigned depth = 0;
@@ -132,7 +164,7 @@ static MP_COLD uint64_t record_new(const struct mp_frame *from, uint32_t generat
         forget(generation, log);
         depth = mp_unwind(from, pc, generation, &cut);
         id = id_of(mp_hash_of(pc, depth), generation);
-        if (mp_seen(seen, places, mp_seen_in(id, log))) return id;
+        if (mp_seen(seen->id, seen->places, mp_seen_in(id, log))) return id;
         depth = without_own(pc, depth, &cut);
         if (!depth) return 0;
         mp_module_seen(pc, depth);
@@ -141,17 +173,21 @@ static MP_COLD uint64_t record_new(const struct mp_frame *from, uint32_t generat
         if (generation == before) break;
     }
     record_stack(id, cut, pc, depth);
-    mp_seen_add(seen, places, mp_seen_in(id, log));
+    mp_seen_add(seen->id, seen->places, mp_seen_in(id, log));
+    if (seen->id == few.id) __atomic_fetch_add(&added, 1, __ATOMIC_RELAXED);
     return id;
 }
 
 uint64_t mp_stack_here(const struct mp_frame *from)
 {
-    if (!seen) return 0;
+    const struct set seen = seen_now();
+    if (!seen.id) return 0;
     const uint32_t generation = mp_module_now(), log = mp_loss_now();
     forget(generation, log);
     const uint64_t id = id_of(hash_of(from, generation), generation);
-    return mp_seen(seen, places, mp_seen_in(id, log)) ? id : record_new(from, generation, log);
+    return mp_seen(seen.id, seen.places, mp_seen_in(id, log))
+               ? id
+               : record_new(&seen, from, generation, log);
 }
 
 /* ---- which events have one */
@@ -208,5 +244,5 @@ static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
 {
-    return seen && has_stack(op, heap, size) ? mp_stack_here(from) : 0;
+    return on && has_stack(op, heap, size) ? mp_stack_here(from) : 0;
 }

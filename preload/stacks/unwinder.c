@@ -15,9 +15,10 @@ enum { CACHE = 1 << 16 };
 /* A rule in 64 bits.  check is address ^ rule ^ generation (module.h) above all addresses: of a
  * pair that two threads have written half each, or that is of code that may be gone, nobody takes
  * anything. */
-static struct {
+struct kept_rule {
     uint64_t check, rule;
-} cache[CACHE];
+};
+static void *rules; /* CACHE of them, mapped at the first walk */
 
 enum {
     KIND_SHIFT = 0,
@@ -46,13 +47,15 @@ static MP_COLD uint64_t look_up(uintptr_t pc) { return pack(mp_cfi_rule(pc)); }
 
 static uint64_t rule_at(uintptr_t pc, uint64_t generation)
 {
-    const size_t i = pc * UINT64_C(0x9e3779b97f4a7c15) >> 48;
-    const uint64_t rule = __atomic_load_n(&cache[i].rule, __ATOMIC_RELAXED),
+    struct kept_rule *const cache = mp_sys_map_once(&rules, CACHE * sizeof *cache, false);
+    if (!cache) return pack(mp_cfi_rule(pc));
+    struct kept_rule *const kept = &cache[pc * UINT64_C(0x9e3779b97f4a7c15) >> 48];
+    const uint64_t rule = __atomic_load_n(&kept->rule, __ATOMIC_RELAXED),
                    key = pc ^ generation << 47;
-    if (__atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (key ^ rule)) return rule;
+    if (__atomic_load_n(&kept->check, __ATOMIC_RELAXED) == (key ^ rule)) return rule;
     const uint64_t found = look_up(pc);
-    __atomic_store_n(&cache[i].check, key ^ found, __ATOMIC_RELAXED);
-    __atomic_store_n(&cache[i].rule, found, __ATOMIC_RELAXED);
+    __atomic_store_n(&kept->check, key ^ found, __ATOMIC_RELAXED);
+    __atomic_store_n(&kept->rule, found, __ATOMIC_RELAXED);
     return found;
 }
 

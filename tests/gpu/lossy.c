@@ -1,18 +1,22 @@
 /* The frame that tells of the device and of the thread's context is lost, and what comes after it
  * is written. */
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "steps.h"
 
-/* memprof writes what it has before an exec, and may not. */
+/* memprof writes what it has before an exec, and may not.  That the exec fails only the kernel
+ * sees. */
 static void lose_a_frame(void)
 {
+    static char long_argument[4 << 20];
+    memset(long_argument, 'x', sizeof long_argument - 1);
     struct rlimit limit;
     CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
     const struct rlimit none = { 0, limit.rlim_max };
     CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
-    CHECK(execl("/nonexistent", "nonexistent", NULL) == -1);
+    CHECK(execl("/proc/self/exe", "lossy", long_argument, NULL) == -1);
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 

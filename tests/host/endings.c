@@ -48,7 +48,9 @@ static void *idle(void *arg)
 
 static void failed_exec(void)
 {
-    if (execl("/nonexistent", "nonexistent", NULL) != -1 || errno != ENOENT) abort();
+    static char long_argument[4 << 20]; /* only the kernel sees that it cannot be */
+    memset(long_argument, 'x', sizeof long_argument - 1);
+    if (execl("/proc/self/exe", "endings", long_argument, NULL) != -1 || errno != E2BIG) abort();
     work(200);
 }
 

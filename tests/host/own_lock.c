@@ -170,6 +170,7 @@ static void call_free_aligned_sized(void)
     if (free_aligned_sized) free_aligned_sized(malloc(64), 64, 64);
 }
 static void call_unshare(void) { expect(unshare(0) == 0); }
+static void call_mlockall(void) { expect(mlockall(0) == -1 && errno == EINVAL); }
 static void call_setns(void) { expect(setns(-1, 0) == -1 && errno == EBADF); }
 static void call_dlclose(void) { expect(dlclose(dlopen(NULL, RTLD_NOW)) == 0); }
 
@@ -183,17 +184,40 @@ static const struct {
     {                                                                                              \
 #name, call_##name, how                                                                    \
     }
-    ROW(mmap, UNDER_LOCK),     ROW(mmap64, UNDER_LOCK),        ROW(munmap, UNDER_LOCK),
-    ROW(mremap, UNDER_LOCK),   ROW(mprotect, UNDER_LOCK),      ROW(prctl, UNDER_LOCK),
-    ROW(shmat, UNDER_LOCK),    ROW(shmdt, UNDER_LOCK),         ROW(pthread_setname_np, UNDER_LOCK),
-    ROW(memalign, UNDER_LOCK), ROW(aligned_alloc, UNDER_LOCK), ROW(posix_memalign, UNDER_LOCK),
-    ROW(valloc, UNDER_LOCK),   ROW(pvalloc, UNDER_LOCK),       ROW(execve, UNDER_LOCK),
-    ROW(execv, UNDER_LOCK),    ROW(execvp, UNDER_LOCK),        ROW(execvpe, UNDER_LOCK),
-    ROW(execl, UNDER_LOCK),    ROW(execlp, UNDER_LOCK),        ROW(execle, UNDER_LOCK),
-    ROW(fexecve, UNDER_LOCK),  ROW(execveat, UNDER_LOCK),      ROW(_exit, UNDER_LOCK),
-    ROW(_Exit, UNDER_LOCK),    ROW(brk, UNDER_LOCK),           ROW(sbrk, UNDER_LOCK),
-    ROW(unshare, UNDER_LOCK),  ROW(setns, UNDER_LOCK),         ROW(reallocarray, ALONE),
-    ROW(cfree, ALONE),         ROW(free_sized, ALONE),         ROW(free_aligned_sized, ALONE),
+    ROW(mmap, UNDER_LOCK),
+    ROW(mmap64, UNDER_LOCK),
+    ROW(munmap, UNDER_LOCK),
+    ROW(mremap, UNDER_LOCK),
+    ROW(mprotect, UNDER_LOCK),
+    ROW(prctl, UNDER_LOCK),
+    ROW(shmat, UNDER_LOCK),
+    ROW(shmdt, UNDER_LOCK),
+    ROW(pthread_setname_np, UNDER_LOCK),
+    ROW(memalign, UNDER_LOCK),
+    ROW(aligned_alloc, UNDER_LOCK),
+    ROW(posix_memalign, UNDER_LOCK),
+    ROW(valloc, UNDER_LOCK),
+    ROW(pvalloc, UNDER_LOCK),
+    ROW(execve, UNDER_LOCK),
+    ROW(execv, UNDER_LOCK),
+    ROW(execvp, UNDER_LOCK),
+    ROW(execvpe, UNDER_LOCK),
+    ROW(execl, UNDER_LOCK),
+    ROW(execlp, UNDER_LOCK),
+    ROW(execle, UNDER_LOCK),
+    ROW(fexecve, UNDER_LOCK),
+    ROW(execveat, UNDER_LOCK),
+    ROW(_exit, UNDER_LOCK),
+    ROW(_Exit, UNDER_LOCK),
+    ROW(brk, UNDER_LOCK),
+    ROW(sbrk, UNDER_LOCK),
+    ROW(unshare, UNDER_LOCK),
+    ROW(setns, UNDER_LOCK),
+    ROW(mlockall, UNDER_LOCK),
+    ROW(reallocarray, ALONE),
+    ROW(cfree, ALONE),
+    ROW(free_sized, ALONE),
+    ROW(free_aligned_sized, ALONE),
     ROW(dlclose, ALONE),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };

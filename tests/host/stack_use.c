@@ -95,6 +95,7 @@ static void call_pthread_setname_np(void) { pthread_setname_np(pthread_self(), "
 static void call_dlclose(void) { dlclose(block); }
 static void call_unshare(void) { (void)!unshare(0); }
 static void call_setns(void) { (void)!setns(-1, 0); }
+static void call_mlockall(void) { (void)!mlockall(0); }
 
 /* Programs that are there and that are not. */
 #define THERE   "/bin/true"
@@ -155,6 +156,7 @@ static const struct {
     ROW(dlclose, get_library),
     ROW(unshare, nothing),
     ROW(setns, nothing),
+    ROW(mlockall, nothing),
     END(execve),
     END(execv),
     END(execvp),

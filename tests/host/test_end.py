@@ -149,6 +149,28 @@ def test_failed_exec_beside_other_threads():
     mp.equal(result.logs.journals(), [], "journals left")
 
 
+def failed_execs(run):
+    """{case: (errno, system calls)} of execs that cannot succeed."""
+    place = mp.fresh("files")
+    with open(os.path.join(place, "plain"), "w", encoding="utf-8") as f:
+        f.write("no program\n")
+    out = run([mp.victim("exec_calls"), place], env={"PATH": "/usr/bin:/bin:/usr/sbin"})
+    return {name: (int(error), int(calls)) for name, error, calls in map(str.split, out.decode().splitlines())}
+
+
+def test_exec_that_cannot_succeed_costs_few_system_calls():
+    """The log is not ended and begun again for it: a program may search for a command in many folders."""
+    if mp.EMULATOR:
+        raise mp.Skip("an emulator of the user's mode has no ptrace")
+    bare = failed_execs(lambda argv, env: mp.bare(argv, env=env)[1])
+    if not bare:
+        raise mp.Skip("ptrace is not allowed")
+    result = failed_execs(lambda argv, env: mp.run(argv, env=env).out)
+    mp.equal({name: error for name, (error, _) in result.items()}, {name: error for name, (error, _) in bare.items()}, "errno of each exec")
+    for name, (_, calls) in result.items():
+        mp.within(calls - bare[name][1], 0, 8, f"system calls of {name} beside the program's {bare[name][1]}")
+
+
 def small_child(how, blocks):
     """What a child does that is too small for a log, at first: its logs, and the journals that are left."""
     result = mp.run([mp.victim("endings"), "child_" + how, str(blocks)], env={"MEMPROF_MIN_RSS": "32M"})

@@ -10,7 +10,7 @@ import mp
 REFUSED = mp.victim("refused")
 ERRORS = (errno.EPERM, errno.ENOSYS, errno.EACCES)
 # of hooks: the program's own calls
-HOOKED = {"brk", "execveat", "mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group", "setns", "unshare"}
+HOOKED = {"brk", "execveat", "mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group", "setns", "unshare", "mlock", "mlock2", "mlockall", "munlock", "munlockall"}
 
 
 def calls():

@@ -46,6 +46,7 @@ static void hooks_always_have_something_to_call(void **state)
         (void *)mp_real.dlclose,
         (void *)mp_real.unshare,
         (void *)mp_real.setns,
+        (void *)mp_real.mlockall,
         (void *)mp_real.brk,
         (void *)mp_real.sbrk,
     };

@@ -112,7 +112,7 @@ static void *record_many(void *arg)
 static void look(void)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    for (uint32_t i = 0; i < mp_threads_ever(); i++) mp_survey(&mp_threads[i], UINT64_MAX, true);
+    for (uint32_t i = 0; i < mp_threads_ever(); i++) mp_survey(mp_thread_at(i), UINT64_MAX, true);
     mp_unlock(&mp_process->epoch_lock, signals);
 }
 

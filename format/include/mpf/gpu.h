@@ -66,6 +66,6 @@ enum mpf_torch_oom {
 /* Keys of GPU_DEVICE's pairs: uuid (GPU-... or MIG-...), name, total (bytes), pci, driver (CUDA
  * version of the driver, as 13000), cupti (its API version), cupti.path, cupti.off (why gpuN/device
  * is missing), cupti.refused (a callback that the library does not know, repeated), used (nvml or
- * cuda: where used bytes come from). */
+ * cuda: where used bytes come from), used.off (why used bytes are not sampled). */
 
 #endif

@@ -46,10 +46,12 @@ struct mpr_device_state {
 struct mpr_device {
     unsigned index;
     const char *name, *uuid, *off; /* off: why driver allocations are missing; "": they are not */
-    const char *by_name;           /* why calls were heard of by their names; "": by CUPTI */
-    bool shared;                   /* its memory is the host's */
-    uint64_t torch_reserved_peak;  /* PyTorch's own total at its most; 0: it said nothing */
-    uint64_t context_blocks;       /* blocks that went with their context */
+    const char *used_off; /* why used bytes were read beside driver calls only; "": they were
+                             sampled */
+    const char *by_name;  /* why calls were heard of by their names; "": by CUPTI */
+    bool shared;          /* its memory is the host's */
+    uint64_t torch_reserved_peak; /* PyTorch's own total at its most; 0: it said nothing */
+    uint64_t context_blocks;      /* blocks that went with their context */
     struct mpr_device_state peak;
 };
 

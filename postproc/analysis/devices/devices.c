@@ -13,6 +13,7 @@ static void fill(struct mpr_arena *arena, const struct mpr_reader *reader, unsig
         .name = mpr_arena_text(arena, d->name),
         .uuid = mpr_arena_text(arena, d->uuid),
         .off = mpr_arena_text(arena, d->off),
+        .used_off = mpr_arena_text(arena, d->used_off),
         .by_name = mpr_arena_text(arena, d->by_name),
         .shared = d->shared,
         .torch_reserved_peak = d->torch_reserved_peak,

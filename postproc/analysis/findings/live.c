@@ -320,11 +320,13 @@ static void fill_device(struct mpr_live *l, unsigned index, struct mpr_device *o
 {
     const struct mpr_replay *r = &l->reader.replay;
     struct mpr_picture picture = { 0 };
-    *out = (struct mpr_device){ .index = index,
-                                .name = mpr_arena_text(&l->arena, r->gpu.device[index].name),
-                                .uuid = mpr_arena_text(&l->arena, r->gpu.device[index].uuid),
-                                .off = mpr_arena_text(&l->arena, r->gpu.device[index].off),
-                                .shared = r->gpu.device[index].shared };
+    *out =
+        (struct mpr_device){ .index = index,
+                             .name = mpr_arena_text(&l->arena, r->gpu.device[index].name),
+                             .uuid = mpr_arena_text(&l->arena, r->gpu.device[index].uuid),
+                             .off = mpr_arena_text(&l->arena, r->gpu.device[index].off),
+                             .used_off = mpr_arena_text(&l->arena, r->gpu.device[index].used_off),
+                             .shared = r->gpu.device[index].shared };
     mpr_picture_take(&picture, r, index, r->now);
     mpr_composition_account(&out->peak, &l->arena, &l->reader, &picture);
     mpr_picture_free(&picture);

@@ -221,7 +221,9 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
             (struct mpr_device){ .index = i,
                                  .name = mpr_arena_text(&ooms->arena, r->gpu.device[i].name),
                                  .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid),
-                                 .off = "" };
+                                 .off = "",
+                                 .used_off =
+                                     mpr_arena_text(&ooms->arena, r->gpu.device[i].used_off) };
     log->device = device;
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
         fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i],

@@ -1,0 +1,114 @@
+"""Limits of the program's memory: memprof's own mappings count against them, and the program gets what it gets without memprof."""
+import itertools
+import json
+import os
+import resource
+import subprocess
+
+import mp
+
+MIB = 1 << 20
+ANOTHER_USER = 60124        # root's limits do not bind
+LOCKED = 8 * MIB            # RLIMIT_MEMLOCK of most systems
+CURRENT, FUTURE, ON_FAULT = 1, 2, 4     # flags of mlockall
+
+
+def lockall(*arguments):
+    return [mp.victim("lockall"), *map(str, arguments)]
+
+
+def another_user():
+    """For preexec_fn."""
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (LOCKED, LOCKED))
+    if os.getuid() == 0:
+        os.setuid(ANOTHER_USER)
+
+
+def needs_another_user():
+    if mp.EMULATOR:
+        raise mp.Skip("an emulator of the user's mode locks no memory")
+    os.chmod(mp.folder, 0o755)
+    try:
+        subprocess.run(lockall(0, 0, 0), preexec_fn=another_user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    except (OSError, subprocess.SubprocessError):
+        raise mp.Skip("another user cannot run what was built here")
+
+
+def numbers(out):
+    return [int(n) for n in out.split()]
+
+
+def same_as_bare(*arguments):
+    """Result, errno, room and locked bytes of both runs."""
+    logs = mp.fresh()
+    os.chmod(logs, 0o777)
+    argv = lockall(*arguments)
+    bare = numbers(mp.bare(argv, preexec_fn=another_user)[1])
+    result = mp.run(argv, env={"MEMPROF_OUT": os.path.join(logs, "%p.zst")}, preexec_fn=another_user)
+    got = numbers(result.out)
+    mp.equal(got[:2], bare[:2], f"{argv[1:]}: result and errno of mlockall")
+    for n, expected in zip(got[2:], bare[2:]):
+        mp.within(n, expected - 128, expected + 128, f"{argv[1:]}: KiB to be mapped and locked, {got} instead of {bare}")
+    for log in mp.Logs(logs).all():
+        mp.nothing_missing(log)
+
+
+def test_mlockall_of_a_small_program():
+    """Before the encoder runs, and with all that it takes: bare the program is within the limit, with memprof's mappings it is not."""
+    needs_another_user()
+    flags = (CURRENT, CURRENT | ON_FAULT, CURRENT | FUTURE, CURRENT | FUTURE | ON_FAULT, FUTURE)
+    for which, blocks, kib in itertools.product(flags, (0, 300000), (0, 4000)):
+        same_as_bare(which, blocks, kib)
+
+
+def test_mlockall_of_a_program_beyond_the_limit():
+    """It is refused as it is without memprof."""
+    needs_another_user()
+    same_as_bare(CURRENT, 0, 9000)
+    same_as_bare(CURRENT | FUTURE, 300000, 9000)
+
+
+def test_mlockall_in_a_forked_child():
+    """It has its parent's mappings, memprof's among them."""
+    needs_another_user()
+    same_as_bare(CURRENT, 300000, 3000, "child")
+    same_as_bare(CURRENT | FUTURE, 300000, 3000, "child")
+
+
+def room(stacks=None):
+    """Bytes that a program which keeps the encoder busy can map under a limit of 128 MiB, in the end."""
+    popen = {"preexec_fn": mp.limit(resource.RLIMIT_AS, 128 * MIB)}
+    argv = lockall(0, 300000, 0)
+    out = mp.run(argv, env={"MEMPROF_STACKS": stacks}, **popen).out if stacks else mp.bare(argv, **popen)[1]
+    return numbers(out)[4] << 10
+
+
+def test_addresses_left_under_a_limit():
+    """In each mode of --stacks."""
+    if mp.EMULATOR:
+        raise mp.Skip("an emulator of the user's mode limits no addresses")
+    bare = room()
+    for stacks, most in (("off", 9), ("large", 9), ("sample", 10), ("all", 11)):
+        mp.within(bare - room(stacks), 0, most * MIB, f"bytes of addresses that --stacks={stacks} takes")
+
+
+def samples(path):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], "info", "--format", "json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=mp.TIMEOUT, check=False)
+    return json.loads(done.stdout)["counts"].get("SAMPLE_RSS", 0) if done.stdout else 0
+
+
+def test_samples_between_events_with_much_static_tls():
+    """The encoder's stack does not have the program's thread-local storage in it."""
+    logs = mp.fresh()
+    argv = [mp.victim("big_tls")]
+    process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    mp.equal(process.stdout.readline(), b"done\n", "the victim")
+    path, = mp.Logs(logs).paths()
+    before = samples(path)
+    mp.wait_for(lambda: samples(path) >= before + 3)
+    mp.whole(mp.finish(process, argv, logs).logs.one())
+
+
+if __name__ == "__main__":
+    mp.main()
