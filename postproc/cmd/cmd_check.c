@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,13 +186,10 @@ static void describe(struct mpr_document *doc, const void *result)
 static bool write_junit(const struct arguments *a, const struct mpr_check *check)
 {
     if (!a->junit) return true;
-    const char *path = mpr_output_path(a->junit);
-    FILE *out = path ? fopen(path, "we") : stdout;
-    if (out) mpr_junit_write(out, check, &a->output.naming);
-    const bool good = out && !ferror(out);
-    if (out && (path ? fclose(out) : fflush(out)) == 0 && good) return true;
-    mpr_cmd_say("%s: cannot write: %s", path ? path : "standard output", strerror(errno));
-    return false;
+    struct mpr_destination to;
+    if (mpr_destination_open(&to, a->junit) != 0) return false;
+    mpr_junit_write(to.file, check, &a->output.naming);
+    return mpr_destination_close(&to, true) == 0;
 }
 
 static int report(struct arguments *a, const struct mpr_check *check, bool incomplete)

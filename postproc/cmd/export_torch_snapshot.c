@@ -3,7 +3,6 @@
 #include "alloc.h"
 #include "cmd.h"
 #include "export_format.h"
-#include "part.h"
 #include "range_turns.h"
 #include "torch_snapshot.h"
 #include "torch_trace.h"
@@ -90,11 +89,11 @@ static void free_all(struct writing *w)
 /* Nothing is opened for a log that has nothing to write. */
 static int write_one(struct writing *w, struct mpr_error *error)
 {
-    struct mpr_part part;
+    struct mpr_destination to;
     if (look(w, error) != 0) return -1;
-    if (mpr_part_open(&part, w->of->output) != 0) return MPR_EXIT_FAILURE;
-    const int put = put_all(w, part.file, error);
-    if (mpr_part_close(&part, put == 0) != 0) return MPR_EXIT_FAILURE;
+    if (mpr_destination_open(&to, w->of->output) != 0) return MPR_EXIT_FAILURE;
+    const int put = put_all(w, to.file, error);
+    if (mpr_destination_close(&to, put == 0) != 0) return MPR_EXIT_FAILURE;
     if (put != 0) return -1;
     return w->survey.summary.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }

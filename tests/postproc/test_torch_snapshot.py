@@ -260,15 +260,19 @@ def a_pipe_is_written_as_it_is(folder):
     check(written == export("-o", "-", log).stdout and pickle.loads(written)["segments"], "what came")
 
 
+# A file system that makes no files without a name: a part of that name is there while one writes.
+NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
+
+
 def two_writers_are_one_after_the_other(folder):
-    """Who comes while another one writes is told so; what a killed one left is in nobody's way."""
+    """A second writer gets an error; a part that a killed one left is removed."""
     path, log = os.path.join(folder, "out.pickle"), golden("h200-pytorch")[0]
     with open(f"{path}.part", "w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
-        done = export("-o", path, log)
+        done = export("-o", path, log, env=NAMED)
         check(done.returncode == 1 and b"another process" in done.stderr, done)
         part.write("half")
-    done = export("-o", path, log)
+    done = export("-o", path, log, env=NAMED)
     check(done.returncode == 0 and os.listdir(folder) == ["out.pickle"], done, os.listdir(folder))
     with open(path, "rb") as f:
         check(pickle.load(f)["segments"], "it is whole")
@@ -280,12 +284,12 @@ def what_is_not_ours_alone_is_not_written(folder):
     with open(other, "w") as f:
         f.write("mine")
     os.link(other, f"{path}.part")
-    refused = [export("-o", path, log)]
+    refused = [export("-o", path, log, env=NAMED)]
     os.remove(f"{path}.part")
     if os.geteuid() == 0:
         os.chown(other, 1, 1)
         os.rename(other, f"{path}.part")
-        refused.append(export("-o", path, log))
+        refused.append(export("-o", path, log, env=NAMED))
         os.rename(f"{path}.part", other)
     check(all(r.returncode == 1 and b"not this user's" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
     with open(other) as f:
