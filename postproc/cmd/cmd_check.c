@@ -23,10 +23,10 @@ enum {
 
 static const struct argp_option options[] = {
     { "max", KEY_MAX, "HEAP=SIZE[,optional]", 0,
-      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap",
+      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap. Or a line of a budget, in quotes",
       1 },
     { "budget", KEY_BUDGET, "FILE", 0,
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; behind one that may match nothing: optional",
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; after one that may match nothing: optional",
       1 },
     { "against", KEY_AGAINST, "BASE", 0,
       "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
@@ -50,8 +50,27 @@ struct arguments {
     bool suggest;
 };
 
+/* A heap has no blank before its "=". */
+static bool is_budget_line(const char *arg) { return arg[strcspn(arg, "= ")] == ' '; }
+
+static void add_line(struct arguments *a, const char *arg)
+{
+    struct mpr_error error;
+    char *line = mpr_text_copy(arg);
+    const int status = mpr_budget_line(&a->budget, line, "--max", &error);
+    free(line);
+    a->limited = true;
+    if (status == 0) return;
+    mpr_cmd_error(&error);
+    exit(MPR_EXIT_USAGE);
+}
+
 static void add_max(struct arguments *a, const char *arg, struct argp_state *state)
 {
+    if (is_budget_line(arg)) {
+        add_line(a, arg);
+        return;
+    }
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
     const size_t name = strcspn(arg, "="), rest = name + !!arg[name],
                  length = strcspn(arg + rest, ",");
@@ -147,6 +166,7 @@ static const struct argp argp = {
 static void suggest_line(FILE *out, const struct mpr_limit *limit)
 {
     if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
+    else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
     else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
     else fputs("heap ", out);
     fprintf(out, "%s %" PRIu64 "\n", limit->heap, limit->bytes);
@@ -268,7 +288,7 @@ int mpr_cmd_check(int argc, char **argv)
     struct mpr_check check;
     int status = MPR_EXIT_FAILURE;
     mpr_cmd_parse(&argp, argc, argv, &a);
-    mpr_check_init(&check);
+    mpr_check_init(&check, &a.output.naming);
     if (mpr_logs_choose(&a.logs)) {
         const char *one = a.suggest ? mpr_logs_one(&a.logs) : NULL;
         if (!a.suggest) status = run_check(&a, &check);

@@ -1,5 +1,5 @@
-/* A part is locked (flock) as long as its writer has it open, named or not: nobody takes over one
- * that is in work. */
+/* Invariant: the new file is locked (flock) while its writer has it open, with or without a name,
+ * so no other writer removes it. */
 #include "atomic_file.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, 
 
 /* ---- a path */
 
-/* Replaces the link at the end of the path by the path that it leads to; false: it is none. */
+/* If the path leads to a link, replaces it by the target and returns true. */
 static bool follow(char path[PATH_MAX])
 {
     char target[PATH_MAX], from[PATH_MAX];
@@ -78,7 +78,7 @@ static bool follow(char path[PATH_MAX])
     return fits;
 }
 
-/* Links there lead to open files, which no name may stand for. */
+/* Links in /proc lead to open files, and no other file can replace these. */
 static bool is_in_proc(const char *path)
 {
     char folder[PATH_MAX], real[PATH_MAX];
@@ -147,8 +147,7 @@ int mpr_atomic_open_path(struct mpr_atomic_file *f, const char *path)
         return -1;
     }
     for (int i = 0; i < LINKS && follow(at); i++) {}
-    return stat(at, &old) == 0 ? open_over(f, at, &old)
-                               : mpr_atomic_open(f, AT_FDCWD, at, 0666);
+    return stat(at, &old) == 0 ? open_over(f, at, &old) : mpr_atomic_open(f, AT_FDCWD, at, 0666);
 }
 
 /* ---- ending */

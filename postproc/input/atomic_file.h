@@ -1,12 +1,12 @@
 /* A file that takes the place of the one with its name only once it is whole.  A writer that fails
  * or is killed leaves the old file as it was.
  *
- * Until then the new file has no name (O_TMPFILE), so the kernel removes it with its writer.  A file
- * system that cannot do that gets NAME.part beside it, locked while it is written: a part that a
- * killed writer left there is unlocked, and the next writer removes it.
+ * Until then the new file has no name (O_TMPFILE), so the kernel removes it with its writer.  A
+ * file system that cannot do that gets NAME.part in the same folder, locked while it is written:
+ * the part of a killed writer is unlocked, and the next writer removes it.
  *
- * One at a time.  Names of other users may lie in the folder: only regular files that belong to this
- * user alone are taken for parts. */
+ * One at a time.  The folder may have files of other users: only regular files that belong to
+ * this user alone are taken for parts. */
 #ifndef MPR_ATOMIC_FILE_H
 #define MPR_ATOMIC_FILE_H
 
@@ -16,7 +16,7 @@
 
 struct mpr_atomic_file {
     int fd;        /* written by the caller; -1: none is open */
-    int directory; /* AT_FDCWD, or the folder of both names; not closed here */
+    int directory; /* the folder of both names, or AT_FDCWD; the caller closes it */
     char name[PATH_MAX], part[PATH_MAX];
     enum mpr_atomic_way {
         MPR_ATOMIC_UNNAMED,
@@ -30,9 +30,9 @@ struct mpr_atomic_file {
  * `mode` less the umask.  0, or -1 with errno, which
  * mpr_file_part_reason (file.h) explains. */
 int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, mode_t mode);
-/* The same for a path that the user gave: a link is followed, and the new file gets the mode and the
- * owner of the old one.  Where the folder or the owner cannot be written to, the old file gets the
- * new contents at the end. */
+/* The same for a path that the user gave: a link is followed, and the new file gets the mode and
+ * the owner of the old one.  If no new file can have these, the old file gets the new
+ * contents at the end. */
 int mpr_atomic_open_path(struct mpr_atomic_file *f, const char *path);
 /* Returns true if the path leads to something that is written in place: a pipe, a device, or an
  * open file (/dev/stdout). */

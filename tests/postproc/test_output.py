@@ -1,4 +1,4 @@
-"""A file behind -o is replaced once the new one is whole: a command that fails or is killed leaves the old one, and nothing else.
+"""A file behind -o is replaced once the new one is whole: a command that fails or is killed leaves the old one only.
 
 test_output.py NAME, with MEMPROF_REPORT, MAKE_LOG, GOLDEN and NO_TMPFILE set."""
 import os
