@@ -116,7 +116,7 @@ def shapes(snapshot, log):
 def peaks_are_pytorchs(folder):
     """The trace, applied one by one, has the peaks that PyTorch itself said, and ends with the segments and blocks that are told."""
     for log in [*with_torch(), *(made(folder, "MAKE_GPU_LOG", s) for s in ("expandable", "segments", "graphs", "layers"))]:
-        snapshot, told = loaded(log), report("peaks", log, "--by", "range")["logs"][0]
+        snapshot, told = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
         shapes(snapshot, log)
         heaps, devices = {h["heap"]: h for h in told["heaps"]}, {d["index"]: d for d in told["devices"]}
         check(any(snapshot["device_traces"]), log, "is empty")
@@ -294,6 +294,21 @@ def what_is_not_ours_alone_is_not_written(folder):
     check(all(r.returncode == 1 and b"not this user's" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
     with open(other) as f:
         check(f.read() == "mine", "it is as it was")
+
+
+def the_snapshot_of_an_oom_is_of_its_instant(folder):
+    """The program frees all of it before it ends."""
+    def active(snapshot):
+        return sum(s["active_size"] for s in snapshot["segments"])
+    log, = golden("h200-graphs-oom")
+    said = export("-o", "-", log)
+    at_oom, at_end = loaded(log), loaded(log, "--until", "end")
+    check(at_oom == loaded(log, "--until", "oom") and at_oom["device_traces"][0][-1]["action"] == "oom", "the end of the trace")
+    check(active(at_oom) > 129 << 30 and active(at_end) < 1 << 30, active(at_oom), active(at_end))
+    later = made(folder, "MAKE_GPU_LOG", "survivor")
+    check(loaded(later) == loaded(later, "--until", "end") != loaded(later, "--until", "oom"), "a process that held more after an OOM")
+    check(b"--until=end" in said.stderr, said.stderr)
+    check(not export("-o", "-", *golden("h200-graphs-eager")).stderr, "without an OOM there is no note")
 
 
 def a_damaged_log_says_so(folder):

@@ -1,5 +1,5 @@
-/* Lines of the tables of `peaks` as limits: which lines a pattern means, and near misses.  Private to
- * this layer. */
+/* Lines of the tables of `peaks` as limits: which lines a pattern means, and near misses.  Private
+ * to this layer. */
 #ifndef MPR_CHECK_LINES_H
 #define MPR_CHECK_LINES_H
 
