@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "destination.h"
 #include "document.h"
 #include "error.h"
 #include "naming.h"
@@ -62,7 +63,7 @@ struct mpr_output {
     bool for_tools;   /* this text is read by programs */
     bool has_stacks;  /* rows have call stacks or paths of ranges: --format=folded */
     const char *path; /* NULL: standard output */
-    FILE *file;
+    struct mpr_destination to;
 };
 extern const struct argp mpr_output_argp;
 struct mpr_output mpr_output_default(void);
@@ -70,11 +71,9 @@ struct mpr_output mpr_output_default(void);
 const char *mpr_output_path(const char *arg);
 /* Times are those of the clock, printed and given (--clock=wall). */
 bool mpr_output_clock(void);
-/* 0, or -1 with the reason on stderr. */
+/* 0, or -1 with the reason on stderr.  The old file stays until the new one is closed. */
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);
-/* Removes the file that is being written, if one is. */
-void mpr_output_abandon(void);
 /* Opens, renders, closes.  The subcommand's exit status. */
 typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result,
                                const struct mpr_style *style);

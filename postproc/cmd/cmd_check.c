@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,10 @@ enum {
 
 static const struct argp_option options[] = {
     { "max", KEY_MAX, "HEAP=SIZE[,optional]", 0,
-      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap",
+      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap. Or a line of a budget, in quotes",
       1 },
     { "budget", KEY_BUDGET, "FILE", 0,
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; behind one that may match nothing: optional",
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; after one that may match nothing: optional",
       1 },
     { "against", KEY_AGAINST, "BASE", 0,
       "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
@@ -51,8 +50,27 @@ struct arguments {
     bool suggest;
 };
 
+/* A heap has no blank before its "=". */
+static bool is_budget_line(const char *arg) { return arg[strcspn(arg, "= ")] == ' '; }
+
+static void add_line(struct arguments *a, const char *arg)
+{
+    struct mpr_error error;
+    char *line = mpr_text_copy(arg);
+    const int status = mpr_budget_line(&a->budget, line, "--max", &error);
+    free(line);
+    a->limited = true;
+    if (status == 0) return;
+    mpr_cmd_error(&error);
+    exit(MPR_EXIT_USAGE);
+}
+
 static void add_max(struct arguments *a, const char *arg, struct argp_state *state)
 {
+    if (is_budget_line(arg)) {
+        add_line(a, arg);
+        return;
+    }
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
     const size_t name = strcspn(arg, "="), rest = name + !!arg[name],
                  length = strcspn(arg + rest, ",");
@@ -148,6 +166,7 @@ static const struct argp argp = {
 static void suggest_line(FILE *out, const struct mpr_limit *limit)
 {
     if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
+    else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
     else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
     else fputs("heap ", out);
     fprintf(out, "%s %" PRIu64 "\n", limit->heap, limit->bytes);
@@ -187,13 +206,10 @@ static void describe(struct mpr_document *doc, const void *result)
 static bool write_junit(const struct arguments *a, const struct mpr_check *check)
 {
     if (!a->junit) return true;
-    const char *path = mpr_output_path(a->junit);
-    FILE *out = path ? fopen(path, "we") : stdout;
-    if (out) mpr_junit_write(out, check, &a->output.naming);
-    const bool good = out && !ferror(out);
-    if (out && (path ? fclose(out) : fflush(out)) == 0 && good) return true;
-    mpr_cmd_say("%s: cannot write: %s", path ? path : "standard output", strerror(errno));
-    return false;
+    struct mpr_destination to;
+    if (mpr_destination_open(&to, a->junit) != 0) return false;
+    mpr_junit_write(to.file, check, &a->output.naming);
+    return mpr_destination_close(&to, true) == 0;
 }
 
 static int report(struct arguments *a, const struct mpr_check *check, bool incomplete)
@@ -272,7 +288,7 @@ int mpr_cmd_check(int argc, char **argv)
     struct mpr_check check;
     int status = MPR_EXIT_FAILURE;
     mpr_cmd_parse(&argp, argc, argv, &a);
-    mpr_check_init(&check);
+    mpr_check_init(&check, &a.output.naming);
     if (mpr_logs_choose(&a.logs)) {
         const char *one = a.suggest ? mpr_logs_one(&a.logs) : NULL;
         if (!a.suggest) status = run_check(&a, &check);

@@ -217,7 +217,7 @@ static int write_page(struct arguments *a, const struct runs *runs)
     page.insights = (const struct mpr_insights *const *)findings.of;
     int status = mpr_output_open(&a->output);
     if (status == 0) {
-        mpr_html_write(a->output.file, &page);
+        mpr_html_write(a->output.to.file, &page);
         status = mpr_output_close(&a->output);
     }
     free_findings(&findings, runs->count);

@@ -11,7 +11,8 @@ enum { OPT_DEAD = 256 };
 
 static const struct argp_option options[] = {
     { "dead", OPT_DEAD, NULL, 0,
-      "The process has ended: for logs of which that cannot be told from here", 0 },
+      "The process has ended, and if the log is a copy, had ended before it was copied: for logs that do not show it",
+      0 },
     { 0 },
 };
 

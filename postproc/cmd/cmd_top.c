@@ -143,10 +143,10 @@ static int list(struct arguments *a, struct mpr_top *top)
         if (i) nanosleep(&interval, NULL);
         look(a, top);
         char *text = mpr_output_text(&a->output, describe, top);
-        fprintf(a->output.file, "%s%s", i && a->output.renderer == &mpr_render_text ? "\n" : "",
+        fprintf(a->output.to.file, "%s%s", i && a->output.renderer == &mpr_render_text ? "\n" : "",
                 text);
         free(text);
-        if (fflush(a->output.file) != 0) break;
+        if (mpr_destination_publish(&a->output.to) != 0) break;
     }
     return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
 }

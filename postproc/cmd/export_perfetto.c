@@ -1,6 +1,5 @@
 #include "cmd.h"
 #include "export_format.h"
-#include "part.h"
 #include "perfetto.h"
 #include "range_turns.h"
 #include "timeline.h"
@@ -50,13 +49,13 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 static int export_perfetto(struct mpr_export *e)
 {
     struct writing w = { .of = e, .naming = { .telling = e->telling } };
-    struct mpr_part part;
+    struct mpr_destination to;
     mpr_logs_choose(&e->logs);
-    if (mpr_part_open(&part, e->output) != 0) return MPR_EXIT_FAILURE;
-    mpr_perfetto_begin(&w.perfetto, part.file);
+    if (mpr_destination_open(&to, e->output) != 0) return MPR_EXIT_FAILURE;
+    mpr_perfetto_begin(&w.perfetto, to.file);
     mpr_logs_each(&e->logs, add, &w);
     mpr_perfetto_free(&w.perfetto);
-    if (mpr_part_close(&part, w.processes != 0) != 0 || !w.processes) return MPR_EXIT_FAILURE;
+    if (mpr_destination_close(&to, w.processes != 0) != 0 || !w.processes) return MPR_EXIT_FAILURE;
     return w.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 

@@ -1,6 +1,5 @@
 #include "cmd.h"
 #include "export_format.h"
-#include "part.h"
 #include "pprof.h"
 #include "profile.h"
 #include "selection.h"
@@ -39,15 +38,16 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 static int export_pprof(struct mpr_export *e)
 {
     struct writing w = { .of = e };
-    struct mpr_part part;
+    struct mpr_destination to;
     mpr_logs_choose(&e->logs);
     mpr_pprof_begin(&w.pprof);
     mpr_logs_each(&e->logs, add, &w);
     int status = w.processes ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
-    if (status == MPR_EXIT_FINE && mpr_part_open(&part, e->output) != 0) status = MPR_EXIT_FAILURE;
+    if (status == MPR_EXIT_FINE && mpr_destination_open(&to, e->output) != 0)
+        status = MPR_EXIT_FAILURE;
     if (status == MPR_EXIT_FINE) {
-        mpr_pprof_end(&w.pprof, part.file);
-        if (mpr_part_close(&part, true) != 0) status = MPR_EXIT_FAILURE;
+        mpr_pprof_end(&w.pprof, to.file);
+        if (mpr_destination_close(&to, true) != 0) status = MPR_EXIT_FAILURE;
     }
     mpr_pprof_free(&w.pprof);
     return status == MPR_EXIT_FINE && w.incomplete ? MPR_EXIT_INCOMPLETE : status;

@@ -2,8 +2,9 @@
 
 #include "alloc.h"
 #include "cmd.h"
+#include "error.h"
 #include "export_format.h"
-#include "part.h"
+#include "named_instant.h"
 #include "range_turns.h"
 #include "torch_snapshot.h"
 #include "torch_trace.h"
@@ -14,11 +15,30 @@ struct writing {
     const char *log;
     const struct mpr_progress *progress;
     uint64_t from_ns, until_ns;
+    bool at_oom; /* until_ns is that of an OOM, though the user did not say so */
     struct mpr_torch_survey survey;
     struct mpr_code code;
     struct mpr_torch_state *state; /* by device */
     struct mpr_torch_snapshot snapshot;
 };
+
+static bool find_instant(const struct writing *w, const char *name, struct mpr_instant *at)
+{
+    struct mpr_error none;
+    return mpr_named_instant_find(w->log, name, NULL, w->progress, at, &none) == 0;
+}
+
+/* A program that ran out of device memory frees it all before it ends: its snapshot is that of the
+ * failed allocation, unless it held more afterwards. */
+static void end_at_oom(struct writing *w)
+{
+    struct mpr_instant at, peak;
+    if (w->of->until || !find_instant(w, "oom", &at) || at.to < w->from_ns ||
+        !find_instant(w, "peak", &peak) || peak.from > at.to)
+        return;
+    w->until_ns = at.to;
+    w->at_oom = true;
+}
 
 static int look(struct writing *w, struct mpr_error *error)
 {
@@ -26,7 +46,10 @@ static int look(struct writing *w, struct mpr_error *error)
     if (!w->survey.devices)
         return mpr_fail(error, "%s: PyTorch's allocator made no block on a GPU in it", w->log);
     w->state = mpr_alloc(w->survey.devices, sizeof *w->state);
-    return mpr_export_window(w->of, w->log, w->progress, &w->from_ns, &w->until_ns, error);
+    if (mpr_export_window(w->of, w->log, w->progress, &w->from_ns, &w->until_ns, error) != 0)
+        return -1;
+    end_at_oom(w);
+    return 0;
 }
 
 static void put_entry(void *arg, const struct mpr_torch_entry *entry)
@@ -90,12 +113,18 @@ static void free_all(struct writing *w)
 /* Nothing is opened for a log that has nothing to write. */
 static int write_one(struct writing *w, struct mpr_error *error)
 {
-    struct mpr_part part;
+    struct mpr_destination to;
     if (look(w, error) != 0) return -1;
-    if (mpr_part_open(&part, w->of->output) != 0) return MPR_EXIT_FAILURE;
-    const int put = put_all(w, part.file, error);
-    if (mpr_part_close(&part, put == 0) != 0) return MPR_EXIT_FAILURE;
+    if (mpr_destination_open(&to, w->of->output) != 0) return MPR_EXIT_FAILURE;
+    const int put = put_all(w, to.file, error);
+    if (mpr_destination_close(&to, put == 0) != 0) return MPR_EXIT_FAILURE;
     if (put != 0) return -1;
+    mpr_bar_clear();
+    if (w->at_oom)
+        mpr_cmd_say(
+            "%s: device memory ran out; the snapshot ends there (--until=end: at the end of "
+            "the log)",
+            w->log);
     return w->survey.summary.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 

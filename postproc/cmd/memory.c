@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "atomic_file.h"
 #include "cmd.h"
-#include "database.h"
-#include "part.h"
 
 static uint64_t number_in(const char *path)
 {
@@ -42,9 +41,7 @@ static void end(void)
     } else
         mpr_cmd_say(
             "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
-    mpr_output_abandon();
-    mpr_database_abandon();
-    mpr_part_abandon();
+    mpr_atomic_abandon();
     _exit(MPR_EXIT_FAILURE);
 }
 

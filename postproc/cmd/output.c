@@ -1,17 +1,14 @@
 /* Options of every report. */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc.h"
 #include "ascii.h"
 #include "cmd.h"
-#include "file.h"
 #include "utf8.h"
 
 enum { FEWEST = 60 }; /* columns of a line in which a table says something */
@@ -158,18 +155,12 @@ static int line_columns(FILE *file)
     return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static const struct mpr_output *writing; /* NULL: none */
-
 int mpr_output_open(struct mpr_output *output)
 {
-    output->file = output->path ? fopen(output->path, "we") : stdout;
-    if (!output->file) {
-        mpr_cmd_say("%s: cannot write: %s", output->path, strerror(errno));
-        return -1;
-    }
-    const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
-    writing = output;
-    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(output->file);
+    if (mpr_destination_open(&output->to, output->path) != 0) return -1;
+    FILE *file = output->to.file;
+    const bool terminal = isatty(fileno(file)) && !getenv("NO_COLOR");
+    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(file);
     else output->style.width = output->width;
     output->style.naming = &output->naming;
     output->style.color =
@@ -177,25 +168,7 @@ int mpr_output_open(struct mpr_output *output)
     return 0;
 }
 
-int mpr_output_close(struct mpr_output *output)
-{
-    writing = NULL;
-    const int failed = ferror(output->file) | fflush(output->file);
-    if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
-    mpr_cmd_say("%s: cannot write: %s", output->path ? output->path : "standard output",
-                strerror(errno));
-    return -1;
-}
-
-/* Half a report is none.  What is no file of that name (a device, a link) stays. */
-void mpr_output_abandon(void)
-{
-    struct stat st;
-    if (!writing || !writing->path || fstat(fileno(writing->file), &st) != 0 ||
-        !S_ISREG(st.st_mode))
-        return;
-    if (mpr_file_is(AT_FDCWD, writing->path, &st)) unlink(writing->path);
-}
+int mpr_output_close(struct mpr_output *output) { return mpr_destination_close(&output->to, true); }
 
 /* Text for people is in the characters of their locale, whatever it is written to; data for tools
  * is UTF-8. */
@@ -229,7 +202,7 @@ static void render_ascii(const struct mpr_output *output, mpr_render_result *ren
                          const void *result)
 {
     char *text = rendered(output, render, result);
-    fputs(text, output->file);
+    fputs(text, output->to.file);
     free(text);
 }
 
@@ -238,7 +211,7 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
 {
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
     if (wants_ascii(output)) render_ascii(output, render, result);
-    else render(output->renderer, output->file, result, &output->style);
+    else render(output->renderer, output->to.file, result, &output->style);
     if (mpr_output_close(output) != 0) return MPR_EXIT_FAILURE;
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }

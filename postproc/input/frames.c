@@ -165,3 +165,11 @@ int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
 }
 
 void mpr_frames_reject(struct mpr_frames *f, uint64_t offset) { note_bad(f, offset); }
+
+uint64_t mpr_frames_made(const struct mpf_frame *frame)
+{
+    struct mpf_clock clock[2]; /* from, to: the body begins with them */
+    if (frame->kind != MPF_FRAME_EVENTS || frame->body_bytes < sizeof clock) return 0;
+    memcpy(clock, frame->body, sizeof clock);
+    return clock[1].mono;
+}

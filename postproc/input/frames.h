@@ -45,6 +45,8 @@ void mpr_frames_close(struct mpr_frames *f);
 /* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at
  * `at`), MPF_ERR_SPACE. */
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame);
+/* Returns the CLOCK_MONOTONIC ns at which a frame of events was made, or 0 for other frames. */
+uint64_t mpr_frames_made(const struct mpf_frame *frame);
 /* Tells that the frame just read makes no sense although its checksum is right. */
 void mpr_frames_reject(struct mpr_frames *f, uint64_t offset);
 

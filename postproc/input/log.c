@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "copy.h"
 #include "file.h"
 #include "mpf/header.h"
 
@@ -120,6 +121,7 @@ static int read_header(struct mpr_log *log, const struct mpf_frame *frame)
     const int error = mpr_header_read(&log->header, frame->body, frame->body_bytes);
     log->status.has_header = !error;
     if (error) log->header.start = guessed;
+    log->newest_frame = log->header.start.mono;
     return error;
 }
 
@@ -150,7 +152,8 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     const int error = open_events(log, frame);
     if (error) return error;
     find_origin(log);
-    lived_until(log, log->reader.to.mono);
+    log->newest_frame = mpr_frames_made(frame);
+    lived_until(log, log->newest_frame);
     return 0;
 }
 
@@ -266,9 +269,10 @@ void mpr_log_ask(struct mpr_log *log)
 bool mpr_log_may_grow(struct mpr_log *log)
 {
     mpr_log_ask(log);
+    const bool copied = mpr_copy_is(&log->journal, &log->map.st);
     mpr_journal_free(&log->journal);
     log->asked = false;
-    return log->status.process.life != MPR_LIFE_ENDED;
+    return !copied && log->status.process.life != MPR_LIFE_ENDED;
 }
 
 /* After the last frame: joins the journal when the log has no end. */
@@ -298,6 +302,16 @@ int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error)
     return 0;
 }
 
+static bool may_miss(const struct mpr_log *log, const struct mpr_run_end *end)
+{
+    return mpr_copy_may_miss(&(struct mpr_copied){ .journal = &log->journal,
+                                                   .log = &log->map.st,
+                                                   .log_fd = log->map.fd,
+                                                   .newest_frame = log->newest_frame,
+                                                   .life = log->status.process.life,
+                                                   .end = *end });
+}
+
 /* An END that the process wrote itself says all but what it exited with. */
 static void find_end(struct mpr_log *log)
 {
@@ -308,6 +322,7 @@ static void find_end(struct mpr_log *log)
     const struct mpr_run_end run =
         wanted ? mpr_run_find(log->path, &log->header) : (struct mpr_run_end){ .known = false };
     if (!told) s->run = run;
+    s->copied = !s->ended && may_miss(log, &run);
     s->status_told = exited && run.how == MPR_RUN_EXIT;
     s->exit_status = run.status;
     if (s->run.known) lived_until(log, s->run.mono);
@@ -415,5 +430,6 @@ void mpr_log_stop_after(struct mpr_log *log, uint64_t seq) { log->stop_after = s
 bool mpr_log_incomplete(const struct mpr_log_status *s)
 {
     const bool whole_end = s->ended || s->has_journal;
-    return !whole_end || s->journal_only || s->damaged || s->missing_frames || !s->has_header;
+    return !whole_end || s->copied || s->journal_only || s->damaged || s->missing_frames ||
+           !s->has_header;
 }

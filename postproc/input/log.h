@@ -39,7 +39,8 @@ struct mpr_log_status {
                                    all, in another one */
     bool cut;                   /* it ends inside a frame, at cut_offset */
     bool has_journal;           /* joined with its journal, or holds recovered slots */
-    bool journal_only;          /* a journal whose log is not there: older events are missing */
+    bool copied;       /* a copy, and its process may have recorded more after it was made */
+    bool journal_only; /* a journal whose log is not there: older events are missing */
     bool has_header;
     struct mpr_log_fold fold;
     uint64_t bytes;   /* to be read: of the file, or of its fold and of what that does not stand for

@@ -32,8 +32,9 @@ struct mpr_log {
     bool paused;             /* followed, and no frame is left for now */
     struct mpf_block *block; /* the reader's scratch */
     uint32_t block_cap;
-    uint64_t kept_seq; /* frames of events that the log holds, for slots in a journal */
-    uint64_t until;    /* ns: what a running process stored later is not read; 0: all is */
+    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
+    uint64_t kept_seq;     /* frames of events that the log holds, for slots in a journal */
+    uint64_t until;        /* ns: what a running process stored later is not read; 0: all is */
     uint64_t frame_offset;
     uint64_t stop_after; /* the last frame that is read */
     struct mpr_log_status status;
@@ -48,7 +49,7 @@ int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error);
 /* Does its process live?  Before the bytes are taken that are read: what has ended by then changes
  * no more. */
 void mpr_log_ask(struct mpr_log *log);
-/* Asks, and forgets the answer. */
+/* Asks, and forgets the answer.  A copy never grows. */
 bool mpr_log_may_grow(struct mpr_log *log);
 /* -1: it was cut while it was read. */
 int mpr_log_truncated(const struct mpr_log *log, struct mpr_error *error);

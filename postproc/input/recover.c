@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy.h"
 #include "file.h"
 #include "folded.h"
 #include "frames.h"
@@ -29,6 +30,7 @@ struct scan {
     struct mpr_header header;
     uint64_t next_seq;             /* of the next frame */
     uint64_t kept_seq;             /* frames that the journal's marks speak of: without SLOTS */
+    uint64_t newest_frame;         /* CLOCK_MONOTONIC ns at which it was made */
     uint64_t header_end, good_end; /* offsets behind the header and the last whole frame */
     struct mpr_ending ending;
     bool ended, has_header, has_slots;
@@ -55,10 +57,12 @@ static int note_frame(struct scan *scan, const struct mpr_frames *frames,
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
     else scan->kept_seq = frames->next_seq;
+    if (mpr_frames_made(frame)) scan->newest_frame = mpr_frames_made(frame);
     if (frame->kind != MPF_FRAME_HEADER || scan->has_header) return 0;
     scan->header_end = frames->at;
     const int error = mpr_header_read(&scan->header, frame->body, frame->body_bytes);
     scan->has_header = !error;
+    scan->newest_frame = scan->header.start.mono;
     return error == MPF_ERR_SPACE ? error : 0;
 }
 
@@ -462,6 +466,16 @@ static int finish(struct subject *s, enum mpr_life life, bool dead, struct mpr_r
     return 0;
 }
 
+static bool may_miss(const struct subject *s, enum mpr_life life)
+{
+    return mpr_copy_may_miss(&(struct mpr_copied){ .journal = &s->journal,
+                                                   .log = &s->map.st,
+                                                   .log_fd = s->map.fd,
+                                                   .newest_frame = s->scan.newest_frame,
+                                                   .life = life,
+                                                   .end = mpr_run_find(s->path, &s->scan.header) });
+}
+
 static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
                    struct mpr_error *error)
 {
@@ -477,6 +491,11 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
                         s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
     if (!found && !is_folded(s)) return 0;
+    if (!dead && may_miss(s, process.life))
+        return mpr_fail(
+            error,
+            "%s: it is a copy, and nothing shows that its process %llu had ended before the copy was made; recover the original log, or use --dead if you know that it had ended",
+            s->path, (unsigned long long)header->pid);
     if (process.life == MPR_LIFE_UNKNOWN && !dead)
         return mpr_fail(
             error,

@@ -37,8 +37,9 @@ struct mpr_recovery {
                               none does */
 };
 
-/* dead: the user knows that the process has ended, where that cannot be told from here.
- * 0, or -1 with *error filled: the process still runs, the log cannot be written, ... */
+/* @dead: the user says that the process has ended, and if the log is a copy, that it had ended
+ * before the copy was made.  Used only if the files do not show it. 0, or -1 with *error filled:
+ * the process still runs, the log cannot be written, ... */
 int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery,
                 struct mpr_error *error);
 /* The same of the log `name` in a directory that is open and fit for it (file.h); its path is for

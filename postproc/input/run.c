@@ -52,6 +52,7 @@ static struct mpr_run_end read_end(const char *line)
     const char *oom = value(line, "oom");
     struct mpr_run_end end = { .known = true,
                                .mono = number(line, "mono"),
+                               .real = number(line, "real"),
                                .rss = number(line, "rss") };
     end.oom = is(oom, "kernel")   ? MPR_RUN_OOM_KERNEL
               : is(oom, "cgroup") ? MPR_RUN_OOM_CGROUP

@@ -17,8 +17,8 @@ struct mpr_run_end {
     enum mpr_run_how how;
     enum mpr_run_oom oom; /* its cgroup's count of kills rose then; the kernel's log names it */
     int status;           /* that it exited with, or the signal */
-    uint64_t mono, rss; /* CLOCK_MONOTONIC ns; the most resident bytes that were seen, 0: not known
-                         */
+    uint64_t mono, real;  /* CLOCK_MONOTONIC and CLOCK_REALTIME ns */
+    uint64_t rss;         /* maximum of resident bytes that was seen, or 0 */
 };
 
 /* Looks in the folder of the log at `log_path`. */

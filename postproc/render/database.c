@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "atomic_file.h"
 #include "basename.h"
 #include "database_file.h"
 #include "file.h"
@@ -24,9 +25,7 @@ struct kept_table {
 
 struct mpr_database {
     sqlite3 *sqlite;
-    char *path, *part; /* where it is written until it is whole */
-    int directory;     /* AT_FDCWD, or where both are */
-    int fd;            /* the part, locked; -1: none */
+    struct mpr_atomic_file file;
     uint64_t process;
     struct kept_table *table;
     size_t tables, cap;
@@ -35,24 +34,7 @@ struct mpr_database {
 
 static char refused[256]; /* of a database that is gone */
 
-static const struct mpr_database *writing; /* NULL: none */
-
 bool mpr_database_available(void) { return true; }
-
-static const char *name_in(const struct mpr_database *db, const char *path)
-{
-    return db->directory == AT_FDCWD ? path : mpr_basename(path);
-}
-
-static void remove_part(const struct mpr_database *db)
-{
-    unlinkat(db->directory, name_in(db, db->part), 0);
-}
-
-void mpr_database_abandon(void)
-{
-    if (writing) remove_part(writing);
-}
 
 bool mpr_database_failed(const struct mpr_database *db) { return *db->why; }
 
@@ -79,28 +61,34 @@ void mpr_database_run(struct mpr_database *db, const char *sql)
 static const char *release(struct mpr_database *db)
 {
     const bool good = !*db->why;
-    writing = NULL;
     memcpy(refused, db->why, sizeof refused);
     sqlite3_close(db->sqlite);
-    if (db->fd >= 0) close(db->fd);
+    mpr_atomic_close(&db->file);
     free(db->table);
-    free(db->path);
-    free(db->part);
     free(db);
     return good ? NULL : refused;
 }
 
-static void make_part(struct mpr_database *db, mode_t mode)
+static bool is_no_file(const struct mpr_database_place *place)
 {
     struct stat st;
-    if (fstatat(db->directory, name_in(db, db->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISREG(st.st_mode)) {
-        snprintf(db->why, sizeof db->why, "it is no regular file");
+    if (place->directory == AT_FDCWD) return mpr_atomic_in_place(place->path);
+    return fstatat(place->directory, mpr_basename(place->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !S_ISREG(st.st_mode);
+}
+
+static void begin_file(struct mpr_database *db, const struct mpr_database_place *place)
+{
+    db->file.fd = -1;
+    if (is_no_file(place)) {
+        snprintf(db->why, sizeof db->why, "it is not a regular file");
         return;
     }
-    db->fd = mpr_file_part(db->directory, name_in(db, db->part), mode);
-    if (db->fd < 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
-    else writing = db;
+    const int status =
+        place->directory == AT_FDCWD
+            ? mpr_atomic_open_path(&db->file, place->path)
+            : mpr_atomic_open(&db->file, place->directory, mpr_basename(place->path), place->mode);
+    if (status != 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
 }
 
 static void set(struct mpr_database *db, const char *name, unsigned value)
@@ -115,14 +103,11 @@ struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {
     struct mpr_database *db = mpr_alloc(1, sizeof *db);
-    db->path = mpr_text_copy(place->path);
-    db->part = mpr_text_format("%s.part", place->path);
-    db->directory = place->directory;
-    db->fd = -1;
-    make_part(db, place->mode);
+    begin_file(db, place);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (!*db->why)
-        check(db, mpr_database_file_open(db->part, db->fd, &db->sqlite, flags), SQLITE_OK);
+        check(db, mpr_database_file_open(db->file.part, db->file.fd, &db->sqlite, flags),
+              SQLITE_OK);
     set(db, "page_size", kind->page_bytes);
     mpr_database_run(db, "PRAGMA journal_mode=OFF");
     mpr_database_run(db, "PRAGMA synchronous=OFF");
@@ -131,7 +116,6 @@ struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
     set(db, "user_version", kind->version);
     mpr_database_run(db, "BEGIN");
     if (!*db->why) return db;
-    mpr_database_abandon();
     *why = release(db);
     return NULL;
 }
@@ -317,9 +301,7 @@ const char *mpr_database_close(struct mpr_database *db, bool wanted)
     for (size_t i = 0; i < db->tables; i++) sqlite3_finalize(db->table[i].insert);
     if (sqlite3_close(db->sqlite) != SQLITE_OK) fail(db);
     db->sqlite = NULL;
-    if (!*db->why && wanted &&
-        renameat(db->directory, name_in(db, db->part), db->directory, name_in(db, db->path)) != 0)
-        snprintf(db->why, sizeof db->why, "%s", strerror(errno));
-    if (*db->why || !wanted) remove_part(db);
+    if (!*db->why && wanted && mpr_atomic_commit(&db->file) != 0)
+        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
     return release(db);
 }

@@ -1,9 +1,8 @@
 /* A database of SQLite: tables whose columns are described as those of a document, so that names
  * and meanings are those of CSV and JSON.
  *
- * It is written beside the file of that name and takes its place when it is whole: what was there
- * stays until then, and where this fails; what is no file (a device, a link) always.  All in one
- * transaction. */
+ * It takes the place of the file of that name when it is whole (atomic_file.h).  A device or a pipe
+ * is refused, and so is a link in a folder that the caller opened.  All in one transaction. */
 #ifndef MPR_DATABASE_H
 #define MPR_DATABASE_H
 
@@ -19,8 +18,6 @@ struct mpr_database;
 
 /* Was it built with SQLite? */
 bool mpr_database_available(void);
-/* Removes what is written of the one that is open, if one is: for who ends at once. */
-void mpr_database_abandon(void);
 /* What a database is, for who opens it. */
 struct mpr_database_kind {
     unsigned application, version; /* SQLite's application_id and user_version */
@@ -31,7 +28,7 @@ struct mpr_database_kind {
 struct mpr_database_place {
     const char *path;
     int directory; /* the folder that the path names; AT_FDCWD: as the path says */
-    mode_t mode;   /* less the umask */
+    mode_t mode;   /* less the umask; of a path the mode of the old file is kept */
 };
 /* NULL: *why says what is wrong, in memory that lasts; where another process writes one of that
  * name just now, MPR_FILE_BUSY (file.h). */

@@ -3,8 +3,6 @@
 
 bool mpr_database_available(void) { return false; }
 
-void mpr_database_abandon(void) {}
-
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {

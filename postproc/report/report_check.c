@@ -89,6 +89,11 @@ static const struct mpr_column columns[] = {
     { .key = "from", .type = MPR_TEXT, .get = csv_from, .only = MPR_IN_CSV },
     { .key = "optional", .type = MPR_FLAG, OF(limit.optional) },
     { .key = "not_found", .type = MPR_FLAG, OF(not_found) },
+    { .key = "nearest",
+      .type = MPR_TEXT,
+      OF(nearest),
+      .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
 };
 
 /* ---- lines */
@@ -103,11 +108,20 @@ static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
     mpr_doc_end(doc);
 }
 
+static const char *nearest(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    if (r->absent) return mpr_arena_format(&doc->arena, "is %s meant?", r->nearest);
+    return mpr_arena_format(&doc->arena, "is %s\"%s\" meant?",
+                            r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line " : "",
+                            r->nearest);
+}
+
 /* Nothing was measured, which may be a misspelt name, or one that has changed. */
 static void not_found_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     mpr_doc_add(doc, MPR_WARN, "NOT FOUND");
     mpr_doc_say(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
+    if (*r->nearest) mpr_doc_say(doc, "; %s", nearest(doc, r));
     mpr_doc_end(doc);
 }
 

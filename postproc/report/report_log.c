@@ -62,6 +62,7 @@ static const struct mpr_column state_columns[] = {
     { .key = "complete", .type = MPR_FLAG, OF_SUMMARY(complete) },
     { .key = "incomplete", .type = MPR_FLAG, OF_SUMMARY(incomplete) },
     { .key = "recovered_from_journal", .type = MPR_FLAG, OF_SUMMARY(journal) },
+    { .key = "copied", .type = MPR_FLAG, OF_SUMMARY(copied), .unless = MPR_ABSENT_AT_0 },
     { .key = "running", .get = running },
     { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason),
       .unless = MPR_UNKNOWN_AT_0 },
@@ -212,7 +213,9 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 static void ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
     struct mpr_fate_text fate;
-    if (s->life == MPR_RUNS) mpr_doc_say(doc, "still running (%s), read up to now", s->life_reason);
+    if (s->copied) mpr_doc_say(doc, "INCOMPLETE, a copy: it may miss events after the copy");
+    else if (s->life == MPR_RUNS)
+        mpr_doc_say(doc, "still running (%s), read up to now", s->life_reason);
     else if (s->journal_only) mpr_doc_say(doc, "a journal without its log");
     else if (s->complete && s->journal) mpr_doc_say(doc, "complete, recovered from its journal");
     else if (s->complete) mpr_doc_say(doc, "complete");
@@ -314,6 +317,11 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
     else if (!*s->end_reason && !s->journal && !s->cut)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");
+    if (s->copied)
+        WARNING(
+            doc,
+            "nothing shows that its process had ended before the log was copied: memprof-report "
+            "recover of the original makes a log that can be copied");
     for (size_t i = 0; i < s->losses; i++)
         WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {

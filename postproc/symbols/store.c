@@ -1,5 +1,3 @@
-/* LOG.symbols.part, which is locked while it is written; rename to LOG.symbols.  The part of a
- * writer that died is written anew. */
 #include "store.h"
 
 #include <errno.h>
@@ -9,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "alloc.h"
+#include "atomic_file.h"
 #include "file.h"
 #include "hex.h"
 #include "stored.h"
@@ -124,33 +122,22 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-static int open_part(int directory, const char *name, const char *path, mode_t mode,
-                     struct mpr_error *error)
-{
-    const int fd = mpr_file_part(directory, name, mode);
-    if (fd >= 0) return fd;
-    return mpr_fail(error, "%s" MPR_STORED_ENDING ": cannot write: %s", path,
-                    mpr_file_part_reason(errno));
-}
-
 static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,
                    struct mpr_error *error)
 {
     struct stat st;
-    char name[NAME_MAX + 1], part[NAME_MAX + 1];
-    snprintf(name, sizeof name, "%s" MPR_STORED_ENDING, log);
-    if (snprintf(part, sizeof part, "%s.part", name) >= (int)sizeof part)
+    struct mpr_atomic_file file;
+    char name[NAME_MAX + 1];
+    if (snprintf(name, sizeof name, "%s" MPR_STORED_ENDING, log) >= (int)sizeof name)
         return mpr_fail(error, "%s: too long a name", path);
     const mode_t mode = fstatat(directory, log, &st, 0) == 0 ? st.st_mode & 0666 : 0600;
-    const int fd = open_part(directory, part, path, mode, error);
-    if (fd < 0) return -1;
-    int result = -1;
-    if (write_all(fd, data, bytes) != 0) mpr_fail_errno(error, path, "write a file beside it");
-    else if (renameat(directory, part, directory, name) != 0)
-        mpr_fail_errno(error, path, "replace its names");
-    else result = 0;
-    if (result != 0) unlinkat(directory, part, 0);
-    close(fd);
+    int result = mpr_atomic_open(&file, directory, name, mode);
+    if (result == 0) result = write_all(file.fd, data, bytes);
+    if (result == 0) result = mpr_atomic_commit(&file);
+    if (result != 0)
+        mpr_fail(error, "%s" MPR_STORED_ENDING ": cannot write: %s", path,
+                 mpr_file_part_reason(errno));
+    mpr_atomic_close(&file);
     return result;
 }
 

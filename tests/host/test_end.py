@@ -19,8 +19,8 @@ def ended(how, status=0, complete=True, blocks=1000, **env):
     return log
 
 
-def recover(log):
-    mp.equal(subprocess.run([os.environ["MEMPROF_REPORT"], "recover", log], stdout=subprocess.DEVNULL, check=False).returncode, 0, "recover")
+def recover(log, *options):
+    mp.equal(subprocess.run([os.environ["MEMPROF_REPORT"], "recover", *options, log], stdout=subprocess.DEVNULL, check=False).returncode, 0, "recover")
     mp.equal(mp.Log(log).range("work")["allocations"], 1000, f"blocks of {log}")
 
 
@@ -29,10 +29,10 @@ def test_recovering_a_copy_leaves_the_log_its_journal():
     logs = mp.run([mp.victim("endings"), "kill"], status=-signal.SIGKILL).logs
     log, = logs.paths()
     both, alone = mp.fresh("both"), mp.fresh("alone")
-    for place, files in ((both, logs.paths() + logs.journals()), (alone, logs.paths())):
+    for place, files, options in ((both, logs.paths() + logs.journals(), ["--dead"]), (alone, logs.paths(), [])):
         for path in files:
             shutil.copy(path, place)
-        recover(os.path.join(place, os.path.basename(log)))
+        recover(os.path.join(place, os.path.basename(log)), *options)
     mp.equal(len(mp.Logs(both).journals()), 0, "journals of the copy")
     recover(log)
     mp.equal(logs.journals(), [], "journals")

@@ -1,12 +1,14 @@
 """Whether a process lives, wherever the question comes from, and what is done to the logs of those that do not."""
 import collections
 import fcntl
+import json
 import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
+import time
 
 import mp
 
@@ -262,15 +264,87 @@ def copied(*files):
 def test_a_copy_of_a_living_process_log_is_not_folded():
     with Victim() as victim:
         log, journal = copied(victim.log, victim.journal)
-        says(log, "still running")
         refused(log, "still runs")
+        refused(log, "still runs", "--dead")
         there(journal)
         victim.kill()
-        recovered(log)
+        refused(log, "it is a copy")
+        there(journal)
+        recovered(log, "--dead")
         missing(journal)
         there(victim.journal)
         recovered(victim.log)
         missing(victim.journal)
+
+
+def may_miss(log):
+    """A report, as text and as JSON, says that the copy may miss events, and claims neither that it is whole nor how the process ended."""
+    text, json_text = memprof_report("peaks", log), memprof_report("peaks", "--format=json", log)
+    mp.check("INCOMPLETE, a copy: it may miss events after the copy" in text.stdout, f"{text}")
+    mp.check("nothing is missing" not in text.stdout and "the process ended: killed, or" not in text.stdout, f"{text}")
+    said = json.loads(json_text.stdout)["logs"][0]
+    mp.equal((said["incomplete"], said["complete"], said.get("copied")), (True, False, True), "what JSON says")
+    mp.equal((text.returncode, json_text.returncode), (3, 3), "status")
+
+
+def is_whole(log):
+    report = memprof_report("peaks", log)
+    mp.check("nothing is missing" in report.stdout, f"{report}")
+    mp.equal(report.returncode, 0, "status")
+
+
+def test_a_copy_of_a_living_process_log_may_miss_events():
+    with Victim() as victim:
+        copy, _ = copied(victim.log, victim.journal)
+        may_miss(copy)
+        victim.kill()
+        may_miss(copy)
+        is_whole(victim.log)
+
+
+def test_a_copied_log_beside_the_original_journal_may_miss_frames():
+    busy = "import threading\nthreading.Thread(target=lambda: [bytearray(1 << 20) for _ in iter(int, 1)], daemon=True).start()"
+    with Victim(busy, MEMPROF_JOURNAL_DIR=mp.fresh("journals")) as victim:
+        copy, = copied(victim.log)
+        mp.wait_for(lambda: os.stat(victim.log).st_size > os.stat(copy).st_size)
+        may_miss(copy)
+        victim.kill()
+        may_miss(copy)
+        refused(copy, "it is a copy")
+        late, = copied(victim.log)
+        is_whole(late)
+
+
+def record_end(folder, journal, how="signal=9", late=0, early=0):
+    """Writes memprof.run as the launcher does: the process ended after its last beat, and `late` ns later than now."""
+    h = head(journal)
+    mono, real = h.beat + 1000000 + late, time.time_ns() - early
+    with open(os.path.join(folder, "memprof.run"), "w", encoding="ascii") as f:
+        f.write(f"run version=1 host={os.uname().nodename} boot=x\nend pid={h.pid} began={h.s1} mono={mono} real={real} {how} name=python3\n")
+
+
+def test_a_copy_with_the_record_of_a_killed_process_is_whole():
+    log, journal = killed()
+    folder = os.path.dirname(log)
+    record_end(folder, journal)
+    copy, _, _ = copied(log, journal, os.path.join(folder, "memprof.run"))
+    is_whole(copy)
+    recovered(copy)
+    with open(copy, "rb") as f:
+        mp.check(f.read(4), "the recovered copy is empty")
+
+
+def test_a_record_does_not_prove_that_a_copy_was_made_after_the_end():
+    second = 1000000000
+    log, journal = killed()
+    copy, copied_journal = copied(log, journal)
+    folder = os.path.dirname(copy)
+    for wrong in ({"early": -second}, {"late": 2 * second}, {"how": "exit=0"}, {"late": -second}):
+        record_end(folder, copied_journal, **wrong)
+        may_miss(copy)
+        refused(copy, "it is a copy")
+    record_end(folder, copied_journal, early=second)
+    is_whole(copy)
 
 
 def test_a_copy_leaves_the_journal_of_its_original():

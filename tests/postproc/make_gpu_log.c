@@ -369,6 +369,17 @@ static void refusals(const char *path)
     testlog_close(target, "exit");
 }
 
+/* The program holds more after its allocation failed. */
+static void survivor(const char *path)
+{
+    begin(path);
+    torch_alloc(BASE, MIB);
+    WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, MIB, 1024 * MIB, 0, 0);
+    WORDS(MPF_OP_TORCH_OOM, TORCH, 200 * MIB, MIB, MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+    torch_alloc(BASE + 2 * MIB, 4 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Blocks at the beginning, and in the middle, of a segment of six pieces; and one in a segment that
  * does not expand. */
 static void expandable(const char *path)
@@ -638,7 +649,7 @@ int main(int argc, char **argv)
         { "expandable", expandable }, { "unaccounted", unaccounted },
         { "lighter", lighter },       { "names", names },
         { "refusals", refusals },     { "profiler", profiler },
-        { "coherent", coherent },
+        { "coherent", coherent },     { "survivor", survivor },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

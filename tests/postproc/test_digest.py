@@ -23,6 +23,10 @@ def check(good, *what):
         sys.exit(" ".join(str(w) for w in what))
 
 
+# A file system that makes no files without a name: a part is there while one writes.
+NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
+
+
 def run(*words, **options):
     return subprocess.run([REPORT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
@@ -192,7 +196,7 @@ def refused(folder):
             fcntl.flock(part, fcntl.LOCK_EX)
         else:
             part.close()
-        done = run("digest", log)
+        done = run("digest", log, env=NAMED)
         check(done.returncode == 0 and not done.stderr, owner, done)
         check(os.path.exists(log + ".digest.part") != good and os.path.exists(log + ".digest") == good, owner)
         if not good:
@@ -203,15 +207,15 @@ def refused(folder):
     with open(log + ".digest.part", "wb") as part:                       # a part that somebody else put there
         part.write(b"mine")
     os.link(log + ".digest.part", log + ".kept")
-    done = run("digest", log)
+    done = run("digest", log, env=NAMED)
     check(done.returncode == 1 and "not this user's alone" in done.stderr and not os.path.exists(log + ".digest"), "planted", done)
     with open(log + ".kept", "rb") as part:
         check(part.read() == b"mine", "planted")
     os.unlink(log + ".digest.part")
-    for _ in range(4):                                                   # several runs that end at once in one folder
+    for turn in range(4):                                                   # several runs that end at once in one folder
         for path in glob.glob(os.path.join(folder, "*.digest")):
             os.unlink(path)
-        many = [subprocess.Popen([REPORT, "digest", log], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
+        many = [subprocess.Popen([REPORT, "digest", log], env=NAMED if turn % 2 else None, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
         said = [(one.communicate()[0], one.returncode) for one in many]
         check(said == [("", 0)] * 6 and os.path.exists(log + ".digest"), "six at once", said)
         check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")

@@ -116,7 +116,7 @@ def shapes(snapshot, log):
 def peaks_are_pytorchs(folder):
     """The trace, applied one by one, has the peaks that PyTorch itself said, and ends with the segments and blocks that are told."""
     for log in [*with_torch(), *(made(folder, "MAKE_GPU_LOG", s) for s in ("expandable", "segments", "graphs", "layers"))]:
-        snapshot, told = loaded(log), report("peaks", log, "--by", "range")["logs"][0]
+        snapshot, told = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
         shapes(snapshot, log)
         heaps, devices = {h["heap"]: h for h in told["heaps"]}, {d["index"]: d for d in told["devices"]}
         check(any(snapshot["device_traces"]), log, "is empty")
@@ -260,15 +260,19 @@ def a_pipe_is_written_as_it_is(folder):
     check(written == export("-o", "-", log).stdout and pickle.loads(written)["segments"], "what came")
 
 
+# A file system that makes no files without a name: a part of that name is there while one writes.
+NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
+
+
 def two_writers_are_one_after_the_other(folder):
-    """Who comes while another one writes is told so; what a killed one left is in nobody's way."""
+    """A second writer gets an error; a part that a killed one left is removed."""
     path, log = os.path.join(folder, "out.pickle"), golden("h200-pytorch")[0]
     with open(f"{path}.part", "w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
-        done = export("-o", path, log)
+        done = export("-o", path, log, env=NAMED)
         check(done.returncode == 1 and b"another process" in done.stderr, done)
         part.write("half")
-    done = export("-o", path, log)
+    done = export("-o", path, log, env=NAMED)
     check(done.returncode == 0 and os.listdir(folder) == ["out.pickle"], done, os.listdir(folder))
     with open(path, "rb") as f:
         check(pickle.load(f)["segments"], "it is whole")
@@ -280,16 +284,31 @@ def what_is_not_ours_alone_is_not_written(folder):
     with open(other, "w") as f:
         f.write("mine")
     os.link(other, f"{path}.part")
-    refused = [export("-o", path, log)]
+    refused = [export("-o", path, log, env=NAMED)]
     os.remove(f"{path}.part")
     if os.geteuid() == 0:
         os.chown(other, 1, 1)
         os.rename(other, f"{path}.part")
-        refused.append(export("-o", path, log))
+        refused.append(export("-o", path, log, env=NAMED))
         os.rename(f"{path}.part", other)
     check(all(r.returncode == 1 and b"not this user's" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
     with open(other) as f:
         check(f.read() == "mine", "it is as it was")
+
+
+def the_snapshot_of_an_oom_is_of_its_instant(folder):
+    """The program frees all of it before it ends."""
+    def active(snapshot):
+        return sum(s["active_size"] for s in snapshot["segments"])
+    log, = golden("h200-graphs-oom")
+    said = export("-o", "-", log)
+    at_oom, at_end = loaded(log), loaded(log, "--until", "end")
+    check(at_oom == loaded(log, "--until", "oom") and at_oom["device_traces"][0][-1]["action"] == "oom", "the end of the trace")
+    check(active(at_oom) > 129 << 30 and active(at_end) < 1 << 30, active(at_oom), active(at_end))
+    later = made(folder, "MAKE_GPU_LOG", "survivor")
+    check(loaded(later) == loaded(later, "--until", "end") != loaded(later, "--until", "oom"), "a process that held more after an OOM")
+    check(b"--until=end" in said.stderr, said.stderr)
+    check(not export("-o", "-", *golden("h200-graphs-eager")).stderr, "without an OOM there is no note")
 
 
 def a_damaged_log_says_so(folder):

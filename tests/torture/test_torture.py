@@ -164,6 +164,7 @@ class Run:
                 if is_of(journal, log):
                     with contextlib.suppress(OSError):
                         shutil.copyfile(journal, f"{log}.journal")
+                        adopt(f"{log}.journal")
                     os.unlink(journal)
 
     def exact(self, live_only=()):
@@ -258,6 +259,14 @@ def is_of(journal, log):
             tie = TIE.unpack(f.read(TIE.size))
         return tie == (os.stat(log).st_dev, os.stat(log).st_ino)
     return False
+
+
+def adopt(journal):
+    """Names the copy in its head as the file that the process wrote: that has ended, and the copy is all of it."""
+    st = os.stat(journal)
+    with open(journal, "r+b") as f:
+        f.seek(TIE_AT - TIE.size)
+        f.write(TIE.pack(st.st_dev, st.st_ino))
 
 
 def lost(log):

@@ -182,6 +182,7 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     out->life_reason = mpr_arena_text(arena, s->process.why);
     out->journal = s->has_journal;
     out->journal_only = s->journal_only;
+    out->copied = s->copied;
     out->fold = fold(&s->fold);
     out->cut = s->cut;
     out->has_header = s->has_header;
@@ -217,7 +218,8 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
     out->status_told = s->status_told;
     if (s->status_told) out->fate_status = s->exit_status;
-    const bool cut_off = s->cut && !s->has_journal, /* then or later: nobody knows how it ended */
+    const bool cut_off = s->copied || (s->cut && !s->has_journal), /* it ended then or later, by any
+                                                                       means */
         ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
     if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0))
         return;

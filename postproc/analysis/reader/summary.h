@@ -91,6 +91,7 @@ struct mpr_summary {
     bool complete;      /* the log has its end, and nothing is damaged */
     bool incomplete;    /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
+    bool copied; /* a copy, and its process may have recorded more after it was made */
     struct mpr_summary_fold fold;
     enum mpr_summary_life {
         MPR_ENDED,

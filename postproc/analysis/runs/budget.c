@@ -11,7 +11,7 @@
 #include "heap_names.h"
 #include "nearest.h"
 
-enum { WORDS = 5 }; /* of a line */
+enum { WORDS = 6 }; /* in one line: kind, name, heap, number, unit, optional */
 
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
@@ -48,6 +48,7 @@ bool mpr_budget_size(const char *text, uint64_t *bytes)
     double unit;
     if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.")] == 'x') return false;
     const double number = strtod(text, &end);
+    end += strspn(end, " ");
     if (!unit_of(end, &unit) || number * unit >= 9e18) return false;
     *bytes = (uint64_t)(number * unit);
     return true;
@@ -88,6 +89,7 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
         size_t words;
     } kinds[] = { { "heap", MPR_LIMIT_HEAP, 3 },
                   { "range", MPR_LIMIT_RANGE, 4 },
+                  { "line", MPR_LIMIT_LINE, 4 },
                   { "thread", MPR_LIMIT_THREAD, 4 },
                   { "role", MPR_LIMIT_ROLE, 4 } };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -117,35 +119,52 @@ static bool is_role(const struct mpr_limit *limit)
     return false;
 }
 
-static int read_line(struct mpr_budget *b, char *line, const char *path, size_t number,
-                     struct mpr_error *error)
+/* "50 MB" is one word. */
+static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
+{
+    double unit;
+    if (words < 2 || words > WORDS) return words;
+    char *number = word[words - 2];
+    if (number[strspn(number, "0123456789.")] || !unit_of(word[words - 1], &unit)) return words;
+    const char *size = mpr_arena_format(arena, "%s%s", number, word[words - 1]);
+    word[words - 2] = (char *)size;
+    return words - 1;
+}
+
+int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct mpr_error *error)
 {
     char *word[WORDS + 1];
     struct mpr_limit limit = { 0 };
     size_t words = words_of(line, word);
     if (!words) return 0;
     limit.optional = words <= WORDS && strcmp(word[words - 1], "optional") == 0;
-    words -= limit.optional;
+    words = join_unit(&b->arena, word, words - limit.optional);
     if (words > 2 && words <= WORDS && !mpr_heap_named(word[words - 2]))
         return mpr_fail(error,
-                        "%s:%zu: there is no heap %s: host/heap, host/mmap or, of a GPU, "
-                        "gpu0/device, gpu0/torch, ... is wanted",
-                        path, number, word[words - 2]);
+                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
+                        "gpu0/device, gpu0/torch, ...",
+                        from, word[words - 2]);
     if (words > WORDS || !limit_of(word, words, &limit))
         return mpr_fail(
             error,
-            "%s:%zu: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE or role NAME "
-            "HEAP SIZE is wanted, such as: heap host/heap 500MiB, and behind it maybe: optional",
-            path, number);
+            "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
+            "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
+            from);
     if (limit.of == MPR_LIMIT_ROLE && !is_role(&limit))
         return mpr_fail(error,
-                        "%s:%zu: a role of breakdown and a heap of PyTorch are wanted, such as: "
+                        "%s: expected a role of breakdown and a heap of PyTorch, such as: "
                         "role activations gpu0/torch 4GiB%s",
-                        path, number, role_hint(&b->arena, limit.name));
+                        from, role_hint(&b->arena, limit.name));
     limit.name = mpr_arena_text(&b->arena, limit.name);
-    limit.from = mpr_arena_format(&b->arena, "%s:%zu", path, number);
+    limit.from = mpr_arena_text(&b->arena, from);
     mpr_budget_add(b, &limit);
     return 0;
+}
+
+static int read_line(struct mpr_budget *b, char *line, const char *path, size_t number,
+                     struct mpr_error *error)
+{
+    return mpr_budget_line(b, line, mpr_arena_format(&b->arena, "%s:%zu", path, number), error);
 }
 
 int mpr_budget_read(struct mpr_budget *b, const char *path, struct mpr_error *error)

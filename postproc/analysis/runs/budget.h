@@ -1,9 +1,10 @@
-/* What a run may take: limits of heaps, and in them of ranges, threads and roles.
+/* Limits of a run: of heaps, and in them of ranges, lines, threads and roles.
  *
- * A file has one a line; # begins a comment, and a name with blanks stands in double quotes:
+ * A file has one per line; # begins a comment, and names with blanks are in double quotes:
  *
  *     heap gpu0/torch 12GiB
  *     range "step * > forward" gpu0/torch 4GiB     with what is opened inside; * is any text
+ *     line "load (loader.py:*)" host/heap 1 GB      a line of peaks; * is any text of one name
  *     thread loader* host/heap 500MB
  *     role activations gpu0/torch 20GiB            as breakdown.h has them
  *     heap host/shm 1MB optional                   there may be no such heap, range, ...
@@ -24,10 +25,10 @@ enum mpr_limit_of {
     MPR_LIMIT_RANGE,
     MPR_LIMIT_THREAD,
     MPR_LIMIT_ROLE,
-    MPR_LIMIT_DEVICE, /* of a base only, as what follows: a device's used bytes, */
+    MPR_LIMIT_LINE,   /* a line of `peaks`, or of `diff` with a base */
+    MPR_LIMIT_DEVICE, /* only with a base, as the next ones: a device's used bytes */
     MPR_LIMIT_COMMS,
-    MPR_LIMIT_GRAPHS,
-    MPR_LIMIT_LINE
+    MPR_LIMIT_GRAPHS
 };
 
 struct mpr_limit {
@@ -52,7 +53,12 @@ void mpr_budget_add(struct mpr_budget *budget, const struct mpr_limit *limit);
 int mpr_budget_read(struct mpr_budget *budget, const char *path, struct mpr_error *error);
 void mpr_budget_free(struct mpr_budget *budget);
 
-/* "12GiB", "1.5GiB", "500MB", "4096": bytes. */
+/* Adds the limit of one line, which is changed.  @from: the same as in mpr_limit; messages
+ * begin with it. 0, or -1 with *error filled. */
+int mpr_budget_line(struct mpr_budget *budget, char *line, const char *from,
+                    struct mpr_error *error);
+
+/* "12GiB", "1.5GiB", "500MB", "50 MB", "4096": bytes. */
 bool mpr_budget_size(const char *text, uint64_t *bytes);
 
 #endif

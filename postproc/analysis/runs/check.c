@@ -5,15 +5,16 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "check_lines.h"
 #include "diff_runs.h"
 #include "path_pattern.h"
 #include "places.h"
 #include "telling.h"
 #include "utf8.h"
 
-void mpr_check_init(struct mpr_check *check)
+void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming)
 {
-    *check = (struct mpr_check){ .rows = 0 };
+    *check = (struct mpr_check){ .naming = naming };
     mpr_peaks_init(&check->best,
                    &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
     mpr_peaks_init(&check->ranges,
@@ -63,13 +64,16 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
 }
 
 /* "worker (4243)" by its name alone. */
+static const char *thread_name(struct mpr_arena *arena, const struct mpr_row *row)
+{
+    const char *label = row->depth ? row->path[0] : "";
+    return mpr_arena_format(arena, "%.*s", (int)(mpr_telling_source(label) - label), label);
+}
+
 static bool is_thread(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
-    const char *label = row->depth ? row->path[0] : "";
-    const bool is = mpr_telling_matches(
-        pattern,
-        mpr_arena_format(&scratch, "%.*s", (int)(mpr_telling_source(label) - label), label));
+    const bool is = mpr_telling_matches(pattern, thread_name(&scratch, row));
     mpr_arena_free(&scratch);
     return is;
 }
@@ -90,6 +94,63 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
     out->unmatched = !out->rows;
 }
 
+/* ---- names that are near */
+
+/* Each name is one of a heap, so only the number of a device can be wrong. */
+static const char *near_heap(struct mpr_check *check, const struct mpr_log_peaks *log,
+                             const char *name)
+{
+    struct mpr_nearest nearest = { .text = name };
+    for (size_t i = 0; i < log->heaps; i++) mpr_check_near(&nearest, log->heap[i].name);
+    return nearest.word && !nearest.letters ? mpr_arena_text(&check->arena, nearest.word) : "";
+}
+
+static struct mpr_check_table table_of(const struct mpr_check *check,
+                                       const struct mpr_heap_peak *heap)
+{
+    const struct mpr_log_peaks *log = &check->best.log[check->best.logs - 1];
+    return (struct mpr_check_table){ check->naming, log->choice.by, heap };
+}
+
+static void find_near_line(struct mpr_check *check, struct mpr_check_row *out)
+{
+    struct mpr_nearest nearest = { .text = out->limit.name };
+    const struct mpr_heap_peak *heap =
+        heap_of(&check->best.log[check->best.logs - 1], out->limit.heap);
+    const struct mpr_check_table table = table_of(check, heap);
+    if (heap) mpr_check_lines_near(&table, &check->arena, &nearest);
+    if (!nearest.word) return;
+    out->nearest = mpr_arena_text(&check->arena, nearest.word);
+    out->nearest_is_line = true;
+}
+
+/* A range or a thread of nearly that name; a line of the table can look like a range. */
+static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
+                          const struct mpr_heap_peak *heap)
+{
+    const bool range = out->limit.of == MPR_LIMIT_RANGE;
+    struct mpr_nearest nearest = { .text = out->limit.name };
+    for (size_t i = 0; i < heap->rows; i++) {
+        const struct mpr_row *row = &heap->row[i];
+        if (row->depth)
+            mpr_check_near(&nearest, range ? mpr_arena_path(&check->arena, row->path, row->depth)
+                                           : thread_name(&check->arena, row));
+    }
+    if (nearest.word) out->nearest = nearest.word;
+    else if (range) find_near_line(check, out);
+}
+
+static void pick_lines(struct mpr_check *check, struct mpr_check_row *out,
+                       const struct mpr_heap_peak *heap)
+{
+    const struct mpr_check_table table = table_of(check, heap);
+    const struct mpr_check_lines found = mpr_check_lines_of(&table, out->limit.name);
+    out->is = found.bytes;
+    out->is_about = found.estimated;
+    out->unmatched = !found.lines;
+    if (out->unmatched) find_near_line(check, out);
+}
+
 static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
 {
     const enum mpr_limit_of of = out->limit.of;
@@ -101,9 +162,17 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
     out->log = log->summary.path;
     out->by = log->choice.by;
     out->absent = !heap;
-    if (!heap) return;
+    if (!heap) {
+        out->nearest = near_heap(check, log, out->limit.heap);
+        return;
+    }
+    if (of == MPR_LIMIT_LINE) {
+        pick_lines(check, out, heap);
+        return;
+    }
     if (of != MPR_LIMIT_HEAP) {
         pick(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
+        if (out->unmatched) find_near_row(check, out, heap);
         return;
     }
     out->is = heap->peak_bytes;
@@ -161,7 +230,7 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         return -1;
     if (has(budget, MPR_LIMIT_ROLE) && read_roles(check, path, progress, error) != 0) return -1;
     for (size_t i = 0; i < budget->limits; i++) {
-        struct mpr_check_row row = { .limit = budget->limit[i], .grown = "" };
+        struct mpr_check_row row = { .limit = budget->limit[i], .nearest = "", .grown = "" };
         if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
@@ -249,6 +318,7 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                  .is = bytes_of(a->now.is),
                                  .absent = !run->entries,
                                  .by = a->by,
+                                 .nearest = "",
                                  .grown = "" };
     const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows);
     const struct mpr_diff_row *most = grown_most(row, rows);
@@ -307,40 +377,47 @@ static const char *pattern_of(struct mpr_arena *arena, const char *name)
     return text;
 }
 
-struct outermost {
+/* A suggested limit. */
+struct subject {
     const char *pattern;
     uint64_t bytes;
 };
 
 static int by_pattern(const void *left, const void *right)
 {
-    const struct outermost *a = left, *b = right;
+    const struct subject *a = left, *b = right;
     return strcmp(a->pattern, b->pattern);
 }
 
-/* The outermost ranges, each once; how many. */
-static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
-                           struct outermost *range)
+/* Each pattern once; how many. */
+static size_t merge(struct subject *subject, size_t rows)
 {
-    size_t rows = 0, ranges = 0;
+    size_t merged = 0;
+    if (rows) qsort(subject, rows, sizeof *subject, by_pattern);
+    for (size_t i = 0; i < rows; i++) {
+        if (merged && by_pattern(&subject[merged - 1], &subject[i]) == 0)
+            subject[merged - 1].bytes += subject[i].bytes;
+        else subject[merged++] = subject[i];
+    }
+    return merged;
+}
+
+static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
+                           struct subject *range)
+{
+    size_t rows = 0;
     for (size_t i = 0; i < heap->rows; i++)
         if (heap->row[i].depth && heap->row[i].bytes)
             range[rows++] =
-                (struct outermost){ pattern_of(arena, heap->row[i].path[0]), heap->row[i].bytes };
-    if (rows) qsort(range, rows, sizeof *range, by_pattern);
-    for (size_t i = 0; i < rows; i++) {
-        if (ranges && by_pattern(&range[ranges - 1], &range[i]) == 0)
-            range[ranges - 1].bytes += range[i].bytes;
-        else range[ranges++] = range[i];
-    }
-    return ranges;
+                (struct subject){ pattern_of(arena, heap->row[i].path[0]), heap->row[i].bytes };
+    return merge(range, rows);
 }
 
 /* Those with a hundredth of the heap. */
 static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
                            const struct mpr_heap_peak *heap, double part)
 {
-    struct outermost *range = mpr_arena_alloc(&check->arena, heap->rows * sizeof *range);
+    struct subject *range = mpr_arena_alloc(&check->arena, heap->rows * sizeof *range);
     const size_t ranges = outermost_of(&budget->arena, heap, range);
     for (size_t i = 0; i < ranges; i++) {
         struct mpr_check_row row = { .limit = { .of = MPR_LIMIT_RANGE,
@@ -351,6 +428,56 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
         pick(check, &row, heap, is_within); /* the pattern may match more */
         row.limit.bytes = with_part(row.is, part);
         mpr_budget_add(budget, &row.limit);
+    }
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The names of the outermost ranges, sorted. */
+static const char **range_names(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
+                                size_t *names)
+{
+    const char **name = mpr_arena_alloc(arena, heap->rows * sizeof *name);
+    *names = 0;
+    for (size_t i = 0; i < heap->rows; i++)
+        if (heap->row[i].depth) name[(*names)++] = heap->row[i].path[0];
+    if (*names) qsort(name, *names, sizeof *name, by_text);
+    return name;
+}
+
+/* Lines in no range, which has a limit by itself, with a hundredth of the heap.  @ranges: the same
+ * heap by ranges. */
+static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
+                          const struct mpr_heap_peak *heap, const struct mpr_heap_peak *ranges,
+                          double part)
+{
+    size_t names;
+    const char **name = range_names(&check->arena, ranges, &names);
+    const struct mpr_check_table table = table_of(check, heap);
+    size_t lines, subjects = 0;
+    const struct mpr_line *line = mpr_check_table_lines(&check->arena, &table, true, &lines);
+    struct subject *subject = mpr_arena_alloc(&check->arena, lines * sizeof *subject);
+    for (size_t i = 0; i < lines; i++) {
+        const char *text = mpr_check_line_pattern(&check->arena, &line[i]);
+        const bool in_range =
+            text && names && bsearch(line[i].row.path, name, names, sizeof *name, by_text);
+        if (text && line[i].row.bytes && !in_range)
+            subject[subjects++] =
+                (struct subject){ pattern_of(&budget->arena, text), line[i].row.bytes };
+    }
+    subjects = merge(subject, subjects);
+    for (size_t i = 0; i < subjects; i++) {
+        if (subject[i].bytes < heap->peak_bytes / 100) continue;
+        const struct mpr_check_lines found = mpr_check_lines_of(&table, subject[i].pattern);
+        mpr_budget_add(budget,
+                       &(struct mpr_limit){ .of = MPR_LIMIT_LINE,
+                                            .name = subject[i].pattern,
+                                            .heap = mpr_arena_text(&budget->arena, heap->name),
+                                            .from = "",
+                                            .bytes = with_part(found.bytes, part) });
     }
 }
 
@@ -381,8 +508,11 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
-    if (mpr_peaks_add(&check->ranges, path, progress, error) != 0) return -1;
-    const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1];
+    if (mpr_peaks_add(&check->ranges, path, progress, error) != 0 ||
+        mpr_peaks_add(&check->best, path, progress, error) != 0)
+        return -1;
+    const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1],
+                               *best = &check->best.log[check->best.logs - 1];
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
         if (heap->inside || !heap->peak_bytes) continue; /* a limit of 0 breaks at the first byte */
@@ -393,6 +523,7 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
                                             .from = "",
                                             .bytes = with_part(heap->peak_bytes, part) });
         suggest_ranges(check, budget, heap, part);
+        suggest_lines(check, budget, heap_of(best, heap->name), heap, part);
     }
     if (!has_roles(log)) return 0;
     if (read_roles(check, path, progress, error) != 0) return -1;

@@ -16,7 +16,9 @@ struct mpr_check_row {
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
     bool absent;               /* the log has no such heap, or account */
-    bool unmatched;            /* the heap has no range, thread or role that is meant */
+    bool unmatched;            /* the heap has no range, line, thread or role that is meant */
+    const char *nearest;       /* a name that may be meant instead; "": none is near */
+    bool nearest_is_line;      /* it is a line of the table, not a range */
     bool not_found;            /* it is so in each log, and the limit is not optional */
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;
@@ -29,6 +31,7 @@ struct mpr_check_row {
 
 struct mpr_check {
     struct mpr_arena arena;
+    const struct mpr_naming *naming;
     struct mpr_peaks best, ranges, threads; /* one log a run: of each as far as it is needed */
     struct mpr_breakdown *breakdown;        /* the same */
     size_t breakdowns, breakdown_room;
@@ -37,7 +40,8 @@ struct mpr_check {
     size_t limits, budget_rows; /* of the budget: that many rows of each log, which come first */
 };
 
-void mpr_check_init(struct mpr_check *check);
+/* @naming: how lines are named; it must last as long as the check. */
+void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming);
 /* Reads a log and compares it with the budget.  0, or -1 with *error filled. */
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
                   const struct mpr_progress *progress, struct mpr_error *error);

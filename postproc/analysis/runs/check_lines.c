@@ -1,0 +1,114 @@
+#include "check_lines.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "path_pattern.h"
+
+struct mpr_line *mpr_check_table_lines(struct mpr_arena *arena, const struct mpr_check_table *table,
+                                       bool unfold, size_t *lines)
+{
+    size_t all;
+    struct mpr_naming naming = *table->naming;
+    naming.unfold |= unfold;
+    return mpr_naming_lines(arena, &naming, table->by, table->heap->row, table->heap->rows, &all,
+                            lines);
+}
+
+static const char *text_of(struct mpr_arena *arena, const struct mpr_line *line, enum mpr_group by)
+{
+    return line->row.depth ? mpr_arena_path(arena, line->row.path, line->row.depth)
+                           : mpr_group_nowhere(by);
+}
+
+static const char *with_caller(struct mpr_arena *arena, const struct mpr_line *line,
+                               const char *text)
+{
+    return *line->caller ? mpr_arena_format(arena, "%s <- %s", text, line->caller) : text;
+}
+
+static struct mpr_check_lines sum(const struct mpr_check_table *table, const char *pattern,
+                                  bool unfold)
+{
+    struct mpr_arena scratch = { 0 };
+    struct mpr_check_lines found = { 0 };
+    size_t lines;
+    const struct mpr_line *line = mpr_check_table_lines(&scratch, table, unfold, &lines);
+    for (size_t i = 0; i < lines; i++) {
+        const char *text = text_of(&scratch, &line[i], table->by);
+        if (!mpr_path_pattern_matches(pattern, text) &&
+            !mpr_path_pattern_matches(pattern, with_caller(&scratch, &line[i], text)))
+            continue;
+        found.lines++;
+        found.bytes += line[i].row.bytes;
+        found.estimated |= line[i].row.estimated;
+    }
+    mpr_arena_free(&scratch);
+    return found;
+}
+
+struct mpr_check_lines mpr_check_lines_of(const struct mpr_check_table *table, const char *pattern)
+{
+    const struct mpr_check_lines found = sum(table, pattern, true);
+    return found.lines ? found : sum(table, pattern, false);
+}
+
+static bool same_but_numbers(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+    while (*a && *b) {
+        const size_t in_a = strspn(a, digits), in_b = strspn(b, digits);
+        if (!in_a != !in_b || (!in_a && *a != *b)) return false;
+        a += in_a ? in_a : 1;
+        b += in_b ? in_b : 1;
+    }
+    return !*a && !*b;
+}
+
+void mpr_check_near(struct mpr_nearest *nearest, const char *word)
+{
+    if (nearest->word && !nearest->letters) return;
+    if (same_but_numbers(nearest->text, word)) {
+        nearest->word = word;
+        nearest->letters = 0;
+    } else mpr_nearest_try(nearest, word);
+}
+
+void mpr_check_lines_near(const struct mpr_check_table *table, struct mpr_arena *arena,
+                          struct mpr_nearest *nearest)
+{
+    size_t lines;
+    const struct mpr_line *line = mpr_check_table_lines(arena, table, true, &lines);
+    for (size_t i = 0; i < lines; i++) {
+        const char *text = text_of(arena, &line[i], table->by);
+        mpr_check_near(nearest, text);
+        if (*line[i].caller) mpr_check_near(nearest, with_caller(arena, &line[i], text));
+    }
+}
+
+/* Where the number of a source line ("file.py:12)") or an address ("lib.so+0x1f") ends; the same
+ * place for other text. */
+static const char *end_of_number(const char *name, const char *at)
+{
+    const char *end = at;
+    if (at - name >= 1 && at[-1] == ':')
+        while (isdigit((unsigned char)*end)) end++;
+    else if (at - name >= 3 && strncmp(at - 3, "+0x", 3) == 0)
+        while (isxdigit((unsigned char)*end)) end++;
+    return *end == ')' || !*end ? end : at;
+}
+
+const char *mpr_check_line_pattern(struct mpr_arena *arena, const struct mpr_line *line)
+{
+    if (!line->row.depth) return NULL;
+    const char *name = mpr_arena_path(arena, line->row.path, line->row.depth);
+    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
+    size_t bytes = 0;
+    if (*name == '(') return NULL; /* "(no call stack)" */
+    for (const char *at = name; *at;) {
+        const char *end = end_of_number(name, at);
+        text[bytes++] = end > at ? '*' : *at;
+        at = end > at ? end : at + 1;
+    }
+    return text;
+}

@@ -1,0 +1,246 @@
+/* Invariant: the new file is locked (flock) while its writer has it open, with or without a name,
+ * so no other writer removes it. */
+#include "atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file.h"
+
+enum { LINKS = 40, TRIES = 100, TRY_NS = 10000000 };
+
+static struct mpr_atomic_file *writing; /* NULL: none */
+
+/* ---- beginning */
+
+/* The folder of a path: up to its last slash. */
+static int open_folder(const char *path, int flags, mode_t mode)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
+    return open(folder, flags, mode);
+}
+
+/* It gets its name through /proc. */
+static int open_unnamed(const struct mpr_atomic_file *f, mode_t mode)
+{
+    const int flags = O_TMPFILE | O_RDWR | O_CLOEXEC;
+    if (access("/proc/self/fd", X_OK) != 0) return -1;
+    const int fd = f->directory == AT_FDCWD ? open_folder(f->name, flags, mode)
+                                            : openat(f->directory, ".", flags, mode);
+    if (fd >= 0) mpr_file_take(fd);
+    return fd;
+}
+
+static int opened(struct mpr_atomic_file *f, int fd, enum mpr_atomic_way way)
+{
+    f->fd = fd;
+    f->way = way;
+    if (fd >= 0) writing = f;
+    return fd >= 0 ? 0 : -1;
+}
+
+int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, mode_t mode)
+{
+    f->fd = -1;
+    f->directory = directory;
+    if (snprintf(f->name, sizeof f->name, "%s", name) >= PATH_MAX ||
+        snprintf(f->part, sizeof f->part, "%s.part", name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int fd = open_unnamed(f, mode);
+    if (fd >= 0) return opened(f, fd, MPR_ATOMIC_UNNAMED);
+    return opened(f, mpr_file_part(directory, f->part, mode), MPR_ATOMIC_PART);
+}
+
+/* ---- a path */
+
+/* If the path leads to a link, replaces it by the target and returns true. */
+static bool follow(char path[PATH_MAX])
+{
+    char target[PATH_MAX], from[PATH_MAX];
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length <= 0) return false;
+    target[length] = 0;
+    const char *slash = strrchr(path, '/');
+    snprintf(from, sizeof from, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+    const bool fits =
+        snprintf(path, PATH_MAX, "%s%s", *target == '/' ? "" : from, target) < PATH_MAX;
+    return fits;
+}
+
+/* Links in /proc lead to open files, and no other file can replace these. */
+static bool is_in_proc(const char *path)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (!slash) return false;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
+    return realpath(folder, real) && strncmp(real, "/proc/", 6) == 0;
+}
+
+bool mpr_atomic_in_place(const char *path)
+{
+    struct stat st;
+    char at[PATH_MAX];
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return true;
+    snprintf(at, sizeof at, "%s", path);
+    for (int i = 0; i < LINKS; i++) {
+        if (is_in_proc(at)) return true;
+        if (!follow(at)) return false;
+    }
+    return false;
+}
+
+static int keep_rights(int fd, const struct stat *old)
+{
+    struct stat now;
+    if (fstat(fd, &now) != 0) return -1;
+    const bool same = now.st_uid == old->st_uid && now.st_gid == old->st_gid;
+    if (!same && fchown(fd, old->st_uid, old->st_gid) != 0) return -1;
+    return fchmod(fd, old->st_mode & 0777);
+}
+
+static int open_copy(void)
+{
+    FILE *file = tmpfile();
+    const int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+    if (file) fclose(file);
+    return fd;
+}
+
+static bool is_refused(int number)
+{
+    return number == EACCES || number == EPERM || number == EROFS;
+}
+
+/* Over a file that is there. */
+static int open_over(struct mpr_atomic_file *f, const char *path, const struct stat *old)
+{
+    if (access(path, W_OK) != 0) return -1;
+    if (geteuid() == 0 || old->st_uid == geteuid()) {
+        const int status = mpr_atomic_open(f, AT_FDCWD, path, old->st_mode & 0777);
+        if (status == 0 && keep_rights(f->fd, old) == 0) return 0;
+        if (status != 0 && !is_refused(errno)) return -1;
+        mpr_atomic_close(f);
+    }
+    snprintf(f->name, sizeof f->name, "%s", path);
+    return opened(f, open_copy(), MPR_ATOMIC_COPY);
+}
+
+int mpr_atomic_open_path(struct mpr_atomic_file *f, const char *path)
+{
+    struct stat old;
+    char at[PATH_MAX];
+    f->fd = -1;
+    if (snprintf(at, sizeof at, "%s", path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (int i = 0; i < LINKS && follow(at); i++) {}
+    return stat(at, &old) == 0 ? open_over(f, at, &old) : mpr_atomic_open(f, AT_FDCWD, at, 0666);
+}
+
+/* ---- ending */
+
+static int link_as(const struct mpr_atomic_file *f, const char *name)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", f->fd);
+    return linkat(AT_FDCWD, link, f->directory, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Removes the part of a writer that was killed. */
+static int remove_stale(const struct mpr_atomic_file *f)
+{
+    struct stat st;
+    if (fstatat(f->directory, f->part, &st, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+    const int fd = mpr_file_part(f->directory, f->part, 0600);
+    if (fd < 0) return -1;
+    unlinkat(f->directory, f->part, 0);
+    close(fd);
+    return 0;
+}
+
+/* Another writer has the name of the part for the moment between two calls, or as long as it writes
+ * where files cannot be unnamed. */
+static int take_part_name(const struct mpr_atomic_file *f)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (remove_stale(f) != 0 && errno != EBUSY) return -1;
+        if (link_as(f, f->part) == 0) return 0;
+        if (errno != EEXIST) return -1;
+        nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+static int rename_part(const struct mpr_atomic_file *f)
+{
+    return renameat(f->directory, f->part, f->directory, f->name);
+}
+
+/* link(2) replaces no file: over one that is there it needs the name of a part for a moment. */
+static int give_name(const struct mpr_atomic_file *f)
+{
+    if (link_as(f, f->name) == 0) {
+        remove_stale(f);
+        return 0;
+    }
+    if (errno != EEXIST || take_part_name(f) != 0) return -1;
+    if (rename_part(f) == 0) return 0;
+    const int error = errno;
+    unlinkat(f->directory, f->part, 0);
+    errno = error;
+    return -1;
+}
+
+static int copy_contents(const struct mpr_atomic_file *f)
+{
+    struct stat st;
+    off_t at = 0;
+    const int to = open(f->name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (to < 0) return -1;
+    int status = fstat(f->fd, &st);
+    while (status == 0 && at < st.st_size) {
+        const ssize_t n = sendfile(to, f->fd, &at, (size_t)(st.st_size - at));
+        if (n <= 0 && errno != EINTR) status = -1;
+    }
+    const int error = errno;
+    close(to);
+    errno = error;
+    return status;
+}
+
+int mpr_atomic_commit(struct mpr_atomic_file *f)
+{
+    if (f->way == MPR_ATOMIC_THERE) return 0;
+    if (f->way == MPR_ATOMIC_COPY) return copy_contents(f);
+    const int status = f->way == MPR_ATOMIC_PART ? rename_part(f) : give_name(f);
+    if (status == 0) f->way = MPR_ATOMIC_THERE;
+    return status;
+}
+
+void mpr_atomic_close(struct mpr_atomic_file *f)
+{
+    const bool there = f->fd >= 0;
+    if (there && f->way == MPR_ATOMIC_PART) unlinkat(f->directory, f->part, 0);
+    if (there) close(f->fd);
+    f->fd = -1;
+    if (writing == f) writing = NULL;
+}
+
+void mpr_atomic_abandon(void)
+{
+    if (writing && writing->way == MPR_ATOMIC_PART) unlinkat(writing->directory, writing->part, 0);
+}
