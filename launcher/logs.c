@@ -129,17 +129,18 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one
- * whose process may still run: it went on after the command, or is of another run that has the
- * directory, too. */
+/* If the merge fails, the log and its journal stay, and reports read both.  A log whose process
+ * may still run also stays: the process outlived the command. */
 static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
     struct mpr_error error;
     snprintf(path, sizeof path, "%s/%s", logs->path, name);
-    if (mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0) return recovery;
-    logs->recovered += recovery.outcome == MPR_RECOVER_DONE;
+    const bool failed = mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0;
+    if (failed && !recovery.runs && !logs->unmerged++) logs->failure = error;
+    logs->recovered += !failed && recovery.outcome == MPR_RECOVER_DONE;
+    logs->cut += recovery.cut;
     logs->lossy += recovery.lost > 0;
     logs->lost += recovery.lost;
     return recovery;

@@ -26,7 +26,10 @@ struct mpl_logs {
     unsigned running; /* more, of processes that still run: one that stays small takes its log away
                          when it ends */
     unsigned recovered, lossy;
-    unsigned long long lost; /* events that are missing in the lossy ones */
+    unsigned cut;             /* logs that have no end, and no journal was found */
+    unsigned unmerged;        /* logs that could not be merged with their journals */
+    struct mpr_error failure; /* the reason of the first of them */
+    unsigned long long lost;  /* events that are missing in the lossy ones */
 };
 
 /* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no

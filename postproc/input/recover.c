@@ -344,7 +344,6 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->journal.path);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
-    recovery->lost = pending.head.lost;
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
@@ -476,6 +475,8 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
         return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
                         s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
+    recovery->lost = s->journal.head.lost;
+    recovery->cut = !found && process.life == MPR_LIFE_ENDED;
     if (!found && !is_folded(s)) return 0;
     if (process.life == MPR_LIFE_UNKNOWN && !dead)
         return mpr_fail(

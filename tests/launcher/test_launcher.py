@@ -1,4 +1,6 @@
 """memprof run: what it refuses, what it hands on, what it returns and what it says."""
+import contextlib
+import ctypes
 import fcntl
 import os
 import pty
@@ -717,6 +719,53 @@ def test_lost_events_are_told():
         report = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True)
         mp.equal(report.returncode, mp.INCOMPLETE, f"status of {command}")
         mp.check("INCOMPLETE" in report.stdout and "nothing could be written (File too large)" in report.stdout, report.stdout)
+
+
+FILLS_ITS_DISK = """
+import contextlib, os, sys
+with open(sys.argv[1], "wb", buffering=0) as f, contextlib.suppress(OSError):
+    while f.write(bytes(4096)):
+        pass
+for i in range(400): [bytes(1000) for _ in range(1000)]
+os.kill(os.getpid(), 9)         # an END could fit into the log's last page
+"""
+
+
+@contextlib.contextmanager
+def small_disk(size):
+    """A tmpfs, mounted where only this test sees it."""
+    disk = mp.fresh("disk")
+    if ctypes.CDLL(None).unshare(0x00020000) != 0:      # CLONE_NEWNS
+        raise mp.Skip("needs the right to mount")
+    for arguments in (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk]):
+        if subprocess.run(["mount", *arguments], stderr=subprocess.DEVNULL, check=False).returncode:
+            raise mp.Skip("needs the right to mount")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_lost_events_and_the_failed_merge_are_reported_if_the_disk_is_full():
+    """The log has no END, its journal stays, and the two cannot be merged."""
+    with small_disk(64 << 20) as disk:
+        logs = os.path.join(disk, "logs")
+        result = memprof("run", "-o", logs, "--", PYTHON, "-S", "-c", FILLS_ITS_DISK, os.path.join(disk, "filler"))
+        log, = mp.Logs(logs).paths()
+        mp.equal(len(mp.Logs(logs).journals()), 1, "journals that stay")
+        lost = mp.Log(log).json["lost_events"]
+        mp.check(lost > 0, "no events were lost")
+        mp.check(f"INCOMPLETE: {lost} events are missing in 1 log; " in result.stderr, result.stderr)
+        mp.check(f"both stay: {log}: cannot write: No space left on device; " in result.stderr, result.stderr)
+        os.remove(os.path.join(disk, "filler"))
+        recovered = subprocess.run([os.environ["MEMPROF_REPORT"], "recover", logs], stdout=subprocess.PIPE, text=True)
+        mp.equal(recovered.returncode, 0, recovered.stdout)
+
+
+def test_a_log_without_end_and_journal_is_reported():
+    loses = "import os, sys; d = sys.argv[1]; [os.remove(f'{d}/{n}') for n in os.listdir(d) if n.endswith('.journal')]; os.kill(os.getpid(), 9)"
+    result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", loses, "logs")
+    mp.check("INCOMPLETE: 1 log has no end, and no journal was found" in result.stderr, result.stderr)
 
 
 def test_a_kill_by_hand_is_no_oom_kill():
