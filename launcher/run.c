@@ -114,7 +114,9 @@ static bool tells(const struct options *o) { return !o->no_recover && !getenv("M
 static int run_command(const struct options *o, const struct mpl_target *target,
                        const char *preload, const char *template, bool folds, struct mpl_tree *tree)
 {
-    struct mpl_variable variables[8 + MPL_SETTINGS], *v = variables;
+    struct mpl_variable variables[9 + MPL_SETTINGS], *v = variables;
+    char *const asan =
+        mpl_library_asan_options(&target->object, getenv("LD_PRELOAD"), getenv("ASAN_OPTIONS"));
     *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
     *v++ = (struct mpl_variable){ "MEMPROF_ROOT", NULL };
     if (template) *v++ = (struct mpl_variable){ "MEMPROF_OUT", template };
@@ -123,8 +125,12 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     if (folds) *v++ = (struct mpl_variable){ "MEMPROF_FOLDER", "1" };
     if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
+    if (asan) *v++ = (struct mpl_variable){ "ASAN_OPTIONS", asan };
     *v = (struct mpl_variable){ 0 };
-    return mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
+    const int status =
+        mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
+    free(asan);
+    return status;
 }
 
 /* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */

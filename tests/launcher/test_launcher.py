@@ -205,6 +205,73 @@ def test_companions_follow_a_preloaded_allocator():
     mp.equal(preloaded_with("libother.so"), ["libmemprof.so", "libother.so"], "no allocator")
 
 
+ALLOCATES_C = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    void *volatile block[100];
+    for (int i = 0; i < 100; i++) block[i] = malloc(5000);
+    for (int i = 0; i < 100; i++) free(block[i]);
+    puts(getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
+    return 3;
+}
+"""
+ALLOCATES_CXX = """
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+int main()
+{
+    std::vector<std::unique_ptr<char[]>> block;
+    for (int i = 0; i < 100; i++) block.emplace_back(new char[5000]);
+    try { throw 3; } catch (int status) {
+        std::puts(std::getenv("ASAN_OPTIONS") ? std::getenv("ASAN_OPTIONS") : "");
+        return status;
+    }
+}
+"""
+
+
+def sanitized(name, text, compiler):
+    """A program with gcc's AddressSanitizer, whose library checks that it is loaded first."""
+    source, program = make(name, text), path(name.split(".")[0])
+    if not shutil.which(compiler) or subprocess.run([compiler, "-fsanitize=address", source, "-o", program], stderr=subprocess.DEVNULL).returncode:
+        raise mp.Skip(f"{compiler} -fsanitize=address does not work here")
+    mp.equal(subprocess.run([program], stdout=subprocess.DEVNULL).returncode, 3, "status without memprof")
+    return program
+
+
+def test_programs_with_address_sanitizer_run_and_are_recorded():
+    for name, text, compiler in (("c.c", ALLOCATES_C, "gcc"), ("cxx.cc", ALLOCATES_CXX, "g++")):
+        program = sanitized(name, text, compiler)
+        result = memprof("run", "-o", f"logs.{name}", "--", program)
+        mp.equal((result.returncode, result.stdout), (3, "verify_asan_link_order=0\n"), f"status and output ({result.stderr})")
+        log = mp.Logs(path(f"logs.{name}")).one()
+        mp.check(log.heap()["allocations"] >= 100 and log.heap()["peak_bytes"] >= 500000, f"{log.heap()}")
+
+
+def test_the_users_options_of_address_sanitizer_are_kept():
+    program = sanitized("c.c", ALLOCATES_C, "gcc")
+    for options, expected in (("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"),
+                              ("verify_asan_link_order=false:detect_leaks=0", "verify_asan_link_order=false:detect_leaks=0")):
+        result = memprof("run", "--", program, env={"ASAN_OPTIONS": options})
+        mp.equal((result.returncode, result.stdout), (3, expected + "\n"), f"status and output ({result.stderr})")
+    refused = memprof("run", "--", program, env={"ASAN_OPTIONS": "verify_asan_link_order=1"})
+    mp.equal((refused.returncode, refused.stdout), (1, ""), "a setting of the user's is not changed")
+    other = memprof("run", "--", "sh", "-c", "echo ${ASAN_OPTIONS-unset}")
+    mp.equal(other.stdout, "unset\n", "ASAN_OPTIONS of a program without AddressSanitizer")
+
+
+def test_a_preloaded_address_sanitizer_is_allowed_for():
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True).stdout.strip() if shutil.which("gcc") else ""
+    if not os.path.isabs(library):
+        raise mp.Skip("gcc's libasan.so is not here")
+    result = memprof("run", "--", PYTHON, "-S", "-c", "print('ran')", env={"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"})
+    mp.equal((result.returncode, result.stdout), (0, "ran\n"), f"status and output ({result.stderr})")
+
+
 def preloaded_for(*command, options=(), env=None):
     """The files of LD_PRELOAD that a shell gets, with libmemprof-cuda.so beside libmemprof.so and a library of the user's."""
     library = shutil.copy(mp.library(), path("libmemprof.so"))
