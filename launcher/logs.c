@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folded.h"
 #include "record.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -36,9 +37,23 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
             ends_with(n, ".journal") || strstr(n, ".zst.fold") || strstr(n, ".zst.digest") ||
-            strstr(n, ".zst.symbols") || !strcmp(n, MPL_RECORD_NAME))
+            strstr(n, ".zst.symbols") || strstr(n, ".zst.recover") || !strcmp(n, MPL_RECORD_NAME))
             continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
+    }
+    if (d) closedir(d);
+}
+
+/* Removes what killed processes of earlier runs left, also if the log is gone. */
+static void clean(int dir)
+{
+    static const char left[] = ".zst" MPR_FOLDED_NEW;
+    struct dirent *entry;
+    DIR *d = list(dir);
+    while (d && (entry = readdir(d))) {
+        if (!ends_with(entry->d_name, left)) continue;
+        entry->d_name[strlen(entry->d_name) - strlen(MPR_FOLDED_NEW)] = 0;
+        mpr_folded_clean(dir, entry->d_name);
     }
     if (d) closedir(d);
 }
@@ -94,7 +109,10 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
         return -1;
     }
     find_foreign(logs->dir, foreign);
-    if (!*foreign) return 0;
+    if (!*foreign) {
+        clean(logs->dir);
+        return 0;
+    }
     snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name,
              foreign);
     return -1;

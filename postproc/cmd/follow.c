@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/ioprio.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ struct following {
     struct followed *log;
     size_t logs, cap;
     const struct mpf_keep *keep;
-    pid_t process;
+    int process; /* a pidfd: until it has ended, logs are followed; -1: it has, or none was given */
+    bool waits;  /* for the first log, because no process was given */
     bool failed;
 };
 
@@ -61,7 +63,7 @@ static void fold(struct following *f, struct followed *log)
         return;
     }
     log->next = done.next;
-    if (!done.ended || f->process) return;
+    if (!done.ended || f->process >= 0) return;
     log->done = true;
     if (mpr_recover(log->path, false, &recovery, &error) != 0) tell(f, log, &error);
 }
@@ -77,21 +79,31 @@ static void look(struct following *f, struct followed *log)
     log->size = size;
 }
 
+/* A log that was removed is not found any more, and still has to be looked at. */
 static void look_at_all(struct following *f, char *const *arguments)
 {
     struct mpr_paths paths = { .waited_for = true };
     for (char *const *argument = arguments; *argument; argument++) mpr_paths_add(&paths, *argument);
-    for (size_t i = 0; i < paths.count; i++) look(f, known(f, paths.at[i]));
+    for (size_t i = 0; i < paths.count; i++) known(f, paths.at[i]);
     mpr_paths_free(&paths);
+    for (size_t i = 0; i < f->logs; i++) look(f, &f->log[i]);
+}
+
+/* A pidfd shows the end of this very process, also if its number is used again. */
+static bool has_ended(int process)
+{
+    struct pollfd end = { .fd = process, .events = POLLIN };
+    return poll(&end, 1, 0) > 0;
 }
 
 static bool goes_on(struct following *f)
 {
-    if (f->process && (kill(f->process, 0) == 0 || errno != ESRCH)) return true;
-    f->process = 0;
+    if (f->process >= 0 && !has_ended(f->process)) return true;
+    if (f->process >= 0) close(f->process);
+    f->process = -1;
     for (size_t i = 0; i < f->logs; i++)
         if (!f->log[i].done) return true;
-    return !f->logs;
+    return !f->logs && f->waits;
 }
 
 /* Whatever the machine is wanted for comes first. */
@@ -104,7 +116,9 @@ static void step_back(void)
 int mpr_follow(char *const *arguments, const struct mpf_keep *keep, pid_t process)
 {
     const struct timespec second = { .tv_sec = 1 };
-    struct following f = { .keep = keep, .process = process };
+    struct following f = { .keep = keep, .process = -1 };
+    if (process) f.process = (int)syscall(SYS_pidfd_open, process, 0);
+    f.waits = f.process < 0 && !(process && errno == ESRCH);
     sigset_t end;
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);

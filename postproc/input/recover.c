@@ -530,6 +530,7 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                    struct mpr_recovery *recovery, struct mpr_error *error)
 {
     int result = AGAIN;
+    mpr_folded_clean(directory, name);
     for (int i = 0; i < 3 && result == AGAIN; i++) {
         struct subject s = { .path = path,
                              .name = name,

@@ -322,6 +322,92 @@ def test_followed_to_the_end():
     mp.equal([f for f in os.listdir(logs) if "fold" in f or "journal" in f], [], "files")
 
 
+def children(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(child) for child in f.read().split()]
+    return []
+
+
+def program_of(pid):
+    with contextlib.suppress(OSError):
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    return ""
+
+
+def runs(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as f:
+        return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+@contextlib.contextmanager
+def followed(*command):
+    """`memprof run --keep` of a command: its directory, the launcher, and the process that thins the logs."""
+    where, follower = mp.fresh("run"), 0
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, "--keep=" + KEEP, "--", *command], env=env,
+                                stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        mp.wait_for(lambda: any(program_of(pid) == "memprof-report" for pid in children(launcher.pid)))
+        follower, = (pid for pid in children(launcher.pid) if program_of(pid) == "memprof-report")
+        yield where, launcher, follower
+    finally:
+        kill(launcher)
+        with contextlib.suppress(ProcessLookupError):
+            if follower:
+                os.kill(follower, signal.SIGKILL)
+
+
+def switches(pid):
+    """How often it has waited."""
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt_switches"))
+
+
+def rounds(follower, count):
+    """Waits until it has looked at the logs that many times: it sleeps between two rounds."""
+    before = switches(follower)
+    mp.wait_for(lambda: not runs(follower) or switches(follower) >= before + count)
+
+
+def test_the_follower_ends_if_the_launcher_is_killed_and_the_log_removed():
+    with followed("sleep", "600") as (where, launcher, follower):
+        mp.wait_for(lambda: mp.Logs(where).paths())
+        rounds(follower, 2)
+        launcher.kill()
+        shutil.rmtree(where)
+        mp.wait_for(lambda: not runs(follower))
+
+
+def test_the_follower_ends_if_the_launcher_is_killed_and_there_is_no_log():
+    with followed("env", "-u", "LD_PRELOAD", "sleep", "600") as (where, launcher, follower):
+        mp.wait_for(lambda: any(program_of(pid) == "sleep" for pid in children(launcher.pid)))
+        shutil.rmtree(where)
+        launcher.kill()
+        mp.wait_for(lambda: not runs(follower))
+
+
+def test_what_a_killed_compact_left_is_removed_by_the_next_run():
+    where = mp.fresh("run")
+    names = "gone.zst.fold.tmp", "busy.zst.fold.tmp"
+    for name in names:
+        with open(os.path.join(where, name), "wb") as f:
+            f.write(b"left")
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    with open(os.path.join(where, names[1]), "rb") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", where, "--", "true"], env=env, check=True, timeout=mp.TIMEOUT)
+        mp.equal([name for name in os.listdir(where) if name.endswith(".tmp")], [names[1]], "files that stay")
+
+
+def test_what_a_killed_compact_left_is_removed_by_recover():
+    path, _ = killed()
+    with open(path + ".fold.tmp", "wb") as f:
+        f.write(b"left")
+    report("recover", path)
+    mp.equal([f for f in os.listdir(os.path.dirname(path)) if "fold" in f], [], "files")
+
+
 def folders_killed(times):
     """Whoever folds is killed at any instant, and the next one goes on."""
     process, books, logs = killing.start("threads", 1)
