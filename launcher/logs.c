@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "folded.h"
+#include "header.h"
 #include "record.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -156,12 +157,23 @@ static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
     struct mpr_error error;
     snprintf(path, sizeof path, "%s/%s", logs->path, name);
     const bool failed = mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0;
-    if (failed && !recovery.runs && !logs->unmerged++) logs->failure = error;
+    if (failed && !recovery.runs && !recovery.may_run && !logs->unmerged++) logs->failure = error;
     logs->recovered += !failed && recovery.outcome == MPR_RECOVER_DONE;
     logs->cut += recovery.cut;
     logs->lossy += recovery.lost > 0;
     logs->lost += recovery.lost;
     return recovery;
+}
+
+/* A log whose header cannot be read may be of this run. */
+static bool is_of_run(const struct mpl_logs *logs, const char *name)
+{
+    struct mpr_header header;
+    if (mpr_header_of(&header, logs->dir, name) != 0) return true;
+    const char *run = mpr_header_get(&header, "run");
+    const bool same = !run || strcmp(run, logs->run) == 0;
+    mpr_header_free(&header);
+    return same;
 }
 
 static bool find_log(const struct mpl_logs *logs, const char *name, struct stat *st)
@@ -172,7 +184,8 @@ static bool find_log(const struct mpl_logs *logs, const char *name, struct stat 
 static void take(struct mpl_logs *logs, const char *name, bool fold)
 {
     struct stat st;
-    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
+    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since) || !is_of_run(logs, name))
+        return;
     const struct mpr_recovery recovery =
         fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
     if (recovery.runs) logs->running++;

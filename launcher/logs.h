@@ -20,6 +20,7 @@ struct mpl_logs {
     int dir; /* the directory: what is looked at and folded is in this one, whatever the path leads
                 to by then */
     bool made;             /* by mpl_logs_open */
+    const char *run;       /* its id: logs of other runs in the directory are left alone */
     struct timespec since; /* logs that were written last before belong to an earlier run */
     struct mpl_log *log;   /* of processes that have ended, by name */
     size_t count;

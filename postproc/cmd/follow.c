@@ -31,6 +31,7 @@ struct following {
     struct followed *log;
     size_t logs, cap;
     const struct mpf_keep *keep;
+    const char *run; /* thin only logs of the run with this id, or NULL for all logs */
     int process; /* a pidfd: until it has ended, logs are followed; -1: it has, or none was given */
     bool waits;  /* for the first log, because no process was given */
     bool failed;
@@ -58,8 +59,12 @@ static void fold(struct following *f, struct followed *log)
     struct mpr_compaction done;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    if (mpr_compact(log->path, f->keep, &done, &error) != 0) {
+    if (mpr_compact(log->path, f->keep, f->run, &done, &error) != 0) {
         tell(f, log, &error);
+        return;
+    }
+    if (done.outcome == MPR_COMPACT_OTHER) {
+        log->done = true;
         return;
     }
     log->next = done.next;
@@ -113,10 +118,10 @@ static void step_back(void)
     syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
-int mpr_follow(char *const *arguments, const struct mpf_keep *keep, pid_t process)
+int mpr_follow(char *const *arguments, const struct mpf_keep *keep, const char *run, pid_t process)
 {
     const struct timespec second = { .tv_sec = 1 };
-    struct following f = { .keep = keep, .process = -1 };
+    struct following f = { .keep = keep, .run = run, .process = -1 };
     if (process) f.process = (int)syscall(SYS_pidfd_open, process, 0);
     f.waits = f.process < 0 && !(process && errno == ESRCH);
     sigset_t end;

@@ -478,7 +478,8 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
     recovery->lost = s->journal.head.lost;
     recovery->cut = !found && process.life == MPR_LIFE_ENDED;
     if (!found && !is_folded(s)) return 0;
-    if (process.life == MPR_LIFE_UNKNOWN && !dead)
+    recovery->may_run = process.life == MPR_LIFE_UNKNOWN && !dead;
+    if (recovery->may_run)
         return mpr_fail(
             error,
             "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "

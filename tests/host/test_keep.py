@@ -50,9 +50,9 @@ def kill(process):
 
 
 @contextlib.contextmanager
-def stopped(at_least=STEPS):
+def stopped(at_least=STEPS, **env):
     """A program that was stopped after so many steps: its log, and its books."""
-    process, books, logs = killing.start("threads", 2)
+    process, books, logs = killing.start("threads", 2, **env)
     try:
         mp.wait_for(lambda: killing.steps(books) >= at_least)
         os.kill(process.pid, signal.SIGSTOP)
@@ -61,9 +61,9 @@ def stopped(at_least=STEPS):
         kill(process)
 
 
-def killed():
+def killed(**env):
     """The log of a program that was killed, which is not folded yet, and its books."""
-    with stopped() as (process, path, books):
+    with stopped(**env) as (process, path, books):
         kill(process)
     return path, killing.read_books(books)[process.pid]
 
@@ -356,6 +356,52 @@ def followed(*command):
         with contextlib.suppress(ProcessLookupError):
             if follower:
                 os.kill(follower, signal.SIGKILL)
+
+
+def churning(where, *options):
+    """A run of churn into a directory, which stands still after some MiB of log: the launcher, its log, and the program's pid."""
+    books = mp.fresh("books") + "/books"
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, *options, "--", mp.victim("churn"), books, "threads", "1"], env=env,
+                                stdin=subprocess.DEVNULL, start_new_session=True)
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    pid = next(iter(killing.read_books(books)))
+    os.kill(pid, signal.SIGSTOP)
+    path, = (path for path in mp.Logs(where).paths() if f".{pid}." in path)
+    return launcher, path, pid
+
+
+def test_keep_leaves_logs_of_other_runs_alone():
+    """In one directory: an earlier run, and one that runs at the same time."""
+    where = mp.fresh("run")
+    launcher, earlier, pid = churning(where)
+    os.kill(pid, signal.SIGKILL)
+    launcher.wait(mp.TIMEOUT)
+    with open(earlier, "rb") as f:
+        bytes_before = f.read()
+    mp.check(len(bytes_before) > 2 << 20, f"a log of {len(bytes_before)} bytes is not worth thinning")
+    beside_launcher, beside, beside_pid = churning(where)
+    blocks_before = os.stat(beside).st_blocks
+    launcher, kept, pid = churning(where, "--keep=" + KEEP)
+    try:
+        mp.wait_for(lambda: os.path.exists(kept + ".fold"))
+        os.kill(pid, signal.SIGKILL)
+        launcher.wait(mp.TIMEOUT)           # after a last look at all logs
+        mp.equal(state(kept), "folded", "the run's own log")
+        with open(earlier, "rb") as f:
+            mp.check(f.read() == bytes_before, "the log of an earlier run was changed")
+        mp.equal((os.stat(beside).st_blocks, state(beside)), (blocks_before, None), "blocks and state of the log of a run at the same time")
+    finally:
+        kill(launcher)
+        kill(beside_launcher)
+
+
+def test_compact_of_a_run_touches_no_other_log():
+    logs = [killed()[0], killed(MEMPROF_RUN="other", MEMPROF_KEEP=KEEP)[0], killed(MEMPROF_RUN="this")[0]]
+    this = killed(MEMPROF_RUN="this", MEMPROF_KEEP=KEEP)[0]
+    mp.equal(report("compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
+    mp.equal([state(log) for log in logs], [None] * 3, "states")
+    mp.check("are folded" in report("compact", "--run=this", this), "a log of the run")
 
 
 def switches(pid):

@@ -2,6 +2,7 @@
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import pty
 import re
@@ -308,13 +309,13 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
 
 
 def test_options_become_variables():
-    options = ["--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
+    options = ["--run-id=job 7", "--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
                f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
     mp.equal(lines, ["MEMPROF_CUDA=off", f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
                      f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_PYTHON=off",
-                     "MEMPROF_QUIET=1", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
+                     "MEMPROF_QUIET=1", "MEMPROF_RUN=job_7", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
@@ -322,7 +323,7 @@ def test_options_become_variables():
 def test_wrong_values_of_options_are_told_of_the_option():
     for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
                           ("min-rss", "99999999999T"), ("stacks", "samples"), ("stacks", "large|sample"), ("stacks", ""), ("python", "2"),
-                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small")):
+                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small"), ("run-id", ""), ("run-id", 128 * "a")):
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"--{option}={value}: ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
@@ -409,6 +410,113 @@ def test_a_directory_of_logs_takes_another_run():
         mp.equal(len(mp.Logs(path("logs")).paths()), run, "logs")
         for log in mp.Logs(path("logs")).paths():
             os.utime(log, (0, 0))
+
+
+def run_ids(*arguments, times=1, env=None):
+    """Starts launchers one by one, and returns the MEMPROF_RUN that each gives its command."""
+    ids = [memprof("run", "-q", *arguments, "--", "sh", "-c", "echo $MEMPROF_RUN", env=env).stdout.strip() for _ in range(times)]
+    return ids[0] if times == 1 else ids
+
+
+def test_each_run_has_an_id_of_its_own():
+    first, second = run_ids(times=2)
+    mp.check(first and second and first != second, f"{first} {second}")
+    interactive = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}
+    for env in ({"SLURM_JOB_ID": "17"}, interactive, {"TORCHELASTIC_RUN_ID": ""}, {"RANK": "3"}):
+        first, second = run_ids(times=2, env=env)
+        mp.check(first != second, f"two runs in {env} are one")
+
+
+def test_launchers_of_one_job_share_the_id():
+    slurm = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "2", "SLURM_STEP_NUM_TASKS": "8"}
+    for env, expected in ((slurm, "slurm.17.2"), ({**slurm, "SLURM_RESTART_COUNT": "1"}, "slurm.17.2.restart1"),
+                          ({**slurm, "PMIX_NAMESPACE": "prterun-n01-99@1"}, "pmix.prterun-n01-99@1"),
+                          ({"TORCHELASTIC_RUN_ID": "7be1"}, "torchrun.7be1"), ({"PALS_APID": "a b"}, "pals.a_b"),
+                          ({**slurm, "MEMPROF_RUN": "mine"}, "mine")):
+        mp.equal(run_ids(env=env), expected, f"id in {env}")
+    for env in ({"TORCHELASTIC_RUN_ID": "none"}, {"PMI_RANK": "0"}):       # both were started by this process
+        first, second = run_ids(times=2, env=env)
+        mp.equal(first, second, f"ids in {env}")
+    mp.equal(run_ids("--run-id=given", env={**slurm, "MEMPROF_RUN": "mine"}), "given", "id that is given")
+    mp.equal(run_ids("--run-id=outer", "--", os.environ["MEMPROF"], "run", "-o", "inner"), "outer", "id of a run inside")
+
+
+def header(log):
+    info = subprocess.run([os.environ["MEMPROF_REPORT"], "info", log], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT, check=True)
+    return dict(line.split(" = ", 1) for line in map(str.strip, info.stdout.splitlines()) if " = " in line)
+
+
+def test_every_log_has_the_id_of_its_run():
+    memprof("run", "-o", "logs", "--run-id=seven", "--min-rss=0", "--", "sh", "-c", "/bin/true; /bin/true")
+    logs = mp.Logs(path("logs")).paths()
+    mp.check(len(logs) == 3, f"{logs}")
+    mp.equal({header(log)["run"] for log in logs}, {"seven"}, "ids")
+    subprocess.run(["/bin/true"], env=mp.environment(mp.folder), check=True)
+    mp.check("run" not in header(mp.Logs(mp.folder).one().path), "a log without the launcher has an id")
+
+
+HOLDS = "import os, sys; x = bytearray(int(sys.argv[1]) << 20); os.kill(os.getpid(), int(sys.argv[2])) if len(sys.argv) > 2 else None"
+
+
+def two_runs():
+    """Two runs in one directory.  The processes of the first one are older and larger."""
+    for name, size in (("first", 60), ("second", 20)):
+        result = memprof("run", "-o", "logs", f"--run-id={name}", "--min-rss=0", "--", "sh", "-c",
+                         f'{PYTHON} -S -c "{HOLDS}" {size}; {PYTHON} -S -c "{HOLDS}" {size} 9; true')
+        mp.equal(result.returncode, 0, f"status ({result.stderr})")
+        mp.check("3 logs in logs" in result.stderr and "1 completed from the journal" in result.stderr, f"logs of the other run count: {result.stderr}")
+
+
+def report_of(*arguments):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *arguments], cwd=mp.folder, stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+    return json.loads(done.stdout) if "json" in arguments else done.stdout
+
+
+def test_processes_shows_each_run_by_itself():
+    two_runs()
+    text = report_of("processes", "logs")
+    mp.check(text.startswith("2 runs: each is shown by itself\n"), text)
+    runs = re.split(r"^run (\w+), began at .*$", text, flags=re.M)[1:]
+    mp.equal(runs[::2], ["first", "second"], "runs")
+    for part in runs[1::2]:
+        mp.check("3 processes, 3 logs; " in part, part)
+    mp.check(" 60." in runs[1] and " 60." not in runs[3], text)
+    report = report_of("processes", "--format", "json", "logs")
+    mp.equal([run["run"] for run in report["runs"]], ["first", "second"], "runs")
+    for log in report["logs"]:
+        if log["parent"] is not None:
+            mp.equal(report["logs"][log["parent"]]["process"]["run"], log["process"]["run"], "run of the parent")
+    one = report_of("processes", "--run=second", "logs")
+    mp.check(one.startswith("3 processes, 3 logs; ") and " 60." not in one, one)
+
+
+def test_ends_of_runs_that_write_to_one_record_at_once_are_told_apart():
+    """Two launchers append to memprof.run in turn, and then a third one on another host."""
+    for number in (9, 15):
+        memprof("run", "-q", "-o", "logs", f"--run-id=signal{number}", "--", PYTHON, "-S", "-c", f"import os; os.kill(os.getpid(), {number})")
+    with open(path("logs/memprof.run")) as f:
+        lines = f.read().splitlines()
+    starts = [line for line in lines if line.startswith("run ")]
+    ends = [line for line in lines if not line.startswith("run ")]
+    mp.equal((len(starts), len(ends)), (2, 2), "lines")
+    with open(path("logs/memprof.run"), "w") as f:
+        f.write("\n".join([*starts, starts[1].replace("host=", "host=elsewhere."), *reversed(ends)]) + "\n")
+    deaths = {log["process"]["run"]: log["death"]["signal"] for log in report_of("processes", "--format", "json", "logs")["logs"]}
+    mp.equal(deaths, {"signal9": 9, "signal15": 15}, "deaths")
+
+
+def test_oom_compares_the_processes_of_one_run():
+    two_runs()
+    report = report_of("oom", "--format", "json", "logs")
+    runs = {log["path"]: log["process"]["run"] for log in report["logs"]}
+    mp.equal(len(runs), 6, "logs")
+    if report["first_failure"] is None:
+        raise mp.Skip("this kernel does not tell how a process ended")
+    mp.equal(report["first_failure"]["failed_processes"], 1, "processes that failed, of one run")
+    mp.equal({runs[process["path"]] for process in report["first_failure"]["processes"]}, {"second"}, "runs of what is compared")
+    text = report_of("oom", "logs")
+    mp.check(text.startswith("logs of 2 runs, of which one is compared: the newest that failed\nrun second, began at "), text)
+    mp.check("1 of 3 processes failed" in text, text)
 
 
 def test_the_users_own_template_is_kept():
