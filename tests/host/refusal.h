@@ -23,7 +23,7 @@
 #define CALLS(X) \
     X(clock_gettime) X(clone) X(clone3) X(close) X(close_range) X(fallocate) X(fcntl) X(fstatfs) X(ftruncate) X(futex) X(getcwd) X(getpid) \
     X(getppid) X(getrandom) X(getrusage) X(gettid) X(madvise) X(memfd_create) X(mkdirat) X(mmap) X(mprotect) X(munmap) X(newfstatat) X(openat) X(poll) X(ppoll) X(prctl) \
-    X(prlimit64) X(process_vm_readv) X(read) X(readlinkat) X(rseq) X(rt_sigprocmask) X(sched_getaffinity) X(sched_yield) X(set_robust_list) \
+    X(prlimit64) X(process_vm_readv) X(read) X(readlinkat) X(rseq) X(rt_sigprocmask) X(sched_getaffinity) X(sched_yield) X(set_robust_list) X(statfs) \
     X(tgkill) X(uname) X(unlinkat) X(write)
 // clang-format on
 #define OTHERS(X) X(brk) X(exit) X(exit_group) X(wait4)

@@ -837,14 +837,14 @@ def test_a_command_that_is_stopped_by_hand_does_not_stop_the_launcher():
 class MemoryGroup:
     """A memory cgroup of 64 MiB, of either version."""
 
-    def __init__(self):
+    def __init__(self, size=64 << 20):
         self.path = None
         for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-            group = os.path.join(base, f"memprof-test.{os.getpid()}")
+            group = os.path.join(base, f"memprof-test.{os.getpid()}.{size}")
             try:
                 os.mkdir(group)
                 self.path = group
-                self.write(limit, str(64 << 20))
+                self.write(limit, str(size))
                 return
             except OSError:
                 self.__exit__()
@@ -877,6 +877,51 @@ def test_an_oom_kill_is_told():
     mp.check(f"(pid {end['pid']})" in result.stderr, result.stderr)
     story = oom("logs")
     mp.check("KILLED  host" in story and ("OOM-killed by the kernel" in story or "counted an OOM kill" in story), story)
+
+
+ON_TMPFS = "on tmpfs, whose pages count towards the memory cgroup's limit of "
+
+
+def test_files_on_tmpfs_below_a_memory_limit_are_warned_of():
+    """One line, whoever starts the program, and none without a limit."""
+    with small_disk(256 << 20) as disk, MemoryGroup(1 << 30) as group:
+        for options, log, words in ((["-o", f"{disk}/both"], f"{disk}/both.zst", "the log and its journal are"),
+                                    (["-o", "disk", "--journal-dir", disk], None, "the journal is")):
+            result = memprof("run", *options, "--min-rss=0", "--", "sh", "-c", "/bin/true; /bin/true", preexec_fn=group.enter)
+            mp.equal(result.stderr.count(ON_TMPFS), 1, f"warnings in {result.stderr}")
+            mp.check(f"memprof: {words} {ON_TMPFS}1.0 GiB: " in result.stderr, result.stderr)
+            if log:
+                bare = subprocess.run(["/bin/true"], env={**mp.environment(disk), "MEMPROF_OUT": log}, stderr=subprocess.PIPE, text=True,
+                                      preexec_fn=group.enter, check=True)
+                mp.equal(bare.stderr.count(ON_TMPFS), 1, f"warnings without the launcher in {bare.stderr}")
+        quiet = memprof("run", "-q", "-o", f"{disk}/quiet", "--", "true", preexec_fn=group.enter)
+        mp.equal(quiet.stderr, "", "words of a quiet run")
+        mp.check(ON_TMPFS not in memprof("run", "-o", "logs", "--", "true", preexec_fn=group.enter).stderr, "the logs are on a disk")
+        with MemoryGroup(1 << 62) as unlimited:
+            free = memprof("run", "-o", f"{disk}/free", "--", "true", preexec_fn=unlimited.enter)
+        mp.check(ON_TMPFS not in free.stderr, "there is no limit")
+
+
+FILLS_TMPFS = """
+import random
+sizes = [random.randrange(600, 6000) for _ in range(1000)]
+while True: x = [bytearray(size) for size in sizes]
+"""
+
+
+def test_oom_names_memprofs_own_files():
+    """A log on tmpfs fills the cgroup of its program."""
+    with small_disk(256 << 20) as disk, MemoryGroup(40 << 20) as group:
+        process = subprocess.Popen([PYTHON, "-S", "-c", FILLS_TMPFS], preexec_fn=group.enter, stderr=subprocess.DEVNULL,
+                                   env={**mp.environment(disk, MEMPROF_LEVEL="-9"), "PYTHONMALLOC": "malloc"})
+        mp.equal(process.wait(mp.TIMEOUT), -signal.SIGKILL, "status")
+        path, = mp.Logs(disk).paths()
+        host = report_of("oom", "--format", "json", path)["logs"][0]["host"]
+        text = report_of("oom", path)
+        files = host["cgroup"]["memprof_files_bytes"]
+        mp.check(10 * MIB < files <= host["cgroup"]["usage_bytes"], f"{host['cgroup']}")
+        mp.check("memprof's own log and journal on tmpfs hold " in text, text)
+        mp.check("why      memprof's own log and journal on tmpfs held " in text and "do       record to a disk: " in text, text)
 
 
 FILLS = """
