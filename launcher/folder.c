@@ -4,16 +4,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "mpf/run_id.h"
 #include "report.h"
 
 /* ^C in the terminal is for the command. */
 static void leave_group(void) { setpgid(0, 0); }
 
-pid_t mpl_folder_start(const char *directory, const char *keep)
+pid_t mpl_folder_start(const char *directory, const char *run)
 {
-    char option[64], follow[64];
+    char option[MPF_RUN_ID + 8], follow[64];
     const char *argument[] = { NULL, "compact", option, follow, directory, NULL };
-    snprintf(option, sizeof option, "--keep=%s", keep);
+    snprintf(option, sizeof option, "--run=%s", run);
     snprintf(follow, sizeof follow, "--follow=%ld", (long)getpid());
     return mpl_report_start(argument, leave_group, "the logs grow beyond what is to be kept");
 }

@@ -84,6 +84,23 @@ bool mpl_library_below_nsys(const char *command)
     return getenv("NSYS_PROFILING_SESSION_ID") || strcmp(mpl_target_name(command), "nsys") == 0;
 }
 
+char *mpl_library_asan_options(const struct mpl_object *program, const char *user_preload,
+                               const char *user_options)
+{
+    static const char *const runtimes[] = { "libasan.so", "libclang_rt.asan" };
+    static const char option[] = "verify_asan_link_order";
+    bool used = false;
+    char *options;
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        used |= mpl_object_needs(program, runtimes[i]) ||
+                (user_preload && preloads(user_preload, runtimes[i]));
+    if (!used || (user_options && strstr(user_options, option))) return NULL;
+    const bool any = user_options && *user_options;
+    const int length =
+        asprintf(&options, "%s%s%s=0", any ? user_options : "", any ? ":" : "", option);
+    return length < 0 ? NULL : options;
+}
+
 char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user,
                           bool by_name)
 {

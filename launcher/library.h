@@ -22,4 +22,12 @@ bool mpl_library_below_nsys(const char *command);
 char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user,
                           bool by_name);
 
+/* Returns the value of ASAN_OPTIONS for a program that needs the AddressSanitizer library or gets
+ * it from @user_preload: that library ends a process in which another one is loaded first, unless
+ * an option says otherwise.  malloc'ed; NULL if nothing is to be changed, because the program does
+ * not use the library or @user_options has that option.
+ * @user_preload, @user_options: the user's LD_PRELOAD and ASAN_OPTIONS, or NULL */
+char *mpl_library_asan_options(const struct mpl_object *program, const char *user_preload,
+                               const char *user_options);
+
 #endif

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folded.h"
+#include "header.h"
 #include "perf_map.h"
 #include "perf_maps.h"
 #include "record.h"
@@ -38,10 +40,24 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
             ends_with(n, ".journal") || strstr(n, ".zst.fold") || strstr(n, ".zst.digest") ||
-            strstr(n, ".zst.symbols") || strstr(n, ".zst" MPR_PERF_MAP_ENDING) ||
-            !strcmp(n, MPL_RECORD_NAME))
+            strstr(n, ".zst.symbols") || strstr(n, ".zst.recover") ||
+            strstr(n, ".zst" MPR_PERF_MAP_ENDING) || !strcmp(n, MPL_RECORD_NAME))
             continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
+    }
+    if (d) closedir(d);
+}
+
+/* Removes what killed processes of earlier runs left, also if the log is gone. */
+static void clean(int dir)
+{
+    static const char left[] = ".zst" MPR_FOLDED_NEW;
+    struct dirent *entry;
+    DIR *d = list(dir);
+    while (d && (entry = readdir(d))) {
+        if (!ends_with(entry->d_name, left)) continue;
+        entry->d_name[strlen(entry->d_name) - strlen(MPR_FOLDED_NEW)] = 0;
+        mpr_folded_clean(dir, entry->d_name);
     }
     if (d) closedir(d);
 }
@@ -97,7 +113,10 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
         return -1;
     }
     find_foreign(logs->dir, foreign);
-    if (!*foreign) return 0;
+    if (!*foreign) {
+        clean(logs->dir);
+        return 0;
+    }
     snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name,
              foreign);
     return -1;
@@ -132,20 +151,32 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one
- * whose process may still run: it went on after the command, or is of another run that has the
- * directory, too. */
+/* If the merge fails, the log and its journal stay, and reports read both.  A log whose process
+ * may still run also stays: the process outlived the command. */
 static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
     struct mpr_error error;
     snprintf(path, sizeof path, "%s/%s", logs->path, name);
-    if (mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0) return recovery;
-    logs->recovered += recovery.outcome == MPR_RECOVER_DONE;
+    const bool failed = mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0;
+    if (failed && !recovery.runs && !recovery.may_run && !logs->unmerged++) logs->failure = error;
+    logs->recovered += !failed && recovery.outcome == MPR_RECOVER_DONE;
+    logs->cut += recovery.cut;
     logs->lossy += recovery.lost > 0;
     logs->lost += recovery.lost;
     return recovery;
+}
+
+/* A log whose header cannot be read may be of this run. */
+static bool is_of_run(const struct mpl_logs *logs, const char *name)
+{
+    struct mpr_header header;
+    if (mpr_header_of(&header, logs->dir, name) != 0) return true;
+    const char *run = mpr_header_get(&header, "run");
+    const bool same = !run || strcmp(run, logs->run) == 0;
+    mpr_header_free(&header);
+    return same;
 }
 
 static bool find_log(const struct mpl_logs *logs, const char *name, struct stat *st)
@@ -156,7 +187,8 @@ static bool find_log(const struct mpl_logs *logs, const char *name, struct stat 
 static void take(struct mpl_logs *logs, const char *name, bool fold)
 {
     struct stat st;
-    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
+    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since) || !is_of_run(logs, name))
+        return;
     const struct mpr_recovery recovery =
         fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
     if (recovery.runs) logs->running++;

@@ -20,13 +20,17 @@ struct mpl_logs {
     int dir; /* the directory: what is looked at and folded is in this one, whatever the path leads
                 to by then */
     bool made;             /* by mpl_logs_open */
+    const char *run;       /* its id: logs of other runs in the directory are left alone */
     struct timespec since; /* logs that were written last before belong to an earlier run */
     struct mpl_log *log;   /* of processes that have ended, by name */
     size_t count;
     unsigned running; /* more, of processes that still run: one that stays small takes its log away
                          when it ends */
     unsigned recovered, lossy;
-    unsigned long long lost; /* events that are missing in the lossy ones */
+    unsigned cut;             /* logs that have no end, and no journal was found */
+    unsigned unmerged;        /* logs that could not be merged with their journals */
+    struct mpr_error failure; /* the reason of the first of them */
+    unsigned long long lost;  /* events that are missing in the lossy ones */
 };
 
 /* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no

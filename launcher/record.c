@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct line {
-    char text[1024];
+    char text[2048];
     size_t used;
 };
 
@@ -40,27 +40,35 @@ static void put(const struct mpl_record *r, struct line *l)
         return; /* a full disk: a report does without */
 }
 
+/* Several launchers may add to one file, also of several hosts. */
+static void add_where(struct line *l, const struct mpl_record *r)
+{
+    add_text(l, "host", r->host);
+    add_text(l, "run", r->run);
+}
+
 static void put_beginning(const struct mpl_record *r)
 {
     struct line l = { .used = 0 };
-    char host[256] = "", boot[64] = "";
-    gethostname(host, sizeof host - 1);
+    char boot[64] = "";
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
     if (!f || fscanf(f, "%63s", boot) != 1) *boot = 0;
     if (f) fclose(f);
     add(&l, "run version=1");
-    add_text(&l, "host", host);
     add_text(&l, "boot", boot);
+    add_where(&l, r);
     put(r, &l);
 }
 
-void mpl_record_open(struct mpl_record *r, int directory)
+void mpl_record_open(struct mpl_record *r, int directory, const char *run)
 {
     struct stat st;
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     *r = (struct mpl_record){ .directory = directory,
+                              .run = run,
                               .fd = openat(directory, MPL_RECORD_NAME, flags | O_EXCL, 0600) };
     r->made = r->fd >= 0;
+    gethostname(r->host, sizeof r->host - 1);
     if (!r->made) r->fd = openat(r->directory, MPL_RECORD_NAME, flags, 0600);
     if (r->fd >= 0 && (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
         close(r->fd);
@@ -85,6 +93,7 @@ void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p)
     if (p->end == MPL_END_SIGNAL) add(&l, " signal=%d", p->status);
     if (p->oom) add(&l, " oom=%s", oom[p->oom]);
     if (p->rss) add(&l, " rss=%" PRIu64, p->rss);
+    add_where(&l, r);
     add_text(&l, "name", p->name);
     put(r, &l);
 }
@@ -100,6 +109,7 @@ void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p)
     add(&l, "unseen");
     add_who(&l, p);
     add(&l, " why=%s", why[p->unseen]);
+    add_where(&l, r);
     add_text(&l, "name", p->name);
     put(r, &l);
 }

@@ -16,6 +16,7 @@
 #include "logs.h"
 #include "oom.h"
 #include "report.h"
+#include "run_id.h"
 #include "settings.h"
 #include "target.h"
 #include "tell.h"
@@ -24,6 +25,7 @@
 struct options {
     const char *directory;
     struct mpl_settings settings;
+    char run_id[MPF_RUN_ID];
     char *journal_dir; /* absolute, as the library wants it; malloc'ed */
     bool quiet, no_recover, digest, symbols;
     char **command;
@@ -99,8 +101,10 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
     char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
     snprintf(usual, sizeof usual, "memprof.%s.%ld", mpl_target_name(target->path), (long)getpid());
     if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason,
-                      sizeof reason) == 0)
+                      sizeof reason) == 0) {
+        logs->run = o->run_id;
         return 0;
+    }
     mpl_say("%s%s", reason, o->directory ? "" : "; -o DIR puts the logs elsewhere");
     return -1;
 }
@@ -114,17 +118,24 @@ static bool tells(const struct options *o) { return !o->no_recover && !getenv("M
 static int run_command(const struct options *o, const struct mpl_target *target,
                        const char *preload, const char *template, bool folds, struct mpl_tree *tree)
 {
-    struct mpl_variable variables[8 + MPL_SETTINGS], *v = variables;
+    struct mpl_variable variables[10 + MPL_SETTINGS], *v = variables;
+    char *const asan =
+        mpl_library_asan_options(&target->object, getenv("LD_PRELOAD"), getenv("ASAN_OPTIONS"));
     *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
     *v++ = (struct mpl_variable){ "MEMPROF_ROOT", NULL };
     if (template) *v++ = (struct mpl_variable){ "MEMPROF_OUT", template };
     v += mpl_settings_variables(&o->settings, v);
+    *v++ = (struct mpl_variable){ "MEMPROF_RUN", o->run_id };
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
     if (folds) *v++ = (struct mpl_variable){ "MEMPROF_FOLDER", "1" };
     if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
+    if (asan) *v++ = (struct mpl_variable){ "ASAN_OPTIONS", asan };
     *v = (struct mpl_variable){ 0 };
-    return mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
+    const int status =
+        mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
+    free(asan);
+    return status;
 }
 
 /* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
@@ -134,9 +145,9 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     char *template = logs ? mpl_logs_template(logs) : NULL;
     const long kills = mpl_oom_kills();
     const char *keep = logs ? mpl_settings_keep(&o->settings) : NULL;
-    const pid_t folder = keep ? mpl_folder_start(logs->path, keep) : -1;
+    const pid_t folder = keep ? mpl_folder_start(logs->path, o->run_id) : -1;
     struct mpl_tree tree;
-    mpl_tree_open(&tree, mpl_target_name(library), logs ? logs->dir : -1);
+    mpl_tree_open(&tree, mpl_target_name(library), logs ? logs->dir : -1, o->run_id);
     const int status = run_command(o, target, preload, template, folder > 0, &tree);
     mpl_folder_end(folder);
     free(template);
@@ -203,6 +214,7 @@ int mpl_run(int argc, char **argv)
     struct mpl_target target;
     argv[0] = (char *)"memprof run"; /* for its messages */
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MPL_STATUS_FAILURE;
+    mpl_run_id(o.run_id, mpl_settings_run(&o.settings));
     const int refusal = mpl_target_find(&target, o.command[0]);
     if (refusal) mpl_say("%s: %s", o.command[0], target.reason);
     int status = 0;

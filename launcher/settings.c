@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mpf/keep.h"
+#include "mpf/run_id.h"
 #include "mpf/wanted.h"
 #include "mpf/window.h"
 
@@ -38,6 +39,12 @@ static bool is_size(const char *text, const char *words)
     const char *letter = strchr(letters, toupper((unsigned char)*unit));
     return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
            number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+}
+
+static bool is_run(const char *text, const char *words)
+{
+    (void)words;
+    return *text && strlen(text) < MPF_RUN_ID;
 }
 
 static bool is_keep(const char *text, const char *words)
@@ -86,7 +93,7 @@ static bool is_host(const char *text, const char *words)
 #define CUDA "cupti|interpose|off"
 
 enum { KEY = 512 }; /* of the first option; the others follow */
-enum { OF_KEEP = MPL_SETTINGS - 2, OF_CUDA };
+enum { OF_RUN = MPL_SETTINGS - 3, OF_KEEP, OF_CUDA };
 
 // clang-format off
 static const struct argp_option options[MPL_SETTINGS + 1] = {
@@ -104,9 +111,11 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "level", KEY + 6, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
     { "window", KEY + 7, "WHEN", 0,
       "Record each block and the call stacks that are asked for only then: profiler (cudaProfilerStart to Stop), range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME, signal:USR1|USR2; outside, what keeps sums and live sets exact", 0 },
-    { "keep", KEY + 8, "SIZE|TIME", 0,
+    { "run-id", KEY + 8, "ID", 0,
+      "Id of the run, the same for all launchers of one job (default: that of the job step, or a new one)", 0 },
+    { "keep", KEY + 9, "SIZE|TIME", 0,
       "How much of each log is kept: 2G in all, or 30min of its newest time whole; what is older is thinned (default: everything)", 0 },
-    { "cuda", KEY + 9, CUDA, 0,
+    { "cuda", KEY + 10, CUDA, 0,
       "How CUDA's allocations are heard of: through CUPTI (cupti, the default), by standing before the driver's names (interpose, which leaves CUPTI to other tools), or not at all", 0 },
     { 0 },
 };
@@ -124,6 +133,7 @@ static const struct {
     { "MEMPROF_MIN_RSS", MPF_WANTED_SIZE, is_size },
     { "MEMPROF_LEVEL", MPF_WANTED_LEVEL, is_level },
     { "MEMPROF_WINDOW", MPF_WINDOW_WANTED, is_window },
+    [OF_RUN] = { "MEMPROF_RUN", MPF_WANTED_RUN, is_run },
     [OF_KEEP] = { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
     [OF_CUDA] = { "MEMPROF_CUDA", MPF_WANTED_CUDA, is_word },
 };
@@ -154,6 +164,11 @@ const char *mpl_settings_keep(const struct mpl_settings *settings)
     const char *given = settings->value[OF_KEEP], *set = getenv("MEMPROF_KEEP");
     if (given) return given;
     return set && mpf_keep_read(set, &keep) ? set : NULL;
+}
+
+const char *mpl_settings_run(const struct mpl_settings *settings)
+{
+    return settings->value[OF_RUN];
 }
 
 size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out)

@@ -8,7 +8,7 @@
 
 #include "child.h"
 
-enum { MPL_SETTINGS = 10 };
+enum { MPL_SETTINGS = 11 };
 
 /* NULL: not given */
 struct mpl_settings {
@@ -24,6 +24,9 @@ bool mpl_settings_cuda(const struct mpl_settings *settings, const char *mode);
 
 /* How much of a log is to be kept, by --keep or MEMPROF_KEEP; NULL: all. */
 const char *mpl_settings_keep(const struct mpl_settings *settings);
+
+/* The run's id, by --run-id; NULL: not given. */
+const char *mpl_settings_run(const struct mpl_settings *settings);
 
 /* Writes the variables of what was given to `out`, which has room for MPL_SETTINGS.  How many. */
 size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out);

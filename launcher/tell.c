@@ -115,6 +115,18 @@ static void tell_next(const char *shown)
     mpr_arena_free(&arena);
 }
 
+/* Reports read a log and its journal together, so nothing more is lost. */
+static void tell_unmerged(const struct mpl_logs *logs, const char *shown)
+{
+    struct mpr_arena arena = { 0 };
+    char others[64] = "";
+    if (logs->unmerged > 1) snprintf(others, sizeof others, " (and %u more)", logs->unmerged - 1);
+    mpl_say("a log could not be merged with its journal, and both stay: %s%s; "
+            "remove the cause, then run memprof-report recover %s",
+            logs->failure.text, others, mpr_shell_word(&arena, shown));
+    mpr_arena_free(&arena);
+}
+
 void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
 {
     if (!logs->count) {
@@ -131,5 +143,10 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
         mpl_say(
             "INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when",
             logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
+    if (logs->cut)
+        mpl_say(
+            "INCOMPLETE: %u log%s no end, and no journal was found: the newest events are missing",
+            logs->cut, logs->cut == 1 ? " has" : "s have");
+    if (logs->unmerged) tell_unmerged(logs, shown);
     tell_next(shown);
 }

@@ -7,11 +7,11 @@
 
 #define NAMED 3 /* of many processes */
 
-void mpl_tree_open(struct mpl_tree *t, const char *library, int directory)
+void mpl_tree_open(struct mpl_tree *t, const char *library, int directory, const char *run)
 {
     mpl_watch_open(&t->watch, library);
-    t->record = (struct mpl_record){ .directory = -1, .fd = -1 };
-    if (directory >= 0) mpl_record_open(&t->record, directory);
+    t->record = (struct mpl_record){ .directory = -1, .fd = -1, .run = "" };
+    if (directory >= 0) mpl_record_open(&t->record, directory, run);
 }
 
 void mpl_tree_begin(struct mpl_tree *t, pid_t child) { mpl_watch_add(&t->watch, child); }

@@ -10,8 +10,8 @@ struct mpl_tree {
     struct mpl_record record;
 };
 
-/* library: the file's name that is preloaded; directory: of the logs, or -1. */
-void mpl_tree_open(struct mpl_tree *t, const char *library, int directory);
+/* library: the file's name that is preloaded; directory: of the logs, or -1; run: the run's id. */
+void mpl_tree_open(struct mpl_tree *t, const char *library, int directory, const char *run);
 void mpl_tree_begin(struct mpl_tree *t, pid_t child);
 /* Waits for a signal of the signalfd, or for something to do. */
 void mpl_tree_wait(struct mpl_tree *t, int signals);

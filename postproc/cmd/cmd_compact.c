@@ -8,7 +8,7 @@
 #include "units.h"
 #include "utf8.h"
 
-enum { OPT_KEEP = 256, OPT_FOLLOW };
+enum { OPT_KEEP = 256, OPT_FOLLOW, OPT_RUN };
 
 static const struct argp_option options[] = {
     { "keep", OPT_KEEP, "SIZE|TIME", 0,
@@ -17,12 +17,15 @@ static const struct argp_option options[] = {
     { "follow", OPT_FOLLOW, "PID", OPTION_ARG_OPTIONAL,
       "Go on until the logs' processes have ended, at the lowest priority; with PID, as long as that process runs",
       0 },
+    { "run", OPT_RUN, "ID", 0,
+      "Touch only logs of that run and this machine that were recorded with MEMPROF_KEEP", 0 },
     { 0 },
 };
 
 struct arguments {
     char **path; /* ended by NULL */
     struct mpf_keep keep;
+    const char *run; /* NULL: logs of any */
     pid_t process;
     bool given, follow;
 };
@@ -46,6 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->follow = true;
         if (arg) a->process = number(arg, state);
         return 0;
+    case OPT_RUN: a->run = arg; return 0;
     case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -68,10 +72,12 @@ static const struct argp argp = {
 static void tell(const char *path, const struct mpr_compaction *done)
 {
     struct mpr_number before, after;
+    if (done->outcome == MPR_COMPACT_OTHER) return;
     mpr_utf8_escaped(stdout, path);
     switch (done->outcome) {
     case MPR_COMPACT_LITTLE: puts(": what is older is not worth folding"); break;
     case MPR_COMPACT_READ: puts(": somebody reads it; not folded now"); break;
+    case MPR_COMPACT_OTHER: break;
     case MPR_COMPACT_FOLDED:
         printf(": %s are folded, to %s\n", mpr_units_size(&before, done->before),
                mpr_units_size(&after, done->after));
@@ -79,12 +85,12 @@ static void tell(const char *path, const struct mpr_compaction *done)
     }
 }
 
-static int compact(const char *path, const struct mpf_keep *keep)
+static int compact(const char *path, const struct mpf_keep *keep, const char *run)
 {
     struct mpr_compaction done;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    if (mpr_compact(path, keep, &done, &error) != 0 ||
+    if (mpr_compact(path, keep, run, &done, &error) != 0 ||
         (done.ended && mpr_recover(path, false, &recovery, &error) != 0)) {
         mpr_cmd_error(&error);
         return -1;
@@ -93,12 +99,12 @@ static int compact(const char *path, const struct mpf_keep *keep)
     return 0;
 }
 
-static int compact_all(char *const *argument, const struct mpf_keep *keep)
+static int compact_all(char *const *argument, const struct mpf_keep *keep, const char *run)
 {
     struct mpr_paths paths = { 0 };
     bool failed = false;
     for (; *argument; argument++) failed |= !mpr_paths_add(&paths, *argument);
-    for (size_t i = 0; i < paths.count; i++) failed |= compact(paths.at[i], keep) != 0;
+    for (size_t i = 0; i < paths.count; i++) failed |= compact(paths.at[i], keep, run) != 0;
     mpr_paths_free(&paths);
     return failed ? -1 : 0;
 }
@@ -108,6 +114,7 @@ int mpr_cmd_compact(int argc, char **argv)
     struct arguments a = { 0 };
     mpr_cmd_parse(&argp, argc, argv, &a);
     const struct mpf_keep *keep = a.given ? &a.keep : NULL;
-    const int result = a.follow ? mpr_follow(a.path, keep, a.process) : compact_all(a.path, keep);
+    const int result =
+        a.follow ? mpr_follow(a.path, keep, a.run, a.process) : compact_all(a.path, keep, a.run);
     return result != 0 || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/ioprio.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,7 +31,9 @@ struct following {
     struct followed *log;
     size_t logs, cap;
     const struct mpf_keep *keep;
-    pid_t process;
+    const char *run; /* thin only logs of the run with this id, or NULL for all logs */
+    int process; /* a pidfd: until it has ended, logs are followed; -1: it has, or none was given */
+    bool waits;  /* for the first log, because no process was given */
     bool failed;
 };
 
@@ -56,12 +59,16 @@ static void fold(struct following *f, struct followed *log)
     struct mpr_compaction done;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    if (mpr_compact(log->path, f->keep, &done, &error) != 0) {
+    if (mpr_compact(log->path, f->keep, f->run, &done, &error) != 0) {
         tell(f, log, &error);
         return;
     }
+    if (done.outcome == MPR_COMPACT_OTHER) {
+        log->done = true;
+        return;
+    }
     log->next = done.next;
-    if (!done.ended || f->process) return;
+    if (!done.ended || f->process >= 0) return;
     log->done = true;
     if (mpr_recover(log->path, false, &recovery, &error) != 0) tell(f, log, &error);
 }
@@ -77,21 +84,31 @@ static void look(struct following *f, struct followed *log)
     log->size = size;
 }
 
+/* A log that was removed is not found any more, and still has to be looked at. */
 static void look_at_all(struct following *f, char *const *arguments)
 {
     struct mpr_paths paths = { .waited_for = true };
     for (char *const *argument = arguments; *argument; argument++) mpr_paths_add(&paths, *argument);
-    for (size_t i = 0; i < paths.count; i++) look(f, known(f, paths.at[i]));
+    for (size_t i = 0; i < paths.count; i++) known(f, paths.at[i]);
     mpr_paths_free(&paths);
+    for (size_t i = 0; i < f->logs; i++) look(f, &f->log[i]);
+}
+
+/* A pidfd shows the end of this very process, also if its number is used again. */
+static bool has_ended(int process)
+{
+    struct pollfd end = { .fd = process, .events = POLLIN };
+    return poll(&end, 1, 0) > 0;
 }
 
 static bool goes_on(struct following *f)
 {
-    if (f->process && (kill(f->process, 0) == 0 || errno != ESRCH)) return true;
-    f->process = 0;
+    if (f->process >= 0 && !has_ended(f->process)) return true;
+    if (f->process >= 0) close(f->process);
+    f->process = -1;
     for (size_t i = 0; i < f->logs; i++)
         if (!f->log[i].done) return true;
-    return !f->logs;
+    return !f->logs && f->waits;
 }
 
 /* Whatever the machine is wanted for comes first. */
@@ -101,10 +118,12 @@ static void step_back(void)
     syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
-int mpr_follow(char *const *arguments, const struct mpf_keep *keep, pid_t process)
+int mpr_follow(char *const *arguments, const struct mpf_keep *keep, const char *run, pid_t process)
 {
     const struct timespec second = { .tv_sec = 1 };
-    struct following f = { .keep = keep, .process = process };
+    struct following f = { .keep = keep, .run = run, .process = -1 };
+    if (process) f.process = (int)syscall(SYS_pidfd_open, process, 0);
+    f.waits = f.process < 0 && !(process && errno == ESRCH);
     sigset_t end;
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);

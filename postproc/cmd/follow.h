@@ -6,10 +6,12 @@
 
 #include "mpf/keep.h"
 
-/* Looks at the logs of the arguments (files and directories, ended by NULL) each second, at the
- * lowest priority, until those that it has seen have ended, or SIGTERM, which is for a last round.
- * process: goes on while that runs, too, and leaves it to that to make one file of each log; 0:
- * none.  Errors are said once each.  0, or -1 where there was one. */
-int mpr_follow(char *const *arguments, const struct mpf_keep *keep, pid_t process);
+/* Looks at logs once a second, at the lowest priority, until the processes of all logs that it has
+ * seen have ended.  SIGTERM ends it after one more round.  Prints each error once.  Returns 0, or
+ * -1 if there was an error.
+ * @arguments: files and directories; a NULL ends the list
+ * @run: as in mpr_compact
+ * @process: go on while this process runs, which then makes one file of each log; or 0 */
+int mpr_follow(char *const *arguments, const struct mpf_keep *keep, const char *run, pid_t process);
 
 #endif

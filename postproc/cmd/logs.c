@@ -11,11 +11,17 @@
 #include "utf8.h"
 #include "who.h"
 
-enum { KEY_PID = 768, KEY_RANK, LISTED = 8, ARGUMENTS = 8, TITLE = 60 };
+enum { KEY_PID = 768, KEY_RANK, KEY_RUN, LISTED = 8, ARGUMENTS = 8, TITLE = 60 };
 
 static const struct argp_option options[] = {
-    { "pid", KEY_PID, "N", 0, "of several logs those of process N", 10 },
-    { "rank", KEY_RANK, "N", 0, "of several logs those of rank N", 10 },
+    { "pid", KEY_PID, "N", 0, "Use only the logs of process N", 10 },
+    { "rank", KEY_RANK, "N", 0, "Use only the logs of rank N", 10 },
+    { 0 },
+};
+static const struct argp_option all_options[] = {
+    { "pid", KEY_PID, "N", 0, "Use only the logs of process N", 10 },
+    { "rank", KEY_RANK, "N", 0, "Use only the logs of rank N", 10 },
+    { "run", KEY_RUN, "ID", 0, "Use only the logs of the run with that id", 10 },
     { 0 },
 };
 
@@ -39,12 +45,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    case KEY_RUN: logs->run = arg; return 0;
     default: return parse_which(key, arg, state);
     }
 }
 
 const struct argp mpr_logs_which_argp = { .options = options, .parser = parse_which };
-const struct argp mpr_logs_argp = { .options = options, .parser = parse, .args_doc = "LOG|DIR..." };
+const struct argp mpr_logs_argp = { .options = all_options,
+                                    .parser = parse,
+                                    .args_doc = "LOG|DIR..." };
 
 /* ---- whose they are */
 
@@ -63,7 +72,14 @@ static const char *number(struct mpr_arena *arena, const struct mpr_process_info
     return mpr_arena_format(arena, "rank %s, pid %" PRIu64, who->rank, who->pid);
 }
 
-/* ---- --pid and --rank */
+/* "rank 3, pid 4242 of run 5f0c0ab3" */
+static const char *named(struct mpr_arena *arena, const struct mpr_process_info *who)
+{
+    const char *text = number(arena, who);
+    return *who->run ? mpr_arena_format(arena, "%s of run %s", text, who->run) : text;
+}
+
+/* ---- --pid, --rank and --run */
 
 /* The processes that there are, for who asks for another. */
 struct others {
@@ -71,6 +87,7 @@ struct others {
     const char *text, *host[LISTED];
     uint64_t pid[LISTED];
     size_t count;
+    bool runs; /* with the runs that they are of */
 };
 
 /* A process that executed other programs has a log of each. */
@@ -80,7 +97,7 @@ static void add_other(struct others *o, const struct mpr_process_info *who)
         if (o->pid[i] == who->pid && strcmp(o->host[i], who->host) == 0) return;
     if (o->count < LISTED) {
         o->text = mpr_arena_format(&o->arena, "%s%s%s", o->text, *o->text ? "; " : "",
-                                   number(&o->arena, who));
+                                   o->runs ? named(&o->arena, who) : number(&o->arena, who));
         o->pid[o->count] = who->pid;
         o->host[o->count] = who->host;
     }
@@ -91,13 +108,15 @@ static void tell_none(struct others *o, const struct mpr_logs *logs)
 {
     if (o->count > LISTED)
         o->text = mpr_arena_format(&o->arena, "%s; and %zu more", o->text, o->count - LISTED);
-    mpr_cmd_say("no log of%s%s%s%s; there are: %s", logs->rank ? " rank " : "",
+    mpr_cmd_say("no log of%s%s%s%s%s%s; there are: %s", logs->run ? " run " : "",
+                logs->run ? logs->run : "", logs->rank ? " rank " : "",
                 logs->rank ? logs->rank : "", logs->pid ? " pid " : "", logs->pid ? logs->pid : "",
                 o->text);
 }
 
 static bool is_wanted(const struct mpr_logs *logs, const struct mpr_process_info *who)
 {
+    if (logs->run && strcmp(logs->run, who->run) != 0) return false;
     if (logs->pid && strtoull(logs->pid, NULL, 10) != who->pid) return false;
     return !logs->rank || strcmp(logs->rank, who->rank) == 0;
 }
@@ -118,7 +137,7 @@ static bool is_chosen(struct mpr_logs *logs, const char *path, struct others *ot
 
 static void choose_processes(struct mpr_logs *logs)
 {
-    struct others others = { .text = "" };
+    struct others others = { .text = "", .runs = logs->run };
     bool *chosen = mpr_arena_alloc(&others.arena, logs->paths.count * sizeof *chosen);
     for (size_t i = 0; i < logs->paths.count; i++)
         chosen[i] = is_chosen(logs, logs->paths.at[i], &others);
@@ -175,7 +194,7 @@ static void check_heap(struct mpr_logs *logs)
 
 bool mpr_logs_choose(struct mpr_logs *logs)
 {
-    if (logs->pid || logs->rank) choose_processes(logs);
+    if (logs->pid || logs->rank || logs->run) choose_processes(logs);
     if (logs->heap && !logs->heap_elsewhere && logs->paths.count) check_heap(logs);
     return logs->paths.count;
 }

@@ -1,4 +1,4 @@
-/* The logs that a subcommand is given: files and directories, --pid and --rank. */
+/* The logs that a subcommand is given: files and directories, --pid, --rank and --run. */
 #ifndef MPR_LOGS_H
 #define MPR_LOGS_H
 
@@ -12,17 +12,17 @@
  * zeros at first. */
 struct mpr_logs {
     struct mpr_paths paths;
-    const char *pid, *rank; /* wanted; NULL: any */
-    const char *heap;       /* that the report is about; NULL: any.  One of the logs must have it */
-    bool heap_elsewhere;    /* none needs to: the logs of the other side may */
-    bool failed;            /* an argument gave none, or one cannot be read: said on stderr */
+    const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
+    const char *heap;    /* the report's heap, which at least one log must have, or NULL for all */
+    bool heap_elsewhere; /* none needs to: the logs of the other side may */
+    bool failed;         /* an argument gave none, or one cannot be read: said on stderr */
 };
 extern const struct argp mpr_logs_argp;
 /* --pid and --rank alone: whose command has other arguments fills the paths. */
 extern const struct argp mpr_logs_which_argp;
 
-/* Leaves those of --pid and --rank.  False: there is none, or none has the heap (said on stderr).
- */
+/* Removes all logs that --pid, --rank and --run exclude.  Returns false, after a message on stderr,
+ * if no log remains or no log has the heap. */
 bool mpr_logs_choose(struct mpr_logs *logs);
 /* Gives each to `add`, which returns -1 with *error filled where it cannot be read: that is said on
  * stderr, and the others follow. */

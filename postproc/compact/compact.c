@@ -50,16 +50,22 @@ struct cut {
 
 static int read_header(struct subject *s, struct mpr_error *error)
 {
-    struct mpr_frames frames;
-    struct mpf_frame frame;
-    if (mpr_frames_open(&frames, &s->map) != 0) return mpr_fail_memory(error, s->path);
-    const bool good = mpr_frames_next(&frames, &frame) == 1 && !frames.damaged &&
-                      frame.kind == MPF_FRAME_HEADER &&
-                      mpr_header_read(&s->header, frame.body, frame.body_bytes) == 0;
-    s->header_end = frames.at;
-    mpr_frames_close(&frames);
-    return good ? 0
-                : mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", s->path);
+    const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
+    if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
+    return status
+               ? mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", s->path)
+               : 0;
+}
+
+static bool is_of_run(const struct mpr_header *header, const char *run)
+{
+    static const uint8_t unknown[sizeof header->identity.boot];
+    struct mpf_identity here;
+    const char *own = mpr_header_get(header, "run");
+    mpr_process_here(&here);
+    return own && strcmp(own, run) == 0 && mpr_header_get(header, "keep") &&
+           (memcmp(header->identity.boot, unknown, sizeof unknown) == 0 ||
+            memcmp(header->identity.boot, here.boot, sizeof unknown) == 0);
 }
 
 /* The frames' lengths are told by their blocks, without decoding.  The last one may be on its way
@@ -80,7 +86,6 @@ static void find_frames(struct subject *s)
 
 static int examine(struct subject *s, struct mpr_error *error)
 {
-    if (read_header(s, error) != 0) return -1;
     if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
         return mpr_fail_memory(error, s->path);
     if (s->folded.there && s->folded.state != MPR_FOLDED_USED && s->folded.state != MPR_FOLDED_NONE)
@@ -343,13 +348,23 @@ static int open_log(struct subject *s, struct mpr_error *error)
     return st.st_size > 0 ? -1 : mpr_fail(error, "%s: it is empty", s->path);
 }
 
-static int in_directory(struct subject *s, const struct mpf_keep *keep, struct mpr_compaction *out,
-                        struct mpr_error *error)
+static int take_lock(struct subject *s, const struct mpf_keep *keep, struct mpr_compaction *out,
+                     struct mpr_error *error)
+{
+    s->lock = mpr_folded_lock(s->dir, s->name, s->path, error);
+    if (s->lock < 0) return -1;
+    const int result = with_lock(s, keep, out, error);
+    mpr_folded_unlock(s->dir, s->name, s->lock);
+    return result;
+}
+
+static int in_directory(struct subject *s, const struct mpf_keep *keep, const char *run,
+                        struct mpr_compaction *out, struct mpr_error *error)
 {
     if (open_log(s, error) != 0) return -1;
-    s->lock = mpr_folded_lock(s->dir, s->name, s->path, error);
-    const int result = s->lock < 0 ? -1 : with_lock(s, keep, out, error);
-    if (s->lock >= 0) mpr_folded_unlock(s->dir, s->name, s->lock);
+    int result = read_header(s, error);
+    if (result == 0 && run && !is_of_run(&s->header, run)) out->outcome = MPR_COMPACT_OTHER;
+    else if (result == 0) result = take_lock(s, keep, out, error);
     mpr_folded_close(&s->folded);
     mpr_header_free(&s->header);
     mpr_map_close(&s->map);
@@ -357,14 +372,14 @@ static int in_directory(struct subject *s, const struct mpf_keep *keep, struct m
     return result;
 }
 
-int mpr_compact(const char *path, const struct mpf_keep *keep, struct mpr_compaction *out,
-                struct mpr_error *error)
+int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
+                struct mpr_compaction *out, struct mpr_error *error)
 {
     struct subject s = { .path = path, .map.fd = -1, .folded.map.fd = -1 };
     *out = (struct mpr_compaction){ 0 };
     s.dir = mpr_file_directory(path, &s.name, error);
     if (s.dir < 0) return -1;
-    const int result = in_directory(&s, keep, out, error);
+    const int result = in_directory(&s, keep, run, out, error);
     close(s.dir);
     return result;
 }

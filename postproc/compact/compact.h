@@ -17,6 +17,7 @@ enum mpr_compact_outcome {
     MPR_COMPACT_FOLDED,
     MPR_COMPACT_LITTLE, /* what is older is not worth it yet */
     MPR_COMPACT_READ,   /* somebody reads the log: at another time */
+    MPR_COMPACT_OTHER,  /* it is not of the given run; nothing was done */
 };
 
 struct mpr_compaction {
@@ -27,9 +28,11 @@ struct mpr_compaction {
     uint64_t next;          /* bytes of LOG from which on another round may be worth it */
 };
 
-/* One round.  keep NULL: as the log's header says.  0, or -1 with *error filled: nothing is lost
- * then. */
-int mpr_compact(const char *path, const struct mpf_keep *keep, struct mpr_compaction *out,
-                struct mpr_error *error);
+/* Does one round.  Returns 0, or -1 with *error filled: nothing is lost then.
+ * @keep: the size or time to keep, or NULL for the value in the log's header
+ * @run: id of a run, to touch only its logs that were recorded on this machine with MEMPROF_KEEP;
+ * or NULL to touch any log */
+int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
+                struct mpr_compaction *out, struct mpr_error *error);
 
 #endif

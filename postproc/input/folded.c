@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -172,6 +173,20 @@ int mpr_folded_lock(int directory, const char *name, const char *path, struct mp
                  path);
     close(fd);
     return -1;
+}
+
+/* A file system without locks proves nothing. */
+void mpr_folded_clean(int directory, const char *name)
+{
+    char file[PATH_MAX];
+    struct stat st;
+    if (!named(file, name, MPR_FOLDED_NEW)) return;
+    const int fd = mpr_file_open(directory, file, O_RDWR | O_NOFOLLOW, &st);
+    if (fd < 0) return;
+    if (st.st_uid == geteuid() && st.st_nlink == 1 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        mpr_file_is(directory, file, &st))
+        unlinkat(directory, file, 0);
+    close(fd);
 }
 
 void mpr_folded_unlock(int directory, const char *name, int lock)

@@ -66,5 +66,7 @@ long mpr_mark_write(const struct mpr_mark *mark, uint64_t frames, uint8_t out[MP
 int mpr_folded_lock(int directory, const char *name, const char *path, struct mpr_error *error);
 /* Gives it back; the file goes unless it has another name by then. */
 void mpr_folded_unlock(int directory, const char *name, int lock);
+/* Removes the LOG.fold.tmp that a killed process left, unless another process locks it. */
+void mpr_folded_clean(int directory, const char *name);
 
 #endif

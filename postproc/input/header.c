@@ -1,8 +1,12 @@
 #include "header.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "file.h"
+#include "frames.h"
 #include "mpf/frame.h"
 #include "mpf/header.h"
 
@@ -62,6 +66,37 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
     read_hex(h, "id", h->id);
     read_identity(h);
     return 0;
+}
+
+int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end)
+{
+    struct mpr_frames frames;
+    struct mpf_frame frame;
+    *h = (struct mpr_header){ 0 };
+    if (mpr_frames_open(&frames, map) != 0) return MPF_ERR_SPACE;
+    int status = MPF_ERR_DAMAGED;
+    if (mpr_frames_next(&frames, &frame) == 1 && !frames.damaged && frame.kind == MPF_FRAME_HEADER)
+        status = mpr_header_read(h, frame.body, frame.body_bytes);
+    *end = frames.at;
+    mpr_frames_close(&frames);
+    return status;
+}
+
+int mpr_header_of(struct mpr_header *h, int directory, const char *name)
+{
+    struct mpr_map map = { .fd = -1 };
+    struct mpr_error error;
+    struct stat st;
+    size_t end;
+    const int fd = mpr_file_open(directory, name, O_RDONLY | O_NOFOLLOW, &st);
+    if (fd < 0) return -1;
+    if (mpr_map_file(&map, fd, &st, name, &error) != 0) {
+        close(fd);
+        return -1;
+    }
+    const int status = mpr_header_find(h, &map, &end);
+    mpr_map_close(&map);
+    return status == 0 ? 0 : -1;
 }
 
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal)

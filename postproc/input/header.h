@@ -7,6 +7,8 @@
 
 #include "mpf/slot.h"
 
+struct mpr_map;
+
 struct mpr_pair {
     const char *key, *value;
 };
@@ -24,6 +26,12 @@ struct mpr_header {
 /* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure
  * *h is empty. */
 int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
+/* Reads the header of a mapped log; *end is the offset of the next frame.  Returns 0,
+ * MPF_ERR_DAMAGED if the log does not begin with a header, or MPF_ERR_SPACE.  On failure *h is
+ * empty. */
+int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end);
+/* The same of the log `name` in a directory: 0, or -1 if it cannot be read. */
+int mpr_header_of(struct mpr_header *h, int directory, const char *name);
 /* A header for a journal whose log is not there. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
 void mpr_header_free(struct mpr_header *h);

@@ -348,7 +348,6 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->journal.path);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
-    recovery->lost = pending.head.lost;
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
@@ -490,13 +489,16 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
         return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
                         s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
+    recovery->lost = s->journal.head.lost;
+    recovery->cut = !found && process.life == MPR_LIFE_ENDED;
     if (!found && !is_folded(s)) return 0;
     if (!dead && may_miss(s, process.life))
         return mpr_fail(
             error,
             "%s: it is a copy, and nothing shows that its process %llu had ended before the copy was made; recover the original log, or use --dead if you know that it had ended",
             s->path, (unsigned long long)header->pid);
-    if (process.life == MPR_LIFE_UNKNOWN && !dead)
+    recovery->may_run = process.life == MPR_LIFE_UNKNOWN && !dead;
+    if (recovery->may_run)
         return mpr_fail(
             error,
             "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
@@ -548,6 +550,7 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                    struct mpr_recovery *recovery, struct mpr_error *error)
 {
     int result = AGAIN;
+    mpr_folded_clean(directory, name);
     for (int i = 0; i < 3 && result == AGAIN; i++) {
         struct subject s = { .path = path,
                              .name = name,

@@ -29,10 +29,13 @@ struct mpr_ending {
 
 struct mpr_recovery {
     enum mpr_recover_outcome outcome;
-    uint64_t events, lost; /* recovered now; missing, as the log says */
+    uint64_t events, lost; /* recovered now; missing, as the log or its journal says: also known
+                              if the recovery fails */
     struct mpr_ending ending;
     bool merged;           /* with LOG.fold, which is gone */
     bool runs;             /* refused, for the process still runs */
+    bool may_run;          /* refused, because the process may still run */
+    bool cut;              /* the process has ended, and neither its end nor its journal is there */
     struct mpr_error left; /* why a journal that was read, or a LOG.fold, stays where it is; "" :
                               none does */
 };

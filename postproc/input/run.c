@@ -38,6 +38,30 @@ static bool is(const char *text, const char *word)
     return text && strncmp(text, word, length) == 0 && (text[length] == ' ' || text[length] == 0);
 }
 
+/* A launcher: each line names it, or belongs to the newest `run` line before. */
+struct launcher {
+    char host[512], run[512];
+};
+
+static void copy_value(char out[512], const char *text)
+{
+    snprintf(out, 512, "%.*s", text ? (int)strcspn(text, " ") : 0, text ? text : "");
+}
+
+static void begin_launcher(struct launcher *l, const char *line)
+{
+    copy_value(l->host, value(line, "host"));
+    copy_value(l->run, value(line, "run"));
+}
+
+static struct launcher launcher_of(const char *line, const struct launcher *newest)
+{
+    struct launcher own = *newest;
+    if (value(line, "host")) copy_value(own.host, value(line, "host"));
+    if (value(line, "run")) copy_value(own.run, value(line, "run"));
+    return own;
+}
+
 static bool is_of(const char *line, const struct mpr_header *h)
 {
     const uint64_t mono = number(line, "mono"), began = number(line, "began");
@@ -80,16 +104,18 @@ static FILE *open_beside(const char *log_path)
 struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *header)
 {
     struct mpr_run_end found = { .known = false };
-    const char *host = mpr_header_get(header, "host");
+    const char *host = mpr_header_get(header, "host"), *run = mpr_header_get(header, "run");
     char line[2048];
-    bool here = false; /* the lines are of the log's host */
+    struct launcher newest = { .host = "" };
     size_t bytes = 0;
     FILE *f = host ? open_beside(log_path) : NULL;
     while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
         bytes += strlen(line);
         line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "run ", 4) == 0) here = is(value(line, "host"), host);
-        else if (here && strncmp(line, "end ", 4) == 0 && is_of(line, header))
+        if (strncmp(line, "run ", 4) == 0) begin_launcher(&newest, line);
+        if (strncmp(line, "end ", 4) != 0 || !is_of(line, header)) continue;
+        const struct launcher of = launcher_of(line, &newest);
+        if (strcmp(of.host, host) == 0 && strcmp(of.run, run ? run : "") == 0)
             found = read_end(line);
     }
     if (f) fclose(f);
@@ -136,34 +162,40 @@ static void add_rest(struct mpr_run_rest *rest, const struct mpr_run_rest *more)
     if (more->largest > rest->largest) rest->largest = more->largest;
 }
 
-/* A run of the record, as far as it is read. */
-struct run {
-    char host[512];
-    struct mpr_run_rest rest;
-    bool has_logs; /* some process of it has one: else these are the logs of another run */
+/* Counts the processes without a log while the record is read.  Lines without a run id belong to
+ * the newest launcher, and count only if some process of that launcher has a log: else its logs are
+ * gone. */
+struct resting {
+    const char *run; /* its id, "": none */
+    const struct mpr_run_process *known;
+    size_t count;
+    struct launcher newest;
+    struct mpr_run_rest all, since; /* since: of the newest launcher */
+    bool has_logs;
 };
 
-static void begin(struct run *run, const char *line)
+static void end_launcher(struct resting *r)
 {
-    const char *host = value(line, "host");
-    *run = (struct run){ .has_logs = false };
-    snprintf(run->host, sizeof run->host, "%s", host ? host : "");
+    if (*r->run || r->has_logs) add_rest(&r->all, &r->since);
+    r->since = (struct mpr_run_rest){ 0 };
+    r->has_logs = false;
 }
 
-static void take(struct run *run, const char *line, const struct mpr_run_process *known,
-                 size_t count)
+static void take(struct resting *r, const char *line)
 {
+    const struct launcher of = launcher_of(line, &r->newest);
     const uint64_t rss = number(line, "rss");
-    if (strncmp(line, "unseen ", 7) == 0) run->rest.unseen++;
+    if (strcmp(of.run, r->run) != 0) return;
+    if (strncmp(line, "unseen ", 7) == 0) r->since.unseen++;
     if (strncmp(line, "end ", 4) != 0) return;
-    if (has_log(line, run->host, known, count)) run->has_logs = true;
-    else add_rest(&run->rest, &(struct mpr_run_rest){ 1, 0, rss, rss });
+    if (has_log(line, of.host, r->known, r->count)) r->has_logs = true;
+    else add_rest(&r->since, &(struct mpr_run_rest){ 1, 0, rss, rss });
 }
 
-struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *known, size_t count)
+struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
+                                 struct mpr_run_process *known, size_t count)
 {
-    struct mpr_run_rest rest = { .processes = 0 };
-    struct run run = { .has_logs = false };
+    struct resting r = { .run = run, .known = known, .count = count };
     char line[2048];
     size_t bytes = 0;
     FILE *f = open_beside(log_path);
@@ -171,14 +203,12 @@ struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *k
     while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
         bytes += strlen(line);
         line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "run ", 4) != 0) {
-            take(&run, line, known, count);
-            continue;
-        }
-        if (run.has_logs) add_rest(&rest, &run.rest);
-        begin(&run, line);
+        if (strncmp(line, "run ", 4) == 0) {
+            end_launcher(&r);
+            begin_launcher(&r.newest, line);
+        } else take(&r, line);
     }
-    if (run.has_logs) add_rest(&rest, &run.rest);
+    end_launcher(&r);
     if (f) fclose(f);
-    return rest;
+    return r.all;
 }

@@ -1,6 +1,6 @@
-/* memprof.run, beside the logs: how processes ended, as the launcher saw it (FORMAT.md).  It is a
- * claim like any other: an end is taken only for a log of the same host and process number that
- * began while that process lived. */
+/* Reads memprof.run, the launcher's record of how processes ended (FORMAT.md), from the directory
+ * of a log.  An end is taken only for a log of the same run, host and process number that began
+ * while that process lived. */
 #ifndef MPR_RUN_H
 #define MPR_RUN_H
 
@@ -30,14 +30,16 @@ struct mpr_run_process {
     uint64_t pid, start; /* CLOCK_REALTIME ns */
 };
 
-/* The processes that ended without a log, in those runs of the record of which some process has
- * one: the logs of others are gone. */
+/* The processes of a run that ended without a log.  If its logs have no id: only those of launchers
+ * of which some other process has a log. */
 struct mpr_run_rest {
     uint64_t processes, unseen; /* unseen: that ran without memprof */
     uint64_t rss, largest;      /* the most resident bytes that were seen: their sum, and of one */
 };
 
-/* Sorts the processes. */
-struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *known, size_t count);
+/* Sorts the processes.
+ * @run: the run's id, "" if its logs have none; @known: the run's processes that have a log */
+struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
+                                 struct mpr_run_process *known, size_t count);
 
 #endif

@@ -42,6 +42,10 @@ const struct mpr_column mpr_reading_cgroup[] = {
     VALUE("limit_bytes", MPF_CGROUP_LIMIT),
     VALUE("peak_bytes", MPF_CGROUP_PEAK),
     VALUE("oom_kills", MPF_CGROUP_OOM_KILLS),
+    { .key = "memprof_files_bytes",
+      .type = MPR_BYTES,
+      MPR_FIELD(mpr_reading, value[MPF_CGROUP_MEMPROF]),
+      .unless = MPR_ABSENT_AT_MAX },
 };
 
 const struct mpr_column mpr_reading_jemalloc[] = {

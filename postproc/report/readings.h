@@ -6,7 +6,7 @@
 #include "peaks.h"
 
 /* The values of a source's reading, in JSON's names. */
-enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 5, MPR_JEMALLOC_COLUMNS = 7 };
+enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
     mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
 

@@ -193,7 +193,10 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                        const char *reported)
 {
     size_t lines;
-    const struct mpr_family_line *line = mpr_family(&doc->arena, all, false, reported, &lines);
+    const struct mpr_process_run *run = mpr_processes_run_of(all, reported);
+    if (!run) return;
+    const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, run);
+    const struct mpr_family_line *line = mpr_family(&doc->arena, &of, false, reported, &lines);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "processes",
                                             .only = MPR_IN_JSON,
                                             .all = MPR_IN_JSON,
@@ -209,5 +212,5 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                      processes(doc, sum_of(line + 1, lines - 1)));
     else if (!alone) mpr_doc_line(doc, "%s:", processes(doc, sum_of(line, lines)));
     kinds(doc, alone ? "" : "  ", line + tree, lines - tree, tree ? line : NULL, &heap);
-    mpr_report_rest(doc, &all->rest);
+    mpr_report_rest(doc, &run->rest);
 }

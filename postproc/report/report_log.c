@@ -124,6 +124,7 @@ static const struct mpr_column process_columns[] = {
     { .key = "pid", .type = MPR_COUNT, OF_PROCESS(pid), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "ppid", .type = MPR_COUNT, OF_PROCESS(ppid), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "rank", .type = MPR_TEXT, OF_PROCESS(rank), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "run", .type = MPR_TEXT, OF_PROCESS(run), .unless = MPR_ABSENT_AT_0 },
     { .key = "command", MPR_PATH_FIELD(mpr_process_info, argv, argc) },
 };
 
@@ -147,23 +148,22 @@ static void death(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_close(doc);
 }
 
-/* UTC, with milliseconds. */
-static struct mpr_value start_time(struct mpr_document *doc, uint64_t ns)
+const char *mpr_report_start(struct mpr_document *doc, uint64_t ns)
 {
     char day[32];
     struct tm tm;
     const time_t seconds = (time_t)(ns / 1000000000);
-    if (!ns || !gmtime_r(&seconds, &tm)) return mpr_value_unknown;
+    if (!ns || !gmtime_r(&seconds, &tm)) return "";
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    return mpr_value_text(
-        mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000)));
+    return mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000));
 }
 
 static void process(struct mpr_document *doc, const struct mpr_process_info *p)
 {
     mpr_doc_open(doc, "process");
     mpr_doc_facts(doc, process_columns, p);
-    mpr_doc_fact(doc, "start", start_time(doc, p->start_ns));
+    mpr_doc_fact(doc, "start",
+                 mpr_value_known_text(mpr_report_start(doc, p->start_ns), MPR_UNKNOWN));
     mpr_doc_fact(doc, "parent_log", mpr_value_known_text(p->parent_log, MPR_UNKNOWN));
     mpr_doc_close(doc);
 }

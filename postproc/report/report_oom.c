@@ -233,7 +233,7 @@ static void without_detail(struct mpr_document *doc, const struct mpr_ooms_log *
 /* It only shares a full cgroup with those that failed. */
 static bool stands_by(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
 {
-    return ooms->failed && log->host.full && !log->host.killed && !log->host.failures;
+    return ooms->failed && !log->run && log->host.full && !log->host.killed && !log->host.failures;
 }
 
 /* Nothing is to be told of it beside others. */
@@ -252,7 +252,7 @@ static bool is_worth_a_line(const struct mpr_ooms *ooms, const struct mpr_ooms_l
  * several. */
 static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
 {
-    if (!ooms->compared || ooms->failed < 2) return "";
+    if (!ooms->compared || ooms->failed < 2 || ooms->log[index].run) return "";
     return mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
                             ooms->failed);
 }
@@ -298,15 +298,38 @@ static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
         if (is_worth_a_line(ooms, &ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
 }
 
+/* "run 5f0c..., began at ..." */
+static void run_title(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t run)
+{
+    const char *id = "";
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct mpr_summary *s = &ooms->log[i].summary;
+        if (ooms->log[i].run != run) continue;
+        id = mpr_summary_run(s);
+        if (s->process.start_ns < first) first = s->process.start_ns;
+    }
+    const char *start = mpr_report_start(doc, first);
+    mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
+                 *start ? ", began at " : "", start);
+}
+
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
-    size_t shown = 0;
+    size_t shown = 0, run = 0;
     mpr_report_schema(doc, "memprof.oom/1");
+    if (ooms->runs > 1) {
+        mpr_doc_line(doc, "logs of %zu runs, of which one is compared: the newest%s", ooms->runs,
+                     ooms->failed ? " that failed" : "");
+        run_title(doc, ooms, 0);
+        mpr_doc_gap(doc);
+    }
     mpr_report_oom_comparison(doc, ooms);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < ooms->logs; i++) {
         const bool told = ooms->logs == 1 || !healthy(ooms, &ooms->log[i]);
         if (told && shown++) mpr_doc_gap(doc);
+        if (told && ooms->log[i].run != run) run_title(doc, ooms, run = ooms->log[i].run);
         one_log(doc, ooms, i, told);
     }
     mpr_doc_close(doc);

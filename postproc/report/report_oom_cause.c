@@ -113,6 +113,32 @@ static void limited(struct cause *c, const struct mpr_rlimit *l)
     mpr_doc_end_wrapped(doc, HANG);
 }
 
+/* ---- memprof's own files */
+
+/* Returns their bytes on tmpfs if they are a large part of the cgroup's limit. */
+static uint64_t own_files(const struct cause *c)
+{
+    enum { SHARE = 4 };
+    const struct mpr_host_story *host = &c->log->host;
+    if (c->story || !(host->full || host->killed) || !host->cgroup.valid) return 0;
+    const uint64_t bytes = host->cgroup.value[MPF_CGROUP_MEMPROF],
+                   limit = host->cgroup.value[MPF_CGROUP_LIMIT];
+    return bytes != MPF_UNKNOWN && limit != MPF_UNKNOWN && bytes >= limit / SHARE ? bytes : 0;
+}
+
+static void filled_by_own_files(struct cause *c)
+{
+    struct mpr_document *doc = c->doc;
+    label(c, "why");
+    mpr_doc_say(doc, "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
+                mpr_doc_size(doc, own_files(c)),
+                mpr_doc_size(doc, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
+    mpr_doc_end_wrapped(doc, HANG);
+    label(c, "do");
+    mpr_doc_say(doc, "record to a disk: memprof run --output=DIR --journal-dir=DIR");
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
 /* ---- who held most, where nothing was found */
 
 static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
@@ -217,7 +243,8 @@ static void why(struct cause *c)
         too_much(c);
         return;
     }
-    if (limit_of(c)) limited(c, limit_of(c));
+    if (own_files(c)) filled_by_own_files(c);
+    else if (limit_of(c)) limited(c, limit_of(c));
     else if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
     else if (fit) fits(c, fit);
     else held(c);

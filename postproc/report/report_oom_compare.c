@@ -174,7 +174,7 @@ static void deaths(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     const struct mpr_ooms_log **dead = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *dead);
     size_t count = 0;
-    for (size_t i = 0; i < ooms->logs; i++)
+    for (size_t i = 0; i < ooms->compared_logs; i++)
         if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL ||
             ooms->log[i].summary.fate == MPR_FATE_EXIT)
             dead[count++] = &ooms->log[i];

@@ -28,6 +28,14 @@ static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
     if (bytes != MPF_UNKNOWN) mpr_doc_say(doc, "  %s %s", what, mpr_doc_size(doc, bytes));
 }
 
+static void own_files(struct mpr_document *doc, const struct mpr_host_story *s)
+{
+    const uint64_t bytes = value(&s->cgroup, MPF_CGROUP_MEMPROF);
+    if (!bytes || bytes == MPF_UNKNOWN) return;
+    mpr_doc_line(doc, "          memprof's own log and journal on tmpfs hold %s of the cgroup's %s",
+                 mpr_doc_size(doc, bytes), mpr_doc_size(doc, value(&s->cgroup, MPF_CGROUP_USAGE)));
+}
+
 /* A process that grows fast has more by its end than its newest sample says. */
 static void sampled_at(struct mpr_document *doc, const struct mpr_host_story *s,
                        const struct mpr_reading *r)
@@ -48,6 +56,7 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
     if (s->full) mpr_doc_say(doc, ": the kernel kills in it");
     if (kills && kills != MPF_UNKNOWN) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
+    own_files(doc, s);
 }
 
 static void rss(struct mpr_document *doc, const struct mpr_host_story *s)

@@ -208,11 +208,44 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
                  mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
                  mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
                  mpr_doc_lasting(doc, lasted(all)));
-    mpr_report_rest(doc, &all->rest);
+    mpr_report_rest(doc, &all->run->rest);
     if (!incomplete) return;
     mpr_doc_add(doc, MPR_WARN, "warning: events are missing in %s of them (verify --pid says why)",
                 mpr_doc_count(doc, incomplete));
     mpr_doc_end(doc);
+}
+
+/* ---- several runs */
+
+static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
+{
+    heading(doc, all);
+    tree(doc, all);
+}
+
+static void run_title(struct mpr_document *doc, const struct mpr_processes *of)
+{
+    const char *id = of->run->id,
+               *start = mpr_report_start(doc, of->at[0].summary.process.start_ns);
+    mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
+    mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
+                 *start ? ", began at " : "", start);
+}
+
+/* The sums of two runs are never added up. */
+static void each_run(struct mpr_document *doc, const struct mpr_processes *all)
+{
+    mpr_doc_line(doc, "%zu runs: each is shown by itself", all->runs);
+    mpr_doc_list(doc, "runs");
+    for (size_t i = 0; i < all->runs; i++) {
+        const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);
+        mpr_doc_gap(doc);
+        mpr_doc_open(doc, NULL);
+        run_title(doc, &of);
+        one_run(doc, &of);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
 }
 
 /* ---- for tools */
@@ -288,6 +321,7 @@ static const struct mpr_column record_columns[] = {
     { .key = "rss_high_water_bytes", .type = MPR_BYTES, OF(rss_high),
       .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "incomplete", .type = MPR_FLAG, OF(summary.incomplete) },
+    { .key = "run", .type = MPR_TEXT, OF(summary.process.run) },
 };
 // clang-format on
 
@@ -295,8 +329,8 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
 {
     struct record *record = mpr_arena_alloc(&doc->arena, all->count * sizeof *record);
     mpr_report_schema(doc, "memprof.processes/1");
-    heading(doc, all);
-    tree(doc, all);
+    if (all->runs > 1) each_run(doc, all);
+    else one_run(doc, all);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
     mpr_doc_close(doc);

@@ -78,6 +78,8 @@ const char *mpr_report_finding_command(struct mpr_document *doc,
                                        const struct mpr_finding *finding);
 /* The first field of JSON: which fields follow, a contract that memprof-report(1) lists. */
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
+/* An instant of CLOCK_REALTIME in UTC, with milliseconds; "": not known. */
+const char *mpr_report_start(struct mpr_document *doc, uint64_t ns);
 /* Whose log it is, in a line. */
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
 /* The same in a few words, of the document's memory. */

@@ -198,6 +198,7 @@ void mp_config_read(void)
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_WANTED_STACKS);
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
+    text("MEMPROF_RUN", mp_config.run, sizeof mp_config.run, "");
     keep("MEMPROF_KEEP");
     window("MEMPROF_WINDOW");
     mp_config.folded = flag("MEMPROF_FOLDER", false);

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpf/run_id.h"
 #include "mpf/window.h"
 
 struct mp_config {
     char out[PATH_MAX];         /* template of the log's path */
     char journal_dir[PATH_MAX]; /* "" : not set */
+    char run[MPF_RUN_ID];       /* which run this is; "": not set */
     char keep[32];              /* how much of a log is kept, as it was said; "" : all */
     bool folded;                /* somebody sees to that */
     char window_text[1280];     /* when all that follows is recorded, as it was said; "": always */

@@ -119,6 +119,7 @@ void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_
 {
     add_versions(p);
     mpf_pairs_add_hex(p, "id", id);
+    if (mp_config.run[0]) mpf_pairs_add(p, "run", mp_config.run);
     add_identity(p);
     add_link(p, "exe", "/proc/self/exe");
     add_link(p, "cwd", "/proc/self/cwd");

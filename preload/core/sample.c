@@ -9,6 +9,7 @@
 #include "core/file_cache.h"
 #include "core/journal.h"
 #include "core/state.h"
+#include "core/tmpfs.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
@@ -143,18 +144,26 @@ static uint64_t cgroup_value(const char *file, const char *key)
 /* Version 1 says "no limit" by a number near 2^63. */
 static uint64_t real_limit(uint64_t bytes) { return bytes > UINT64_MAX / 4 ? MPF_UNKNOWN : bytes; }
 
-static void sample_cgroup(bool always)
+uint64_t mp_sample_cgroup_limit(void)
 {
     if (!s.cgroup_version) find_cgroup();
+    if (s.cgroup_version < 0) return MPF_UNKNOWN;
+    const char *file = s.cgroup_version == 2 ? "/memory.max" : "/memory.limit_in_bytes";
+    return real_limit(cgroup_value(file, NULL));
+}
+
+static void sample_cgroup(bool always)
+{
+    const uint64_t limit = mp_sample_cgroup_limit();
     if (s.cgroup_version < 0) return;
     const bool two = s.cgroup_version == 2;
     const uint64_t v[MPF_CGROUP_COUNT] = {
         [MPF_CGROUP_USAGE] = cgroup_value(two ? "/memory.current" : "/memory.usage_in_bytes", NULL),
-        [MPF_CGROUP_LIMIT] =
-            real_limit(cgroup_value(two ? "/memory.max" : "/memory.limit_in_bytes", NULL)),
+        [MPF_CGROUP_LIMIT] = limit,
         [MPF_CGROUP_PEAK] = cgroup_value(two ? "/memory.peak" : "/memory.max_usage_in_bytes", NULL),
         [MPF_CGROUP_OOM_KILLS] =
             cgroup_value(two ? "/memory.events" : "/memory.oom_control", "oom_kill "),
+        [MPF_CGROUP_MEMPROF] = mp_tmpfs_bytes(),
     };
     if (changed(v, s.cgroup, MPF_CGROUP_COUNT) || always)
         mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);

@@ -25,10 +25,13 @@
 #include "core/logfile.h"
 #include "core/names.h"
 #include "core/process.h"
+#include "core/sample.h"
 #include "core/say.h"
+#include "core/tmpfs.h"
 #include "core/variables.h"
 #include "core/window.h"
 #include "hooks/shm.h"
+#include "mpf/sample.h"
 #include "nvtx/schemas.h"
 #include "python/pymalloc.h"
 #include "python/python.h"
@@ -208,7 +211,9 @@ static void enter(void)
     if (root) say_no_companion();
     enter_cuda();
 #endif
+    const uint64_t limit = root ? mp_sample_cgroup_limit() : MPF_UNKNOWN;
     if (!mp_process_init()) return;
+    mp_tmpfs_init(limit);
     if (root) say_keep();
     mp_window_start(root);
     pthread_atfork(NULL, NULL, mp_process_forked);

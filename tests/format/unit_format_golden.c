@@ -202,7 +202,7 @@ static void places_of_samples_and_codes_of_losses(void **state)
     const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE,          MPF_RSS_SHMEM, MPF_RSS_HWM,
                              MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS,   MPF_RSS_MEMPROF };
     const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK,
-                                MPF_CGROUP_OOM_KILLS };
+                                MPF_CGROUP_OOM_KILLS, MPF_CGROUP_MEMPROF };
     const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE,
                                   MPF_JEMALLOC_METADATA,  MPF_JEMALLOC_RESIDENT,
                                   MPF_JEMALLOC_MAPPED,    MPF_JEMALLOC_RETAINED };

@@ -50,9 +50,9 @@ def kill(process):
 
 
 @contextlib.contextmanager
-def stopped(at_least=STEPS):
+def stopped(at_least=STEPS, **env):
     """A program that was stopped after so many steps: its log, and its books."""
-    process, books, logs = killing.start("threads", 2)
+    process, books, logs = killing.start("threads", 2, **env)
     try:
         mp.wait_for(lambda: killing.steps(books) >= at_least)
         os.kill(process.pid, signal.SIGSTOP)
@@ -61,9 +61,9 @@ def stopped(at_least=STEPS):
         kill(process)
 
 
-def killed():
+def killed(**env):
     """The log of a program that was killed, which is not folded yet, and its books."""
-    with stopped() as (process, path, books):
+    with stopped(**env) as (process, path, books):
         kill(process)
     return path, killing.read_books(books)[process.pid]
 
@@ -320,6 +320,138 @@ def test_followed_to_the_end():
     mp.whole(log)
     agree(log.path, killing.read_books(books)[process.pid])
     mp.equal([f for f in os.listdir(logs) if "fold" in f or "journal" in f], [], "files")
+
+
+def children(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(child) for child in f.read().split()]
+    return []
+
+
+def program_of(pid):
+    with contextlib.suppress(OSError):
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    return ""
+
+
+def runs(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as f:
+        return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+@contextlib.contextmanager
+def followed(*command):
+    """`memprof run --keep` of a command: its directory, the launcher, and the process that thins the logs."""
+    where, follower = mp.fresh("run"), 0
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, "--keep=" + KEEP, "--", *command], env=env,
+                                stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        mp.wait_for(lambda: any(program_of(pid) == "memprof-report" for pid in children(launcher.pid)))
+        follower, = (pid for pid in children(launcher.pid) if program_of(pid) == "memprof-report")
+        yield where, launcher, follower
+    finally:
+        kill(launcher)
+        with contextlib.suppress(ProcessLookupError):
+            if follower:
+                os.kill(follower, signal.SIGKILL)
+
+
+def churning(where, *options):
+    """A run of churn into a directory, which stands still after some MiB of log: the launcher, its log, and the program's pid."""
+    books = mp.fresh("books") + "/books"
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, *options, "--", mp.victim("churn"), books, "threads", "1"], env=env,
+                                stdin=subprocess.DEVNULL, start_new_session=True)
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    pid = next(iter(killing.read_books(books)))
+    os.kill(pid, signal.SIGSTOP)
+    path, = (path for path in mp.Logs(where).paths() if f".{pid}." in path)
+    return launcher, path, pid
+
+
+def test_keep_leaves_logs_of_other_runs_alone():
+    """In one directory: an earlier run, and one that runs at the same time."""
+    where = mp.fresh("run")
+    launcher, earlier, pid = churning(where)
+    os.kill(pid, signal.SIGKILL)
+    launcher.wait(mp.TIMEOUT)
+    with open(earlier, "rb") as f:
+        bytes_before = f.read()
+    mp.check(len(bytes_before) > 2 << 20, f"a log of {len(bytes_before)} bytes is not worth thinning")
+    beside_launcher, beside, beside_pid = churning(where)
+    blocks_before = os.stat(beside).st_blocks
+    launcher, kept, pid = churning(where, "--keep=" + KEEP)
+    try:
+        mp.wait_for(lambda: os.path.exists(kept + ".fold"))
+        os.kill(pid, signal.SIGKILL)
+        launcher.wait(mp.TIMEOUT)           # after a last look at all logs
+        mp.equal(state(kept), "folded", "the run's own log")
+        with open(earlier, "rb") as f:
+            mp.check(f.read() == bytes_before, "the log of an earlier run was changed")
+        mp.equal((os.stat(beside).st_blocks, state(beside)), (blocks_before, None), "blocks and state of the log of a run at the same time")
+    finally:
+        kill(launcher)
+        kill(beside_launcher)
+
+
+def test_compact_of_a_run_touches_no_other_log():
+    logs = [killed()[0], killed(MEMPROF_RUN="other", MEMPROF_KEEP=KEEP)[0], killed(MEMPROF_RUN="this")[0]]
+    this = killed(MEMPROF_RUN="this", MEMPROF_KEEP=KEEP)[0]
+    mp.equal(report("compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
+    mp.equal([state(log) for log in logs], [None] * 3, "states")
+    mp.check("are folded" in report("compact", "--run=this", this), "a log of the run")
+
+
+def switches(pid):
+    """How often it has waited."""
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt_switches"))
+
+
+def rounds(follower, count):
+    """Waits until it has looked at the logs that many times: it sleeps between two rounds."""
+    before = switches(follower)
+    mp.wait_for(lambda: not runs(follower) or switches(follower) >= before + count)
+
+
+def test_the_follower_ends_if_the_launcher_is_killed_and_the_log_removed():
+    with followed("sleep", "600") as (where, launcher, follower):
+        mp.wait_for(lambda: mp.Logs(where).paths())
+        rounds(follower, 2)
+        launcher.kill()
+        shutil.rmtree(where)
+        mp.wait_for(lambda: not runs(follower))
+
+
+def test_the_follower_ends_if_the_launcher_is_killed_and_there_is_no_log():
+    with followed("env", "-u", "LD_PRELOAD", "sleep", "600") as (where, launcher, follower):
+        mp.wait_for(lambda: any(program_of(pid) == "sleep" for pid in children(launcher.pid)))
+        shutil.rmtree(where)
+        launcher.kill()
+        mp.wait_for(lambda: not runs(follower))
+
+
+def test_what_a_killed_compact_left_is_removed_by_the_next_run():
+    where = mp.fresh("run")
+    names = "gone.zst.fold.tmp", "busy.zst.fold.tmp"
+    for name in names:
+        with open(os.path.join(where, name), "wb") as f:
+            f.write(b"left")
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    with open(os.path.join(where, names[1]), "rb") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", where, "--", "true"], env=env, check=True, timeout=mp.TIMEOUT)
+        mp.equal([name for name in os.listdir(where) if name.endswith(".tmp")], [names[1]], "files that stay")
+
+
+def test_what_a_killed_compact_left_is_removed_by_recover():
+    path, _ = killed()
+    with open(path + ".fold.tmp", "wb") as f:
+        f.write(b"left")
+    report("recover", path)
+    mp.equal([f for f in os.listdir(os.path.dirname(path)) if "fold" in f], [], "files")
 
 
 def folders_killed(times):

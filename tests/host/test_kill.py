@@ -56,11 +56,11 @@ def has_steps(workers):
     return any(r[0] for _, may in workers for r in may[0])
 
 
-def start(how, workers):
+def start(how, workers, **env):
     logs = mp.fresh()
     books = os.path.join(logs, "books")
     process = mp.start([mp.victim("churn"), books, how, str(workers)], logs, start_new_session=True, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     return process, books, mp.Logs(logs)
 
 

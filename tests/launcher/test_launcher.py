@@ -1,5 +1,8 @@
 """memprof run: what it refuses, what it hands on, what it returns and what it says."""
+import contextlib
+import ctypes
 import fcntl
+import json
 import os
 import pty
 import re
@@ -203,6 +206,73 @@ def test_companions_follow_a_preloaded_allocator():
     mp.equal(preloaded_with("libother.so"), ["libmemprof.so", "libother.so"], "no allocator")
 
 
+ALLOCATES_C = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    void *volatile block[100];
+    for (int i = 0; i < 100; i++) block[i] = malloc(5000);
+    for (int i = 0; i < 100; i++) free(block[i]);
+    puts(getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
+    return 3;
+}
+"""
+ALLOCATES_CXX = """
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+int main()
+{
+    std::vector<std::unique_ptr<char[]>> block;
+    for (int i = 0; i < 100; i++) block.emplace_back(new char[5000]);
+    try { throw 3; } catch (int status) {
+        std::puts(std::getenv("ASAN_OPTIONS") ? std::getenv("ASAN_OPTIONS") : "");
+        return status;
+    }
+}
+"""
+
+
+def sanitized(name, text, compiler):
+    """A program with gcc's AddressSanitizer, whose library checks that it is loaded first."""
+    source, program = make(name, text), path(name.split(".")[0])
+    if not shutil.which(compiler) or subprocess.run([compiler, "-fsanitize=address", source, "-o", program], stderr=subprocess.DEVNULL).returncode:
+        raise mp.Skip(f"{compiler} -fsanitize=address does not work here")
+    mp.equal(subprocess.run([program], stdout=subprocess.DEVNULL).returncode, 3, "status without memprof")
+    return program
+
+
+def test_programs_with_address_sanitizer_run_and_are_recorded():
+    for name, text, compiler in (("c.c", ALLOCATES_C, "gcc"), ("cxx.cc", ALLOCATES_CXX, "g++")):
+        program = sanitized(name, text, compiler)
+        result = memprof("run", "-o", f"logs.{name}", "--", program)
+        mp.equal((result.returncode, result.stdout), (3, "verify_asan_link_order=0\n"), f"status and output ({result.stderr})")
+        log = mp.Logs(path(f"logs.{name}")).one()
+        mp.check(log.heap()["allocations"] >= 100 and log.heap()["peak_bytes"] >= 500000, f"{log.heap()}")
+
+
+def test_the_users_options_of_address_sanitizer_are_kept():
+    program = sanitized("c.c", ALLOCATES_C, "gcc")
+    for options, expected in (("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"),
+                              ("verify_asan_link_order=false:detect_leaks=0", "verify_asan_link_order=false:detect_leaks=0")):
+        result = memprof("run", "--", program, env={"ASAN_OPTIONS": options})
+        mp.equal((result.returncode, result.stdout), (3, expected + "\n"), f"status and output ({result.stderr})")
+    refused = memprof("run", "--", program, env={"ASAN_OPTIONS": "verify_asan_link_order=1"})
+    mp.equal((refused.returncode, refused.stdout), (1, ""), "a setting of the user's is not changed")
+    other = memprof("run", "--", "sh", "-c", "echo ${ASAN_OPTIONS-unset}")
+    mp.equal(other.stdout, "unset\n", "ASAN_OPTIONS of a program without AddressSanitizer")
+
+
+def test_a_preloaded_address_sanitizer_is_allowed_for():
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True).stdout.strip() if shutil.which("gcc") else ""
+    if not os.path.isabs(library):
+        raise mp.Skip("gcc's libasan.so is not here")
+    result = memprof("run", "--", PYTHON, "-S", "-c", "print('ran')", env={"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"})
+    mp.equal((result.returncode, result.stdout), (0, "ran\n"), f"status and output ({result.stderr})")
+
+
 def preloaded_for(*command, options=(), env=None):
     """The files of LD_PRELOAD that a shell gets, with libmemprof-cuda.so beside libmemprof.so and a library of the user's."""
     library = shutil.copy(mp.library(), path("libmemprof.so"))
@@ -239,13 +309,13 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
 
 
 def test_options_become_variables():
-    options = ["--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
+    options = ["--run-id=job 7", "--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
                f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
     mp.equal(lines, ["MEMPROF_CUDA=off", f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
                      f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_PYTHON=off",
-                     "MEMPROF_QUIET=1", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
+                     "MEMPROF_QUIET=1", "MEMPROF_RUN=job_7", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
@@ -253,7 +323,7 @@ def test_options_become_variables():
 def test_wrong_values_of_options_are_told_of_the_option():
     for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
                           ("min-rss", "99999999999T"), ("stacks", "samples"), ("stacks", "large|sample"), ("stacks", ""), ("python", "2"),
-                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small")):
+                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small"), ("run-id", ""), ("run-id", 128 * "a")):
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"--{option}={value}: ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
@@ -340,6 +410,113 @@ def test_a_directory_of_logs_takes_another_run():
         mp.equal(len(mp.Logs(path("logs")).paths()), run, "logs")
         for log in mp.Logs(path("logs")).paths():
             os.utime(log, (0, 0))
+
+
+def run_ids(*arguments, times=1, env=None):
+    """Starts launchers one by one, and returns the MEMPROF_RUN that each gives its command."""
+    ids = [memprof("run", "-q", *arguments, "--", "sh", "-c", "echo $MEMPROF_RUN", env=env).stdout.strip() for _ in range(times)]
+    return ids[0] if times == 1 else ids
+
+
+def test_each_run_has_an_id_of_its_own():
+    first, second = run_ids(times=2)
+    mp.check(first and second and first != second, f"{first} {second}")
+    interactive = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}
+    for env in ({"SLURM_JOB_ID": "17"}, interactive, {"TORCHELASTIC_RUN_ID": ""}, {"RANK": "3"}):
+        first, second = run_ids(times=2, env=env)
+        mp.check(first != second, f"two runs in {env} are one")
+
+
+def test_launchers_of_one_job_share_the_id():
+    slurm = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "2", "SLURM_STEP_NUM_TASKS": "8"}
+    for env, expected in ((slurm, "slurm.17.2"), ({**slurm, "SLURM_RESTART_COUNT": "1"}, "slurm.17.2.restart1"),
+                          ({**slurm, "PMIX_NAMESPACE": "prterun-n01-99@1"}, "pmix.prterun-n01-99@1"),
+                          ({"TORCHELASTIC_RUN_ID": "7be1"}, "torchrun.7be1"), ({"PALS_APID": "a b"}, "pals.a_b"),
+                          ({**slurm, "MEMPROF_RUN": "mine"}, "mine")):
+        mp.equal(run_ids(env=env), expected, f"id in {env}")
+    for env in ({"TORCHELASTIC_RUN_ID": "none"}, {"PMI_RANK": "0"}):       # both were started by this process
+        first, second = run_ids(times=2, env=env)
+        mp.equal(first, second, f"ids in {env}")
+    mp.equal(run_ids("--run-id=given", env={**slurm, "MEMPROF_RUN": "mine"}), "given", "id that is given")
+    mp.equal(run_ids("--run-id=outer", "--", os.environ["MEMPROF"], "run", "-o", "inner"), "outer", "id of a run inside")
+
+
+def header(log):
+    info = subprocess.run([os.environ["MEMPROF_REPORT"], "info", log], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT, check=True)
+    return dict(line.split(" = ", 1) for line in map(str.strip, info.stdout.splitlines()) if " = " in line)
+
+
+def test_every_log_has_the_id_of_its_run():
+    memprof("run", "-o", "logs", "--run-id=seven", "--min-rss=0", "--", "sh", "-c", "/bin/true; /bin/true")
+    logs = mp.Logs(path("logs")).paths()
+    mp.check(len(logs) == 3, f"{logs}")
+    mp.equal({header(log)["run"] for log in logs}, {"seven"}, "ids")
+    subprocess.run(["/bin/true"], env=mp.environment(mp.folder), check=True)
+    mp.check("run" not in header(mp.Logs(mp.folder).one().path), "a log without the launcher has an id")
+
+
+HOLDS = "import os, sys; x = bytearray(int(sys.argv[1]) << 20); os.kill(os.getpid(), int(sys.argv[2])) if len(sys.argv) > 2 else None"
+
+
+def two_runs():
+    """Two runs in one directory.  The processes of the first one are older and larger."""
+    for name, size in (("first", 60), ("second", 20)):
+        result = memprof("run", "-o", "logs", f"--run-id={name}", "--min-rss=0", "--", "sh", "-c",
+                         f'{PYTHON} -S -c "{HOLDS}" {size}; {PYTHON} -S -c "{HOLDS}" {size} 9; true')
+        mp.equal(result.returncode, 0, f"status ({result.stderr})")
+        mp.check("3 logs in logs" in result.stderr and "1 completed from the journal" in result.stderr, f"logs of the other run count: {result.stderr}")
+
+
+def report_of(*arguments):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *arguments], cwd=mp.folder, stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+    return json.loads(done.stdout) if "json" in arguments else done.stdout
+
+
+def test_processes_shows_each_run_by_itself():
+    two_runs()
+    text = report_of("processes", "logs")
+    mp.check(text.startswith("2 runs: each is shown by itself\n"), text)
+    runs = re.split(r"^run (\w+), began at .*$", text, flags=re.M)[1:]
+    mp.equal(runs[::2], ["first", "second"], "runs")
+    for part in runs[1::2]:
+        mp.check("3 processes, 3 logs; " in part, part)
+    mp.check(" 60." in runs[1] and " 60." not in runs[3], text)
+    report = report_of("processes", "--format", "json", "logs")
+    mp.equal([run["run"] for run in report["runs"]], ["first", "second"], "runs")
+    for log in report["logs"]:
+        if log["parent"] is not None:
+            mp.equal(report["logs"][log["parent"]]["process"]["run"], log["process"]["run"], "run of the parent")
+    one = report_of("processes", "--run=second", "logs")
+    mp.check(one.startswith("3 processes, 3 logs; ") and " 60." not in one, one)
+
+
+def test_ends_of_runs_that_write_to_one_record_at_once_are_told_apart():
+    """Two launchers append to memprof.run in turn, and then a third one on another host."""
+    for number in (9, 15):
+        memprof("run", "-q", "-o", "logs", f"--run-id=signal{number}", "--", PYTHON, "-S", "-c", f"import os; os.kill(os.getpid(), {number})")
+    with open(path("logs/memprof.run")) as f:
+        lines = f.read().splitlines()
+    starts = [line for line in lines if line.startswith("run ")]
+    ends = [line for line in lines if not line.startswith("run ")]
+    mp.equal((len(starts), len(ends)), (2, 2), "lines")
+    with open(path("logs/memprof.run"), "w") as f:
+        f.write("\n".join([*starts, starts[1].replace("host=", "host=elsewhere."), *reversed(ends)]) + "\n")
+    deaths = {log["process"]["run"]: log["death"]["signal"] for log in report_of("processes", "--format", "json", "logs")["logs"]}
+    mp.equal(deaths, {"signal9": 9, "signal15": 15}, "deaths")
+
+
+def test_oom_compares_the_processes_of_one_run():
+    two_runs()
+    report = report_of("oom", "--format", "json", "logs")
+    runs = {log["path"]: log["process"]["run"] for log in report["logs"]}
+    mp.equal(len(runs), 6, "logs")
+    if report["first_failure"] is None:
+        raise mp.Skip("this kernel does not tell how a process ended")
+    mp.equal(report["first_failure"]["failed_processes"], 1, "processes that failed, of one run")
+    mp.equal({runs[process["path"]] for process in report["first_failure"]["processes"]}, {"second"}, "runs of what is compared")
+    text = report_of("oom", "logs")
+    mp.check(text.startswith("logs of 2 runs, of which one is compared: the newest that failed\nrun second, began at "), text)
+    mp.check("1 of 3 processes failed" in text, text)
 
 
 def test_the_users_own_template_is_kept():
@@ -660,14 +837,14 @@ def test_a_command_that_is_stopped_by_hand_does_not_stop_the_launcher():
 class MemoryGroup:
     """A memory cgroup of 64 MiB, of either version."""
 
-    def __init__(self):
+    def __init__(self, size=64 << 20):
         self.path = None
         for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-            group = os.path.join(base, f"memprof-test.{os.getpid()}")
+            group = os.path.join(base, f"memprof-test.{os.getpid()}.{size}")
             try:
                 os.mkdir(group)
                 self.path = group
-                self.write(limit, str(64 << 20))
+                self.write(limit, str(size))
                 return
             except OSError:
                 self.__exit__()
@@ -702,6 +879,51 @@ def test_an_oom_kill_is_told():
     mp.check("KILLED  host" in story and ("OOM-killed by the kernel" in story or "counted an OOM kill" in story), story)
 
 
+ON_TMPFS = "on tmpfs, whose pages count towards the memory cgroup's limit of "
+
+
+def test_files_on_tmpfs_below_a_memory_limit_are_warned_of():
+    """One line, whoever starts the program, and none without a limit."""
+    with small_disk(256 << 20) as disk, MemoryGroup(1 << 30) as group:
+        for options, log, words in ((["-o", f"{disk}/both"], f"{disk}/both.zst", "the log and its journal are"),
+                                    (["-o", "disk", "--journal-dir", disk], None, "the journal is")):
+            result = memprof("run", *options, "--min-rss=0", "--", "sh", "-c", "/bin/true; /bin/true", preexec_fn=group.enter)
+            mp.equal(result.stderr.count(ON_TMPFS), 1, f"warnings in {result.stderr}")
+            mp.check(f"memprof: {words} {ON_TMPFS}1.0 GiB: " in result.stderr, result.stderr)
+            if log:
+                bare = subprocess.run(["/bin/true"], env={**mp.environment(disk), "MEMPROF_OUT": log}, stderr=subprocess.PIPE, text=True,
+                                      preexec_fn=group.enter, check=True)
+                mp.equal(bare.stderr.count(ON_TMPFS), 1, f"warnings without the launcher in {bare.stderr}")
+        quiet = memprof("run", "-q", "-o", f"{disk}/quiet", "--", "true", preexec_fn=group.enter)
+        mp.equal(quiet.stderr, "", "words of a quiet run")
+        mp.check(ON_TMPFS not in memprof("run", "-o", "logs", "--", "true", preexec_fn=group.enter).stderr, "the logs are on a disk")
+        with MemoryGroup(1 << 62) as unlimited:
+            free = memprof("run", "-o", f"{disk}/free", "--", "true", preexec_fn=unlimited.enter)
+        mp.check(ON_TMPFS not in free.stderr, "there is no limit")
+
+
+FILLS_TMPFS = """
+import random
+sizes = [random.randrange(600, 6000) for _ in range(1000)]
+while True: x = [bytearray(size) for size in sizes]
+"""
+
+
+def test_oom_names_memprofs_own_files():
+    """A log on tmpfs fills the cgroup of its program."""
+    with small_disk(256 << 20) as disk, MemoryGroup(40 << 20) as group:
+        process = subprocess.Popen([PYTHON, "-S", "-c", FILLS_TMPFS], preexec_fn=group.enter, stderr=subprocess.DEVNULL,
+                                   env={**mp.environment(disk, MEMPROF_LEVEL="-9"), "PYTHONMALLOC": "malloc"})
+        mp.equal(process.wait(mp.TIMEOUT), -signal.SIGKILL, "status")
+        path, = mp.Logs(disk).paths()
+        host = report_of("oom", "--format", "json", path)["logs"][0]["host"]
+        text = report_of("oom", path)
+        files = host["cgroup"]["memprof_files_bytes"]
+        mp.check(10 * MIB < files <= host["cgroup"]["usage_bytes"], f"{host['cgroup']}")
+        mp.check("memprof's own log and journal on tmpfs hold " in text, text)
+        mp.check("why      memprof's own log and journal on tmpfs held " in text and "do       record to a disk: " in text, text)
+
+
 FILLS = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
@@ -717,6 +939,53 @@ def test_lost_events_are_told():
         report = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True)
         mp.equal(report.returncode, mp.INCOMPLETE, f"status of {command}")
         mp.check("INCOMPLETE" in report.stdout and "nothing could be written (File too large)" in report.stdout, report.stdout)
+
+
+FILLS_ITS_DISK = """
+import contextlib, os, sys
+with open(sys.argv[1], "wb", buffering=0) as f, contextlib.suppress(OSError):
+    while f.write(bytes(4096)):
+        pass
+for i in range(400): [bytes(1000) for _ in range(1000)]
+os.kill(os.getpid(), 9)         # an END could fit into the log's last page
+"""
+
+
+@contextlib.contextmanager
+def small_disk(size):
+    """A tmpfs, mounted where only this test sees it."""
+    disk = mp.fresh("disk")
+    if ctypes.CDLL(None).unshare(0x00020000) != 0:      # CLONE_NEWNS
+        raise mp.Skip("needs the right to mount")
+    for arguments in (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk]):
+        if subprocess.run(["mount", *arguments], stderr=subprocess.DEVNULL, check=False).returncode:
+            raise mp.Skip("needs the right to mount")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_lost_events_and_the_failed_merge_are_reported_if_the_disk_is_full():
+    """The log has no END, its journal stays, and the two cannot be merged."""
+    with small_disk(64 << 20) as disk:
+        logs = os.path.join(disk, "logs")
+        result = memprof("run", "-o", logs, "--", PYTHON, "-S", "-c", FILLS_ITS_DISK, os.path.join(disk, "filler"))
+        log, = mp.Logs(logs).paths()
+        mp.equal(len(mp.Logs(logs).journals()), 1, "journals that stay")
+        lost = mp.Log(log).json["lost_events"]
+        mp.check(lost > 0, "no events were lost")
+        mp.check(f"INCOMPLETE: {lost} events are missing in 1 log; " in result.stderr, result.stderr)
+        mp.check(f"both stay: {log}: cannot write: No space left on device; " in result.stderr, result.stderr)
+        os.remove(os.path.join(disk, "filler"))
+        recovered = subprocess.run([os.environ["MEMPROF_REPORT"], "recover", logs], stdout=subprocess.PIPE, text=True)
+        mp.equal(recovered.returncode, 0, recovered.stdout)
+
+
+def test_a_log_without_end_and_journal_is_reported():
+    loses = "import os, sys; d = sys.argv[1]; [os.remove(f'{d}/{n}') for n in os.listdir(d) if n.endswith('.journal')]; os.kill(os.getpid(), 9)"
+    result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", loses, "logs")
+    mp.check("INCOMPLETE: 1 log has no end, and no journal was found" in result.stderr, result.stderr)
 
 
 def test_a_kill_by_hand_is_no_oom_kill():

@@ -23,7 +23,7 @@ static void sample_in(struct testlog *log, uint64_t ns, uint64_t anonymous, uint
 {
     const uint64_t rss[] = { anonymous, 3 * MIB,     0,           anonymous + 4 * MIB,
                              0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB }; /* as of 1.1 */
-    const uint64_t cgroup[MPF_CGROUP_COUNT] = { usage, limit, usage, 0 };
+    const uint64_t cgroup[] = { usage, limit, usage, 0 };                /* as of 1.9 */
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
 }

@@ -62,6 +62,28 @@ static void numbers_of_other_hosts_are_others(void **state)
     assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
 }
 
+static void numbers_of_other_runs_are_others(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[2];
+    struct mpr_summary all[] = { process("d/a.zst", 1, 7, 1), process("d/b.zst", 2, 8, 7) };
+    all[0].process.run = "first";
+    all[0].recording.root = true;
+    for (int named = 0; named < 2; named++) {
+        all[1].process.parent_log = named ? "/elsewhere/a.zst" : "";
+        all[1].process.run = "second";
+        find(all, 2, kin);
+        assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
+        assert_int_equal(kin[1].above, MPR_NO_PROCESS);
+        all[1].process.run = NULL; /* a log without an id */
+        find(all, 2, kin);
+        assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
+        all[1].process.run = "first";
+        find(all, 2, kin);
+        assert_int_equal(kin[1].parent, 0);
+    }
+}
+
 static void what_it_executed_has_its_parent(void **state)
 {
     (void)state;
@@ -134,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_parent_is_the_newest_of_its_number_before_the_child),
         cmocka_unit_test(a_log_that_is_named_comes_before_numbers),
         cmocka_unit_test(numbers_of_other_hosts_are_others),
+        cmocka_unit_test(numbers_of_other_runs_are_others),
         cmocka_unit_test(what_it_executed_has_its_parent),
         cmocka_unit_test(above_one_whose_parent_left_no_log_is_the_root_of_its_host),
         cmocka_unit_test(a_root_is_not_its_number),

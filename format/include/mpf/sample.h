@@ -34,6 +34,7 @@ enum mpf_sample_cgroup {
     MPF_CGROUP_LIMIT,
     MPF_CGROUP_PEAK,
     MPF_CGROUP_OOM_KILLS,
+    MPF_CGROUP_MEMPROF, /* since 1.10: bytes of the process's own log and journal on tmpfs */
     MPF_CGROUP_COUNT
 };
 enum mpf_sample_jemalloc {

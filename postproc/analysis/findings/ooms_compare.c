@@ -43,15 +43,58 @@ static uint64_t held(const struct mpr_then *t)
     return sum;
 }
 
-/* Those that did not fail: who held most. */
+/* Logs of processes that did not fail come last, the largest first. */
 static int by_failure(const void *left, const void *right)
 {
     const struct mpr_ooms_log *a = left, *b = right;
+    if (a->run != b->run) return a->run < b->run ? -1 : 1;
     const uint64_t x = first_failure(a), y = first_failure(b), m = held(&a->then),
                    n = held(&b->then);
     if (x != y) return x < y ? -1 : 1;
     if (m != n) return m > n ? -1 : 1;
     return strcmp(a->summary.path, b->summary.path);
+}
+
+/* ---- runs */
+
+struct run {
+    const char *id;
+    uint64_t start; /* when its first process began */
+    bool failed;
+};
+
+static struct run *find_run(struct run *run, size_t *runs, const char *id)
+{
+    size_t i = 0;
+    while (i < *runs && strcmp(run[i].id, id) != 0) i++;
+    if (i == *runs) run[(*runs)++] = (struct run){ .id = id, .start = UINT64_MAX };
+    return &run[i];
+}
+
+static int newest_that_failed_first(const void *left, const void *right)
+{
+    const struct run *a = left, *b = right;
+    if (a->failed != b->failed) return a->failed ? -1 : 1;
+    if (a->start != b->start) return a->start > b->start ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+static void number_runs(struct mpr_ooms *ooms)
+{
+    struct run *run = mpr_alloc(ooms->logs, sizeof *run);
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct mpr_ooms_log *log = &ooms->log[i];
+        struct run *of = find_run(run, &ooms->runs, mpr_summary_run(&log->summary));
+        if (log->summary.process.start_ns < of->start) of->start = log->summary.process.start_ns;
+        of->failed |= first_failure(log) != UINT64_MAX;
+    }
+    qsort(run, ooms->runs, sizeof *run, newest_that_failed_first);
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const char *id = mpr_summary_run(&ooms->log[i].summary);
+        ooms->log[i].run = (size_t)(find_run(run, &ooms->runs, id) - run);
+        ooms->compared_logs += ooms->log[i].run == 0;
+    }
+    free(run);
 }
 
 /* ---- what each process had then */
@@ -265,7 +308,7 @@ static void compare_all(struct mpr_ooms *ooms, const struct mpr_progress *progre
     struct entries e = { 0 };
     ooms->first_failure = first_failure(&ooms->log[0]);
     ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
-    for (size_t i = 0; i < ooms->logs; i++) read_then(ooms, i, &e, progress);
+    for (size_t i = 0; i < ooms->compared_logs; i++) read_then(ooms, i, &e, progress);
     sum_devices(ooms);
     compare(ooms, &e);
     free(e.at);
@@ -275,13 +318,16 @@ static void compare_all(struct mpr_ooms *ooms, const struct mpr_progress *progre
 
 /* ---- why */
 
-static const struct mpr_processes *family_of(struct mpr_ooms *ooms,
+/* Those of the run of a log. */
+static const struct mpr_processes *family_of(struct mpr_ooms *ooms, const struct mpr_ooms_log *log,
                                              const struct mpr_progress *progress)
 {
-    if (ooms->logs == 1) return NULL;
     const char **path = mpr_arena_alloc(&ooms->arena, ooms->logs * sizeof *path);
-    for (size_t i = 0; i < ooms->logs; i++) path[i] = ooms->log[i].summary.path;
-    mpr_processes_read(&ooms->family, path, ooms->logs, progress);
+    size_t paths = 0;
+    for (size_t i = 0; i < ooms->logs; i++)
+        if (ooms->log[i].run == log->run) path[paths++] = ooms->log[i].summary.path;
+    if (paths == 1) return NULL;
+    mpr_processes_read(&ooms->family, path, paths, progress);
     return &ooms->family;
 }
 
@@ -301,7 +347,7 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
     while (log < end && !log->hard && !log->host.told) log++;
     if (log == end) return;
-    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, progress), NULL,
+    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, log, progress), NULL,
                           progress, &error) == 0)
         ooms->explained = log;
     if (log->host.told && !log->hard) read_threads(ooms, log, progress);
@@ -310,7 +356,7 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 /* A program that gave way to the next one of its process is no process of its own. */
 static void count_processes(struct mpr_ooms *ooms)
 {
-    ooms->processes = ooms->logs;
+    ooms->processes = ooms->compared_logs;
     if (ooms->logs < 2) return;
     const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
@@ -319,7 +365,7 @@ static void count_processes(struct mpr_ooms *ooms)
     for (size_t i = 0; i < ooms->logs; i++) {
         if (kin[i].image_of == MPR_NO_PROCESS) continue;
         ooms->log[kin[i].image_of].executed = true;
-        ooms->processes--;
+        ooms->processes -= ooms->log[i].run == 0;
     }
     free(kin);
     free(log);
@@ -327,9 +373,10 @@ static void count_processes(struct mpr_ooms *ooms)
 
 void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
+    if (ooms->logs) number_runs(ooms);
     count_processes(ooms);
     if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
-    for (size_t i = 0; i < ooms->logs; i++)
+    for (size_t i = 0; i < ooms->compared_logs; i++)
         ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
     ooms->compared = ooms->processes > 1 && ooms->failed;
     if (ooms->compared) compare_all(ooms, progress);

@@ -133,6 +133,7 @@ struct mpr_ooms_log {
     const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_story host;
     struct mpr_then then;
+    size_t run;    /* the place of its run: the newest that failed is 0, and is compared */
     bool executed; /* its process went on as another program, of which there is a log, too */
 };
 
@@ -140,12 +141,14 @@ struct mpr_ooms {
     enum mpr_group by;
     bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
     struct mpr_arena arena;
-    struct mpr_ooms_log *log; /* who failed first comes first */
+    struct mpr_ooms_log *log; /* the run that is compared comes first, with the first process that
+                                 failed; then other runs */
     size_t logs, cap;
-    size_t processes;       /* whose logs these are */
-    bool compared;          /* of several processes, one failed: log[0], at first_failure */
+    size_t runs, compared_logs; /* runs that have a log here; logs of the run that is compared */
+    size_t processes;           /* in that run */
+    bool compared;          /* that run has several processes, and log[0] failed at first_failure */
     uint64_t first_failure; /* CLOCK_REALTIME, ns */
-    bool device_failure;    /* it was lack of device memory */
+    bool device_failure;    /* device memory ran out */
     struct mpr_device_sum *sum;
     size_t sums, failed;       /* failed: processes that did */
     struct mpr_growth against; /* the median of the other processes, and what the first to fail had,

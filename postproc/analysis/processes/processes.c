@@ -132,23 +132,44 @@ static bool are_all(const struct mpr_processes *all)
     return logs == (int)all->count;
 }
 
-static void find_rest(struct mpr_processes *all)
+static bool is_in(const struct mpr_process *p, const struct mpr_process_run *run)
 {
-    if (!all->at[0].summary.path || !are_all(all)) return;
+    return strcmp(mpr_summary_run(&p->summary), run->id) == 0;
+}
+
+static struct mpr_without_log rest_of(const struct mpr_processes *all,
+                                      const struct mpr_process_run *run)
+{
     struct mpr_run_process *known = mpr_alloc(all->count, sizeof *known);
+    size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct mpr_process_info *p = &all->at[i].summary.process;
-        known[i] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
+        if (is_in(&all->at[i], run))
+            known[count++] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
     }
-    const struct mpr_run_rest rest = mpr_run_rest(all->at[0].summary.path, known, all->count);
-    all->rest = (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
+    const struct mpr_run_rest rest = mpr_run_rest(all->at[0].summary.path, run->id, known, count);
     free(known);
+    return (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
+}
+
+/* In the order of the processes. */
+static void find_runs(struct mpr_processes *all)
+{
+    const bool whole = all->at[0].summary.path && are_all(all);
+    all->run = mpr_arena_alloc(&all->arena, all->count * sizeof *all->run);
+    for (size_t i = 0; i < all->count; i++) {
+        size_t k = 0;
+        while (k < all->runs && !is_in(&all->at[i], &all->run[k])) k++;
+        if (k < all->runs) continue;
+        struct mpr_process_run *run = &all->run[all->runs++];
+        *run = (struct mpr_process_run){ .id = mpr_summary_run(&all->at[i].summary) };
+        if (whole) run->rest = rest_of(all, run);
+    }
 }
 
 void mpr_processes_finish(struct mpr_processes *all)
 {
     if (!all->count) return;
-    find_rest(all);
     const struct mpr_summary **log = mpr_alloc(all->count, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(all->count, sizeof *kin);
     qsort(all->at, all->count, sizeof *all->at, by_start);
@@ -160,8 +181,50 @@ void mpr_processes_finish(struct mpr_processes *all)
         all->at[i].image_of = kin[i].image_of;
         if (kin[i].image_of != MPR_NO_PROCESS) all->at[kin[i].image_of].executed = i;
     }
+    find_runs(all);
     free(log);
     free(kin);
+}
+
+/* ---- one run */
+
+static size_t renumbered(const size_t *number, size_t process)
+{
+    return process == MPR_NO_PROCESS ? process : number[process];
+}
+
+struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struct mpr_arena *arena,
+                                          const struct mpr_process_run *run)
+{
+    if (all->runs < 2) return *all;
+    struct mpr_processes out = { .run = (struct mpr_process_run *)run, .runs = 1 };
+    size_t *number = mpr_alloc(all->count, sizeof *number);
+    out.at = mpr_arena_alloc(arena, all->count * sizeof *out.at);
+    for (size_t i = 0; i < all->count; i++) {
+        if (!is_in(&all->at[i], run)) continue;
+        number[i] = out.count;
+        out.at[out.count++] = all->at[i];
+    }
+    for (size_t i = 0; i < out.count; i++) {
+        struct mpr_process *p = &out.at[i];
+        p->parent = renumbered(number, p->parent);
+        p->above = renumbered(number, p->above);
+        p->executed = renumbered(number, p->executed);
+        p->image_of = renumbered(number, p->image_of);
+    }
+    free(number);
+    return out;
+}
+
+const struct mpr_process_run *mpr_processes_run_of(const struct mpr_processes *all,
+                                                   const char *path)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->at[i].summary.path, path) != 0) continue;
+        for (size_t k = 0; k < all->runs; k++)
+            if (is_in(&all->at[i], &all->run[k])) return &all->run[k];
+    }
+    return NULL;
 }
 
 void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,

@@ -44,8 +44,15 @@ struct mpr_without_log {
     uint64_t rss_bytes, largest; /* the most resident bytes that were seen: their sum, and of one */
 };
 
-struct mpr_processes {
+/* A run of the processes: those whose logs have its id, or none. */
+struct mpr_process_run {
+    const char *id;              /* "": none */
     struct mpr_without_log rest; /* of a whole directory, else none */
+};
+
+struct mpr_processes {
+    struct mpr_process_run *run; /* by their first starts */
+    size_t runs;
     struct mpr_arena arena;
     struct mpr_process *at; /* by their starts */
     size_t count, cap;
@@ -64,6 +71,12 @@ void mpr_processes_read(struct mpr_processes *all, const char *const *path, size
                         const struct mpr_progress *progress);
 /* After the last log: sorts, and finds parents. */
 void mpr_processes_finish(struct mpr_processes *all);
+/* The processes of one of the runs, as if they were all: in the arena, as long as @all. */
+struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struct mpr_arena *arena,
+                                          const struct mpr_process_run *run);
+/* The run of a log, which is one of these; NULL: it is not. */
+const struct mpr_process_run *mpr_processes_run_of(const struct mpr_processes *all,
+                                                   const char *path);
 void mpr_processes_free(struct mpr_processes *all);
 
 #endif

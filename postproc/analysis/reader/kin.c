@@ -21,8 +21,8 @@ static int by_start(const void *left, const void *right, void *logs)
     return mpr_kin_order(log[*(const size_t *)left], log[*(const size_t *)right]);
 }
 
-/* The logs before the one that is looked at, by the name of the file and by host and number; and by
- * host whom the user started. */
+/* The logs that began before the current one, indexed by file name and by run, host and number; and
+ * the processes that the user started, indexed by run and host. */
 struct known {
     const struct mpr_summary *const *log;
     struct mpr_index by_name, by_number, roots;
@@ -30,58 +30,70 @@ struct known {
 
 enum { SEVERAL = UINT32_MAX };
 
-static uint64_t number_key(const char *host, uint64_t pid)
+static uint64_t place_key(const struct mpr_summary *s)
 {
-    return mpr_hash_text(host) ^ mpr_hash(pid);
+    return mpr_hash_text(s->process.host) ^ mpr_hash(mpr_hash_text(mpr_summary_run(s)));
 }
 
-static size_t named(const struct known *k, const char *log)
+static bool same_place(const struct mpr_summary *a, const struct mpr_summary *b)
 {
+    return strcmp(a->process.host, b->process.host) == 0 && mpr_summary_same_run(a, b);
+}
+
+static uint64_t number_key(const struct mpr_summary *s, uint64_t pid)
+{
+    return place_key(s) ^ mpr_hash(pid);
+}
+
+static size_t named(const struct known *k, const struct mpr_summary *s)
+{
+    const char *log = s->process.parent_log;
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
          (number = mpr_probe_next(&p));)
-        if (strcmp(mpr_basename(k->log[number - 1]->path), mpr_basename(log)) == 0)
+        if (strcmp(mpr_basename(k->log[number - 1]->path), mpr_basename(log)) == 0 &&
+            mpr_summary_same_run(k->log[number - 1], s))
             return number - 1;
     return MPR_NO_PROCESS;
 }
 
 /* The newest of that number: numbers are used again. */
-static size_t numbered(const struct known *k, const char *host, uint64_t pid)
+static size_t numbered(const struct known *k, const struct mpr_summary *s, uint64_t pid)
 {
-    const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(host, pid)) : 0;
-    const struct mpr_process_info *p = number ? &k->log[number - 1]->process : NULL;
-    return p && p->pid == pid && strcmp(p->host, host) == 0 ? number - 1 : MPR_NO_PROCESS;
+    const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(s, pid)) : 0;
+    const struct mpr_summary *p = number ? k->log[number - 1] : NULL;
+    return p && p->process.pid == pid && same_place(p, s) ? number - 1 : MPR_NO_PROCESS;
 }
 
-/* Whom the user started on that host, where that was one, as it was last; unless its run was over
- * before: the log of another run's may be gone. */
-static size_t root_of(const struct known *k, const struct mpr_process_info *who)
+/* The process that the user started on that host in that run, if it is one, as it was last; unless
+ * it had ended before. */
+static size_t root_of(const struct known *k, const struct mpr_summary *s)
 {
-    const uint32_t number = mpr_index_get(&k->roots, mpr_hash_text(who->host));
+    const uint32_t number = mpr_index_get(&k->roots, place_key(s));
     if (!number || number == SEVERAL) return MPR_NO_PROCESS;
     const struct mpr_summary *root = k->log[number - 1];
     const bool over =
-        *root->end_reason && root->process.start_ns + root->duration_ns < who->start_ns;
-    return over || strcmp(root->process.host, who->host) != 0 ? MPR_NO_PROCESS : number - 1;
+        *root->end_reason && root->process.start_ns + root->duration_ns < s->process.start_ns;
+    return over || !same_place(root, s) ? MPR_NO_PROCESS : number - 1;
 }
 
 static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
                              const struct mpr_kin *kin)
 {
     const struct mpr_process_info *who = &s->process;
-    const size_t before = numbered(k, who->host, who->pid);
+    const size_t before = numbered(k, s, who->pid);
     if (before != MPR_NO_PROCESS && strcmp(k->log[before]->end_reason, "exec") == 0)
         return (struct mpr_kin){ kin[before].parent, kin[before].above, before };
-    const size_t parent =
-        *who->parent_log ? named(k, who->parent_log) : numbered(k, who->host, who->ppid);
+    const size_t parent = *who->parent_log ? named(k, s) : numbered(k, s, who->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
-    return (struct mpr_kin){ parent, lost ? root_of(k, who) : parent, MPR_NO_PROCESS };
+    return (struct mpr_kin){ parent, lost ? root_of(k, s) : parent, MPR_NO_PROCESS };
 }
 
 /* What it executes is whom the user started, too. */
-static void remember_root(struct known *k, const char *host, size_t at, const struct mpr_kin *kin)
+static void remember_root(struct known *k, const struct mpr_summary *s, size_t at,
+                          const struct mpr_kin *kin)
 {
-    const uint64_t key = mpr_hash_text(host);
+    const uint64_t key = place_key(s);
     const uint32_t known = mpr_index_get(&k->roots, key);
     const bool same = !known || known - 1 == kin->image_of;
     mpr_index_set(&k->roots, key, same ? (uint32_t)at + 1 : SEVERAL);
@@ -91,9 +103,9 @@ static void remember(struct known *k, const struct mpr_summary *s, size_t at,
                      const struct mpr_kin *kin)
 {
     const struct mpr_process_info *who = &s->process;
-    if (s->recording.root) remember_root(k, who->host, at, kin);
+    if (s->recording.root) remember_root(k, s, at, kin);
     mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
-    if (who->pid) mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)at + 1);
+    if (who->pid) mpr_index_set(&k->by_number, number_key(s, who->pid), (uint32_t)at + 1);
 }
 
 void mpr_kin_find(const struct mpr_summary *const *log, size_t logs, struct mpr_kin *kin)

@@ -11,8 +11,8 @@
 
 /* Places in the list; MPR_NO_PROCESS: not among these. */
 struct mpr_kin {
-    size_t parent; /* who started it: the log that its own names, else the newest process before it
-                      that had the parent's number on that host */
+    size_t parent; /* the process of the same run that started it: the log that its own names, else
+                      the newest one before it that had the parent's number on that host */
     size_t above;  /* the same, or where it left no log whom the user started on that host, if that
                       was one */
     size_t image_of; /* the same process as it was when it executed this program; it has its parent

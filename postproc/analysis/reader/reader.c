@@ -118,6 +118,7 @@ void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
     out->argv = argv;
     out->host = mpr_arena_text(arena, mpr_header_get(h, "host"));
     out->rank = mpr_arena_text(arena, mpr_header_get(h, "rank"));
+    out->run = mpr_arena_text(arena, mpr_header_get(h, "run"));
     out->parent_log = mpr_arena_text(arena, mpr_header_get(h, "parent.log"));
     out->pid = h->pid;
     out->ppid = h->ppid;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "basename.h"
 
@@ -12,6 +13,7 @@
 
 struct mpr_process_info {
     const char *host, *rank, *parent_log; /* "" : not known */
+    const char *run;                      /* the id of the run; "" or NULL: it has none */
     const char *const *argv;
     size_t argc;
     uint64_t pid, ppid; /* 0: not known */
@@ -110,6 +112,17 @@ struct mpr_summary {
     size_t unwrittens;
     unsigned major, minor;
 };
+
+static inline const char *mpr_summary_run(const struct mpr_summary *log)
+{
+    return log->process.run ? log->process.run : "";
+}
+
+/* Logs without an id are one run. */
+static inline bool mpr_summary_same_run(const struct mpr_summary *a, const struct mpr_summary *b)
+{
+    return strcmp(mpr_summary_run(a), mpr_summary_run(b)) == 0;
+}
 
 /* The file's name, as native calls tell it; "": not known. */
 static inline const char *mpr_summary_program(const struct mpr_summary *log)

@@ -1,0 +1,10 @@
+/* The id of a run: a text that all logs of one run have in their headers (FORMAT.md), from the
+ * variable MEMPROF_RUN. */
+#ifndef MPF_RUN_ID_H
+#define MPF_RUN_ID_H
+
+#define MPF_RUN_ID 128 /* bytes, with the 0 at its end */
+
+#define MPF_WANTED_RUN "expected 1 to 127 bytes"
+
+#endif
