@@ -51,9 +51,6 @@ static inline uint64_t mp_seen_in(uint64_t id, uint32_t generation)
     return id | (uint64_t)generation << 48;
 }
 
-/* A new set; NULL without memory. */
-uint64_t *mp_seen_map(size_t slots);
-
 /* Makes it empty.  What another thread adds meanwhile may go, too. */
 void mp_seen_clear(uint64_t *set, size_t slots);
 

@@ -70,18 +70,30 @@ static void provide(struct mp_epoch *e, unsigned number)
         e->writer[number] = large ? large : mp_writer_map(number, MP_FRAME_EVENTS_SMALL);
 }
 
-/* NULL: there is no memory for one. */
+/* Under epoch_lock.  Returns NULL without memory. */
+static struct mp_epoch *epoch(void)
+{
+    if (!mp_process->epoch) mp_process->epoch = map_epoch();
+    return mp_process->epoch;
+}
+
+/* With the writer's lock held.  Returns NULL without memory. */
 static struct mp_writer *writer_of(unsigned number)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    if (!mp_process->epoch) mp_process->epoch = map_epoch();
-    struct mp_epoch *e = mp_process->epoch;
+    struct mp_epoch *e = epoch();
     if (e) provide(e, number);
     mp_unlock(&mp_process->epoch_lock, signals);
     return e ? e->writer[number] : NULL;
 }
 
-void mp_epoch_prepare(void) { writer_of(0); }
+/* The first encoder may be at work already: its writer stays as it is. */
+void mp_epoch_prepare(void)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    epoch();
+    mp_unlock(&mp_process->epoch_lock, signals);
+}
 
 uint64_t mp_epoch_resident(void)
 {

@@ -27,7 +27,7 @@ extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 /* The library itself. */
 static void know_library(void) { mp_own_maps_add(&own_start, (size_t)(&own_end - &own_start)); }
 
-/* Calls f for each of memprof's ranges. */
+/* Calls f for each registered range. */
 static void each_own(void (*f)(struct mp_range r, uint64_t *sum), uint64_t *sum)
 {
     struct mp_range r = mp_own_maps_first(0, UINTPTR_MAX);

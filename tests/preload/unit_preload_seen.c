@@ -7,13 +7,14 @@
 #include <cmocka.h>
 
 #include "base/seen.h"
+#include "base/sys.h"
 
 enum { SLOTS = 128 };
 
 static void what_was_added_is_there_until_it_is_cleared(void **state)
 {
     (void)state;
-    uint64_t *set = mp_seen_map(SLOTS);
+    uint64_t *set = mp_sys_map(SLOTS * sizeof *set);
     for (uint64_t id = 1; id <= SLOTS; id++) {
         assert_false(mp_seen(set, SLOTS, id * 7));
         mp_seen_add(set, SLOTS, id * 7);
@@ -28,7 +29,7 @@ static void what_was_added_is_there_until_it_is_cleared(void **state)
 static void a_full_set_keeps_what_came_last(void **state)
 {
     (void)state;
-    uint64_t *set = mp_seen_map(SLOTS);
+    uint64_t *set = mp_sys_map(SLOTS * sizeof *set);
     for (uint64_t id = 1; id <= 10 * SLOTS; id++) {
         mp_seen_add(set, SLOTS, id);
         assert_true(mp_seen(set, SLOTS, id));
