@@ -96,6 +96,20 @@ bool mp_process_init(void)
 
 bool mp_process_active(void) { return active; }
 
+/* Without a worker no file can be opened, and start() did not run. */
+static bool start_by_worker(void)
+{
+    mp_process->start.mono = 0;
+    if (mp_worker_run(start, FILES_NS)) return true;
+    if (mp_process->start.mono) return false;
+    char number[16];
+    struct mp_text t = MP_TEXT(number);
+    mp_text_u64(&t, (uint64_t)mp_process->pid);
+    mp_say("cannot create the log of process ", number,
+           ": no thread can be made for its files; nothing is recorded", NULL);
+    return false;
+}
+
 /* One of its threads does.  A handler that came in the middle would wait for its own thread. */
 static void start_child(struct mp_process *p)
 {
@@ -108,7 +122,7 @@ static void start_child(struct mp_process *p)
         mp_own_stack_reset();
         for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
             (*forked)();
-        const bool on = take_number() && mp_worker_run(start, FILES_NS);
+        const bool on = take_number() && start_by_worker();
         __atomic_store_n(&p->state, on ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     }
     mp_sys_restore_signals(signals);

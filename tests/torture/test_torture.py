@@ -241,7 +241,7 @@ class Run:
             return True
         if self.hides_numbers():
             return True
-        own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]"
+        own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]|cannot create the log of process {pid}:"
         return re.search(own, self.err.decode(errors="replace")) or (
             self.told(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
 
