@@ -56,7 +56,7 @@ struct mpf_chunk *mp_pool_take(uint32_t number)
     __atomic_fetch_add(&pool->in_use, 1, __ATOMIC_RELAXED);
     struct mp_chunk_meta *meta = &pool->meta[index];
     const uint8_t tag = meta->tag == 255 ? 1 : meta->tag + 1;
-    *meta = (struct mp_chunk_meta){ .tag = tag };
+    *meta = (struct mp_chunk_meta){ .tag = tag, .filled = meta->filled };
     struct mpf_chunk *c = mp_pool_chunk(pool, index);
     c->seq = __atomic_add_fetch(&pool->seq, 1, __ATOMIC_RELAXED);
     c->thread = number;

@@ -70,13 +70,15 @@ uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the
- * journal. */
+/* Slots from the cursor to the end stay unused: none of them may look committed to a reader of the
+ * journal.  Those that were unused before, too, are empty already. */
 void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
     const uint32_t used = mp_records_used_slots(t, c);
-    for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
-    mp_meta_at(mp_pool_index(&mp_process->pool, c))->used = used;
+    struct mp_chunk_meta *meta = mp_meta_at(mp_pool_index(&mp_process->pool, c));
+    for (uint32_t i = used; i < meta->filled; i++) c->slot[i].head = 0;
+    meta->filled = used;
+    meta->used = used;
 }
 
 static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
