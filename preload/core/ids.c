@@ -44,6 +44,8 @@ static bool read_ids(struct ids *ids)
            read_line(text, "\nGid:", ids->group, KINDS) == KINDS;
 }
 
+void mp_ids_reset(void) { memset(&first, 0, sizeof first); }
+
 bool mp_ids_read(void)
 {
     static struct ids now;

@@ -11,6 +11,8 @@
 /* Reads the ids of the process's first thread.  Returns true if they changed since the last call;
  * then the caller wakes memprof's other threads.  Called by the first encoder, once a period. */
 bool mp_ids_read(void);
+/* In a forked child: nothing was read yet. */
+void mp_ids_reset(void);
 /* Gives the calling thread, which memprof made, the ids that were read last, if it has others. */
 void mp_ids_follow(void);
 

@@ -11,6 +11,7 @@
 #include "core/epoch.h"
 #include "core/feature.h"
 #include "core/identity.h"
+#include "core/ids.h"
 #include "core/journal.h"
 #include "core/logfile.h"
 #include "core/loss.h"
@@ -120,6 +121,9 @@ static void start_child(struct mp_process *p)
                                     __ATOMIC_ACQUIRE)) {
         mp_logfile_inherit();
         mp_own_stack_reset();
+        mp_worker_reset();
+        mp_ids_reset();
+        mp_say_reset();
         for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
             (*forked)();
         const bool on = take_number() && start_by_worker();

@@ -77,12 +77,13 @@ void mp_say_line(const struct mp_text *t)
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 
+static uint32_t busy; /* a line is put together */
+
 /* The line is static because stacks may be small.  If two threads come at once, one prints nothing.
  */
 void mp_say(const char *a, const char *b, const char *c, const char *d)
 {
     static char line[1024];
-    static uint32_t busy;
     struct mp_text t = MP_TEXT(line);
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) return;
     mp_text_str(&t, "memprof: ");
@@ -92,3 +93,5 @@ void mp_say(const char *a, const char *b, const char *c, const char *d)
     mp_say_line(&t);
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
+
+void mp_say_reset(void) { kept.state = busy = 0; }

@@ -12,6 +12,8 @@ void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
 /* Prints the line that a worker or encoder has kept, if there is one. */
 void mp_say_kept(void);
+/* In a forked child: whatever another thread of the parent was about to say is not said. */
+void mp_say_reset(void);
 /* Remembers what stderr is. */
 void mp_say_init(void);
 /* MEMPROF_QUIET. */

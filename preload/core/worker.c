@@ -134,11 +134,9 @@ static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns)
 
 /* With signals that cannot be blocked the caller may be a handler that came while its own thread
  * holds the lock: it does not wait for it. */
-static bool take_lock(struct mp_worker *w, uint64_t *signals)
+static bool take_lock(struct mp_worker *w, uint64_t ns, uint64_t *signals)
 {
-    if (mp_sys_signals_come) return mp_lock_within(&w->lock, 0, signals);
-    *signals = mp_lock(&w->lock);
-    return true;
+    return mp_lock_within(&w->lock, mp_sys_signals_come ? 0 : ns, signals);
 }
 
 static bool run(bool (*job)(void), uint64_t ns, bool may_be_here)
@@ -146,7 +144,7 @@ static bool run(bool (*job)(void), uint64_t ns, bool may_be_here)
     struct mp_worker *w = &mp_process->worker;
     if (mp_thread_is_own()) return job();
     uint64_t signals;
-    if (mp_process->pid != mp_sys_getpid() || !take_lock(w, &signals)) return false;
+    if (mp_process->pid != mp_sys_getpid() || !take_lock(w, ns, &signals)) return false;
     const bool done = ((may_be_here && do_it_here(w, job)) || do_it_there(w, job, ns)) && w->result;
     mp_unlock(&w->lock, signals);
     mp_say_kept();
@@ -178,6 +176,8 @@ static struct {
     char *text; /* ends with 0 */
     size_t bytes, room;
 } file;
+
+void mp_worker_reset(void) { memset(&file, 0, sizeof file); }
 
 static bool grow_text(void)
 {

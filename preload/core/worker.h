@@ -43,6 +43,9 @@ void mp_worker_wake(void);
  * (unshare, setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
 bool mp_worker_stop(void);
 
+/* In a forked child, whose parent's worker may have been at work: forgets the text of a file. */
+void mp_worker_reset(void);
+
 /* Reads a whole file of /proc or the like and passes its lines, without their ends, to
  * take(arg, line) on the calling thread.  Nothing is passed if the file cannot be read.  `path`
  * must stay valid.  Not in a job, and not within take. */
