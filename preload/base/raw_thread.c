@@ -25,6 +25,8 @@ enum {
     SPARE_BYTES = 4096,  /* beyond the farthest variable that is used */
 };
 
+int mp_raw_thread_status;
+
 /* ---- memory */
 
 static size_t whole_pages(size_t bytes)
@@ -78,45 +80,23 @@ static bool has_close_range(void)
     static uint32_t known; /* 1: no, 2: yes */
     uint32_t k = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!k) {
-        k = mp_sys3(SYS_close_range, ~0u, ~0u, 0) == -ENOSYS ? 1 : 2;
+        k = mp_sys3(SYS_close_range, ~0u, ~0u, 0) == 0 ? 2 : 1;
         __atomic_store_n(&known, k, __ATOMIC_RELAXED);
     }
     return k == 2;
 }
 
-struct entry { /* of getdents64 */
-    uint64_t ino;
-    int64_t off;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
-static int number_of(const char *name)
+static bool close_one(void *arg, int fd)
 {
-    int n = 0;
-    for (; *name >= '0' && *name <= '9'; name++) n = n * 10 + (*name - '0');
-    return *name ? -1 : n;
+    if (fd != *(const int *)arg) mp_sys_close(fd);
+    return true;
 }
 
 /* Closes every descriptor of the calling thread's table, which only this thread has. */
 static bool close_copies(void)
 {
-    union {
-        struct entry entry;
-        char bytes[4096];
-    } list;
-    const int dir = mp_sys_open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY, 0);
-    if (dir < 0) return false;
-    for (long n; (n = mp_sys3(SYS_getdents64, dir, (long)&list, sizeof list)) > 0;)
-        for (long at = 0; at < n;) {
-            const struct entry *e = (const struct entry *)(list.bytes + at);
-            const int fd = e->name[0] == '.' ? -1 : number_of(e->name);
-            if (fd >= 0 && fd != dir) mp_sys_close(fd);
-            at += e->bytes;
-        }
-    mp_sys_close(dir);
-    return true;
+    int dir;
+    return mp_sys_numbers("/proc/thread-self/fd", &dir, close_one, &dir);
 }
 
 static bool empty_table(void)
@@ -132,7 +112,7 @@ static void run(void *arg)
 {
     const struct mp_raw_thread *thread = arg;
     if (thread->table == MP_TABLE_SHARED || empty_table()) thread->run();
-    for (;;) mp_sys3(SYS_exit, 0, 0, 0);
+    for (;;) mp_sys3(SYS_exit, mp_raw_thread_status, 0, 0);
 }
 
 bool mp_raw_thread_start(struct mp_raw_thread *thread, void (*f)(void), enum mp_raw_table table)

@@ -28,6 +28,9 @@ struct mp_raw_thread {
     enum mp_raw_table table;
 };
 
+/* The exit status that the threads end with, as in SYS_exit; 0 unless one was set. */
+extern int mp_raw_thread_status;
+
 /* Maps the memory that a thread needs, if that was not done before.  Returns false if the kernel
  * refuses it. */
 bool mp_raw_thread_prepare(struct mp_raw_thread *thread);

@@ -6,6 +6,8 @@
 #include "base/raw_thread.h"
 #include "base/sys.h"
 
+int mp_raw_thread_status;
+
 bool mp_raw_thread_prepare(struct mp_raw_thread *thread)
 {
     (void)thread;

@@ -190,6 +190,48 @@ long mp_sys_threads(char *main_state)
     return (long)mp_sys_stat_field(text, 20);
 }
 
+struct entry { /* of getdents64 */
+    uint64_t ino;
+    int64_t off;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static int number_of(const char *name)
+{
+    int n = 0;
+    for (; *name >= '0' && *name <= '9'; name++) n = n * 10 + (*name - '0');
+    return *name ? -1 : n;
+}
+
+bool mp_sys_numbers(const char *path, int *dir, bool (*take)(void *arg, int number), void *arg)
+{
+    union {
+        struct entry entry;
+        char bytes[4096];
+    } list;
+    bool more = true;
+    *dir = mp_sys_open(path, O_RDONLY | O_DIRECTORY, 0);
+    if (*dir < 0) return false;
+    for (long n; more && (n = mp_sys3(SYS_getdents64, *dir, (long)&list, sizeof list)) > 0;)
+        for (long at = 0; more && at < n;) {
+            const struct entry *e = (const struct entry *)(list.bytes + at);
+            const int number = number_of(e->name);
+            if (number >= 0) more = take(arg, number);
+            at += e->bytes;
+        }
+    mp_sys_close(*dir);
+    return true;
+}
+
+int mp_sys_main_status(void)
+{
+    char text[1024];
+    if (mp_sys_slurp("/proc/self/stat", text, sizeof text) <= 0) return 0;
+    return (int)(mp_sys_stat_field(text, 52) >> 8 & 0xff);
+}
+
 unsigned mp_sys_processors(void)
 {
     uint64_t mask[128];

@@ -212,6 +212,12 @@ uint64_t mp_sys_hwm(void);
 /* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0
  * where /proc is missing. */
 long mp_sys_threads(char *main_state);
+/* Calls take(arg, number) for the entries of a directory of /proc that are numbers, until it
+ * returns false; *dir is the directory's descriptor meanwhile.  Returns false if it cannot be read.
+ */
+bool mp_sys_numbers(const char *path, int *dir, bool (*take)(void *arg, int number), void *arg);
+/* Exit status of the process's main thread, which has ended, as in SYS_exit. */
+int mp_sys_main_status(void);
 /* Processors that the calling thread may run on; 1 where that cannot be said. */
 unsigned mp_sys_processors(void);
 /* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE?

@@ -119,13 +119,22 @@ static void start_helper(void)
 
 /* ---- the first encoder */
 
-/* Every thread of the program has ended by itself, the main one first: only memprof's threads keep
- * the process.  (The last thread of the C library's would have called exit.) */
-static bool is_alone(void)
+/* (If the last thread of the program had ended as the C library's threads do, it would have called
+ * exit.)  The kernel takes the exit status of the last thread that ends.  If that was the main
+ * thread, memprof's threads end with its status; the status of another thread cannot be known and
+ * is 0 as a rule. */
+bool mp_encoder_is_alone(void)
 {
+    static bool main_was_first;
     char main_state;
-    const long threads = mp_sys_threads(&main_state);
-    return main_state == 'Z' && threads <= 2 + (long)mp_encoders(); /* the zombie and the worker */
+    const long threads = mp_sys_threads(&main_state), zombie = 1, worker = 1;
+    if (main_state != 'Z') return false;
+    if (threads > zombie + worker + (long)mp_encoders()) {
+        main_was_first = true;
+        return false;
+    }
+    if (!main_was_first) mp_raw_thread_status = mp_sys_main_status();
+    return true;
 }
 
 /* A period begins. */
@@ -133,7 +142,7 @@ static void tick(uint64_t now)
 {
     mp_clock_next_turns();
     mp_journal_beat(now);
-    if (mp_ids_read()) {
+    if (mp_ids_changed()) {
         mp_encoder_wake();
         mp_worker_wake();
     }
@@ -155,7 +164,7 @@ static void encode(void)
         if (due) {
             next = now + PERIOD_NS;
             tick(now);
-            if (is_alone()) break;
+            if (mp_encoder_is_alone()) break;
         }
         if (mp_pool_wanted()) start_helper();
         more = (due || more || mp_encoders() == 1 || a_frame_waits()) && mp_epoch_run(0);
@@ -166,7 +175,6 @@ static void encode(void)
     }
     end(0);
     mp_encoder_wake();
-    mp_worker_dismiss();
 }
 
 /* A chunk has been filled, or many are in use. */
@@ -182,26 +190,55 @@ bool mp_encoder_due(bool now)
     return mp_process->known && state_of(0) == MP_ENCODER_NONE && (now || is_worth_it(mp_process));
 }
 
-/* The memory for frames comes first: the program may limit its own at any instant. */
+/* On the worker. */
 static bool start_first(void)
 {
-    mp_epoch_prepare();
-    return start(0, encode);
+    struct mp_encoder *e = &mp_process->encoder[0];
+    const bool started = mp_raw_thread_start(&e->thread, encode, MP_TABLE_SHARED);
+    if (!started) __atomic_store_n(&e->state, MP_ENCODER_FAILED, __ATOMIC_SEQ_CST);
+    return started;
 }
 
-void mp_encoder_start(void) { mp_worker_start(start_first, START_NS); }
+static bool moves(unsigned number, uint32_t from, uint32_t to)
+{
+    return __atomic_compare_exchange_n(&mp_process->encoder[number].state, &from, to, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
 
-/* An encoder that does not end within END_NS stays, and is not replaced. */
+void mp_encoder_not_started(void) { moves(0, MP_ENCODER_STARTING, MP_ENCODER_NONE); }
+
+/* The program's thread does not wait for it, but has the memory mapped: the program may limit its
+ * own at any instant. */
+void mp_encoder_start(void)
+{
+    if (mp_sys_getpid() != mp_process->pid || !moves(0, MP_ENCODER_NONE, MP_ENCODER_STARTING))
+        return;
+    mp_epoch_prepare();
+    mp_raw_thread_prepare(&mp_process->worker.thread);
+    mp_raw_thread_prepare(&mp_process->encoder[0].thread);
+    if (!mp_worker_post(start_first)) mp_encoder_not_started();
+}
+
+static bool do_nothing(void) { return true; }
+
+/* The worker does one job after the other. */
+void mp_encoder_start_now(void)
+{
+    mp_encoder_start();
+    mp_worker_run(do_nothing, START_NS);
+}
+
+/* The first encoder ends first, because it starts the others.  An encoder that does not end within
+ * END_NS stays, and is not replaced. */
 bool mp_encoder_stop(void)
 {
     const bool ran = is_there(0);
-    for (unsigned i = 0; i < MP_WRITERS; i++)
-        if (is_there(i))
-            __atomic_store_n(&mp_process->encoder[i].state, MP_ENCODER_GONE, __ATOMIC_SEQ_CST);
-    mp_encoder_wake();
     for (unsigned i = 0; i < MP_WRITERS; i++) {
         struct mp_encoder *e = &mp_process->encoder[i];
-        if (state_of(i) == MP_ENCODER_GONE && mp_raw_thread_await_end(&e->thread, END_NS))
+        if (state_of(i) == MP_ENCODER_NONE || state_of(i) == MP_ENCODER_FAILED) continue;
+        __atomic_store_n(&e->state, MP_ENCODER_GONE, __ATOMIC_SEQ_CST);
+        mp_encoder_wake();
+        if (mp_raw_thread_await_end(&e->thread, END_NS))
             __atomic_store_n(&e->state, MP_ENCODER_NONE, __ATOMIC_SEQ_CST);
     }
     return ran;
@@ -226,6 +263,7 @@ bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience)
     if (mp_encoder_runs()) {
         mp_pool_want(seen);
         mp_encoder_wake();
+        if (state_of(0) == MP_ENCODER_STARTING) mp_worker_check();
     } else if (!mp_worker_run(one_frame, START_NS)) return false;
     return mp_pool_wait(seen, patience);
 }

@@ -17,10 +17,17 @@
  * for one, or `now` is set.  Never in a child of a raw fork, which may end by a raw exit of its
  * only thread. */
 bool mp_encoder_due(bool now);
-/* Starts it, by the worker. */
+/* Starts it, by the worker, without waiting for that. */
 void mp_encoder_start(void);
 /* True while the first encoder is starting or at work. */
 bool mp_encoder_runs(void);
+/* Starts it and waits for that, before a call after which the process can start no threads. */
+void mp_encoder_start_now(void);
+/* The worker could not start it: the next event that finds one due tries again. */
+void mp_encoder_not_started(void);
+/* Returns true if every thread of the program has ended by itself, the main one first, so that only
+ * memprof's threads keep the process. */
+bool mp_encoder_is_alone(void);
 /* Ends all encoders and waits for that.  True if the first one ran; it may be started again. */
 bool mp_encoder_stop(void);
 /* Tells the encoders that there is work. */

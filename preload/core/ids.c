@@ -1,25 +1,32 @@
+/* The ids of the program's thread are compared with the calling thread's as the kernel shows both
+ * to one reader.  In a new user namespace both are shown as 65534 until it has a map, and then
+ * change together.  The program's ids are read before and after the calling thread's, so that a map
+ * that is written in between makes no difference.
+ *
+ * Changing the ids of any thread also takes the whole process's "dumpable" flag away, as the
+ * program's own change did; a program that has set it again since keeps it. */
 #include "core/ids.h"
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/sys.h"
+#include "base/text.h"
+#include "core/state.h"
 
-enum { REAL, EFFECTIVE, SAVED, KINDS, GROUPS = 256 };
+enum { REAL, EFFECTIVE, SAVED, KINDS, GROUPS = 1024, TEXT_BYTES = 16 << 10 };
 
 struct ids {
     uint32_t user[KINDS], group[KINDS];
     uint32_t groups, list[GROUPS];
 };
 
-/* Written by the first encoder alone; `version` is odd while it writes. */
-static struct {
-    uint32_t version;
-    struct ids ids;
-} first;
+static uint32_t version; /* changes of the program's ids that were seen */
+static __thread uint32_t mine __attribute__((tls_model("initial-exec"))); /* the calling thread has
+                                                                             followed so many */
 
-/* The version that the calling thread has. */
-static __thread uint32_t mine __attribute__((tls_model("initial-exec")));
+/* ---- reading */
 
 /* Numbers of the line that begins with the key, at most `max`; how many there are. */
 static uint32_t read_line(const char *text, const char *key, uint32_t *out, uint32_t max)
@@ -34,48 +41,109 @@ static uint32_t read_line(const char *text, const char *key, uint32_t *out, uint
     return n;
 }
 
-static bool read_ids(struct ids *ids)
+/* The buffers of one thread's look: the first encoder and the others take turns. */
+static struct {
+    struct mp_lock lock;
+    char text[TEXT_BYTES];
+    struct ids program, own, again, last;
+} look;
+
+static bool read_ids(const char *path, struct ids *ids, bool *is_zombie)
 {
-    static char text[8192];
     memset(ids, 0, sizeof *ids);
-    if (mp_sys_slurp("/proc/self/status", text, sizeof text) <= 0) return false;
-    ids->groups = read_line(text, "\nGroups:", ids->list, GROUPS);
-    return read_line(text, "\nUid:", ids->user, KINDS) == KINDS &&
-           read_line(text, "\nGid:", ids->group, KINDS) == KINDS;
+    if (mp_sys_slurp(path, look.text, sizeof look.text) <= 0) return false;
+    *is_zombie = strstr(look.text, "\nState:\tZ") != NULL;
+    ids->groups = read_line(look.text, "\nGroups:", ids->list, GROUPS);
+    return read_line(look.text, "\nUid:", ids->user, KINDS) == KINDS &&
+           read_line(look.text, "\nGid:", ids->group, KINDS) == KINDS;
 }
 
-void mp_ids_reset(void) { memset(&first, 0, sizeof first); }
-
-bool mp_ids_read(void)
+static bool is_of_memprof(int tid)
 {
-    static struct ids now;
-    if (!read_ids(&now) || memcmp(&now, &first.ids, sizeof now) == 0) return false;
-    const uint32_t version = first.version;
-    __atomic_store_n(&first.version, version + 1, __ATOMIC_SEQ_CST);
-    first.ids = now;
-    __atomic_store_n(&first.version, version + 2, __ATOMIC_SEQ_CST);
-    return version != 0;
+    bool is = (uint32_t)tid == mp_process->worker.thread.tid;
+    for (unsigned i = 0; i < MP_WRITERS; i++)
+        is |= (uint32_t)tid == mp_process->encoder[i].thread.tid;
+    return is;
 }
+
+static bool take_living(void *arg, int tid)
+{
+    if (tid == mp_process->pid || is_of_memprof(tid)) return true;
+    *(int *)arg = tid;
+    return false;
+}
+
+/* A thread of the program that lives; 0: none is seen. */
+static int living_thread(void)
+{
+    int dir, tid = 0;
+    mp_sys_numbers("/proc/self/task", &dir, take_living, &tid);
+    return tid;
+}
+
+/* Reads the ids of the program's first thread or, if that has ended, of another one. */
+static bool read_program(struct ids *ids)
+{
+    char path[64];
+    struct mp_text t = MP_TEXT(path);
+    bool is_zombie;
+    if (!read_ids("/proc/self/status", ids, &is_zombie)) return false;
+    if (!is_zombie) return true;
+    const int tid = living_thread();
+    mp_text_str(&t, "/proc/self/task/");
+    mp_text_u64(&t, (uint64_t)tid);
+    mp_text_str(&t, "/status");
+    return tid && read_ids(path, ids, &is_zombie) && !is_zombie;
+}
+
+static bool are_equal(const struct ids *a, const struct ids *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+bool mp_ids_changed(void)
+{
+    const uint64_t signals = mp_lock(&look.lock);
+    const bool changed = read_program(&look.program) && !are_equal(&look.program, &look.last);
+    if (changed) look.last = look.program;
+    mp_unlock(&look.lock, signals);
+    if (changed) __atomic_add_fetch(&version, 1, __ATOMIC_RELEASE);
+    return changed;
+}
+
+/* ---- following */
 
 /* Groups first: changing them is a right of root's. */
 static void take(const struct ids *ids)
 {
-    uint32_t is[2][KINDS];
-    mp_sys3(SYS_getresuid, (long)&is[0][REAL], (long)&is[0][EFFECTIVE], (long)&is[0][SAVED]);
-    mp_sys3(SYS_getresgid, (long)&is[1][REAL], (long)&is[1][EFFECTIVE], (long)&is[1][SAVED]);
-    if (memcmp(is[0], ids->user, sizeof is[0]) == 0 && memcmp(is[1], ids->group, sizeof is[1]) == 0)
-        return;
+    const long dumpable = mp_sys3(SYS_prctl, PR_GET_DUMPABLE, 0, 0);
     mp_sys3(SYS_setgroups, ids->groups, (long)ids->list, 0);
     mp_sys3(SYS_setresgid, ids->group[REAL], ids->group[EFFECTIVE], ids->group[SAVED]);
     mp_sys3(SYS_setresuid, ids->user[REAL], ids->user[EFFECTIVE], ids->user[SAVED]);
+    if (dumpable == 1) mp_sys3(SYS_prctl, PR_SET_DUMPABLE, 1, 0);
 }
 
 void mp_ids_follow(void)
 {
-    const uint32_t version = __atomic_load_n(&first.version, __ATOMIC_SEQ_CST);
-    if (version == mine || version & 1) return;
-    const struct ids ids = first.ids;
-    if (__atomic_load_n(&first.version, __ATOMIC_SEQ_CST) != version) return;
-    take(&ids);
-    mine = version;
+    enum { LOOKS = 3 };
+    bool is_zombie;
+    const uint32_t now = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
+    if (now == mine) return;
+    const uint64_t signals = mp_lock(&look.lock);
+    for (int i = 0; i < LOOKS; i++) {
+        if (!read_program(&look.program) ||
+            !read_ids("/proc/thread-self/status", &look.own, &is_zombie) ||
+            !read_program(&look.again) || !are_equal(&look.program, &look.again))
+            continue;
+        if (!are_equal(&look.program, &look.own)) take(&look.program);
+        break;
+    }
+    mp_unlock(&look.lock, signals);
+    mine = now;
+}
+
+void mp_ids_reset(void)
+{
+    memset(&look.lock, 0, sizeof look.lock);
+    memset(&look.last, 0, sizeof look.last);
 }

@@ -85,6 +85,7 @@ bool mp_process_init(void)
 {
     if (!map_state()) return false;
     mp_own_thread_init();
+    mp_worker_init();
     recording = true;
     mp_process->state = MP_STARTING;
     mp_process->known = 1;
@@ -121,7 +122,6 @@ static void start_child(struct mp_process *p)
                                     __ATOMIC_ACQUIRE)) {
         mp_logfile_inherit();
         mp_own_stack_reset();
-        mp_worker_reset();
         mp_ids_reset();
         mp_say_reset();
         for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
@@ -230,7 +230,7 @@ void mp_process_finish(const char *why)
     if (!mp_process_is_owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL))
         return;
     reason = why;
-    mp_worker_run(end, FILES_NS);
+    mp_worker_run_last(end, FILES_NS);
     if (mp_process->state == MP_CLOSED) return; /* its log was discarded */
     __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
     if (mp_process->ended) mp_journal_remove();
@@ -257,7 +257,7 @@ static bool suspend(void)
 
 void mp_process_suspend(void)
 {
-    if (mp_process_is_owner()) mp_worker_run(suspend, FILES_NS);
+    if (mp_process_is_owner()) mp_worker_run_last(suspend, FILES_NS);
 }
 
 /* What other threads of the program store while the journal is copied would be lost. */
@@ -303,5 +303,5 @@ static bool resume(void)
 
 void mp_process_resume(void)
 {
-    if (mp_process_is_owner() && mp_process->away) mp_worker_run(resume, FILES_NS);
+    if (mp_process_is_owner() && mp_process->away) mp_worker_run_last(resume, FILES_NS);
 }

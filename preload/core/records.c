@@ -71,7 +71,7 @@ uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk
 }
 
 /* Slots from the cursor to the end stay unused: none of them may look committed to a reader of the
- * journal.  Those that were unused before, too, are empty already. */
+ * journal.  Slots that were never used are empty already. */
 void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
     const uint32_t used = mp_records_used_slots(t, c);

@@ -44,7 +44,7 @@ static void read_rollup(uint64_t now)
     static char text[4096];
     s.dirty = s.pss = MPF_UNKNOWN;
     if (now < s.next_rollup) return;
-    if (mp_sys_slurp("/proc/self/smaps_rollup", text, sizeof text) > 0) {
+    if (mp_sys_slurp("/proc/thread-self/smaps_rollup", text, sizeof text) > 0) {
         s.dirty = mp_sys_kib(text, "Private_Dirty:");
         s.pss = mp_sys_kib(text, "Pss:");
     }

@@ -1,12 +1,14 @@
-/* States: NONE -> POSTED (a caller makes the thread, with a job for it) -> NONE (done, and the
- * thread ends) or IDLE (done, and the thread waits because the encoder runs); IDLE -> POSTED (a
- * caller) or NONE (the encoder dismisses it).
+/* States: NONE -> POSTED (a caller makes the thread, with a job for it) -> IDLE (done, and the
+ * thread waits for another job) or NONE (done, and the thread ends, in a child of a raw fork); IDLE
+ * -> POSTED (a caller) or NONE (the program has left, or memprof's threads have to end).
  *
  * Invariants:
- *  - only the holder of `lock` moves the state to POSTED; only the worker moves it from there;
+ *  - only the holder of `lock` moves the state to POSTED; only the worker moves it from there, or a
+ *    holder of `lock` who has seen that its thread is gone;
  *  - a new thread is made only when the kernel has ended the one before, whose memory it uses. */
 #include "core/worker.h"
 
+#include <sched.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 
@@ -20,8 +22,16 @@
 
 #define END_NS   UINT64_C(1000000000) /* for a thread that only has to end */
 #define RETRY_NS UINT64_C(100000000)
+#define POST_NS  UINT64_C(100000000)
+#define LOOK_NS  UINT64_C(100000000) /* between two looks whether the program has left */
 
 enum { NONE, IDLE, POSTED };
+
+/* Those that the process had at its start. */
+static struct {
+    long bytes;
+    uint64_t mask[128];
+} processors;
 
 /* ---- on the worker */
 
@@ -31,12 +41,30 @@ static void do_job(void *arg)
     w->result = w->job();
 }
 
+/* In a child of a raw fork, which may end by a raw exit of its only thread, no thread stays. */
 static void finish_job(struct mp_worker *w)
 {
     do_job(w);
-    __atomic_store_n(&w->state, mp_encoder_runs() ? IDLE : NONE, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&w->state, mp_process->known ? IDLE : NONE, __ATOMIC_SEQ_CST);
     mp_sys_futex_wake(&w->state);
-    if (!mp_encoder_runs()) mp_worker_dismiss();
+}
+
+/* A thread starts with the priority and the processors of its maker, whichever thread that was. */
+static void leave_makers_schedule(void)
+{
+    const struct sched_param none = { 0 };
+    if (mp_sys3(SYS_sched_getscheduler, 0, 0, 0) != SCHED_OTHER)
+        mp_sys3(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&none);
+    if (processors.bytes > 0)
+        mp_sys3(SYS_sched_setaffinity, 0, processors.bytes, (long)processors.mask);
+}
+
+static void dismiss(struct mp_worker *w)
+{
+    uint32_t idle = IDLE;
+    if (__atomic_compare_exchange_n(&w->state, &idle, NONE, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_RELAXED))
+        mp_sys_futex_wake(&w->state);
 }
 
 static void serve(void)
@@ -44,21 +72,22 @@ static void serve(void)
     struct mp_worker *w = &mp_process->worker;
     mp_thread_own();
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    leave_makers_schedule();
     mp_logfile_keep_open();
     for (uint32_t state; (state = __atomic_load_n(&w->state, __ATOMIC_ACQUIRE)) != NONE;) {
         mp_ids_follow();
         if (state == POSTED) finish_job(w);
-        else if (!mp_sys_futex_wait(&w->state, IDLE, UINT64_C(3600) * 1000000000u)) mp_sys_yield();
+        else {
+            mp_sys_futex_wait(&w->state, IDLE, LOOK_NS);
+            if (!mp_encoder_runs() && mp_encoder_is_alone()) dismiss(w);
+        }
     }
 }
 
-/* Both read the other one's word after storing their own, so one of them sees that it is over. */
-void mp_worker_dismiss(void)
+void mp_worker_init(void)
 {
-    uint32_t idle = IDLE;
-    if (__atomic_compare_exchange_n(&mp_process->worker.state, &idle, NONE, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_RELAXED))
-        mp_sys_futex_wake(&mp_process->worker.state);
+    processors.bytes =
+        mp_sys3(SYS_sched_getaffinity, 0, sizeof processors.mask, (long)processors.mask);
 }
 
 void mp_worker_wake(void) { mp_sys_futex_wake(&mp_process->worker.state); }
@@ -70,14 +99,17 @@ static void give_up(struct mp_worker *w)
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
     w->failed = now ? now : 1;
     __atomic_store_n(&w->state, NONE, __ATOMIC_RELEASE);
+    mp_encoder_not_started();
 }
 
 /* Waits for the job at hand.  False: it is not done in time, or the thread ended without it. */
 static bool await_job(struct mp_worker *w, uint64_t ns)
 {
     struct mp_patience patience = mp_patience(w->overdue ? 0 : ns);
-    while (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == POSTED) {
-        if (!__atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE)) {
+    for (;;) {
+        const bool lives = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != POSTED) break;
+        if (!lives) {
             give_up(w);
             return false;
         }
@@ -89,12 +121,12 @@ static bool await_job(struct mp_worker *w, uint64_t ns)
     return true;
 }
 
-/* A thread that could not be made, or could not get a table, is tried again after a while: events
- * that are lost for want of one would each try. */
-static bool start_thread(struct mp_worker *w)
+/* After a failure it is tried again a little later, since every lost event would try.  Only the end
+ * of the process does not wait (`last`). */
+static bool start_thread(struct mp_worker *w, bool last)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-    if (w->failed && now < w->failed + RETRY_NS) return false;
+    if (w->failed && now < w->failed + RETRY_NS && !last) return false;
     if (!mp_raw_thread_await_end(&w->thread, END_NS)) return false;
     __atomic_store_n(&w->state, POSTED, __ATOMIC_SEQ_CST);
     if (mp_raw_thread_start(&w->thread, serve, MP_TABLE_EMPTY)) return true;
@@ -102,7 +134,7 @@ static bool start_thread(struct mp_worker *w)
     return false;
 }
 
-static bool post(struct mp_worker *w, bool (*job)(void))
+static bool post(struct mp_worker *w, bool (*job)(void), bool last)
 {
     uint32_t idle = IDLE;
     w->job = job;
@@ -111,25 +143,41 @@ static bool post(struct mp_worker *w, bool (*job)(void))
         mp_sys_futex_wake(&w->state);
         return true;
     }
-    return start_thread(w);
+    return start_thread(w, last);
+}
+
+/* unshare(CLONE_THREAD) changes nothing and fails in a process of several threads.  A filter may
+ * kill for it; there the C library says whether it ever made a second thread. */
+static bool is_only_thread(void)
+{
+    if (mp_sys3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0) return __libc_single_threaded;
+    return mp_sys3(SYS_unshare, CLONE_THREAD, 0, 0) == 0;
+}
+
+/* A job has two files open at most. */
+static bool table_has_room(void)
+{
+    const int one = mp_sys_open("/", O_PATH, 0), two = mp_sys_open("/", O_PATH, 0);
+    if (one >= 0) mp_sys_close(one);
+    if (two >= 0) mp_sys_close(two);
+    return one >= 0 && two >= 0;
 }
 
 /* The only thread of the program can do the job itself, if its table has room: a program may have
  * taken all its numbers, and the worker's table is empty. */
 static bool do_it_here(struct mp_worker *w, bool (*job)(void))
 {
-    if (!__libc_single_threaded || __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != NONE)
+    if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != NONE || !is_only_thread() ||
+        !table_has_room())
         return false;
-    const int fd = mp_sys_open("/", O_PATH, 0);
-    if (fd < 0) return false;
-    mp_sys_close(fd);
     w->job = job;
     return mp_raw_thread_call(&w->thread, do_job, w);
 }
 
-static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns)
+static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns, bool last)
 {
-    return await_job(w, ns) && post(w, job) && await_job(w, ns);
+    if (last) w->overdue = false;
+    return await_job(w, ns) && post(w, job, last) && await_job(w, ns);
 }
 
 /* With signals that cannot be blocked the caller may be a handler that came while its own thread
@@ -139,28 +187,53 @@ static bool take_lock(struct mp_worker *w, uint64_t ns, uint64_t *signals)
     return mp_lock_within(&w->lock, mp_sys_signals_come ? 0 : ns, signals);
 }
 
-static bool run(bool (*job)(void), uint64_t ns, bool may_be_here)
+static bool run(bool (*job)(void), uint64_t ns, bool last)
 {
     struct mp_worker *w = &mp_process->worker;
     if (mp_thread_is_own()) return job();
     uint64_t signals;
     if (mp_process->pid != mp_sys_getpid() || !take_lock(w, ns, &signals)) return false;
-    const bool done = ((may_be_here && do_it_here(w, job)) || do_it_there(w, job, ns)) && w->result;
+    const bool done = (do_it_here(w, job) || do_it_there(w, job, ns, last)) && w->result;
     mp_unlock(&w->lock, signals);
     mp_say_kept();
     return done;
 }
 
-bool mp_worker_run(bool (*job)(void), uint64_t ns) { return run(job, ns, true); }
-bool mp_worker_start(bool (*job)(void), uint64_t ns) { return run(job, ns, false); }
+bool mp_worker_run(bool (*job)(void), uint64_t ns) { return run(job, ns, false); }
+bool mp_worker_run_last(bool (*job)(void), uint64_t ns) { return run(job, ns, true); }
+
+bool mp_worker_post(bool (*job)(void))
+{
+    struct mp_worker *w = &mp_process->worker;
+    uint64_t signals;
+    if (mp_thread_is_own() || mp_process->pid != mp_sys_getpid() ||
+        !take_lock(w, POST_NS, &signals))
+        return false;
+    const bool posted =
+        __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != POSTED && post(w, job, false);
+    mp_unlock(&w->lock, signals);
+    return posted;
+}
+
+void mp_worker_check(void)
+{
+    struct mp_worker *w = &mp_process->worker;
+    uint64_t signals;
+    if (!mp_lock_within(&w->lock, 0, &signals)) return;
+    const bool lives = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
+    if (!lives && __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == POSTED) give_up(w);
+    mp_unlock(&w->lock, signals);
+}
 
 bool mp_worker_stop(void)
 {
     if (!mp_process || mp_process->pid != mp_sys_getpid()) return false;
     struct mp_worker *w = &mp_process->worker;
-    const uint64_t signals = mp_lock(&w->lock);
+    uint64_t signals;
+    if (!take_lock(w, END_NS, &signals)) return false;
+    await_job(w, END_NS);
     const bool ran = mp_encoder_stop();
-    mp_worker_dismiss();
+    dismiss(w);
     mp_raw_thread_await_end(&w->thread, END_NS);
     mp_unlock(&w->lock, signals);
     return ran;
@@ -177,19 +250,19 @@ static struct {
     size_t bytes, room;
 } file;
 
-void mp_worker_reset(void) { memset(&file, 0, sizeof file); }
-
+/* A fork may come at any store, and the child goes on with this buffer: it is never smaller than
+ * `room`. */
 static bool grow_text(void)
 {
     const size_t room = file.room ? 2 * file.room : 16 << 10;
     char *const larger = mp_sys_map(room);
     if (!larger) return false;
-    if (file.text) {
-        memcpy(larger, file.text, file.bytes);
-        mp_sys_munmap(file.text, file.room);
-    }
-    file.text = larger;
-    file.room = room;
+    char *const old = file.text;
+    const size_t old_room = file.room;
+    if (old) memcpy(larger, old, file.bytes);
+    __atomic_store_n(&file.text, larger, __ATOMIC_RELEASE);
+    __atomic_store_n(&file.room, room, __ATOMIC_RELEASE);
+    if (old) mp_sys_munmap(old, old_room);
     return true;
 }
 
@@ -222,7 +295,8 @@ void mp_worker_lines(const char *path, void (*take)(void *arg, const char *line)
 {
     static struct mp_lock at_start;
     struct mp_lock *lock = mp_process ? &mp_process->worker.lines : &at_start;
-    const uint64_t signals = mp_lock(lock);
+    uint64_t signals;
+    if (!mp_lock_within(lock, mp_sys_signals_come ? 0 : READ_NS, &signals)) return;
     file.path = path;
     if (mp_process ? mp_worker_run(read_file, READ_NS) : read_file()) pass_lines(take, arg);
     mp_unlock(lock, signals);

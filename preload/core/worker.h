@@ -5,10 +5,10 @@
  * be missing for the program, and between memprof's open and its mmap or write the program could
  * put another file at that number (dup2).  Therefore callers post a job and wait.
  *
- * The worker is made for a job and ends after it, unless the encoder runs, which shares its table:
- * then both stay.  In a program of one thread that thread does the job itself, with signals blocked
- * and on the worker's stack, because no second thread can see or take a number.  Any thread, any
- * context in which signals can be blocked; takes no lock of the program's. */
+ * The worker is made for the first job and stays.  In a program of one thread that thread does the
+ * job itself, with signals blocked and on the worker's stack, because no second thread can see or
+ * take a number.  Any thread, any context in which signals can be blocked; takes no lock of the
+ * program's. */
 #ifndef MP_WORKER_H
 #define MP_WORKER_H
 
@@ -33,18 +33,20 @@ struct mp_worker {
  * job is not done within ns; it may still be done later, so job() uses no memory of its caller's.
  */
 bool mp_worker_run(bool (*job)(void), uint64_t ns);
-/* The same on a worker that stays: job() starts the encoder. */
-bool mp_worker_start(bool (*job)(void), uint64_t ns);
-/* Called by the encoder when it ends: the worker ends too, once it has no job. */
-void mp_worker_dismiss(void);
+/* The same for the end of a process or of its program: tried even if the worker failed just now. */
+bool mp_worker_run_last(bool (*job)(void), uint64_t ns);
+/* Has the worker run job(), always on its own thread, and does not wait.  Returns false if the
+ * worker has another job or cannot be made. */
+bool mp_worker_post(bool (*job)(void));
+/* Notices that a worker with a job has ended, because it could get no descriptor table. */
+void mp_worker_check(void);
+/* In the constructor: remembers the processors that memprof's threads may use. */
+void mp_worker_init(void);
 /* Lets a worker that waits look around (ids.h). */
 void mp_worker_wake(void);
 /* Ends the worker and the encoders before a call that fails in a process of several threads
  * (unshare, setns).  Returns true if an encoder ran, which the caller starts again afterwards. */
 bool mp_worker_stop(void);
-
-/* In a forked child, whose parent's worker may have been at work: forgets the text of a file. */
-void mp_worker_reset(void);
 
 /* Reads a whole file of /proc or the like and passes its lines, without their ends, to
  * take(arg, line) on the calling thread.  Nothing is passed if the file cannot be read.  `path`

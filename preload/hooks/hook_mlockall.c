@@ -95,7 +95,7 @@ static bool lock_program(int flags)
 {
     struct locking l = { .flags = flags };
     if (!(flags & MCL_FUTURE) && mp_sys_locks_future()) mp_sys3(SYS_munlockall, 0, 0, 0);
-    mp_worker_lines("/proc/self/maps", lock_line, &l);
+    mp_worker_lines("/proc/thread-self/maps", lock_line, &l);
     return !l.refused && (!(flags & MCL_FUTURE) || mp_real.mlockall(flags & ~MCL_CURRENT) == 0);
 }
 

@@ -4,6 +4,7 @@
  * never wrapped: its child would return through our frame. */
 #include <alloca.h>
 #include <errno.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <string.h>
@@ -132,33 +133,67 @@ int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
     return result;
 }
 
-/* ---- calls that the kernel refuses a process of several threads */
+/* ---- calls for which the number of threads matters */
 
-/* Memprof's own threads end before the call.  They start again right after it, while the log can
- * still be opened by its path. */
-static void start_again(bool ran)
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+enum {
+    SINGLE = 1,
+    LAST_CHANCE = 2
+}; /* the kernel refuses it to a process of several threads; after
+      it the process can make no more threads */
+
+/* Ends memprof's threads, or sees to it that they are there.  Returns true if they have to be
+ * started again. */
+static bool before(int kind)
+{
+    if (kind & SINGLE) return mp_worker_stop();
+    if (kind & LAST_CHANCE && mp_process_ready()) mp_encoder_start_now();
+    return false;
+}
+
+/* Right after the call the log can still be opened by its path. */
+static void after(bool ran)
 {
     const int saved = errno;
     if (ran) mp_encoder_start();
     errno = saved;
 }
 
+/* Namespaces of process numbers and of time are the children's: threads are refused from then on.
+ */
+static int kind_of(int types, int single)
+{
+    return (types & single ? SINGLE : 0) |
+           (types & (CLONE_NEWPID | CLONE_NEWTIME) ? LAST_CHANCE : 0);
+}
+
 HOOK int unshare(int flags)
 {
-    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
     mp_real_ready();
-    const bool ran = flags & alone && mp_worker_stop();
+    const int saved = errno;
+    const bool ran =
+        before(kind_of(flags, CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM));
+    errno = saved;
     const int result = mp_real.unshare(flags);
-    start_again(ran);
+    after(ran);
     return result;
 }
 
+/* A namespace of mounts is refused to a thread that shares its folder, as memprof's do. */
 HOOK int setns(int fd, int type)
 {
     mp_real_ready();
-    const bool ran = mp_worker_stop();
+    const int saved = errno;
+    const long types = type ? type : mp_sys3(SYS_ioctl, fd, NS_GET_NSTYPE, 0);
+    const bool ran =
+        before(types < 0 ? SINGLE /* a process's: several types */
+                         : kind_of((int)types, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME));
+    errno = saved;
     const int result = mp_real.setns(fd, type);
-    start_again(ran);
+    after(ran);
     return result;
 }
 

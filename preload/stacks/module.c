@@ -141,7 +141,7 @@ static void take_line(void *arg, const char *line)
     memcpy(m->path, path, strlen(path) + 1);
 }
 
-static const char maps[] = "/proc/self/maps";
+static const char maps[] = "/proc/thread-self/maps"; /* the main thread may have left */
 
 static void scan(void)
 {

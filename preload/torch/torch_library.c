@@ -48,7 +48,7 @@ static void take_version(void *arg, const char *line)
 /* The version that a file says, which is named from the folder of another one. */
 static unsigned version_beside(const char *path, const char *file)
 {
-    char at[PATH_BYTES];
+    static char at[PATH_BYTES]; /* stays valid if the worker is slow */
     unsigned version = 0;
     struct mp_text t = MP_TEXT(at);
     const char *slash = strrchr(path, '/');

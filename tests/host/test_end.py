@@ -93,6 +93,11 @@ def test_main_thread_leaves_first():
         ended(how, blocks=1500)
 
 
+def test_a_raw_exit_of_the_only_thread_has_its_status():
+    """Memprof's threads, which are the last ones then, end with it."""
+    mp.run([mp.victim("endings"), "raw_exit", "100000"], status=3)
+
+
 def test_main_thread_leaves_first_while_the_encoder_runs():
     for how in LEAVING:
         result = mp.run([mp.victim("endings"), how, "100000"])

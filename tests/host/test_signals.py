@@ -45,13 +45,19 @@ def test_change_of_user_id_reaches_all_threads():
 
 
 DROPS_RIGHTS = """
-import glob, os
+import ctypes, glob, os
+GET_DUMPABLE, SET_DUMPABLE = 3, 4
+prctl = ctypes.CDLL(None).prctl
+os.setgroups([4, 20])
 large = bytearray(4 << 20)      # starts memprof's encoder
-def users():
-    return {line.split()[1] for path in glob.glob("/proc/self/task/*/status") for line in open(path) if line.startswith("Uid:")}
-os.setgroups([]); os.setgid(60123); os.setuid(60123)
-while users() != {"60123"}: pass
-print("all threads")
+def ids():
+    return {" ".join(line.split()[:2]) for path in glob.glob("/proc/self/task/*/status") for line in open(path) if line.startswith(("Uid:", "Groups:"))}
+os.setgroups([])
+while ids() != {"Uid: 0", "Groups:"}: pass
+os.setgid(60123); os.setuid(60123)
+prctl(SET_DUMPABLE, 1)
+while ids() != {"Uid: 60123", "Groups:"}: pass
+print("all threads", prctl(GET_DUMPABLE))
 more = [bytearray(600) for _ in range(100000)]
 """
 
@@ -60,8 +66,26 @@ def test_memprofs_threads_keep_no_rights_that_the_program_gives_up():
     if os.getuid() != 0:
         raise mp.Skip("only root has rights to give up")
     result = mp.run([sys.executable, "-c", DROPS_RIGHTS])
-    mp.equal(result.out, b"all threads\n", "threads with the new user")
+    mp.equal(result.out, b"all threads 1\n", "threads with the new user and groups, and the dumpable flag that the program has set")
     mp.whole(result.logs.one())
+
+
+PINNED = """
+import glob, os, threading
+all_of_them = os.sched_getaffinity(0)
+os.sched_setaffinity(0, {min(all_of_them)})
+large = bytearray(4 << 20)      # starts memprof's encoder
+def memprofs():
+    return {int(path.split("/")[4]) for path in glob.glob("/proc/self/task/*/comm") if open(path).read() == "memprof\\n"}
+while len(memprofs()) < 2 or any(os.sched_getaffinity(tid) != all_of_them for tid in memprofs()): pass
+print("all processors")
+"""
+
+
+def test_memprofs_threads_do_not_share_the_one_processor_of_a_pinned_thread():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise mp.Skip("one processor")
+    mp.equal(mp.run([sys.executable, "-c", PINNED]).out, b"all processors\n", "processors of memprof's threads")
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ static void as_many_encoders_as_may_be(void)
 {
     mp_process->known = 0;
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
-    if (!mp_worker_start(start_writers, UINT64_C(10000000000))) _exit(91);
+    if (!mp_worker_post(start_writers)) _exit(91);
     many_threads();
     for (unsigned i = 0; i < MP_WRITERS; i++) record_until_it_wrote(&writer[i]);
     __atomic_store_n(&recording_ended, 1, __ATOMIC_RELEASE);

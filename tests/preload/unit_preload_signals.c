@@ -43,7 +43,7 @@ static bool do_nothing(void) { return true; }
 static void keep_worker(void)
 {
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
-    if (!mp_worker_start(do_nothing, UINT64_C(10000000000))) _exit(90);
+    if (!mp_worker_post(do_nothing)) _exit(90);
 }
 
 static void handle(void (*handler)(int), void (*before)(void))
@@ -224,8 +224,7 @@ static void record_a_large_one(void)
     char main_state;
     handle(record_few, nothing);
     mp_process->encoder[0].state = MP_ENCODER_NONE;
-    mp_worker_dismiss();
-    mp_raw_thread_await_end(&mp_process->worker.thread, UINT64_C(10000000000));
+    mp_worker_stop();
     record(THREADS, MP_LARGE);
     if (mp_encoder_runs() || mp_sys_threads(&main_state) != 1) _exit(95);
 }
