@@ -60,7 +60,7 @@ run() {
         broken "to build $1"
         return
     fi
-    grep '^-- memprof:' "/tmp/memprof-configure.$$" || true
+    sed -n '/^-- memprof:/p; /^-- memprof: missing/,/^-- memprof: the tests/{/^--   /p}' "/tmp/memprof-configure.$$"
     rm -f "$report"
     ctest --preset "$2" --repeat until-pass:2 --output-junit "$report" | tee "$report.log" || true
     again "$report.log"
