@@ -231,7 +231,7 @@ def in_root(suite):
     demo(root, "/opt/mine/bin/memprof")
 
 
-def test_installed_in_debian_12():
+def slow_installed_in_debian_12():
     in_root("bookworm")
 
 
