@@ -28,10 +28,11 @@ count() {
     failed=$((failed + bad)) skipped=$((skipped + left)) passed=$((passed + all - bad - left))
 }
 
-# What failed and then passed is told: on a busy machine a test may meet the limit on its time.
-again() {
+# second_attempts LOG TEST-PRESET: adds to the defects each test that failed once and then passed.  A test that failed twice is a failure.
+defects=$(mktemp)
+second_attempts() {
     sed -nE 's/^[ 0-9/]*Test +#[0-9]+: ([^ ]+) .*\*\*\*[^S].*/\1/p' "$1" | sort | uniq -c |
-        while read -r times name; do [ "$times" -gt 1 ] || echo "passed at the second attempt: $name"; done
+        while read -r times name; do [ "$times" -gt 1 ] || echo "DEFECT $name ($2): it passed at the second attempt"; done >>"$defects"
 }
 
 # remember TEST-PRESET RESULTS: keeps each failed test with the end of its output, which are printed at the very end.
@@ -66,7 +67,7 @@ run() {
     sed -n '/^-- memprof:/p; /^-- memprof: missing/,/^-- memprof: the tests/{/^--   /p}' "/tmp/memprof-configure.$$"
     rm -f "$report"
     ctest --preset "$2" --repeat until-pass:2 --output-junit "$report" | tee "$report.log" || true
-    again "$report.log"
+    second_attempts "$report.log" "$2"
     if [ ! -s "$report" ]; then
         broken "to run the tests of $2"
         return
@@ -152,7 +153,7 @@ fi
 rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
 
 echo
-cat "$last_words"
-rm -f "$last_words"
+cat "$last_words" "$defects"
+rm -f "$last_words" "$defects"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
