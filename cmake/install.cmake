@@ -11,4 +11,7 @@ foreach(program memprof memprof-report)      # bash looks for a file of the comm
   install(FILES completions/memprof.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
 endforeach()
 install(FILES completions/_memprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The documents and the skill for assistants, in the folders that their links expect.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
+install(FILES format/FORMAT.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/format)

@@ -26,7 +26,7 @@ endfunction()
 # The page's; without Node, or without a network at that moment, there is no page.
 set(MEMPROF_VIEWER_MODULES ${CMAKE_BINARY_DIR}/viewer/npm)
 set(without_tests "")
-if(NOT BUILD_TESTING OR MEMPROF_SANITIZE)
+if(NOT MEMPROF_TESTS OR MEMPROF_SANITIZE)
   set(without_tests --omit=dev)
 endif()
 mp_npm(${CMAKE_CURRENT_SOURCE_DIR}/viewer ${MEMPROF_VIEWER_MODULES} node_packages ${without_tests})

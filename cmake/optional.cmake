@@ -1,4 +1,4 @@
-# What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
+# Optional parts of memprof.  mp_summary() prints which of them are built in, what each brings, and how to get the others.
 # MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
 set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node, nvtx-memory, sqlite")
 
@@ -9,13 +9,44 @@ find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
 find_library(LIBDW_LIBRARY dw)
 find_library(LIBELF_LIBRARY elf)
 
-function(mp_optional part variable found lost)
-  if(part IN_LIST MEMPROF_WITHOUT OR NOT ${found})
-    set(${variable} OFF PARENT_SCOPE)
-    message(STATUS "memprof: without ${part}: ${lost}")
+# mp_optional(PART VARIABLE FOUND BRINGS HOW): sets VARIABLE to ON if FOUND is true and MEMPROF_WITHOUT does not name PART.  BRINGS is the
+# feature that the part adds, HOW says how to install the part.
+set_property(GLOBAL PROPERTY mp_built_in "")
+set_property(GLOBAL PROPERTY mp_missing "")
+function(mp_optional part variable found brings how)
+  string(LENGTH "${part}" length)
+  math(EXPR blanks "12 - ${length}")
+  string(REPEAT " " ${blanks} blanks)
+  set(line "${part}${blanks}${brings}")
+  if(part IN_LIST MEMPROF_WITHOUT)
+    set_property(GLOBAL APPEND_STRING PROPERTY mp_missing "--   ${line} (MEMPROF_WITHOUT excludes it)\n")
+  elseif(NOT ${found})
+    set_property(GLOBAL APPEND_STRING PROPERTY mp_missing "--   ${line} (${how})\n")
   else()
+    set_property(GLOBAL APPEND_STRING PROPERTY mp_built_in "--   ${line}\n")
     set(${variable} ON PARENT_SCOPE)
+    return()
   endif()
+  set(${variable} OFF PARENT_SCOPE)
+endfunction()
+
+# Prints the optional parts.  Call it at the end of the configuration, so that the summary is the last output.
+function(mp_summary)
+  get_property(built_in GLOBAL PROPERTY mp_built_in)
+  get_property(missing GLOBAL PROPERTY mp_missing)
+  set(text "memprof ${PROJECT_VERSION}, optional parts that are built in:\n${built_in}")
+  if(NOT built_in)
+    string(APPEND text "--   none\n")
+  endif()
+  if(missing)
+    string(APPEND text "-- memprof: missing, and what each would bring:\n${missing}")
+  endif()
+  if(MEMPROF_TESTS)
+    string(APPEND text "-- memprof: the tests are built: ctest --test-dir ${CMAKE_BINARY_DIR}")
+  else()
+    string(APPEND text "-- memprof: the tests are not built (-DMEMPROF_TESTS=ON, or tests/run.sh)")
+  endif()
+  message(STATUS "${text}")
 endfunction()
 
 # CUDA_VERSION of cuda.h, 13000 for 13.0: the calls that preload/cuda/calls.def lists are known from 12.8 on.
@@ -30,22 +61,28 @@ else()
     set(cuda_headers OFF)
   endif()
 endif()
-mp_optional(cuda MEMPROF_CUDA cuda_headers "no device memory is recorded, but PyTorch's blocks and ranges are; install the headers of CUDA 12.8 or later and CUPTI's")
+mp_optional(cuda MEMPROF_CUDA cuda_headers "recording of device memory; PyTorch's blocks and ranges are recorded without it"
+  "install the headers of CUDA 12.8 or later, NVTX and CUPTI")
 set(nvtx_memory OFF)
 if(MEMPROF_CUDA AND EXISTS ${NVTX3_INCLUDE_DIR}/nvtx3/nvToolsExtMem.h)
   set(nvtx_memory ON)
 endif()
-mp_optional(nvtx-memory MEMPROF_NVTX_MEMORY nvtx_memory "the test of NVTX's memory extension (nvToolsExtMem.h) against its headers is left out")
-mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")
+mp_optional(nvtx-memory MEMPROF_NVTX_MEMORY nvtx_memory "only a test of NVTX's memory extension"
+  "install an NVTX with nvToolsExtMem.h")
+mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "only a test of jemalloc's own functions (mallocx, ...)"
+  "install libjemalloc-dev")
 
 set(libdw_found OFF)
 if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY AND LIBELF_LIBRARY)
   set(libdw_found ON)
 endif()
-mp_optional(libdw MEMPROF_LIBDW libdw_found "call stacks are shown by object file and offset, without names; install libdw-dev")
+mp_optional(libdw MEMPROF_LIBDW libdw_found "function names and lines in call stacks; object file and offset are shown without it"
+  "install libdw-dev")
 
 find_package(SQLite3 QUIET)
-mp_optional(sqlite MEMPROF_SQLITE SQLite3_FOUND "memprof-report has no export to SQLite; install libsqlite3-dev")
+mp_optional(sqlite MEMPROF_SQLITE SQLite3_FOUND "memprof-report export --to sqlite, and digest"
+  "install libsqlite3-dev")
 
 include(${CMAKE_CURRENT_LIST_DIR}/node.cmake)
-mp_optional(node MEMPROF_PAGE node_packages "memprof-report has no html command; install Node 18 or later and npm")
+mp_optional(node MEMPROF_PAGE node_packages "memprof-report html: the page for a browser"
+  "install Node 18 or later and npm; the first build downloads packages")

@@ -9,7 +9,7 @@ readonly build=build/demo
 readonly logs=$build/logs
 
 build() {
-    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >"$build.log" &&
+    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release >"$build.log" &&
         cmake --build "$build" --parallel 2 >>"$build.log" &&
         gcc -shared -fPIC -O2 -I preload -o "$build/nvtx_emit.so" examples/nvtx_emit.c -ldl
 }

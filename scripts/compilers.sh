@@ -25,7 +25,7 @@ inside() {
 build() {
     local place=build/compilers/${root:+$(basename "$root")-}$1 cxx=${1/gcc/g++}
     cxx=${cxx/clang/clang++}
-    inside cmake --fresh -S . -B "$place" -DCMAKE_C_COMPILER="$1" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMEMPROF_BENCH=ON >"$2" 2>&1 &&
+    inside cmake --fresh -S . -B "$place" -DCMAKE_C_COMPILER="$1" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMEMPROF_TESTS=ON -DMEMPROF_BENCH=ON >"$2" 2>&1 &&
         inside cmake --build "$place" -j"$(nproc)" -- -k >>"$2" 2>&1
 }
 

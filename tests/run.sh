@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs the tests: everything that CI runs, in about 22 minutes on two cores.
-# usage: tests/run.sh [--slow]        --slow adds the torture runs
+# Installs missing packages, builds, and runs tests.
+# usage: tests/run.sh            one build, and the tests that take little time
+#        tests/run.sh --all      everything that CI runs: all builds, also with sanitizers, and the long tests
+#        tests/run.sh --slow     everything that a release runs: --all, and the tests that take many minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-slow=
+all='' slow=''
 case ${1:-} in
 "") ;;
---slow) slow=1 ;;
-*) echo "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
+--all) all=1 ;;
+--slow) all=1 slow=1 ;;
+*) echo "usage: tests/run.sh [--all|--slow]" >&2; exit 2 ;;
 esac
 
-scripts/deps.sh build test package try
+if [ $all ]; then scripts/deps.sh build test package try; else scripts/deps.sh build test; fi
 
 passed=0 failed=0 skipped=0
 # Adds CTest's own counts of a run to the sums.
@@ -25,13 +28,14 @@ count() {
     failed=$((failed + bad)) skipped=$((skipped + left)) passed=$((passed + all - bad - left))
 }
 
-# What failed and then passed is told: on a busy machine a test may meet the limit on its time.
-again() {
+# second_attempts LOG TEST-PRESET: adds to the defects each test that failed once and then passed.  A test that failed twice is a failure.
+defects=$(mktemp)
+second_attempts() {
     sed -nE 's/^[ 0-9/]*Test +#[0-9]+: ([^ ]+) .*\*\*\*[^S].*/\1/p' "$1" | sort | uniq -c |
-        while read -r times name; do [ "$times" -gt 1 ] || echo "passed at the second attempt: $name"; done
+        while read -r times name; do [ "$times" -gt 1 ] || echo "DEFECT $name ($2): it passed at the second attempt"; done >>"$defects"
 }
 
-# What failed is told once more at the very end, with the end of its output: of a long record the last lines are kept.
+# remember TEST-PRESET RESULTS: keeps each failed test with the end of its output, which are printed at the very end.
 last_words=$(mktemp)
 remember() {
     python3 - "$1" "$2" >>"$last_words" <<'EOF'
@@ -60,10 +64,10 @@ run() {
         broken "to build $1"
         return
     fi
-    grep '^-- memprof:' "/tmp/memprof-configure.$$" || true
+    sed -n '/^-- memprof:/p; /^-- memprof: missing/,/^-- memprof: the tests/{/^--   /p}' "/tmp/memprof-configure.$$"
     rm -f "$report"
     ctest --preset "$2" --repeat until-pass:2 --output-junit "$report" | tee "$report.log" || true
-    again "$report.log"
+    second_attempts "$report.log" "$2"
     if [ ! -s "$report" ]; then
         broken "to run the tests of $2"
         return
@@ -119,18 +123,37 @@ emulated() {
     esac
 }
 
-run ci ci
-layout
-analysis
-emulated
-run without without
-sanitized
-run tsan tsan
-if [ $slow ]; then run ci slow; fi
+# Says which tests the default run leaves out.
+left_out() {
+    local chosen of_all
+    chosen=$(ctest --preset quick -N | sed -n 's/^Total Tests: //p') of_all=$(ctest --test-dir build/quick -N | sed -n 's/^Total Tests: //p')
+    cat <<EOF
+left out:
+  $((of_all - chosen)) long tests of this build, the builds without optional parts, for aarch64 and with sanitizers, packages,
+  fuzzing, the page in browsers, layout and analysis of the source:     tests/run.sh --all
+  the tests that only a release runs, of many minutes each:             tests/run.sh --slow
+after an edit:  cmake --build --preset quick && ctest --preset quick
+one test:       ctest --preset quick -R NAME
+EOF
+}
+
+if [ $all ]; then
+    run ci ci
+    layout
+    analysis
+    emulated
+    run without without
+    sanitized
+    run tsan tsan
+    if [ $slow ]; then run ci slow; fi
+else
+    run quick quick
+    left_out
+fi
 rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
 
 echo
-cat "$last_words"
-rm -f "$last_words"
+cat "$last_words" "$defects"
+rm -f "$last_words" "$defects"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

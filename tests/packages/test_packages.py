@@ -20,7 +20,9 @@ LIBRARIES = ["libmemprof.so", *(["libmemprof-cuda.so"] if os.environ["MEMPROF_CU
 SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name in LIBRARIES), "share/bash-completion/completions/memprof",
                  "share/bash-completion/completions/memprof-report", "lib/libmemprof-reader.a", "lib/pkgconfig/memprof-reader.pc",
                  "lib/cmake/memprof/memprof-config.cmake", "lib/cmake/memprof/memprof-config-version.cmake", "include/memprof/mpr/stream.h",
-                 *("include/memprof/mpf/" + name for name in ("event.h", "events.def", "gpu.h", "sample.h"))]
+                 *("include/memprof/mpf/" + name for name in ("event.h", "events.def", "gpu.h", "sample.h")),
+                 *("share/doc/memprof/" + os.path.relpath(path, SOURCE) for pattern in ("README.md", "docs/*.md", "docs/*.png", "docs/skill/SKILL.md", "format/FORMAT.md")
+                   for path in glob.glob(os.path.join(SOURCE, pattern)))]
 
 
 def output(*command, **popen):
@@ -231,7 +233,7 @@ def in_root(suite):
     demo(root, "/opt/mine/bin/memprof")
 
 
-def test_installed_in_debian_12():
+def slow_installed_in_debian_12():
     in_root("bookworm")
 
 

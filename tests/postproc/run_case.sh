@@ -1,6 +1,7 @@
 #!/bin/sh
-# run_case.sh CASE REPORT MAKE_LOG MAKE_GPU_LOG MAKE_STACK_LOG MAKE_OWN_LOG: a case is a file of three parts: lines "# make SCENARIO FILE", "# make_gpu ...", "# make_stacks ...", "# golden LOG FILE" and "# run ARGUMENTS", the line
-# "# exit STATUS", and then what must be printed (stdout, then stderr).  With UPDATE=1 the case gets what is printed now.
+# run_case.sh CASE REPORT MAKE_LOG MAKE_GPU_LOG MAKE_STACK_LOG MAKE_OWN_LOG: a case is a file of four parts: a line "# TEXT" that says what the case
+# shows, lines "# make SCENARIO FILE", "# make_gpu ...", "# make_stacks ...", "# golden LOG FILE" and "# run ARGUMENTS", the line
+# "# exit STATUS", and the expected output (stdout, then stderr).  With UPDATE=1 the case gets the output that the commands print now.
 set -eu
 case=$(realpath "$1") report=$(realpath "$2") make_log=$(realpath "$3") make_gpu_log=$(realpath "$4") make_stack_log=$(realpath "$5") make_own_log=$(realpath "$6")
 golden=$(dirname "$case")/../../golden

@@ -1,6 +1,6 @@
-"""A report is whole, or there is none and a message says why: whichever allocation is the first that fails.
+"""Lets one allocation of a report after the other fail: the report is whole, or nothing is written and a message says why.
 
-test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG, MAKE_OWN_LOG and MEMPROF_PAGE set."""
+test_memory.py NAME [--all]: some of the allocations of each report fail, with --all four times as many; with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG, MAKE_OWN_LOG and MEMPROF_PAGE set."""
 import os
 import shutil
 import subprocess
@@ -36,13 +36,19 @@ def is_said(status, message):
     return status == 1 and len(lines) == 1 and "; allow more with memprof-report --max-memory=MIB" in message
 
 
+def chosen(count):
+    """The numbers of the allocations that fail: the first ones, the last ones, and some that are spread over those between."""
+    parts = 60 if "--all" in sys.argv else 15
+    numbers = {*range(1, parts), *range(parts, count, 1 + count // parts), *range(max(1, count - parts * 2 // 3), count + 1)}
+    return sorted(n for n in numbers if n <= count)
+
+
 def each_failure(arguments, folder):
     arguments = [*arguments, "-o", os.path.join(folder, "out")]
     status, whole, message, count = run(arguments, folder)
     if status not in (0, 3) or not whole or not count:
         sys.exit(f"{arguments}: status {status}, {count} allocations: {message}")
-    wanted = sorted({*range(1, 60), *range(60, count, 1 + count // 60), *range(max(1, count - 40), count + 1)})
-    for first in (n for n in wanted if n <= count):
+    for first in chosen(count):
         status, written, message, _ = run(arguments, folder, first)
         if not is_said(status, message) or written is not None:
             sys.exit(f"{arguments}, the {first}. of {count} allocations fails: status {status}, {message!r}, wrote {written and written[:80]}")

@@ -106,7 +106,7 @@ def test_reader_is_found_where_libraries_have_a_place_of_their_own():
     if not shutil.which("pkg-config"):
         raise mp.Skip("pkg-config is not installed")
     build, folder = os.path.join(mp.folder, "other"), os.path.join(mp.folder, "opt/x/lib64/pkgconfig")
-    output("cmake", "-S", SOURCE, "-B", build, "-DBUILD_TESTING=OFF", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-DCMAKE_INSTALL_LIBDIR=/opt/x/lib64")
+    output("cmake", "-S", SOURCE, "-B", build, "-DCMAKE_INSTALL_PREFIX=/usr/local", "-DCMAKE_INSTALL_LIBDIR=/opt/x/lib64")
     os.makedirs(folder)
     shutil.copy(os.path.join(build, "memprof-reader.pc"), folder)
     flags = output("pkg-config", "--cflags", "--libs", "memprof-reader", env={**os.environ, "PKG_CONFIG_PATH": folder}).split()
