@@ -401,7 +401,8 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
-    const bool at_peak = mpr_instant_is_peak(peaks->options.at);
+    const struct mpr_instant at = peaks->options.at;
+    const bool at_peak = mpr_instant_is_peak(at);
     const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
@@ -411,9 +412,9 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                                  : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
     mpr_report_readings(doc, "largest", log->largest);
     mpr_report_too_late(doc, &log->summary, peaks->options.at);
-    if (!at_peak) chosen(doc, peaks->options.at);
+    if (!at_peak && mpr_report_shown(&log->summary, at).from == at.from) chosen(doc, at);
     devices(doc, log, at_peak);
-    heap_table(doc, log, peaks->options.at);
+    heap_table(doc, log, at);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);
