@@ -168,6 +168,28 @@ static void limited(const char *path)
     testlog_close(log, "exit");
 }
 
+/* A request for huge pages that the kernel refuses, and the same without them; then a mapping whose
+ * address is taken. */
+static void probed(const char *path)
+{
+    const uint64_t taken = 17, no_memory = 12;
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_FAIL, MPF_HEAP_SHM, no_memory, 146 * MIB);
+    testlog_event(log, 1 * MS, 2, MPF_OP_MAP, MPF_HEAP_MMAP, 0x10000000, MIB);
+    testlog_event(log, 1 * MS, 1, MPF_OP_MAP, MPF_HEAP_SHM, 0x20000000, 144 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_FAIL, MPF_HEAP_MMAP, taken, 32 * MIB);
+    testlog_close(log, "exit");
+}
+
+/* A refusal that the program answers with a request for half as much. */
+static void halved(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_FAIL, MPF_HEAP_MMAP, 12, 64 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, 0x20000000, 32 * MIB);
+    testlog_close(log, "exit");
+}
+
 static void hole(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -679,6 +701,7 @@ int main(int argc, char **argv)
         { "samples", samples }, { "full", full },       { "limited", limited },
         { "killed", killed },   { "lossy", lossy },     { "hole", hole },
         { "nasty", nasty },     { "child", child },     { "crashed", crashed },
+        { "probed", probed },   { "halved", halved },
     };
     static const struct {
         const char *name;
