@@ -591,6 +591,20 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
+/* A process that holds N MiB and is killed at the limit of its cgroup, 200 MiB, where nothing else
+ * is known. */
+static void charged(const char *path, uint64_t n)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "load");
+    testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 2 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, n / 2 * MIB);
+    testlog_event(log, 800 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(1) << 32, n / 2 * MIB);
+    sample_in(log, 900 * MS, n * MIB, 198 * MIB, 200 * MIB);
+    testlog_event(log, 950 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(2) << 32, 64);
+    testlog_close(log, NULL);
+}
+
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
  * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
  * ends it. */
@@ -715,7 +729,7 @@ int main(int argc, char **argv)
         { "jagged", jagged },   { "pool", pool },
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
-        { "idler", idler },
+        { "idler", idler },     { "charged", charged },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
