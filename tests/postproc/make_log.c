@@ -605,6 +605,18 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
+/* Two mappings, of which the larger one is not in memory any more when the second is made, N ms
+ * before the only sample. */
+static void dropped(const char *path, uint64_t n)
+{
+    const uint64_t rss[] = { 20 * MIB, 2 * MIB, 0, 302 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(2) << 32, 20 * MIB);
+    testlog_data(log, (1000 + n) * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_close(log, "exit");
+}
+
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
  * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
  * ends it. */
@@ -730,6 +742,7 @@ int main(int argc, char **argv)
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
         { "idler", idler },     { "charged", charged },
+        { "dropped", dropped },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
