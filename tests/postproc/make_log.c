@@ -605,6 +605,27 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
+/* A phase makes N blocks of 2 MiB in 40 ms each and frees them all; the next one keeps a few, and
+ * the program goes on for a second. */
+static void phases(const char *path, uint64_t blocks)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "build");
+    name(log, MPF_OP_NAME, 11, "keep");
+    testlog_event(log, 0, 1, MPF_OP_PUSH, 0, 10, 0);
+    uint64_t now = 0;
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, now += 40 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 24, 2 * MIB);
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, now, 1, MPF_OP_FREE, MPF_HEAP_HOST, (i + 1) << 24, 0);
+    testlog_event(log, now, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_event(log, now, 1, MPF_OP_PUSH, 0, 11, 0);
+    for (uint64_t i = 0; i < 10; i++)
+        testlog_event(log, now += 40 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 40, 5 * MIB);
+    testlog_event(log, now += 400 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_close(log, "exit");
+}
+
 /* Two mappings, of which the larger one is not in memory any more when the second is made, N ms
  * before the only sample. */
 static void dropped(const char *path, uint64_t n)
@@ -742,7 +763,7 @@ int main(int argc, char **argv)
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
         { "idler", idler },     { "charged", charged },
-        { "dropped", dropped },
+        { "dropped", dropped }, { "phases", phases },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
