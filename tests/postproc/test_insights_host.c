@@ -25,6 +25,7 @@ static void what_was_freed_may_have_been_kept(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "retention");
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
+    assert_non_null(strstr(f->out.finding[0].what, "about 350.00 MiB or more of freed blocks"));
     look_at_retained(f, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
