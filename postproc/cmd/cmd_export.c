@@ -111,13 +111,26 @@ static const struct argp argp = {
     NULL,
 };
 
+/* Of several processes one may have ended before --from: that is no reason to export none. */
+static void warn_begin(const struct mpr_export *e, const char *path,
+                       const struct mpr_progress *progress, uint64_t from_ns)
+{
+    struct mpr_error error;
+    if (mpr_selection_check_begin(e->from, from_ns, path, progress, &error) == 0) return;
+    mpr_bar_clear();
+    mpr_cmd_error(&error);
+}
+
 int mpr_export_window(const struct mpr_export *e, const char *path,
                       const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
                       struct mpr_error *error)
 {
     if (mpr_selection_span(e->from, e->until, path, NULL, progress, from_ns, until_ns, error) != 0)
         return -1;
-    if (*from_ns <= *until_ns) return 0;
+    if (*from_ns <= *until_ns) {
+        warn_begin(e, path, progress, *from_ns);
+        return 0;
+    }
     return mpr_fail(error, "%s: --from=%s is behind --until=%s: nothing is between them", path,
                     e->from, e->until);
 }

@@ -114,6 +114,8 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
     int status =
         mpr_selection_span(a->from, a->to, a->path, t->heap, &progress, &t->from, &t->to, error);
     if (status == 0) check_bounds(a);
+    if (status == 0)
+        status = mpr_selection_check_begin(a->from, t->from, a->path, &progress, error);
     a->timeline.bands = bands_wanted(&a->output);
     if (status == 0) status = mpr_timeline_read(timeline, a->path, &a->timeline, &progress, error);
     mpr_bar_clear();

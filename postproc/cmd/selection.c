@@ -8,6 +8,7 @@
 #include "heap_names.h"
 #include "log.h"
 #include "named_instant.h"
+#include "units.h"
 
 /* "auto, range, ..., comm or graph" */
 struct names {
@@ -101,6 +102,19 @@ int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log,
     if (text && is_of_clock(text)) return instant_of_clock(text, log, at, error);
     if (!text || mpr_instant_parse(text, at)) return 0;
     return mpr_named_instant_find(log, text, heap, progress, at, error);
+}
+
+int mpr_selection_check_begin(const char *from, uint64_t begin, const char *log,
+                              const struct mpr_progress *progress, struct mpr_error *error)
+{
+    enum { PRINTED_NS = 1000000 }; /* a printed end may be rounded up by half of it */
+    struct mpr_instant end;
+    struct mpr_number time;
+    if (!from || mpr_selection_is_named(from)) return 0;
+    if (mpr_named_instant_find(log, "end", NULL, progress, &end, error) != 0) return -1;
+    if (begin <= end.to + PRINTED_NS) return 0;
+    return mpr_fail(error, "%s: --from=%s is after the end of the log, at %s", log, from,
+                    mpr_units_time(&time, end.to));
 }
 
 int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,

@@ -55,5 +55,9 @@ int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log,
 int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,
                        const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
                        struct mpr_error *error);
+/* Returns 0, or -1 with *error filled if the log ends earlier than @begin or cannot be read.
+ * @from: the text of --from, NULL without the option.  @begin: the instant of the text, in ns. */
+int mpr_selection_check_begin(const char *from, uint64_t begin, const char *log,
+                              const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

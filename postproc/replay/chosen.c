@@ -18,9 +18,13 @@ void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
     if (clock->next < r->turn) r->turn = clock->next;
 }
 
-static void begin(struct mpr_replay *r)
+/* @time: of the next event; UINT64_MAX at the end of the log.  An instant later than the end of the
+ * log is the end. */
+static void begin(struct mpr_replay *r, uint64_t time)
 {
     r->chosen = true;
+    if (time == UINT64_MAX && r->now < r->options.at.from)
+        r->options.at = MPR_INSTANT_END_OF(r->now);
     mpr_books_choose(&r->books, r->options.at.from, &r->now);
     mpr_gpu_choose(r);
 }
@@ -34,9 +38,9 @@ static void end(struct mpr_replay *r)
 
 static void turn_chosen(struct mpr_replay *r, uint64_t time)
 {
+    if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->chosen_turn) return;
+    if (!r->chosen) begin(r, time);
     const struct mpr_instant at = r->options.at;
-    if (mpr_instant_is_peak(at) || r->pinned || time < r->chosen_turn) return;
-    if (!r->chosen) begin(r);
     if (time > at.from) mpr_gpu_carry(r, at.from);
     if (time > at.to) end(r);
     r->chosen_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;

@@ -313,7 +313,9 @@ static void side_lines(struct mpr_document *doc, const char *word, const struct 
         const struct mpr_summary *s = &log[i].summary;
         mpr_doc_say(doc, "%-5s", i ? "" : word);
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
-        mpr_doc_line(doc, "  %s%s", mpr_report_label(doc, s), then(doc, log[i].at));
+        mpr_doc_line(doc, "  %s%s", mpr_report_label(doc, s),
+                     then(doc, mpr_report_shown(s, log[i].at)));
+        mpr_report_too_late(doc, s, log[i].at);
         mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,

@@ -514,7 +514,8 @@ void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, l->options.at.from));
     mpr_doc_facts(doc, fields, l);
     mpr_report_too_late(doc, &log->summary, l->options.at);
-    mpr_doc_line(doc, "live at %s", mpr_doc_time(doc, l->options.at.from));
+    mpr_doc_line(doc, "live at %s",
+                 mpr_doc_time(doc, mpr_report_shown(&log->summary, l->options.at).from));
     growth_line(doc, l);
     for (size_t i = 0; i < log->heaps; i++) headline(doc, l, &l->heap[i]);
     more_samples(doc, l);

@@ -411,11 +411,21 @@ void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
 }
 
 /* Times are printed in ms: one that was copied from the line above may be half of one more. */
+static bool is_too_late(const struct mpr_summary *s, struct mpr_instant at)
+{
+    return !mpr_instant_is_peak(at) && at.from > s->duration_ns + 1000000;
+}
+
+struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_instant at)
+{
+    return is_too_late(s, at) ? MPR_INSTANT_END_OF(s->duration_ns) : at;
+}
+
 void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
                          struct mpr_instant at)
 {
-    if (mpr_instant_is_peak(at) || at.from <= s->duration_ns + 1000000) return;
-    WARNING(doc, "%s is after the end of the log, at %s: what was live then is shown",
+    if (!is_too_late(s, at)) return;
+    WARNING(doc, "%s is after the end of the log, at %s: the state at the end is shown",
             mpr_doc_time(doc, at.from), mpr_doc_time(doc, s->duration_ns));
 }
 

@@ -5,6 +5,7 @@
 #include "heap_names.h"
 #include "mpf/sample.h"
 #include "naming.h"
+#include "readings.h"
 #include "report_growth.h"
 #include "report_hint.h"
 #include "report_oom.h"
@@ -139,6 +140,57 @@ static void filled_by_own_files(struct cause *c)
     mpr_doc_end_wrapped(doc, HANG);
 }
 
+/* ---- memory of the cgroup that is in no process of the run */
+
+static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
+
+/* What the process can have of the charge.  A sample is older than the kill: only if the charge was
+ * at the limit by then, the process cannot have grown much since. */
+static uint64_t own_charge(const struct mpr_host_story *host)
+{
+    const uint64_t resident = known(mpr_reading_resident(&host->rss));
+    return host->full || host->growth.after < resident ? resident : host->growth.after;
+}
+
+/* Of all processes of the run that were alive at the first failure. */
+static uint64_t charge_of_run(const struct cause *c)
+{
+    const struct mpr_host_story *host = &c->log->host;
+    uint64_t sum = own_charge(host) + known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
+    for (size_t i = 0; c->ooms->compared && i < c->ooms->logs; i++) {
+        const struct mpr_ooms_log *log = &c->ooms->log[i];
+        if (log != c->log && log->run == c->log->run && log->then.alive)
+            sum += known(mpr_reading_resident(&log->then.rss));
+    }
+    return sum;
+}
+
+/* Returns true if most of the cgroup's charge is not in the memory of the recorded processes: then
+ * none of them is the reason. */
+static bool is_elsewhere(const struct cause *c)
+{
+    const struct mpr_host_story *host = &c->log->host;
+    if (c->story || host->refused || !host->cgroup.valid || !host->rss.valid) return false;
+    const uint64_t charge = host->cgroup.value[MPF_CGROUP_USAGE];
+    return charge != MPF_UNKNOWN && host->cgroup.value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN &&
+           charge_of_run(c) < charge / 2;
+}
+
+static void elsewhere(struct cause *c)
+{
+    struct mpr_document *doc = c->doc;
+    const struct mpr_host_story *host = &c->log->host;
+    label(c, "why");
+    mpr_doc_say(
+        doc,
+        "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
+        "may be files on tmpfs, page cache, memory of the kernel or other processes",
+        mpr_doc_time(doc, host->cgroup.time),
+        mpr_doc_size(doc, host->cgroup.value[MPF_CGROUP_USAGE]),
+        mpr_doc_size(doc, mpr_reading_resident(&host->rss)));
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
 /* ---- who held most, where nothing was found */
 
 static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
@@ -241,6 +293,10 @@ static void why(struct cause *c)
     const struct mpr_fit *fit = fit_of(c->story);
     if (is_too_much(c->story)) {
         too_much(c);
+        return;
+    }
+    if (!own_files(c) && is_elsewhere(c)) {
+        elsewhere(c);
         return;
     }
     if (own_files(c)) filled_by_own_files(c);

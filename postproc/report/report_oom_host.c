@@ -53,8 +53,10 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
     mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
                 mpr_doc_size(doc, limit));
     sampled_at(doc, s, &s->cgroup);
-    if (s->full) mpr_doc_say(doc, ": the kernel kills in it");
-    if (kills && kills != MPF_UNKNOWN) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
+    const bool kills_known = kills && kills != MPF_UNKNOWN;
+    /* Page cache alone fills a cgroup to its limit, and is given back. */
+    if (s->full && (s->killed || kills_known)) mpr_doc_say(doc, ": the kernel kills in it");
+    if (kills_known) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
     own_files(doc, s);
 }

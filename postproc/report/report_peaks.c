@@ -88,14 +88,34 @@ static const struct mpr_column touched_fields[] = {
     { .key = "touched_at_most_time_ns", .type = MPR_TIME, OF_HEAP(touched.time) },
 };
 
+static void never_more(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    mpr_doc_line(doc, "%s: of %s never more than %s was in memory, up to %s", h->name,
+                 mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
+                 mpr_doc_time(doc, h->touched.time));
+}
+
+static void not_sampled(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    mpr_doc_line(doc,
+                 "%s: how much of %s was in memory at the peak is not known; %s at %s, when it was "
+                 "sampled",
+                 h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->sampled.bytes),
+                 mpr_doc_time(doc, h->sampled.time));
+}
+
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
-    if (h->touched.bytes < h->peak_bytes)
+    const struct mpr_touched *most = &h->touched;
+    if (most->bytes < h->peak_bytes && most->ever) never_more(doc, h);
+    else if (most->bytes < h->peak_bytes)
         mpr_doc_line(
             doc,
             "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved then",
-            h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
-            mpr_doc_time(doc, h->touched.time));
+            h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, most->bytes),
+            mpr_doc_time(doc, most->time));
+    if (most->ever && most->bytes >= h->peak_bytes / 2 && h->sampled.bytes < h->peak_bytes / 2)
+        not_sampled(doc, h);
 }
 
 void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log)
@@ -206,10 +226,23 @@ static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
     mpr_doc_end(doc);
 }
 
+/* Samples that are too far from the peak to be of it: each has its own time. */
+static void charged_around(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    const struct mpr_reading *before = &h->before[MPR_READ_RSS], *after = &h->after[MPR_READ_RSS];
+    if (!before->valid && !after->valid) return;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_FAINT, "what the kernel charged around then, not within 100 ms of it");
+    mpr_doc_end(doc);
+    if (before->valid) rss_lines(doc, before);
+    if (after->valid) rss_lines(doc, after);
+}
+
 static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h, bool at_peak)
 {
     const struct mpr_reading *rss = &h->then[MPR_READ_RSS], *cgroup = &h->then[MPR_READ_CGROUP];
     const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
+    if (!rss->valid) charged_around(doc, h);
     if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_FAINT,
@@ -401,7 +434,8 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
-    const bool at_peak = mpr_instant_is_peak(peaks->options.at);
+    const struct mpr_instant at = peaks->options.at;
+    const bool at_peak = mpr_instant_is_peak(at);
     const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
@@ -411,9 +445,9 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                                  : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
     mpr_report_readings(doc, "largest", log->largest);
     mpr_report_too_late(doc, &log->summary, peaks->options.at);
-    if (!at_peak) chosen(doc, peaks->options.at);
+    if (!at_peak && mpr_report_shown(&log->summary, at).from == at.from) chosen(doc, at);
     devices(doc, log, at_peak);
-    heap_table(doc, log, peaks->options.at);
+    heap_table(doc, log, at);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);

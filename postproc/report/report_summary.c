@@ -165,7 +165,7 @@ static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
 static void reserved_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
-        if (log->heap[i].touched.bytes < log->heap[i].peak_bytes / 2)
+        if (log->heap[i].sampled.bytes < log->heap[i].peak_bytes / 2)
             mpr_report_reserved(doc, &log->heap[i]);
 }
 

@@ -93,7 +93,9 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
-/* That an instant which somebody asked for is after all that the log has, if it is. */
+/* The instant that a report on @at shows: the end of the log if @at is later, else @at. */
+struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_instant at);
+/* Warns if @at is later than the end of the log. */
 void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
                          struct mpr_instant at);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);

@@ -168,6 +168,28 @@ static void limited(const char *path)
     testlog_close(log, "exit");
 }
 
+/* A request for huge pages that the kernel refuses, and the same without them; then a mapping whose
+ * address is taken. */
+static void probed(const char *path)
+{
+    const uint64_t taken = 17, no_memory = 12;
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_FAIL, MPF_HEAP_SHM, no_memory, 146 * MIB);
+    testlog_event(log, 1 * MS, 2, MPF_OP_MAP, MPF_HEAP_MMAP, 0x10000000, MIB);
+    testlog_event(log, 1 * MS, 1, MPF_OP_MAP, MPF_HEAP_SHM, 0x20000000, 144 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_FAIL, MPF_HEAP_MMAP, taken, 32 * MIB);
+    testlog_close(log, "exit");
+}
+
+/* A refusal that the program answers with a request for half as much. */
+static void halved(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_FAIL, MPF_HEAP_MMAP, 12, 64 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, 0x20000000, 32 * MIB);
+    testlog_close(log, "exit");
+}
+
 static void hole(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -569,6 +591,53 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
+/* A process that holds N MiB and is killed at the limit of its cgroup, 200 MiB, where nothing else
+ * is known. */
+static void charged(const char *path, uint64_t n)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "load");
+    testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 2 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, n / 2 * MIB);
+    testlog_event(log, 800 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(1) << 32, n / 2 * MIB);
+    sample_in(log, 900 * MS, n * MIB, 198 * MIB, 200 * MIB);
+    testlog_event(log, 950 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(2) << 32, 64);
+    testlog_close(log, NULL);
+}
+
+/* A phase makes N blocks of 2 MiB in 40 ms each and frees them all; the next one keeps a few, and
+ * the program goes on for a second. */
+static void phases(const char *path, uint64_t blocks)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "build");
+    name(log, MPF_OP_NAME, 11, "keep");
+    testlog_event(log, 0, 1, MPF_OP_PUSH, 0, 10, 0);
+    uint64_t now = 0;
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, now += 40 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 24, 2 * MIB);
+    for (uint64_t i = 0; i < blocks; i++)
+        testlog_event(log, now, 1, MPF_OP_FREE, MPF_HEAP_HOST, (i + 1) << 24, 0);
+    testlog_event(log, now, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_event(log, now, 1, MPF_OP_PUSH, 0, 11, 0);
+    for (uint64_t i = 0; i < 10; i++)
+        testlog_event(log, now += 40 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1) << 40, 5 * MIB);
+    testlog_event(log, now += 400 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_close(log, "exit");
+}
+
+/* Two mappings, of which the larger one is not in memory any more when the second is made, N ms
+ * before the only sample. */
+static void dropped(const char *path, uint64_t n)
+{
+    const uint64_t rss[] = { 20 * MIB, 2 * MIB, 0, 302 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(2) << 32, 20 * MIB);
+    testlog_data(log, (1000 + n) * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_close(log, "exit");
+}
+
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
  * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
  * ends it. */
@@ -679,6 +748,7 @@ int main(int argc, char **argv)
         { "samples", samples }, { "full", full },       { "limited", limited },
         { "killed", killed },   { "lossy", lossy },     { "hole", hole },
         { "nasty", nasty },     { "child", child },     { "crashed", crashed },
+        { "probed", probed },   { "halved", halved },
     };
     static const struct {
         const char *name;
@@ -692,7 +762,8 @@ int main(int argc, char **argv)
         { "jagged", jagged },   { "pool", pool },
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
-        { "idler", idler },
+        { "idler", idler },     { "charged", charged },
+        { "dropped", dropped }, { "phases", phases },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

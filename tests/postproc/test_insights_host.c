@@ -25,6 +25,7 @@ static void what_was_freed_may_have_been_kept(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "retention");
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
+    assert_non_null(strstr(f->out.finding[0].what, "about 350.00 MiB or more of freed blocks"));
     look_at_retained(f, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
@@ -37,6 +38,58 @@ static void what_was_not_freed_is_not_kept(void **state)
     look_at_retained(f, 0);
     look_at_retained(f, 63 * MIB);
     assert_int_equal(f->out.findings, 0);
+}
+
+/* ---- growth */
+
+/* One site of that stack grew by 100 MiB in ten seconds. */
+static void look_at_growth(struct fixture *f, const char *const *path, size_t depth)
+{
+    struct mpr_heap_peak heap = { .name = "host/heap", .peak_bytes = 200 * MIB };
+    struct mpr_leaks_row row = { .row = { .bytes = 100 * MIB, .path = path, .depth = depth } };
+    struct mpr_leaks_heap grown = { .live = &heap, .growing = &row, .growings = 1 };
+    f->log.heap = &heap;
+    f->log.heaps = 1;
+    const struct mpr_leaks leaks = { .peaks = { .log = &f->log },
+                                     .range = "",
+                                     .kept = MPR_LEAKS_LEAST,
+                                     .warm_ns = UINT64_C(1000000000),
+                                     .last_ns = UINT64_C(11000000000),
+                                     .heap = &grown };
+    mpr_insights_growth(&f->out, &(struct mpr_evidence){ .log = &f->log, .leaks = &leaks });
+}
+
+static void imports_are_no_leak(void **state)
+{
+    struct fixture *f = *state;
+    const char *const import[] = { "<module> (main.py:1)",
+                                   "_find_and_load (<frozen importlib._bootstrap>:1360)",
+                                   "<module> (numpy/__init__.py:5)" },
+                      *const lazy[] = { "main (main.c:3)", "cuModuleLoadData (libcuda.so.1)" };
+    look_at_growth(f, import, 3);
+    look_at_growth(f, import, 2);
+    look_at_growth(f, lazy, 2);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void what_an_imported_module_runs_may_leak(void **state)
+{
+    struct fixture *f = *state;
+    const char *const path[] = { "<module> (main.py:1)",
+                                 "_find_and_load (<frozen importlib._bootstrap>:1360)",
+                                 "<module> (server.py:90)", "handle (server.py:5)" };
+    look_at_growth(f, path, 4);
+    assert_int_equal(f->out.findings, 1);
+    assert_non_null(strstr(f->out.finding[0].what, "grew steadily"));
+    assert_non_null(strstr(f->out.finding[0].change, "container"));
+}
+
+static void growth_without_a_stack_has_no_known_reason(void **state)
+{
+    struct fixture *f = *state;
+    look_at_growth(f, NULL, 0);
+    assert_int_equal(f->out.findings, 1);
+    assert_non_null(strstr(f->out.finding[0].change, "not known"));
 }
 
 /* ---- workers */
@@ -231,6 +284,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(imports_are_no_leak, begin, end),
+        cmocka_unit_test_setup_teardown(what_an_imported_module_runs_may_leak, begin, end),
+        cmocka_unit_test_setup_teardown(growth_without_a_stack_has_no_known_reason, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(workers_of_pools_that_follow_each_other_are_not_added,

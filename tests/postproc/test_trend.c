@@ -270,6 +270,9 @@ static uint64_t at_random(size_t i)
     return (uint64_t)(1000 * chance());
 }
 
+/* A little more comes at each instant after the start. */
+static uint64_t start_up(size_t i) { return i < 20 ? 100 * i : 2000 + i; }
+
 static void exact_sites_are_told_apart(void **state)
 {
     static const struct {
@@ -286,6 +289,7 @@ static void exact_sites_are_told_apart(void **state)
         { arenas_with_one_less, MPR_TREND_GROWS },
         { arenas_to_and_fro, MPR_TREND_OTHER },
         { at_random, MPR_TREND_OTHER },
+        { start_up, MPR_TREND_OTHER },
     };
     (void)state;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {

@@ -1,5 +1,6 @@
 #include "host.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 /* ---- refusals */
 
+/* Without the bytes and the count of the refusal. */
 static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct mpr_refusal *new)
 {
     for (size_t i = 0; i < refusals->kinds; i++) {
@@ -26,8 +28,10 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
             return k;
     }
     if (refusals->kinds == sizeof refusals->kind / sizeof *refusals->kind) return NULL;
-    refusals->kind[refusals->kinds] = *new;
-    return &refusals->kind[refusals->kinds++];
+    struct mpr_refusal *kind = &refusals->kind[refusals->kinds++];
+    *kind = *new;
+    kind->count = kind->largest = 0;
+    return kind;
 }
 
 static uint64_t live(const struct mpr_replay *r)
@@ -45,40 +49,92 @@ static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r
     if (mpr_reading_newest(&rss, MPF_RSS_VM_SIZE) != MPF_UNKNOWN) refusals->measured = live(r);
 }
 
-static void see_limits(struct mpr_refusals *refusals, const struct mpr_replay *r)
+static void see_limits(const struct mpr_refusals *refusals, struct mpr_limited *l,
+                       const struct mpr_replay *r)
 {
-    refusals->limits = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
-    refusals->limit = mpr_reading_rlimit(&refusals->limits, refusals->newest.largest,
-                                         mpr_less(live(r), refusals->measured));
+    l->limits = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    l->limit =
+        mpr_reading_rlimit(&l->limits, l->refusal.largest, mpr_less(live(r), refusals->measured));
+}
+
+static void see_awaited(const struct mpr_refusals *refusals, struct mpr_limited *l,
+                        const struct mpr_replay *r)
+{
+    if (!l->awaits) return;
+    l->awaits = false;
+    if (!l->limit.name) see_limits(refusals, l, r);
+}
+
+/* The kernel also refuses mappings for their arguments, and addresses that are taken.  An allocator
+ * has one reason, and need not set errno. */
+static bool is_for_memory(const struct mpf_event *e)
+{
+    const uint32_t error = (uint32_t)e->addr;
+    return e->heap == MPF_HEAP_HOST || error == ENOMEM || error == EAGAIN || error == ENOSPC;
+}
+
+static bool allocates(const struct mpf_event *e)
+{
+    return (e->op == MPF_OP_ALLOC && mpf_heap_is_host(e->heap)) || e->op == MPF_OP_MAP ||
+           e->op == MPF_OP_RESERVE || e->op == MPF_OP_REMAP_TO;
+}
+
+/* A request for huge pages is rounded up to these, and repeated without the rounding. */
+static bool is_as_large(uint64_t bytes, uint64_t refused)
+{
+    enum { ROUNDED_BY = 8 };
+    return bytes >= refused - refused / ROUNDED_BY;
+}
+
+static void count_pending(struct mpr_refusals *refusals)
+{
+    const struct mpr_refusal new = refusals->pending.refusal;
+    if (!new.count) return;
+    refusals->newest = refusals->pending;
+    refusals->pending = (struct mpr_limited){ 0 };
+    refusals->count++;
+    struct mpr_refusal *k = kind_of(refusals, &new);
+    if (!k) return;
+    k->count++;
+    k->time = new.time;
+    if (new.largest > k->largest) k->largest = new.largest;
+}
+
+static void see_failure(struct mpr_refusals *refusals, const struct mpr_replay *r,
+                        const struct mpr_thread *t, const struct mpf_event *e)
+{
+    count_pending(refusals);
+    struct mpr_limited *l = &refusals->pending;
+    l->refusal = (struct mpr_refusal){ .count = 1,
+                                       .largest = e->size | e->addr >> 32 << 40,
+                                       .time = r->now,
+                                       .node = t->node,
+                                       .thread = t->number,
+                                       .error = (uint32_t)e->addr,
+                                       .at = t->at,
+                                       .heap = e->heap };
+    see_limits(refusals, l, r);
+    l->awaits = true;
 }
 
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (e->op == MPF_OP_SAMPLE_RSS) see_sample(refusals, r);
-    if (e->op == MPF_OP_SAMPLE_RSS && refusals->awaits) {
-        refusals->awaits = false;
-        if (!refusals->limit.name) see_limits(refusals, r);
+    const struct mpr_refusal *pending = &refusals->pending.refusal;
+    if (e->op == MPF_OP_SAMPLE_RSS) {
+        see_sample(refusals, r);
+        see_awaited(refusals, &refusals->newest, r);
+        see_awaited(refusals, &refusals->pending, r);
     }
-    if (e->op != MPF_OP_FAIL || !mpf_heap_is_host(e->heap)) return;
-    const struct mpr_refusal new = { .node = t->node,
-                                     .thread = t->number,
-                                     .error = (uint32_t)e->addr,
-                                     .at = t->at,
-                                     .heap = e->heap };
-    struct mpr_refusal *k = kind_of(refusals, &new);
-    const uint64_t size = e->size | e->addr >> 32 << 40;
-    refusals->newest = new;
-    refusals->newest.time = r->now;
-    refusals->newest.largest = size;
-    see_limits(refusals, r);
-    refusals->awaits = true;
-    refusals->count++;
-    if (!k) return;
-    k->count++;
-    k->time = r->now;
-    if (size > k->largest) k->largest = size;
+    if (pending->count && allocates(e) && t->number == pending->thread) {
+        if (is_as_large(e->size, pending->largest)) refusals->pending = (struct mpr_limited){ 0 };
+        else count_pending(refusals);
+    }
+    if (e->op == MPF_OP_FAIL && mpf_heap_is_host(e->heap) && is_for_memory(e))
+        see_failure(refusals, r, t, e);
 }
+
+void mpr_refusals_end(struct mpr_refusals *refusals) { count_pending(refusals); }
 
 static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
                           const struct mpr_reader *reader, const struct mpr_refusals *refusals)
@@ -101,12 +157,12 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
 struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, struct mpr_arena *arena,
                                        const struct mpr_reader *reader)
 {
-    const struct mpr_refusal *newest = &refusals->newest;
+    const struct mpr_refusal *newest = &refusals->newest.refusal;
     struct mpr_refused out = { .count = refusals->count,
                                .time = newest->time,
                                .bytes = newest->largest,
                                .error = newest->error,
-                               .limit = refusals->limit,
+                               .limit = refusals->newest.limit,
                                .heap = mpr_label_heap(arena, newest->heap) };
     if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at, &out.depth);
     return out;
@@ -146,7 +202,7 @@ bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,
     s->full = is_full(&s->cgroup);
     s->killed = was_killed(summary, s->full);
     s->refused = s->failures && !s->killed;
-    if (s->refused) s->end = refusals->newest.time;
+    if (s->refused) s->end = refusals->newest.refusal.time;
     s->mark = s->end > 2 * LAST_NS ? s->end - LAST_NS : s->end / 2;
     s->told = s->killed || s->full || s->failures;
     return s->told;
@@ -217,7 +273,7 @@ void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena,
     s->newest = mpr_refusals_newest(refusals, arena, reader);
     s->rss = end->rss;
     s->cgroup = end->cgroup;
-    s->limits = s->refused ? refusals->limits : s->rss;
+    s->limits = s->refused ? refusals->newest.limits : s->rss;
     fill_refusals(s, arena, reader, refusals);
     fill_growth(&s->growth, arena, reader, end);
     s->rss_then = rss_at_mark(&r->samples.source[MPR_SOURCE_RSS]);

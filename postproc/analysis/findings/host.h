@@ -13,20 +13,26 @@ struct mpr_refusals {
         uint32_t node, thread, error;
         struct mpr_site at;
         uint8_t heap;
-    } kind[32], newest; /* newest: alone, of all kinds */
+    } kind[32];
     size_t kinds;
     uint64_t count;
-    /* Which limits held at the newest one: as of the sample before it; or of the one behind it,
-     * where no limit of that was in its way, for they may have been set in between. */
-    struct mpr_reading limits;
-    struct mpr_rlimit limit; /* that was in the newest one's way */
-    bool awaits;             /* the sample behind the newest one */
-    uint64_t measured;       /* live bytes of host memory when the address space was measured */
+    /* One refusal and the limits that held then: those of the sample before it.  If none of these
+     * was in its way, those of the sample after it, because the program may have set them between
+     * the two samples. */
+    struct mpr_limited {
+        struct mpr_refusal refusal; /* count 0: none */
+        struct mpr_reading limits;
+        struct mpr_rlimit limit; /* that was in its way */
+        bool awaits;             /* the sample after it */
+    } newest, pending; /* pending: its thread has not allocated since, so it may still get the
+                          bytes in another way */
+    uint64_t measured; /* live bytes of host memory when the address space was measured */
 };
 /* For each event of a watch. */
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e);
-/* After the last event. */
+/* After the last event, before any other use: no thread can repeat its request any more. */
+void mpr_refusals_end(struct mpr_refusals *refusals);
 struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, struct mpr_arena *arena,
                                        const struct mpr_reader *reader);
 

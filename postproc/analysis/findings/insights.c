@@ -175,6 +175,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     /* What lives longer comes first: labels are kept where they were made first. */
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
+    mpr_refusals_end(&g->refusals);
     g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
     mpr_segments_fill_worst(&g->segments, reader);
     g->look.range =

@@ -19,15 +19,44 @@ struct grown {
     size_t sites;
 };
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Does a frame load code?  Python's import runs the bodies of modules below it. */
+static bool loads(const char *frame)
+{
+    static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
+                                          "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
+    for (size_t i = 0; i < sizeof loader / sizeof *loader; i++)
+        if (begins(frame, loader[i])) return true;
+    return false;
+}
+
+/* Code that is loaded when it is used for the first time grows, and ends with the code. */
+static bool is_loading(const struct mpr_row *row)
+{
+    bool imports = false;
+    for (size_t i = 0; i < row->depth; i++) {
+        const char *frame = row->path[i];
+        const bool importer = strstr(frame, "(<frozen importlib") != NULL;
+        if (loads(frame)) return true;
+        imports = importer || (imports && begins(frame, "<module> ("));
+    }
+    return imports;
+}
+
 static struct grown grown_of(const struct mpr_leaks_heap *h)
 {
-    struct grown g = { .sites = h->growings };
+    struct grown g = { .sites = 0 };
     for (size_t i = 0; i < h->growings; i++) {
         const struct mpr_leaks_row *r = &h->growing[i];
+        if (is_loading(&r->row)) continue;
+        if (!g.sites++) g.row = &r->row;
         g.bytes += r->row.bytes;
         g.variance += (double)r->error * (double)r->error;
     }
-    if (g.sites) g.row = &h->growing[0].row;
     return g;
 }
 
@@ -88,17 +117,25 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     struct mpr_number span;
     const uint64_t ns = l->last_ns - l->warm_ns,
                    second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
+    const bool is_short = mpr_leaks_steps(l) < SHORT_SECONDS;
     const char *heap = h->live->name, *about = g->variance > 0 ? "~" : "";
     struct mpr_finding *f = mpr_finding_add(
         out, "growth", mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap),
         g->bytes);
     f->about = g->variance > 0;
-    f->what = mpr_arena_format(&out->arena, "%s grew steadily, by %s in %s, %s%s a second%s", heap,
-                               amount(out, g), mpr_units_span(&span, ns), about,
-                               mpr_finding_size(out, second), where_of(out, g));
-    f->change = mpr_leaks_steps(l) < SHORT_SECONDS
-                    ? "what holds on to it; or was it still loading? a longer run tells"
-                    : "what holds on to it: a container that only grows, a cache without a bound";
+    mpr_units_span(&span, ns);
+    if (is_short)
+        f->what = mpr_arena_format(&out->arena, "%s grew by %s in %s of a short run%s", heap,
+                                   amount(out, g), span.text, where_of(out, g));
+    else
+        f->what = mpr_arena_format(&out->arena, "%s grew steadily, by %s in %s, %s%s a second%s",
+                                   heap, amount(out, g), span.text, about,
+                                   mpr_finding_size(out, second), where_of(out, g));
+    f->change =
+        is_short ? "what holds on to it; or was it still loading? a longer run tells"
+        : g->row->depth
+            ? "what holds on to it: a container that only grows, a cache without a bound"
+            : "what made it is not known; run again with call stacks (--stacks=sample, --python=on)";
     f->look = "leaks";
     f->path = g->row->path;
     f->depth = g->row->depth;

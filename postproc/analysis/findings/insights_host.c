@@ -3,18 +3,21 @@
 
 #include "evidence.h"
 
-/* Freed blocks whose pages malloc kept. */
+/* Freed blocks whose pages malloc kept.  What the process had besides its blocks at the peak counts
+ * as no block's, and a part of it was headers of blocks that are freed by now: so malloc has more.
+ */
 static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_retained *r = &e->retained;
     const uint64_t kept = mpr_retained_bytes(r);
     if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
     struct mpr_finding *f = mpr_finding_add(out, "retention", "host", kept);
-    f->what = mpr_arena_format(&out->arena,
-                               "malloc kept %s of freed blocks: at %s the process had %s of "
-                               "anonymous memory, blocks and mappings held %s",
-                               mpr_finding_size(out, kept), mpr_finding_time(out, r->time),
-                               mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
+    f->what =
+        mpr_arena_format(&out->arena,
+                         "malloc kept about %s or more of freed blocks: at %s the process had "
+                         "%s of anonymous memory, blocks and mappings held %s",
+                         mpr_finding_size(out, kept), mpr_finding_time(out, r->time),
+                         mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
     f->change = e->jemalloc ? "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
                 : e->threads > 1
                     ? "MALLOC_ARENA_MAX=2, malloc_trim(0) after what frees much, or an allocator "

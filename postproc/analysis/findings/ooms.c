@@ -291,6 +291,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     *log = (struct mpr_ooms_log){ 0 };
     if (read_first(ooms, &reader, first, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
+    mpr_refusals_end(&first->refusals);
     const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay, &first->refusals);
     const struct mpr_choice asked = { .by = ooms->by, .source = "" };
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;

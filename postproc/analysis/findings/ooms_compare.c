@@ -162,7 +162,7 @@ static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const st
 static void fill_host(struct mpr_then *out, const struct mpr_replay *r)
 {
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
-    out->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].before[MPF_HEAP_HOST]);
+    out->rss = mpr_reading_at_peak(&r->samples.source[MPR_SOURCE_RSS], MPF_HEAP_HOST, out->time);
 }
 
 /* Killed processes have no last event at the very instant of their death. */

@@ -123,8 +123,8 @@ static struct mpr_touched touched_by(const struct mpr_reading *rss)
     const uint64_t anonymous = rss->valid ? rss->value[MPF_RSS_ANON] : MPF_UNKNOWN,
                    swap = rss->value[MPF_RSS_SWAP];
     if (anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN)
-        return (struct mpr_touched){ anonymous, rss->time };
-    return (struct mpr_touched){ anonymous + swap, rss->time };
+        return (struct mpr_touched){ anonymous, rss->time, false };
+    return (struct mpr_touched){ anonymous + swap, rss->time, false };
 }
 
 static uint64_t of_files(const struct mpr_reading *rss)
@@ -149,14 +149,13 @@ static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
 {
     const struct mpr_reading *rss_before = &out->before[MPR_READ_RSS],
                              *rss_after = &out->after[MPR_READ_RSS];
-    const struct mpr_touched before = touched_by(rss_before);
-    struct mpr_touched after = touched_by(rss_after);
-    out->touched = (struct mpr_touched){ MPF_UNKNOWN, 0 };
+    const struct mpr_touched before = touched_by(rss_before), after = touched_by(rss_after);
+    out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
     if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || after.bytes == MPF_UNKNOWN) return;
+    const bool fell = before.bytes != MPF_UNKNOWN && before.bytes >= after.bytes;
     const uint64_t high = high_between(rss_before, rss_after);
-    if (high > after.bytes) after.bytes = high;
-    const bool later = before.bytes == MPF_UNKNOWN || after.bytes > before.bytes;
-    out->touched = later ? after : before;
+    out->touched = out->sampled = fell ? before : after;
+    if (high > out->touched.bytes) out->touched = (struct mpr_touched){ high, after.time, true };
 }
 
 /* ---- instances */

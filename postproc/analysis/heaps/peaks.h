@@ -46,6 +46,7 @@ struct mpr_peaks_options {
  * more of itself then. */
 struct mpr_touched {
     uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */
+    bool ever;            /* it never had more, up to that time */
 };
 
 /* Which instance of a repeated range the peak is in: of the outermost one (repeats.h), or of
@@ -78,7 +79,8 @@ struct mpr_heap_peak {
     struct mpr_peak_instance instance;
     uint64_t by_library;        /* bytes at the peak that AUTO names by their library alone */
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
-    struct mpr_touched touched; /* the larger one of the samples around the peak */
+    struct mpr_touched sampled; /* the larger one of the samples around the peak */
+    struct mpr_touched touched; /* at most; sampled, or more by the high-water mark */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES]; /* what held at the peak */
 };

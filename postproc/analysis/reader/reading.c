@@ -5,7 +5,8 @@
 #include "amount.h"
 #include "samples.h"
 
-#define PERIOD_NS UINT64_C(100000000) /* of sampling */
+#define PERIOD_NS    MPR_READING_BEAT_NS
+#define UNCHANGED_NS UINT64_C(10000000000)
 
 static_assert(MPR_READING_VALUES == MPR_SAMPLE_VALUES, "a reading holds a sample");
 static_assert((int)MPR_READ_RSS == MPR_SOURCE_RSS && (int)MPR_READ_CGROUP == MPR_SOURCE_CGROUP &&
@@ -36,16 +37,26 @@ uint64_t mpr_reading_high(const struct mpr_samples *samples, int value)
     return most == MPF_UNKNOWN ? 0 : most;
 }
 
-/* The sample before the instant still held until a period before the one after it. */
+/* Until when the sample held: a sample that says the same is left out, but for one in ten seconds.
+ * @next: the sample after it, which is not valid at the end of the log. */
+static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sample *next)
+{
+    const uint64_t longest = sample->time + UNCHANGED_NS,
+                   changed = next->valid ? mpr_less(next->time, PERIOD_NS) : longest,
+                   until = changed < longest ? changed : longest;
+    return until > sample->time ? until : sample->time;
+}
+
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
                                        uint64_t instant)
 {
     const struct mpr_sample *before = &track->before[heap], *after = &track->after[heap];
-    if (!before->valid || !after->valid) return mpr_reading_of(before->valid ? before : after);
-    const uint64_t unchanged = mpr_less(after->time, PERIOD_NS),
-                   held = unchanged > before->time ? unchanged : before->time;
-    return mpr_reading_of(mpr_less(after->time, instant) < mpr_less(instant, held) ? after
-                                                                                   : before);
+    const uint64_t older =
+                       before->valid ? mpr_less(instant, held_until(before, after)) : UINT64_MAX,
+                   newer = after->valid ? mpr_less(after->time, instant) : UINT64_MAX;
+    if (older > MPR_READING_BEAT_NS && newer > MPR_READING_BEAT_NS)
+        return (struct mpr_reading){ .valid = false };
+    return mpr_reading_of(newer < older ? after : before);
 }
 
 /* ---- limits */

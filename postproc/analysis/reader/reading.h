@@ -26,8 +26,9 @@ struct mpr_samples;
 uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told);
 /* The largest that samples had of one of the kernel's values (MPF_RSS_*); 0: none had it. */
 uint64_t mpr_reading_high(const struct mpr_samples *samples, int value);
-/* What held at the instant, the heap's peak: the nearest sample, where one that said nothing new
- * was not kept. */
+/* The sample that held at the instant, the heap's peak; not valid if none was taken within a beat
+ * of it, the period of sampling. */
+#define MPR_READING_BEAT_NS UINT64_C(100000000)
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
                                        uint64_t instant);
 

@@ -12,6 +12,7 @@
 #include "mpf/event.h"
 #include "named_ranges.h"
 #include "reader.h"
+#include "teardown.h"
 #include "trend.h"
 #include "units.h"
 
@@ -314,22 +315,28 @@ static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_lo
 /* The clock's last instants may be the end of the program, which gives its blocks back: where the
  * largest heap has lost the half of its peak and that, or the peak of a heap half as large which
  * has lost as much, is in the log's last third, growth is told until then.  Arenas of Python, say,
- * peak with the last one that was mapped, long before the objects in them. */
-static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known)
+ * peak with the last one that was mapped, long before the objects in them.  A program that goes on
+ * after it has freed that much was not at its end: what it freed has not grown. */
+static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known,
+                               const char *path, const struct mpr_progress *progress)
 {
     const struct mpr_first_heap *largest = largest_heap(out, known);
     uint64_t until = 0;
+    unsigned last = 0;
     if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
-    for (size_t i = 0; i < MPR_HEAPS; i++) {
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_first_heap *h = &known->heap[i];
-        if (h->peak_bytes >= largest->peak_bytes / 2 && gives_back(h, known) && h->peak_ns > until)
-            until = h->peak_ns;
+        if (h->peak_bytes < largest->peak_bytes / 2 || !gives_back(h, known) || h->peak_ns <= until)
+            continue;
+        until = h->peak_ns;
+        last = i;
     }
-    return until ? until : known->end_ns;
+    return until && mpr_teardown_follows(known, last, path, progress) ? until : known->end_ns;
 }
 
 /* By what growth is told, the clock or a range, and until when. */
-static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
+static void choose(struct mpr_leaks *out, const struct mpr_first_look *known, const char *path,
+                   const struct mpr_progress *progress)
 {
     const char *range = out->options.range ? out->options.range : known->grows;
     out->every = out->options.every;
@@ -337,7 +344,7 @@ static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
     out->until = out->options.at.to;
     if (*out->range) return;
-    if (out->options.at_end) out->until = before_its_end(out, known);
+    if (out->options.at_end) out->until = before_its_end(out, known, path, progress);
     else if (!out->every && known->end_ns < out->until) out->until = known->end_ns;
     if (!out->every) out->every = out->until / TICKS + 1;
 }
@@ -442,7 +449,7 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
         status = mpr_first_look(&known, &out->arena, path, options->by, progress, error);
     out->options.known = NULL; /* it ends with this function */
     if (status == 0) {
-        choose(out, &known);
+        choose(out, &known, path, progress);
         status = read_log(out, &known.choice, path, progress, error);
     }
     if (status == 0) status = read_calls(out, path, &known, progress, error);

@@ -112,19 +112,28 @@ static bool grew_in_intervals(const struct course *c)
     return false;
 }
 
+/* What a program loads at its start, and a little more now and then, is not steady: a quarter of
+ * the growth must have come in the second half. */
+static bool is_loading(const struct course *c)
+{
+    enum { SHARE = 4 };
+    const double middle = c->level[(c->warm + c->last) / 2].held;
+    return c->variance == 0 && SHARE * (c->level[c->last].held - middle) < c->grown;
+}
+
 /* A site that makes a block now and then, an arena of Python's, say, and gave one back, or paused:
  * its blocks are judged as samples are, where there are enough of them. */
 static bool comes_steadily(const struct course *c, const struct mpr_history_value *v)
 {
     struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
-    if (c->variance > 0 || c->sank || c->rises < ENOUGH_BLOCKS) return false;
+    if (c->variance > 0 || c->sank || is_loading(c) || c->rises < ENOUGH_BLOCKS) return false;
     for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
     return mpr_steady_keeps(blocks, c->warm, c->last) && mpr_steady_grows(blocks, c->warm, c->last);
 }
 
 static bool is_growing(const struct course *c, bool counted)
 {
-    if (c->sank) return false;
+    if (c->sank || is_loading(c)) return false;
     if (counted && mpr_steady_keeps(c->level, c->warm, c->last))
         return mpr_steady_grows(c->level, c->warm, c->last);
     if (counted && !mpr_steady_may(c->level, c->warm, c->last)) return false;
