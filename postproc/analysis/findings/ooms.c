@@ -30,8 +30,8 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 
 /* ---- would it have fit? */
 
-/* @all: all of the bytes would have gone back to the driver.  Otherwise they are a bound: too few
- * of them would not have been enough, and whether enough of them would have been is not known. */
+/* @all: true if the driver would have had all of the bytes; false if they are an upper bound, which
+ * proves only that the request would not have fit. */
 static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how,
                     uint64_t bytes, bool all)
 {
