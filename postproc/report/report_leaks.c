@@ -319,6 +319,16 @@ static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
                 mpr_report_telling(doc, row->row.path, row->row.depth));
 }
 
+/* Returns true if the heap gained a notable part of its live bytes after the warm-up, in jumps that
+ * are no trend. */
+static bool jumped(const struct mpr_leaks_heap *h)
+{
+    enum { NOTABLE_BYTES = 64 << 20, NOTABLE_PART = 8 };
+    const uint64_t live = h->live->peak_bytes;
+    return h->grown_bytes >= NOTABLE_BYTES && (uint64_t)h->grown_bytes >= live / NOTABLE_PART &&
+           (uint64_t)h->grown_bytes <= live;
+}
+
 /* Where no site grows: perhaps the heap does, or there are too few samples to tell. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
@@ -332,7 +342,11 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
         mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
                                   : "; too few samples to tell what grows");
         if (h->fews) say_few(doc, h->few);
-    } else mpr_doc_say(doc, h->grows ? ", no site by itself" : "; no site grows");
+    } else if (h->grows) mpr_doc_say(doc, ", no site by itself");
+    else if (jumped(h))
+        mpr_doc_say(doc, "; no site grows steadily, but the heap grew by %s%s after the warm-up",
+                    about, mpr_doc_size(doc, grown));
+    else mpr_doc_say(doc, "; no site grows");
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,

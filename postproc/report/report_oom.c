@@ -115,12 +115,16 @@ static const struct mpr_column fit_columns[] = {
     { .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.what), .width = 24 },
     { .key = "bytes", .title = "", .type = MPR_BYTES, MPR_FIELD(fit, f.bytes) },
     { .key = "fits", .type = MPR_FLAG, MPR_FIELD(fit, f.fits) },
+    { .key = "computed", .type = MPR_FLAG, MPR_FIELD(fit, f.computed) },
     { .key = "short_bytes", .type = MPR_BYTES, MPR_FIELD(fit, f.missing) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(fit, verdict) },
 };
 
 static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
 {
+    if (!f->computed)
+        return mpr_arena_format(&doc->arena, "not computed (at most %s): %s",
+                                mpr_doc_size(doc, f->bytes), f->how);
     if (f->fits) return mpr_arena_format(&doc->arena, "yes  %s", f->how);
     return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
 }

@@ -174,6 +174,9 @@ TOLD = {
 # torch.cuda.memory_stats at its end: allocated_bytes.all.peak
 ROLES_PEAKS = {"gpt2": 2734464000, "resnet": 612635136, "lora": 1345779712, "fsdp-rank0": 1048138752, "generate": 500214784, "spike": 4430725632}
 
+# Two numbers of the gradient scaler and the prompt of the generation have no stack.
+UNEXPLAINED = {"resnet": dict.fromkeys(("peak", "boundary", "backward", "step"), 1024), "generate": {"peak": 32768}}
+
 
 def roles_at(log, instant, untold=0):
     heap, = report("breakdown", log, "--at", instant, whole=True)["heaps"]
@@ -188,10 +191,10 @@ def roles_at(log, instant, untold=0):
 def roles():
     for name, instants in TOLD.items():
         log = f"h100-{name}.zst"
-        prompt = 32768 if name == "generate" else 0     # without a stack, and no passes tell
-        equal(roles_at(log, "peak", prompt)[1]["bytes"], ROLES_PEAKS[name], f"{name}: allocated_bytes.all.peak")
+        unexplained = UNEXPLAINED.get(name, {})
+        equal(roles_at(log, "peak", unexplained.get("peak", 0))[1]["bytes"], ROLES_PEAKS[name], f"{name}: allocated_bytes.all.peak")
         for instant, told in instants.items():
-            got, _ = roles_at(log, f"told.{instant}:1")
+            got, _ = roles_at(log, f"told.{instant}:1", unexplained.get(instant, 0))
             equal({role: got[role] for role in told}, told, f"{name}, {instant}")
     got, heap = roles_at("h100-spike.zst", "peak")
     equal((heap["phase"], heap["optimizer_steps_before"]), ("forward", 6), "when the spike is")

@@ -390,7 +390,7 @@ def test_keep_leaves_logs_of_other_runs_alone():
         mp.equal(state(kept), "folded", "the run's own log")
         with open(earlier, "rb") as f:
             mp.check(f.read() == bytes_before, "the log of an earlier run was changed")
-        mp.equal((os.stat(beside).st_blocks, state(beside)), (blocks_before, None), "blocks and state of the log of a run at the same time")
+        mp.check(os.stat(beside).st_blocks >= blocks_before and state(beside) is None, "the log of a run at the same time was thinned")
     finally:
         kill(launcher)
         kill(beside_launcher)

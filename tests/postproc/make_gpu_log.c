@@ -458,6 +458,21 @@ static void coherent(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Validation keeps blocks after each eight steps. */
+static void validating(const char *path)
+{
+    uint64_t at = BASE;
+    begin(path);
+    for (uint64_t i = 1; i <= 16; i++) {
+        push(STEP);
+        torch_alloc(BASE - 64 * MIB, 4 * MIB);
+        torch_free(BASE - 64 * MIB);
+        pop();
+        for (uint64_t k = 0; k < 4 && i % 8 == 0; k++, at += 32 * MIB) torch_alloc(at, 32 * MIB);
+    }
+    testlog_close(target, "exit");
+}
+
 /* Old blocks pin most of the second device when the first one has no room. */
 static void neighbours(const char *path)
 {
@@ -650,6 +665,7 @@ int main(int argc, char **argv)
         { "lighter", lighter },       { "names", names },
         { "refusals", refusals },     { "profiler", profiler },
         { "coherent", coherent },     { "survivor", survivor },
+        { "validating", validating },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

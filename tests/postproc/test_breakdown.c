@@ -374,6 +374,7 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
     drop(MAIN, BATCH);
     drop(MAIN, STATE);
     drop(MAIN, TOP);
+    make(MAIN, CALL, LOGITS);
     end();
     assert_int_equal(result.passes, 0);
     assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), BLOCK(TOP));
@@ -381,6 +382,52 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
     assert_int_equal(blocks_of(MPR_ROLE_CACHE), BLOCK(STATE));
     assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(SAVED));
     assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH));
+    assert_int_equal(blocks_of(MPR_ROLE_WORKSPACES), BLOCK(WORKSPACE));
+    mpr_breakdown_free(&result);
+}
+
+/* No pass is known to end, and no block is made after these went: the interpreter's end freed them.
+ */
+static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    make(MAIN, CALL, SAVED);
+    make(MAIN, MAKER, TOP); /* by the program, outside of modules */
+    make(MAIN, MAKER, STATE);
+    make(MAIN, CALL, TEMPORARY);
+    drop(MAIN, TEMPORARY);
+    drop(MAIN, STATE);
+    make(MAIN, CALL, GRADIENT);
+    drop(MAIN, TOP);
+    drop(MAIN, SAVED);
+    drop(MAIN, WEIGHT);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(TOP));
+    assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    mpr_breakdown_free(&result);
+}
+
+/* Validation without torch.no_grad(): each batch's graph is kept. */
+static void what_each_call_or_a_later_pass_keeps_is_no_workspace(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    train(0, true);
+    train(1, false);
+    for (uint64_t i = 0; i < 3; i++) {
+        event(MAIN, MPF_OP_AT_PYTHON, 0, CALL, 0);
+        event(MAIN, MPF_OP_ALLOC, T, (i + 1) << 30, 1024 * MIB);
+    }
+    make(MAIN, CALL, TOP);
+    train(2, false);
+    train(3, false);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), 3 * 1024 + BLOCK(TOP));
     assert_int_equal(blocks_of(MPR_ROLE_WORKSPACES), BLOCK(WORKSPACE));
     mpr_breakdown_free(&result);
 }
@@ -480,6 +527,8 @@ int main(void)
         cmocka_unit_test(what_a_pass_ran_is_no_new_forward_pass),
         cmocka_unit_test(wrappers_have_roles_of_their_own),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
+        cmocka_unit_test(what_the_end_of_the_program_frees_is_no_temporary),
+        cmocka_unit_test(what_each_call_or_a_later_pass_keeps_is_no_workspace),
         cmocka_unit_test(a_block_whose_free_was_lost_is_gone),
         cmocka_unit_test(one_pass_alone_tells_no_workspaces),
         cmocka_unit_test(a_pass_that_broke_off_has_its_activations),

@@ -7,9 +7,11 @@ static struct mpr_row a_place(uint64_t bytes)
     return (struct mpr_row){ .path = path, .depth = 1, .bytes = bytes, .blocks = 1 };
 }
 
+static uint64_t passes = 1; /* of the log */
+
 static void look_at_roles(struct fixture *f, struct mpr_breakdown_heap *h)
 {
-    struct mpr_breakdown breakdown = { .heap = h, .heaps = 1 };
+    struct mpr_breakdown breakdown = { .heap = h, .heaps = 1, .passes = passes, .ran = true };
     h->name = "gpu0/torch";
     mpr_insights_roles(&f->out, &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
 }
@@ -98,6 +100,18 @@ static void a_place_of_many_temporaries_is_told(void **state)
                         "backward pass, 100.00 MiB of it in one place");
 }
 
+static void without_passes_no_pass_is_told_of_temporaries(void **state)
+{
+    struct fixture *f = *state;
+    passes = 0;
+    look_at_temporaries(f, MPR_PHASE_FORWARD, 100 * MIB, 1);
+    passes = 1;
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].what,
+                        "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within calls of "
+                        "modules, 100.00 MiB of it in one place");
+}
+
 static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
 {
     struct fixture *f = *state;
@@ -116,6 +130,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gradients_beside_their_buckets_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(a_place_of_many_temporaries_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(without_passes_no_pass_is_told_of_temporaries, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
                                         end),
     };

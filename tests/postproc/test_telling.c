@@ -86,6 +86,20 @@ static void native(void **state)
           true, "fill<..> (a.cpp:3)");
 }
 
+/* The runtime that nvcc links into a program has one symbol for all of its functions. */
+static void a_linked_cuda_runtime_is_nobody_s_call(void **state)
+{
+    struct fixture *f = *state;
+    tells(f,
+          PATH("main (serve.cu:15)", "preprocess (serve.cu:9)", "cudaMalloc (serve)",
+               "libcudart_static_1f2e3d4c5b6a (serve)"),
+          true, "preprocess (serve.cu:9)");
+    tells(f, PATH("main (serve.cu:14)", "cudaMallocManaged (serve)", "__cudart1270 (serve)"), true,
+          "main (serve.cu:14)");
+    tells(f, PATH("main (serve.cu:14)", "cudaMalloc<char> (cuda_runtime.h:687)"), true,
+          "main (serve.cu:14)");
+}
+
 static void places_are_of_own_calls_from_the_innermost(void **state)
 {
     struct fixture *f = *state;
@@ -373,6 +387,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(native),
+        TEST(a_linked_cuda_runtime_is_nobody_s_call),
         TEST(places_are_of_own_calls_from_the_innermost),
         TEST(calls_without_names),
         TEST(python),

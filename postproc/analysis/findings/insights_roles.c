@@ -71,14 +71,15 @@ static const char *pass_of(enum mpr_phase phase)
     }
 }
 
-/* What can be changed is one place: the largest. */
-static void temporaries(struct mpr_insights *out, const struct mpr_breakdown_heap *h,
-                        const char *gpu)
+/* Reports the largest place, because one place can be changed.  Without a backward pass or an
+ * optimizer's step the end of a forward pass is unknown. */
+static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
+                        const struct mpr_breakdown_heap *h, const char *gpu)
 {
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
     const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
-    const char *pass = pass_of(h->phase);
-    if (!pass || !row || !row->depth) return;
+    const char *pass = b->passes || b->steps ? pass_of(h->phase) : "calls of modules";
+    if (!b->ran || !pass || !row || !row->depth) return;
     if (row->bytes < MPR_WORTH_BYTES || row->bytes < h->bytes / ONE_PLACE) return;
     struct mpr_finding *f = mpr_finding_add(out, "temporaries", gpu, row->bytes);
     f->what = mpr_arena_format(
@@ -105,6 +106,6 @@ void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
         const char *gpu = mpr_finding_gpu(out, h->device);
         optimizer_state(out, h, gpu);
         bucket_copies(out, h, gpu);
-        temporaries(out, h, gpu);
+        temporaries(out, e->breakdown, h, gpu);
     }
 }

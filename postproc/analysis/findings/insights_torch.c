@@ -39,8 +39,8 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
         pin->blocks == 1 ? "s" : "", mpr_finding_size(out, pin->bytes));
     f->path = copy_of(&out->arena, pin->path, pin->depth);
     f->depth = pin->depth;
-    f->change = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or make what lives long before "
-                "what dies soon";
+    f->change = "make what lives long before what dies soon; PYTORCH_CUDA_ALLOC_CONF="
+                "expandable_segments:True may help (not computed: a piece with a live block stays)";
     f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";
     mpr_finding_at(f, mpr_finding_torch(out, d->index), d->time);
     mpr_finding_bytes(f, "split_free_bytes", d->split_free);

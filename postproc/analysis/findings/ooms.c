@@ -30,30 +30,38 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 
 /* ---- would it have fit? */
 
+/* @all: true if the driver would have had all of the bytes; false if they are an upper bound, which
+ * proves only that the request would not have fit. */
 static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how,
-                    uint64_t bytes)
+                    uint64_t bytes, bool all)
 {
     if (!bytes || s->fits == sizeof s->fit / sizeof *s->fit) return;
     const uint64_t have = s->free + bytes;
-    s->fit[s->fits++] =
-        (struct mpr_fit){ key, what, how, bytes, mpr_less(s->needed, have), have >= s->needed };
+    const bool enough = have >= s->needed;
+    s->fit[s->fits++] = (struct mpr_fit){ .key = key,
+                                          .what = what,
+                                          .how = how,
+                                          .bytes = bytes,
+                                          .missing = mpr_less(s->needed, have),
+                                          .fits = enough && all,
+                                          .computed = !enough || all };
 }
 
 static void fill_fits(struct mpr_oom_story *s)
 {
     const struct mpr_device_state *d = &s->state;
     if (s->free == MPF_UNKNOWN || !d->valid) return;
-    add_fit(s, "split_free", "split free usable", "expandable_segments:True", d->split_free);
+    add_fit(s, "split_free", "split free usable", "expandable_segments:True", d->split_free, false);
     add_fit(s, "graph_pools", "graph pools released", "fewer graphs, or one pool for all of them",
-            d->pool_free);
-    add_fit(s, "cache", "cache emptied", "torch.cuda.empty_cache()", d->releasable);
+            d->pool_free, false);
+    add_fit(s, "cache", "cache emptied", "torch.cuda.empty_cache()", d->releasable, true);
     for (size_t i = 0; i < d->comms && i < 1; i++)
         add_fit(s, "communicator", "largest communicator", "fewer channels or communicators",
-                d->comm[i].bytes);
+                d->comm[i].bytes, true);
     for (size_t i = 0; i < d->parts; i++)
         if (!strcmp(d->part[i].key, "stack") && d->part[i].bytes > 0)
             add_fit(s, "stack", "stack resize undone", "a smaller cudaLimitStackSize",
-                    (uint64_t)d->part[i].bytes);
+                    (uint64_t)d->part[i].bytes, true);
 }
 
 /* ---- one story */

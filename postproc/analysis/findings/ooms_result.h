@@ -20,7 +20,8 @@
 struct mpr_fit {
     const char *key, *what, *how;
     uint64_t bytes, missing;
-    bool fits;
+    bool fits;     /* it was computed that it would have */
+    bool computed; /* false: the bytes are a bound, which is large enough */
 };
 
 /* A live block, for the list of the largest, which ends at so many. */

@@ -71,23 +71,51 @@ static void tell_kept(struct told *told, size_t count)
     free(size);
 }
 
+static int by_stack(const void *left, const void *right)
+{
+    const struct told *a = *(struct told *const *)left, *b = *(struct told *const *)right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    if (a->life->block.size != b->life->block.size)
+        return a->life->block.size < b->life->block.size ? -1 : 1;
+    return 0;
+}
+
+/* Rejects workspaces that the same calls made more than once. */
+static void tell_repeated(struct told *told, size_t count)
+{
+    struct told **kept = mpr_alloc(count, sizeof *kept);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (told[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &told[i];
+    qsort(kept, n, sizeof *kept, by_stack);
+    for (size_t i = 0; i < n; i++) {
+        kept[i]->of.repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
+                               (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
+        kept[i]->role = mpr_role_of(&kept[i]->of);
+    }
+    free(kept);
+}
+
 static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r, bool broken_off,
                          const struct mpr_block_life *life, size_t count)
 {
     struct told *told = mpr_alloc(2 * count, sizeof *told); /* a part of a block may sleep */
+    const bool trains = lives->phases.now.passes || lives->phases.now.steps;
     for (size_t i = 0; i < count; i++) {
         const struct mpr_gpu_block *b = &life[i].block;
         const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python) |
                               mpr_torch_innermost_says(&r->ranges, b->python);
-        const struct mpr_role_life of = { .made = life[i].made,
-                                          .gone = life[i].gone,
-                                          .lives = life[i].lives,
-                                          .says = says,
-                                          .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
-                                          .only_pass = lives->phases.now.passes == 1,
-                                          .broken_off = broken_off,
-                                          .captured = life[i].captured,
-                                          .under = life[i].under };
+        const struct mpr_role_life of = {
+            .made = life[i].made,
+            .gone = life[i].gone,
+            .lives = life[i].lives || (!trains && mpr_lives_went_last(lives, &life[i])),
+            .says = says,
+            .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
+            .only_pass = lives->phases.now.passes == 1,
+            .broken_off = broken_off,
+            .captured = life[i].captured,
+            .under = life[i].under
+        };
         told[i] = (struct told){ .life = &life[i],
                                  .of = of,
                                  .role = mpr_role_of(&of),
@@ -96,6 +124,7 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r, bo
                                  .blocks = 1 };
     }
     if (!lives->returns_grads || lives->phases.now.passes == 1) tell_kept(told, count);
+    tell_repeated(told, count);
     return told;
 }
 

@@ -43,6 +43,7 @@ static void bury(struct mpr_lives *l, const struct mpr_replay *r, const struct m
     const bool before = heap->epoch == d->epoch || heap->bytes != heap->peak_bytes;
     look(l, r, device, false);
     life->gone = mpr_phases_of(&l->phases, r, t);
+    life->made_before_gone = d->made;
     life->captured = life->block.capture && t->gpu.capture != life->block.capture;
     const struct mpr_role_life role = { .made = life->made,
                                         .gone = life->gone,
@@ -64,6 +65,7 @@ static void on_alloc(struct mpr_lives *l, const struct mpr_replay *r, const stru
     if (mpf_heap_device(e->heap) >= l->devices) l->devices = mpf_heap_device(e->heap) + 1;
     if (known) bury(l, r, t, known - 1); /* its free was not seen */
     look(l, r, mpf_heap_device(e->heap), true);
+    l->device[mpf_heap_device(e->heap)].made++;
     MPR_GROW(l->live, l->count, l->cap);
     l->live[l->count++] = (struct mpr_block_life){
         .block = *b,
@@ -109,6 +111,12 @@ void mpr_lives_see(void *arg, const struct mpr_replay *r, const struct mpr_threa
     if (!mpr_gpu_of_torch(e)) return;
     if (e->op == MPF_OP_ALLOC) on_alloc(l, r, t, e);
     else if (e->op == MPF_OP_FREE) on_free(l, r, t, e);
+}
+
+bool mpr_lives_went_last(const struct mpr_lives *l, const struct mpr_block_life *life)
+{
+    return !life->lives &&
+           life->made_before_gone == l->device[mpf_heap_device(life->block.heap)].made;
 }
 
 struct mpr_block_life *mpr_lives_end(struct mpr_lives *l, const struct mpr_replay *r,

@@ -16,7 +16,8 @@ struct mpr_block_life {
     struct mpr_moment made, gone;
     unsigned under; /* its thread's ranges, as mpr_torch_says */
     bool lives;
-    bool captured; /* made while a graph was captured, and not gone in that capture */
+    bool captured;             /* made while a graph was captured, and not gone in that capture */
+    uint64_t made_before_gone; /* blocks made on its device until it went */
 };
 
 /* Zero before the first event. */
@@ -31,6 +32,7 @@ struct mpr_lives {
         struct mpr_moment instant;
         struct mpr_block_life *gone; /* since */
         uint32_t count, cap;
+        uint64_t made; /* blocks so far */
     } device[MPF_GPUS];
     unsigned devices;   /* the highest that PyTorch has memory of, + 1 */
     uint64_t contexts;  /* blocks that went with their context, so far */
@@ -40,6 +42,9 @@ struct mpr_lives {
 /* For mpr_watch; arg is the mpr_lives. */
 void mpr_lives_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                    const struct mpf_event *e);
+/* Returns true if no block was made on the device after this one went: then only the end of the
+ * program may have freed it. */
+bool mpr_lives_went_last(const struct mpr_lives *lives, const struct mpr_block_life *life);
 /* After the last event: those of the device's instant, in the caller's memory (free). */
 struct mpr_block_life *mpr_lives_end(struct mpr_lives *lives, const struct mpr_replay *r,
                                      unsigned device, size_t *count);

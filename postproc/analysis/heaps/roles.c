@@ -25,7 +25,7 @@ static const struct {
     [MPR_ROLE_GRAPHS] = { "graphs", "captured graphs",
                           "made while a graph was captured, outlived the capture" },
     [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
-                              "made in a pass, never given back (cuBLAS)" },
+                              "made once, in the first pass, never given back (as cuBLAS's are)" },
     [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
                                "made and gone in one pass or optimizer's step, or between two" },
     [MPR_ROLE_ASLEEP] = { "asleep", "asleep, not in use",
@@ -56,6 +56,14 @@ bool mpr_role_is_left_by_backward(const struct mpr_role_life *l)
            (l->lives || l->gone.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
 }
 
+/* A library makes a workspace once, at its first call.  The program keeps a block of a later pass
+ * or of several calls. */
+static enum mpr_role of_kept(const struct mpr_role_life *l)
+{
+    const uint32_t first = l->made.phase == MPR_PHASE_BACKWARD ? 1 : 0;
+    return l->repeated || l->made.passes > first ? MPR_ROLE_UNEXPLAINED : MPR_ROLE_WORKSPACES;
+}
+
 /* ---- by the phase in which it was made */
 
 static enum mpr_role of_optimizer(const struct mpr_role_life *l)
@@ -69,7 +77,7 @@ static enum mpr_role of_backward(const struct mpr_role_life *l)
     if (l->only_pass && l->lives && !l->as_parameter)
         return MPR_ROLE_UNEXPLAINED; /* a gradient, or a workspace */
     if (!l->lives || passes(l) == 0 || l->as_parameter) return MPR_ROLE_GRADIENTS;
-    return MPR_ROLE_WORKSPACES;
+    return of_kept(l);
 }
 
 /* No backward pass came, or it is not known to have ended. */
@@ -79,9 +87,20 @@ static bool in_last_pass(const struct mpr_role_life *l)
     return passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
 }
 
+/* Without backward passes no forward pass is known to end: only the call of a module says that the
+ * block was made in one. */
+static enum mpr_role of_program(const struct mpr_role_life *l)
+{
+    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
+    if (l->says & MPR_SAYS_MODULE) return MPR_ROLE_PARAMETERS;
+    return l->lives ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
+}
+
 static enum mpr_role of_forward(const struct mpr_role_life *l)
 {
-    const bool trains = l->gone.passes > 0;
+    const bool trains = l->gone.passes > 0 || l->gone.steps > 0;
+    if (!trains && l->says && !(l->says & MPR_SAYS_FORWARD)) return of_program(l);
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
         return MPR_ROLE_ACTIVATIONS;
     if (l->says & MPR_SAYS_CACHE && !(trains && went_in_phase(l))) return MPR_ROLE_CACHE;
@@ -89,7 +108,7 @@ static enum mpr_role of_forward(const struct mpr_role_life *l)
     if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
     if (l->lives && in_last_pass(l)) return MPR_ROLE_ACTIVATIONS;
     if (l->lives && l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
-    if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : MPR_ROLE_WORKSPACES;
+    if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
     return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
 }
 
