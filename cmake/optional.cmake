@@ -6,8 +6,6 @@ find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/incl
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
 find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
-find_library(LIBDW_LIBRARY dw)
-find_library(LIBELF_LIBRARY elf)
 
 function(mp_optional part variable found lost)
   if(part IN_LIST MEMPROF_WITHOUT OR NOT ${found})
@@ -38,11 +36,7 @@ endif()
 mp_optional(nvtx-memory MEMPROF_NVTX_MEMORY nvtx_memory "the test of NVTX's memory extension (nvToolsExtMem.h) against its headers is left out")
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")
 
-set(libdw_found OFF)
-if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY AND LIBELF_LIBRARY)
-  set(libdw_found ON)
-endif()
-mp_optional(libdw MEMPROF_LIBDW libdw_found "call stacks are shown by object file and offset, without names; install libdw-dev")
+mp_optional(libdw MEMPROF_LIBDW LIBDW_INCLUDE_DIR "call stacks are shown by object file and offset, without names; install libdw-dev")
 
 find_package(SQLite3 QUIET)
 mp_optional(sqlite MEMPROF_SQLITE SQLite3_FOUND "memprof-report has no export to SQLite; install libsqlite3-dev")

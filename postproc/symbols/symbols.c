@@ -79,6 +79,10 @@ void mpr_symbols_free(struct mpr_symbols *s)
 
 /* ---- objects */
 
+static bool not_installed; /* in this run */
+
+bool mpr_symbols_not_installed(void) { return not_installed; }
+
 enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
 {
     if (s->log && s->beside == MPR_SYMBOLS_NOT_LOOKED)
@@ -108,6 +112,7 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number,
         o->asked = true;
         o->debug = mpr_debug_open(described, &o->state);
         if (!o->debug && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
+        not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
     }
     return o;
 }

@@ -18,6 +18,9 @@
 
 #include <cmocka.h>
 
+#ifdef MEMPROF_LIBDW
+#include "libdw.h"
+#endif
 #include "object.h"
 #include "symbols.h"
 
@@ -57,6 +60,9 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int begin(void **state)
 {
+#ifdef MEMPROF_LIBDW
+    assert_true(mpr_dw_load()); /* for tests that call object.h's functions themselves */
+#endif
     dl_iterate_phdr(find_own, NULL);
     *state = mpr_symbols_new(NULL, NULL);
     return *state ? 0 : -1;
