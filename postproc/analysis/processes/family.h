@@ -1,6 +1,6 @@
 /* The processes of a run as a tree for people: what is alike is one line.
  *
- * A process that executed other programs is one entry, under the program that held most.  Children
+ * A process that executed other programs is one entry, under the last one of them.  Children
  * of the same parents are alike if their command lines differ in numbers only and they ended alike:
  * MPR_FAMILY_LEAST and more are one line, and their children are compared together.  Two stay two:
  * each has a rank, a number and an end of its own.  One whose peak stands above those of its like
