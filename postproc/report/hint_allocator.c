@@ -14,7 +14,8 @@ static const struct mpr_heap_peak *mappings(const struct mpr_log_peaks *log)
     return NULL;
 }
 
-/* Returns the call of such an allocator that mapped most, or NULL; *bytes: what all of them did. */
+/* Returns the call of such an allocator that mapped most, or NULL.
+ * @bytes: mapped by all such calls. */
 static const char *allocator_of(struct mpr_telling *t, const struct mpr_heap_peak *h,
                                 uint64_t *bytes)
 {
@@ -36,8 +37,8 @@ static const char *allocator_of(struct mpr_telling *t, const struct mpr_heap_pea
  * its blocks are recorded. */
 static bool is_recorded(const struct mpr_log_peaks *log)
 {
-    static const char *const known[] = { "jemalloc", "mimalloc", "tcmalloc", "rpmalloc", "snmalloc",
-                                         "scudo" };
+    static const char *const known[] = { "jemalloc", "mimalloc", "tcmalloc",
+                                         "rpmalloc", "snmalloc", "scudo" };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(log->summary.allocator, known[i])) return true;
     return false;

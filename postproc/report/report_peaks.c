@@ -448,7 +448,7 @@ struct tree {
     long root, *child, *sibling;
 };
 
-/* The log that stands for the parent process; -1: none. */
+/* Returns the last log of the parent process, or -1. */
 static long parent_of(const struct mpr_peaks *peaks, long at)
 {
     const long parent = peaks->log[at].parent;

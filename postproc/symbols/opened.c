@@ -19,7 +19,7 @@ struct mpr_opened {
     size_t users;
 };
 
-/* The one that was given back last comes last. */
+/* Ordered by the time at which the last user gave a file back. */
 static struct mpr_opened **opened;
 static size_t count, cap;
 

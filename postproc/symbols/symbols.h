@@ -27,8 +27,8 @@ struct mpr_symbol {
 
 enum mpr_symbols_state {
     MPR_SYMBOLS_GOOD,
-    MPR_SYMBOLS_STORED, /* its state is one of the following, or was stripped, but names of it are
-                           beside the log */
+    MPR_SYMBOLS_STORED,        /* LOG.symbols has names of the object, whose file has one of the
+                                  following states or was stripped */
     MPR_SYMBOLS_NOT_INSTALLED, /* the library for it is not on this machine; commands say it once
                                   (mpr_symbols_not_installed) */
     MPR_SYMBOLS_MISSING,       /* neither the file nor a debug file of its build id is here */

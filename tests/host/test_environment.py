@@ -69,7 +69,7 @@ def test_small_children_leave_no_log_and_the_root_always_does():
 
 
 def test_a_chain_of_execs_leaves_the_log_of_the_last_program():
-    """As python of pyenv, which two shells start: the last program is the one that the user started, however small it is."""
+    """As pyenv's python, which is started by two shells: the root of the tree is small, and so is the last program."""
     shims = ["/bin/sh", "-c", 'exec /bin/sh -c "exec \\"\\$0\\" nothing" "$0"', mp.victim("table")]
     log = mp.run(shims, env={"MEMPROF_MIN_RSS": "1G"}).logs.one()
     mp.equal(log.process["command"][0], mp.victim("table"), "the program of the log")

@@ -389,7 +389,7 @@ static void find_kin(struct mpr_peaks *peaks)
     free(kin);
 }
 
-/* Programs of one process follow each other, so their peaks are no sum. */
+/* Programs of one process follow each other, so the largest of their peaks counts. */
 static void add_to_process(struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
 {
     struct mpr_log_peaks *process = &peaks->log[log->process];

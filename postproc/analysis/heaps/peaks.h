@@ -98,8 +98,8 @@ struct mpr_log_peaks {
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
     long parent;       /* index of the parent process's log; -1: not among these */
     long executed;     /* index of the log of the program that took its place in the process; -1 */
-    size_t process;    /* index of the last program's log in its process, which stands for it */
-    uint64_t process_peak, process_rss; /* in that log: the largest of all programs of the process,
+    size_t process;    /* index of the last program's log in its process */
+    uint64_t process_peak, process_rss; /* in that log only: the largest of the process's programs,
                                            of the sum of heaps' peaks and of rss_high */
 };
 

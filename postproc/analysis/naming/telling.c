@@ -297,7 +297,7 @@ struct stack {
     size_t depth;
 };
 
-/* Frames up to the outermost one of an allocator, whose own calls tell nothing. */
+/* Returns the number of frames without those that an allocator called. */
 static size_t without_allocator(struct mpr_telling *t, const char *const *at, size_t depth)
 {
     for (size_t i = 0; i < depth; i++)
