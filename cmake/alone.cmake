@@ -27,7 +27,9 @@ mp_either(mp_zlib SHARED ZLIB::ZLIB STATIC libz.a)
 if(MEMPROF_SQLITE)
   mp_either(mp_sqlite SHARED SQLite::SQLite3 STATIC libsqlite3.a)
 endif()
-# What libdw.a has from others comes behind it.
+# libdw is loaded when it is needed, so that memprof-report starts without it.  libdw.a is followed by the libraries that it uses.
 if(MEMPROF_LIBDW)
-  mp_either(mp_dw SHARED ${LIBDW_LIBRARY} ${LIBELF_LIBRARY} STATIC libdw.a libelf.a libz.a libbz2.a liblzma.a libzstd.a)
+  mp_either(mp_dw_archives SHARED STATIC libdw.a libelf.a libz.a libbz2.a liblzma.a libzstd.a)
+  add_library(mp_dw INTERFACE)
+  target_link_libraries(mp_dw INTERFACE "$<IF:${alone},mpr_libdw_inside,mpr_libdw_loaded>")
 endif()

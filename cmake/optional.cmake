@@ -6,8 +6,6 @@ find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/incl
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
 find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
-find_library(LIBDW_LIBRARY dw)
-find_library(LIBELF_LIBRARY elf)
 
 # mp_optional(PART VARIABLE FOUND BRINGS HOW): sets VARIABLE to ON if FOUND is true and MEMPROF_WITHOUT does not name PART.  BRINGS is the
 # feature that the part adds, HOW says how to install the part.
@@ -72,11 +70,7 @@ mp_optional(nvtx-memory MEMPROF_NVTX_MEMORY nvtx_memory "only a test of NVTX's m
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "only a test of jemalloc's own functions (mallocx, ...)"
   "install libjemalloc-dev")
 
-set(libdw_found OFF)
-if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY AND LIBELF_LIBRARY)
-  set(libdw_found ON)
-endif()
-mp_optional(libdw MEMPROF_LIBDW libdw_found "function names and lines in call stacks; object file and offset are shown without it"
+mp_optional(libdw MEMPROF_LIBDW LIBDW_INCLUDE_DIR "function names and lines in call stacks; object file and offset are shown without it"
   "install libdw-dev")
 
 find_package(SQLite3 QUIET)

@@ -23,6 +23,9 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(MEMPROF_LIBDW)
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdw1) # loaded at run time; later releases' libdw1t64 provides it
+endif()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # The build is complete before it is packed: each installation for cpack would ask make about all of it again.

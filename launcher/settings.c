@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,18 +28,25 @@ static bool is_level(const char *text, const char *words)
     return *text >= '1' && *text <= '9' && !text[1];
 }
 
-static bool is_size(const char *text, const char *words)
+static bool read_size(const char *text, uint64_t *bytes)
 {
     static const char letters[] = "KMGT";
     char *unit;
-    (void)words;
     errno = 0;
     const unsigned long long number = strtoull(text, &unit, 10);
     if (errno || *text < '0' || *text > '9') return false;
-    if (!*unit) return true;
-    const char *letter = strchr(letters, toupper((unsigned char)*unit));
-    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
-           number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+    const char *letter = *unit ? strchr(letters, toupper((unsigned char)*unit)) : NULL;
+    if (*unit && (!letter || (unit[1] && strcmp(unit + 1, "iB") != 0))) return false;
+    const int shift = letter ? 10 * (int)(letter - letters + 1) : 0;
+    *bytes = number << shift;
+    return number <= ULLONG_MAX >> shift;
+}
+
+static bool is_size(const char *text, const char *words)
+{
+    uint64_t bytes;
+    (void)words;
+    return read_size(text, &bytes);
 }
 
 static bool is_run(const char *text, const char *words)
@@ -71,16 +79,27 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
-/* The same; a size, not 0, may follow "sample" and "large". */
+/* A size that may follow "word:"; not 0. */
+static bool is_sized(const char *text, const char *word, uint64_t *bytes)
+{
+    const size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && text[length] == ':' &&
+           read_size(text + length + 1, bytes) && *bytes;
+}
+
+/* One of the words; a size may follow "sample" and "large". */
 static bool is_host(const char *text, const char *words)
 {
-    static const char *const sized[] = { "sample:", "large:" };
-    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++) {
-        const size_t length = strlen(sized[i]);
-        if (strncmp(text, sized[i], length) != 0) continue;
-        return is_size(text + length, words) && strtoull(text + length, NULL, 10) != 0;
-    }
-    return is_word(text, words);
+    uint64_t bytes;
+    return is_word(text, words) || is_sized(text, "sample", &bytes) ||
+           is_sized(text, "large", &bytes);
+}
+
+/* One of the words; a size may follow "small". */
+static bool is_python(const char *text, const char *words)
+{
+    uint64_t mean;
+    return is_word(text, words) || (is_sized(text, "small", &mean) && mean <= MPF_PYTHON_MEAN_MAX);
 }
 
 /* ---- the options */
@@ -101,7 +120,7 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
       "Blocks of malloc that are recorded: every one (all, the default), a sample with call stacks, one each 512 KiB (sample, or sample:SIZE), those of 4 KiB and more (large, or large:SIZE), both with totals of the rest, or none", 0 },
     { "stacks", KEY + 1, STACKS, 0,
       "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
-    { "python", KEY + 2, PYTHON, 0, "Call stacks of Python; small: of a sample of small objects, too (default: on)", 0 },
+    { "python", KEY + 2, PYTHON, 0, "Call stacks of Python (on, the default); small or small:SIZE: also a sample of small objects, one each 512 KiB or SIZE", 0 },
     { "torch-ranges", KEY + 3, TORCH, 0,
       "PyTorch's own ranges; ops: each operator is one, too (default: on)", 0 },
     { "program", KEY + 4, "GLOB", 0,
@@ -127,7 +146,7 @@ static const struct {
 } setting[MPL_SETTINGS] = {
     { "MEMPROF_HOST", MPF_WANTED_HOST, is_host },
     { "MEMPROF_STACKS", MPF_WANTED_STACKS, is_word },
-    { "MEMPROF_PYTHON", MPF_WANTED_PYTHON, is_word },
+    { "MEMPROF_PYTHON", MPF_WANTED_PYTHON, is_python },
     { "MEMPROF_TORCH_RANGES", MPF_WANTED_TORCH, is_word },
     { "MEMPROF_PROGRAM", "", is_any },
     { "MEMPROF_MIN_RSS", MPF_WANTED_SIZE, is_size },

@@ -40,8 +40,10 @@ void mpr_cmd_say(const char *format, ...)
 
 void mpr_cmd_error(const struct mpr_error *error) { mpr_cmd_say("%s", error->text); }
 
-void mpr_cmd_say_not_fetched(void)
+void mpr_cmd_say_no_names(void)
 {
+    if (mpr_symbols_not_installed())
+        mpr_cmd_say("calls of native code have no names; install libdw1 (elfutils) to get them");
     const char *why = mpr_symbols_not_fetched();
     if (!why) return;
     mpr_cmd_say("DEBUGINFOD_URLS: %s; no more debug files were asked for, so names may be missing. "

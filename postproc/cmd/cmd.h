@@ -96,8 +96,9 @@ void mpr_cmd_parse_in_order(const struct argp *argp, int argc, char **argv, void
 /* A line on stderr; names in it are escaped as in reports. */
 void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);
-/* Says so where servers of debug files do not answer. */
-void mpr_cmd_say_not_fetched(void);
+/* Says on stderr why names of calls were not found in this run: libdw is not installed, or a server
+ * of debug files did not answer.  Says nothing if neither happened. */
+void mpr_cmd_say_no_names(void);
 
 /* Lets this process allocate so many MiB; 0: as many as it can.  Where that does not do, it ends
  * with a message and MPR_EXIT_FAILURE (alloc.h). */

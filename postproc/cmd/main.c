@@ -206,6 +206,6 @@ int main(int argc, char **argv)
     argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);
     mpr_memory_limit(a.memory);
     const int status = options_at ? summary(argc, argv, options_at) : run_at(a.command, argc, argv);
-    mpr_cmd_say_not_fetched();
+    mpr_cmd_say_no_names();
     return status;
 }

@@ -12,8 +12,9 @@ void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 static const struct mpr_sampling *sampling(const struct mpr_estimates *e,
                                            const struct mpr_books *books, uint32_t cell)
 {
-    const bool host = e->host.mean > 0 && books->cell[cell].heap == MPF_HEAP_HOST;
-    return host ? &e->host : &e->stacks;
+    const uint8_t heap = books->cell[cell].heap;
+    if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return &e->python;
+    return heap == MPF_HEAP_HOST && e->host.mean > 0 ? &e->host : &e->stacks;
 }
 
 static bool is_sample(const struct mpr_sampling *s, uint64_t size)

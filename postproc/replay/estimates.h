@@ -34,6 +34,7 @@ struct mpr_sampling {
 
 struct mpr_estimates {
     struct mpr_sampling stacks; /* which blocks have their call stack */
+    struct mpr_sampling python; /* which blocks of host/python are recorded */
     struct mpr_sampling host;   /* which of host/heap are recorded, and so have theirs */
     struct mpr_estimate *cell;  /* by the index of the books' */
     uint32_t cells;

@@ -21,10 +21,11 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    const double mean = options->sample_mean > 0         ? options->sample_mean
-                        : options->torch_sample_mean > 0 ? options->torch_sample_mean
-                                                         : options->python_sample_mean;
+    const double mean =
+        options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
     r->estimates.stacks = (struct mpr_sampling){ mean, options->sample_below };
+    r->estimates.python =
+        (struct mpr_sampling){ options->python_sample_mean, options->sample_below };
     r->estimates.host =
         (struct mpr_sampling){ options->host_sample_mean, options->host_sample_below };
     mpr_samples_init(&r->samples);

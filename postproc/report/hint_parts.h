@@ -29,4 +29,7 @@ void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log);
 void mpr_hint_calls(struct mpr_document *doc, const struct mpr_log_peaks *log);
 void mpr_hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted);
 
+/* hint_allocator.c: blocks that are not seen because their allocator is inside the program. */
+void mpr_hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks *log);
+
 #endif

@@ -110,15 +110,15 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, c
 static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
                          const struct mpr_family_line *root, const char **heap)
 {
-    const struct mpr_process_info *who = &l->largest->summary.process;
-    const bool forked = root && strcmp(l->largest->title, root->largest->title) == 0;
+    const struct mpr_process_info *who = &l->last->summary.process;
+    const bool forked = root && strcmp(l->last->title, root->last->title) == 0;
     const char *title = forked ? "forked" : title_of(doc, who), *size = held(doc, l->largest, heap),
                *died = death(doc, l->last), *comma = *died ? ", " : "";
     if (l->processes == 1)
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
                                 *who->rank ? "rank " : "", who->rank, *who->rank ? ", " : "",
                                 who->pid, size, comma, died);
-    if (!forked && strcmp(l->title, l->largest->title) != 0)
+    if (!forked && strcmp(l->title, l->last->title) != 0)
         title = mpr_utf8_shortened(&doc->arena, l->title, 2 * WORD);
     return mpr_arena_format(&doc->arena, "%s x %s%s%s%s%s", mpr_doc_count(doc, l->processes), title,
                             *size ? " up to" : "", size, comma, died);

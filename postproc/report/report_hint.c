@@ -25,6 +25,7 @@ void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const
 
 static void hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
 {
+    mpr_hint_allocator(doc, log);
     mpr_hint_symbols(doc, log, noted);
     if (log->choice.by != MPR_GROUP_PYTHON) mpr_hint_host(doc, log);
     mpr_hint_calls(doc, log);

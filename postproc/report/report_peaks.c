@@ -443,6 +443,8 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     mpr_doc_fact(doc, "parent",
                  log->parent < 0 ? mpr_value_unknown
                                  : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
+    if (log->executed >= 0)
+        mpr_doc_fact(doc, "executed", mpr_value_number(MPR_COUNT, (uint64_t)log->executed));
     mpr_report_readings(doc, "largest", log->largest);
     mpr_report_too_late(doc, &log->summary, peaks->options.at);
     if (!at_peak && mpr_report_shown(&log->summary, at).from == at.from) chosen(doc, at);
@@ -474,10 +476,18 @@ static const struct mpr_column process_columns[] = {
 };
 // clang-format on
 
-/* Children and siblings, in the order of the logs: indices; -1: none. */
+/* A process is one row, whatever programs it executed.  Children and siblings, in the order of the
+ * logs: indices; -1: none. */
 struct tree {
     long root, *child, *sibling;
 };
+
+/* Returns the last log of the parent process, or -1. */
+static long parent_of(const struct mpr_peaks *peaks, long at)
+{
+    const long parent = peaks->log[at].parent;
+    return parent < 0 ? -1 : (long)peaks->log[parent].process;
+}
 
 static struct tree tree_of(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
@@ -485,7 +495,9 @@ static struct tree tree_of(struct mpr_document *doc, const struct mpr_peaks *pea
                       mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *t.sibling) };
     for (size_t i = 0; i < peaks->logs; i++) t.child[i] = -1;
     for (long i = (long)peaks->logs; i-- > 0;) {
-        long *first = peaks->log[i].parent < 0 ? &t.root : &t.child[peaks->log[i].parent];
+        if (peaks->log[i].process != (size_t)i) continue;
+        const long parent = parent_of(peaks, i);
+        long *first = parent < 0 ? &t.root : &t.child[parent];
         t.sibling[i] = *first;
         *first = i;
     }
@@ -500,7 +512,7 @@ static long next_of(const struct tree *t, const struct mpr_peaks *peaks, long at
         return t->child[at];
     }
     while (at >= 0 && t->sibling[at] < 0) {
-        at = peaks->log[at].parent;
+        at = parent_of(peaks, at);
         --*depth;
     }
     return at < 0 ? at : t->sibling[at];
@@ -511,12 +523,11 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_log_
 {
     enum { DEEPEST = 20 };
     const struct mpr_summary *s = &log->summary;
-    struct process p = { .rss = log->rss_high,
+    struct process p = { .rss = log->process_rss,
+                         .peak = log->process_peak,
                          .program = s->process.argc ? s->process.argv[0] : s->path };
     p.pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, (depth < DEEPEST ? depth : DEEPEST) * 2,
                              "", s->process.pid);
-    for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside && !log->heap[i].nested) p.peak += log->heap[i].peak_bytes;
     return p;
 }
 

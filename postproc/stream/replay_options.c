@@ -18,12 +18,13 @@ bool mpr_replay_options_sample(const char *mode) { return mode && strcmp(mode, "
 static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
 {
     const char *large = mpr_header_get(header, "stacks.large");
-    const double mean = positive(mpr_header_get(header, "stacks.mean"));
+    const double mean = positive(mpr_header_get(header, "stacks.mean")),
+                 python_mean = positive(mpr_header_get(header, "stacks.python.mean"));
     if (mpr_replay_options_sample(mpr_header_get(header, "stacks"))) options->sample_mean = mean;
     if (mpr_replay_options_sample(mpr_header_get(header, "stacks.torch")))
         options->torch_sample_mean = mean;
     if (mpr_replay_options_sample(mpr_header_get(header, "stacks.python")))
-        options->python_sample_mean = mean;
+        options->python_sample_mean = python_mean > 0 ? python_mean : mean;
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 

@@ -6,11 +6,7 @@
  * ranges.  Of a unit that is asked for, the functions are indexed once; the calls inlined into one
  * are found by walking down. */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +16,7 @@
 #include "alloc.h"
 #include "debug.h"
 #include "fetch.h"
+#include "libdw.h"
 #include "map.h"
 #include "object.h"
 
@@ -77,14 +74,14 @@ static uint64_t bias_of(int fd, uint64_t from)
 {
     uint64_t bias = from;
     size_t count;
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    for (size_t i = 0; elf && elf_getphdrnum(elf, &count) == 0 && i < count; i++) {
+    Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    for (size_t i = 0; elf && mpr_dw.elf_getphdrnum(elf, &count) == 0 && i < count; i++) {
         GElf_Phdr p;
-        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD) continue;
+        if (!mpr_dw.gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD) continue;
         bias = from - (p.p_vaddr & ~UINT64_C(4095));
         break;
     }
-    elf_end(elf);
+    mpr_dw.elf_end(elf);
     return bias;
 }
 
@@ -136,8 +133,8 @@ static int open_shared(Dwfl_Module *module, char **path)
     const char *name;
     const void *id;
     Dwarf_Addr bias;
-    Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
-    const ssize_t bytes = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) : 0;
+    Dwarf *dwarf = mpr_dw.dwfl_module_getdwarf(module, &bias);
+    const ssize_t bytes = dwarf ? mpr_dw.dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) : 0;
     return bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
 }
 
@@ -164,8 +161,14 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
 /* libdwfl looks into folders of its path before it asks a server. */
 static char nowhere[] = "", *debug_folders = nowhere;
 
+static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                    char **path, Elf **elf)
+{
+    return mpr_dw.dwfl_build_id_find_elf(module, data, name, base, path, elf);
+}
+
 static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf,
+    .find_elf = find_elf,
     .find_debuginfo = find_debuginfo,
     .debuginfo_path = &debug_folders,
 };
@@ -175,16 +178,16 @@ static bool lacks_shared(const struct mpr_debug *d, Dwarf *dwarf)
 {
     const char *name;
     const void *id;
-    return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) > 0 && !d->has_shared;
+    return mpr_dw.dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) > 0 && !d->has_shared;
 }
 
 static void begin(struct mpr_debug *d)
 {
     void **data;
-    dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+    mpr_dw.dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
     *data = d;
     if (d->too_large) return;
-    d->dwarf = dwfl_module_getdwarf(d->module, &d->bias);
+    d->dwarf = mpr_dw.dwfl_module_getdwarf(d->module, &d->bias);
     d->has_dwarf = d->dwarf && !d->too_large && !lacks_shared(d, d->dwarf);
 }
 
@@ -194,7 +197,7 @@ static void destroy(struct mpr_debug *d)
     free(d->unit);
     free(d->ranges.span);
     free(d->table);
-    if (d->dwfl) dwfl_end(d->dwfl);
+    if (d->dwfl) mpr_dw.dwfl_end(d->dwfl);
     free(d);
 }
 
@@ -203,9 +206,10 @@ static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary 
     struct mpr_debug *d = mpr_alloc(1, sizeof *d);
     d->binary = *o;
     d->too_large = !mpr_object_unpacks_well(fd);
-    d->dwfl = dwfl_begin(&callbacks);
-    if (d->dwfl) d->module = dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
-    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) { /* fd is libdwfl's now */
+    d->dwfl = mpr_dw.dwfl_begin(&callbacks);
+    if (d->dwfl)
+        d->module = mpr_dw.dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
+    if (d->module && mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) == 0) { /* fd is libdwfl's now */
         begin(d);
         return d;
     }
@@ -218,7 +222,7 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
 {
     char by_id[256];
     const char *path = o->path;
-    elf_version(EV_CURRENT);
+    mpr_dw.elf_version(EV_CURRENT);
     int fd = mpr_object_open(path);
     const int same = fd >= 0 ? mpr_object_is(fd, o->build_id, o->build_id_bytes) : 0;
     const bool large = fd < 0 && errno == EFBIG;
@@ -243,6 +247,10 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
 /* libelf maps files, which this user or root may truncate meanwhile: an installation does. */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
+    if (!mpr_dw_load()) {
+        *state = MPR_SYMBOLS_NOT_INSTALLED;
+        return NULL;
+    }
     mpr_map_guard();
     struct mpr_debug *d = open_guarded(o, state);
     if (mpr_map_unguard()) return d;
@@ -266,9 +274,9 @@ enum { SPANS_MOST = 1 << 22 };
 static void add_ranges(struct spans *to, Dwarf_Die *die)
 {
     Dwarf_Addr base;
-    struct span span = { .die = dwarf_dieoffset(die) };
+    struct span span = { .die = mpr_dw.dwarf_dieoffset(die) };
     for (ptrdiff_t at = 0; to->count < SPANS_MOST &&
-                           (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;) {
+                           (at = mpr_dw.dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;) {
         MPR_GROW(to->span, to->count, to->cap);
         to->span[to->count++] = span;
     }
@@ -294,7 +302,7 @@ static bool die_at(const struct mpr_debug *d, const struct spans *s, Dwarf_Addr 
         else high = middle;
     }
     if (!low || pc >= s->span[low - 1].high) return false;
-    return dwarf_offdie(d->dwarf, s->span[low - 1].die, die) != NULL;
+    return mpr_dw.dwarf_offdie(d->dwarf, s->span[low - 1].die, die) != NULL;
 }
 
 /* ---- the unit of an address */
@@ -303,7 +311,7 @@ static void read_ranges(struct mpr_debug *d)
 {
     Dwarf_Addr bias;
     d->ranges_read = true;
-    for (Dwarf_Die *cu = NULL; (cu = dwfl_module_nextcu(d->module, cu, &bias));)
+    for (Dwarf_Die *cu = NULL; (cu = mpr_dw.dwfl_module_nextcu(d->module, cu, &bias));)
         add_ranges(&d->ranges, cu);
     sort_spans(&d->ranges);
 }
@@ -311,7 +319,7 @@ static void read_ranges(struct mpr_debug *d)
 static bool unit_at(struct mpr_debug *d, uint64_t pc, Dwarf_Die *cu)
 {
     Dwarf_Addr bias;
-    const Dwarf_Die *told = dwfl_module_addrdie(d->module, pc, &bias);
+    const Dwarf_Die *told = mpr_dw.dwfl_module_addrdie(d->module, pc, &bias);
     if (told) {
         *cu = *told;
         return true;
@@ -325,17 +333,17 @@ static bool unit_at(struct mpr_debug *d, uint64_t pc, Dwarf_Die *cu)
 /* A sibling that lies before would lead around in a circle. */
 static bool next_of(Dwarf_Die *die)
 {
-    const Dwarf_Off here = dwarf_dieoffset(die);
-    return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > here;
+    const Dwarf_Off here = mpr_dw.dwarf_dieoffset(die);
+    return mpr_dw.dwarf_siblingof(die, die) == 0 && mpr_dw.dwarf_dieoffset(die) > here;
 }
 
 /* Functions lie in the unit itself, in namespaces, classes and other functions. */
 static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
-    if (depth > 32 || dwarf_child(parent, &die) != 0) return;
+    if (depth > 32 || mpr_dw.dwarf_child(parent, &die) != 0) return;
     do {
-        switch (dwarf_tag(&die)) {
+        switch (mpr_dw.dwarf_tag(&die)) {
         case DW_TAG_subprogram: add_ranges(functions, &die); break;
         case DW_TAG_namespace:
         case DW_TAG_module:
@@ -352,7 +360,7 @@ static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
     memmove(&d->unit[at + 1], &d->unit[at], (d->units - at) * sizeof *d->unit);
     d->units++;
     struct unit *u = &d->unit[at];
-    *u = (struct unit){ .die = dwarf_dieoffset(cu) };
+    *u = (struct unit){ .die = mpr_dw.dwarf_dieoffset(cu) };
     collect(&u->functions, cu, 0);
     sort_spans(&u->functions);
     return u;
@@ -360,7 +368,7 @@ static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
 
 static struct unit *unit_of(struct mpr_debug *d, Dwarf_Die *cu)
 {
-    const Dwarf_Off wanted = dwarf_dieoffset(cu);
+    const Dwarf_Off wanted = mpr_dw.dwarf_dieoffset(cu);
     size_t low = 0, high = d->units;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -376,11 +384,11 @@ enum { DEEPEST = 64 };
 
 static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
 {
-    if (dwarf_child(parent, out) != 0) return false;
+    if (mpr_dw.dwarf_child(parent, out) != 0) return false;
     do {
-        const int tag = dwarf_tag(out);
+        const int tag = mpr_dw.dwarf_tag(out);
         if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
-            dwarf_haspc(out, pc) > 0)
+            mpr_dw.dwarf_haspc(out, pc) > 0)
             return true;
     } while (next_of(out));
     return false;
@@ -393,7 +401,7 @@ static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[DEEPEST])
     Dwarf_Die at = function, child;
     call[count++] = function;
     while (count < DEEPEST && child_at(&at, pc, &child)) {
-        if (dwarf_tag(&child) == DW_TAG_inlined_subroutine) call[count++] = child;
+        if (mpr_dw.dwarf_tag(&child) == DW_TAG_inlined_subroutine) call[count++] = child;
         at = child;
     }
     return count;
@@ -405,11 +413,12 @@ static const char *name_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     const char *linked =
-        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+        mpr_dw.dwarf_formstring(mpr_dw.dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
     if (!linked)
-        linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+        linked = mpr_dw.dwarf_formstring(
+            mpr_dw.dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
     const bool mangled = linked && (strncmp(linked, "_Z", 2) == 0 || strncmp(linked, "_R", 2) == 0);
-    const char *name = mangled ? linked : dwarf_diename(die);
+    const char *name = mangled ? linked : mpr_dw.dwarf_diename(die);
     return name ? name : linked ? linked : "(no name)";
 }
 
@@ -417,7 +426,9 @@ static unsigned number_of(Dwarf_Die *die, unsigned what)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word number;
-    return dwarf_formudata(dwarf_attr(die, what, &attribute), &number) == 0 ? (unsigned)number : 0;
+    return mpr_dw.dwarf_formudata(mpr_dw.dwarf_attr(die, what, &attribute), &number) == 0
+               ? (unsigned)number
+               : 0;
 }
 
 /* A call's place is written where it was inlined: with the callee. */
@@ -426,18 +437,18 @@ static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
     Dwarf_Files *files;
     size_t count;
     *line = number_of(inlined, DW_AT_call_line);
-    if (dwarf_getsrcfiles(cu, &files, &count) != 0) return NULL;
+    if (mpr_dw.dwarf_getsrcfiles(cu, &files, &count) != 0) return NULL;
     const unsigned file = number_of(inlined, DW_AT_call_file);
-    return file < count ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
+    return file < count ? mpr_dw.dwarf_filesrc(files, file, NULL, NULL) : NULL;
 }
 
 static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
 {
     int number = 0;
-    Dwarf_Line *found = dwarf_getsrc_die(cu, pc);
-    if (found) dwarf_lineno(found, &number);
+    Dwarf_Line *found = mpr_dw.dwarf_getsrc_die(cu, pc);
+    if (found) mpr_dw.dwarf_lineno(found, &number);
     *line = (unsigned)number;
-    return found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+    return found ? mpr_dw.dwarf_linesrc(found, NULL, NULL) : NULL;
 }
 
 static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr_debug_each *each,
@@ -466,14 +477,14 @@ static int by_address(const void *left, const void *right)
 
 static void read_table(struct mpr_debug *d)
 {
-    const int count = dwfl_module_getsymtab(d->module);
+    const int count = mpr_dw.dwfl_module_getsymtab(d->module);
     d->table_read = true;
     if (count > 0) d->table = mpr_alloc((size_t)count, sizeof *d->table);
     for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
         const char *name =
-            dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);
+            mpr_dw.dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);
         const int type = GELF_ST_TYPE(symbol.st_info);
         if (!name || !*name || symbol.st_shndx == SHN_UNDEF ||
             (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
@@ -507,7 +518,7 @@ static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *a
     if (has_unit && look_in_dwarf(d, &cu, pc - d->bias, each, arg)) return;
     const char *name = symbol_at(d, pc);
     unsigned line = 0;
-    const bool lies_in = name && has_unit && dwarf_haspc(&cu, pc - d->bias) > 0;
+    const bool lies_in = name && has_unit && mpr_dw.dwarf_haspc(&cu, pc - d->bias) > 0;
     const char *file = lies_in ? line_place(&cu, pc - d->bias, &line) : NULL;
     if (name) each(arg, name, file, line);
 }

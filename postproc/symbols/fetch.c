@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libdw.h"
 #include "symbols.h"
 
 static bool begun;
@@ -41,7 +42,7 @@ int mpr_fetch(Dwfl_Module *module, char **path)
 {
     if (failed) return -1;
     if (!begun) set_limits();
-    const int fd = dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, path);
+    const int fd = mpr_dw.dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, path);
     if (fd < 0 && is_silent(-fd)) failed = -fd;
     return fd;
 }

@@ -5,10 +5,8 @@
  * outside of its memory.  So what others may change is copied first. */
 #include "object.h"
 
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +17,7 @@
 
 #include "alloc.h"
 #include "file.h"
+#include "libdw.h"
 
 struct copy {
     struct stat of;
@@ -96,11 +95,11 @@ int mpr_object_open(const char *path)
 int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes)
 {
     const void *id;
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    const bool object = elf && elf_kind(elf) == ELF_K_ELF;
-    const ssize_t found = object ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+    Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    const bool object = elf && mpr_dw.elf_kind(elf) == ELF_K_ELF;
+    const ssize_t found = object ? mpr_dw.dwelf_elf_gnu_build_id(elf, &id) : 0;
     const bool same = found == (ssize_t)bytes && (!bytes || memcmp(id, build_id, bytes) == 0);
-    elf_end(elf);
+    mpr_dw.elf_end(elf);
     return object ? same : -1;
 }
 
@@ -110,9 +109,9 @@ static uint64_t unpacked(Elf *elf)
     uint64_t sum = 0;
     GElf_Chdr head;
     GElf_Shdr section;
-    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
-        if (!gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) ||
-            !gelf_getchdr(s, &head))
+    for (Elf_Scn *s = NULL; (s = mpr_dw.elf_nextscn(elf, s));) {
+        if (!mpr_dw.gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) ||
+            !mpr_dw.gelf_getchdr(s, &head))
             continue;
         sum = head.ch_size > UINT64_MAX - sum ? UINT64_MAX : sum + head.ch_size;
     }
@@ -122,9 +121,9 @@ static uint64_t unpacked(Elf *elf)
 bool mpr_object_unpacks_well(int fd)
 {
     struct stat st;
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
     const bool good =
         elf && fstat(fd, &st) == 0 && unpacked(elf) / MPR_UNPACKED_MOST <= (uint64_t)st.st_size;
-    elf_end(elf);
+    mpr_dw.elf_end(elf);
     return good;
 }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "debug.h"
 #include "demangle.h"
 #include "generated.h"
 #include "index.h"
 #include "mpf/slot.h"
+#include "opened.h"
 #include "stored.h"
 
 enum { MOST = 64, LONGEST = MPF_DATA_MAX }; /* inlined calls at an address; bytes of a name */
@@ -23,7 +23,7 @@ struct entry {
 
 struct object {
     bool asked;
-    struct mpr_debug *debug;
+    struct mpr_opened *file;
     bool asked_beside;
     uint32_t stored; /* its number in the file beside the log; 0: none, or not asked */
     enum mpr_symbols_state state;
@@ -67,7 +67,7 @@ void mpr_symbols_free(struct mpr_symbols *s)
     for (uint32_t i = 0; i < s->entries; i++) free_entry(&s->entry[i]);
     for (uint32_t i = 0; i < s->objects; i++) {
         mpr_index_free(&s->object[i].of_pc);
-        mpr_debug_close(s->object[i].debug);
+        mpr_opened_put(s->object[i].file);
     }
     mpr_stored_free(s->stored);
     mpr_generated_free(s->map);
@@ -78,6 +78,10 @@ void mpr_symbols_free(struct mpr_symbols *s)
 }
 
 /* ---- objects */
+
+static bool not_installed; /* in this run */
+
+bool mpr_symbols_not_installed(void) { return not_installed; }
 
 enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
 {
@@ -92,7 +96,7 @@ enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return
 static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
                           const struct mpr_binary *described)
 {
-    if (o->asked_beside || (o->debug && !described->build_id_bytes)) return o->stored;
+    if (o->asked_beside || (o->file && !described->build_id_bytes)) return o->stored;
     o->asked_beside = true;
     mpr_symbols_look_beside(s);
     if (s->stored) o->stored = mpr_stored_object(s->stored, described);
@@ -106,8 +110,9 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number,
     struct object *o = &s->object[number];
     if (!o->asked) {
         o->asked = true;
-        o->debug = mpr_debug_open(described, &o->state);
-        if (!o->debug && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
+        o->file = mpr_opened_get(described, &o->state);
+        if (!o->file && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
+        not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
     }
     return o;
 }
@@ -178,8 +183,8 @@ static void give_up(struct object *o, struct entry *e)
 {
     free_entry(e);
     *e = (struct entry){ 0 };
-    mpr_debug_close(o->debug);
-    o->debug = NULL;
+    mpr_opened_put(o->file);
+    o->file = NULL;
     o->state = MPR_SYMBOLS_UNREADABLE;
 }
 
@@ -187,7 +192,7 @@ static void give_up(struct object *o, struct entry *e)
 static void fill(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
                  uint64_t pc, struct entry *e)
 {
-    if (o->debug && !mpr_debug_look(o->debug, pc - 1, add_found, e)) give_up(o, e);
+    if (o->file && !mpr_opened_look(o->file, pc - 1 - described->from, add_found, e)) give_up(o, e);
     if (!has_line(e) && stored_of(s, o, described)) fill_stored(s, o, described, pc, e);
 }
 
@@ -210,7 +215,7 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
 {
     *count = 0;
     struct object *o = object_of(s, number, described);
-    if (!o->debug && !o->stored) return NULL;
+    if (!o->file && !o->stored) return NULL;
     bool is_new;
     struct entry *e = entry_of(s, &o->of_pc, pc, &is_new);
     if (is_new) fill(s, o, described, pc, e);

@@ -7,6 +7,7 @@
 #ifndef MPR_SYMBOLS_H
 #define MPR_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,10 +27,12 @@ struct mpr_symbol {
 
 enum mpr_symbols_state {
     MPR_SYMBOLS_GOOD,
-    MPR_SYMBOLS_STORED,     /* it is as one of the following, or was stripped, but names of it are
-                               beside the log */
-    MPR_SYMBOLS_MISSING,    /* neither the file nor a debug file of its build id is here */
-    MPR_SYMBOLS_OTHER,      /* the file has another build id */
+    MPR_SYMBOLS_STORED,        /* LOG.symbols has names of the object, whose file has one of the
+                                  following states or was stripped */
+    MPR_SYMBOLS_NOT_INSTALLED, /* the library for it is not on this machine; commands say it once
+                                  (mpr_symbols_not_installed) */
+    MPR_SYMBOLS_MISSING,       /* neither the file nor a debug file of its build id is here */
+    MPR_SYMBOLS_OTHER,         /* the file has another build id */
     MPR_SYMBOLS_UNREADABLE, /* it is no object file, was truncated while it was read, or is others'
                                and too large to be copied */
     MPR_SYMBOLS_TOO_LARGE,  /* its debug sections unpack to too much: names come from the table of
@@ -71,6 +74,8 @@ enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t n
 enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s);
 /* Looks for the file now, which would else wait for an object that is not here. */
 enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s);
+/* Returns true if calls have no names in this run because libdw is not on this machine. */
+bool mpr_symbols_not_installed(void);
 /* Why debug files are not fetched in this run although there are servers; NULL: nothing is wrong.
  */
 const char *mpr_symbols_not_fetched(void);

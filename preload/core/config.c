@@ -44,13 +44,6 @@ static bool flag(const char *name, bool otherwise)
     return flag_of(name, otherwise, "0 or 1 is wanted");
 }
 
-static enum mp_python_mode python(const char *name)
-{
-    const char *v = secure_getenv(name);
-    if (v && !strcmp(v, "small")) return MP_PYTHON_SMALL;
-    return flag_of(name, true, MPF_WANTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
-}
-
 /* "512", "16M", "2GiB"; false: it is none. */
 static bool parse_size(const char *v, uint64_t *bytes)
 {
@@ -65,6 +58,23 @@ static bool parse_size(const char *v, uint64_t *bytes)
     if (p == v || *p || n > UINT64_MAX >> shift) return false;
     *bytes = n << shift;
     return true;
+}
+
+/* "small", "small:64K" */
+static bool is_small(const char *v, uint64_t *mean)
+{
+    static const char word[] = "small";
+    *mean = MP_STACKS_MEAN;
+    if (strncmp(v, word, sizeof word - 1) != 0) return false;
+    v += sizeof word - 1;
+    return !*v || (*v == ':' && parse_size(v + 1, mean) && *mean && *mean <= MPF_PYTHON_MEAN_MAX);
+}
+
+static enum mp_python_mode python(const char *name)
+{
+    const char *v = secure_getenv(name);
+    if (v && is_small(v, &mp_config.python_mean)) return MP_PYTHON_SMALL;
+    return flag_of(name, true, MPF_WANTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
 }
 
 static uint64_t size(const char *name, uint64_t otherwise)

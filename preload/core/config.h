@@ -26,7 +26,9 @@ struct mp_config {
         MP_PYTHON_OFF,
         MP_PYTHON_ON,
         MP_PYTHON_SMALL
-    } python; /* record Python call stacks; of a sample of small objects, too */
+    } python; /* record Python call stacks; MP_PYTHON_SMALL: also those of a sample of small
+                 objects */
+    uint64_t python_mean; /* MP_PYTHON_SMALL: bytes between samples on average */
     enum mp_stacks {
         MP_STACKS_OFF,
         MP_STACKS_LARGE,

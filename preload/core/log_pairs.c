@@ -90,7 +90,10 @@ static void add_modes(struct mpf_pairs *p)
     if (mp_counted.usable) mpf_pairs_add_u64(p, "host.large", mp_counted.large);
     if (mp_counted.mean) mpf_pairs_add_u64(p, "host.mean", mp_counted.mean);
     if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
-    if (mp_config_samples_small()) mpf_pairs_add(p, "stacks.python", "sample");
+    if (!mp_config_samples_small()) return;
+    mpf_pairs_add(p, "stacks.python", "sample");
+    if (mp_config.python_mean != MP_STACKS_MEAN)
+        mpf_pairs_add_u64(p, "stacks.python.mean", mp_config.python_mean);
 }
 
 static void add_keep(struct mpf_pairs *p)

@@ -205,8 +205,9 @@ bool mp_process_is_owner(void)
     return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid();
 }
 
-/* Small child processes leave no log: a shell script has thousands of them. */
-static bool wanted(uint64_t peak) { return mp_process->root || peak >= mp_config.min_rss; }
+/* Small child processes leave no log, because a shell script has thousands of them.  Neither does a
+ * program that executes the next one, whichever process it is: the user means the last program. */
+static bool is_large(uint64_t peak) { return peak >= mp_config.min_rss; }
 
 static void discard(void)
 {
@@ -220,7 +221,7 @@ static const char *reason; /* why the process ends */
 static bool end(void)
 {
     hwm = mp_sys_hwm();
-    if (wanted(hwm)) return mp_epoch_end(reason);
+    if (mp_process->root || is_large(hwm)) return mp_epoch_end(reason);
     discard();
     return true;
 }
@@ -241,7 +242,7 @@ void mp_process_finish(const char *why)
 
 static bool suspend(void)
 {
-    if (!wanted(mp_sys_hwm())) {
+    if (!is_large(mp_sys_hwm())) {
         const struct mp_held held = mp_epoch_hold();
         if (!held.all) return false;
         mp_process->ended = 1;

@@ -64,7 +64,7 @@ static __thread struct {
 static MP_COLD void *sampled(void *p, size_t bytes)
 {
     const bool first = !here.random;
-    here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
+    here.bytes_left = (int32_t)mp_draw(&here.random, mp_config.python_mean);
     if (!first && p && mp_window_is_open() && mp_addresses_add(samples, p))
         mp_record_slow(MPF_OP_ALLOC, MPF_HEAP_PYTHON, (uintptr_t)p, bytes);
     return p;

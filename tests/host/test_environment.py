@@ -68,9 +68,25 @@ def test_small_children_leave_no_log_and_the_root_always_does():
     mp.equal(len(mp.run(NOTHING, env={"MEMPROF_MIN_RSS": "1G"}).logs.paths()), 1, "logs of a small root")
 
 
-def test_root_stays_root_through_exec():
-    result = mp.run(["/bin/sh", "-c", 'exec "$0" nothing', mp.victim("table")], env={"MEMPROF_MIN_RSS": "1G"})
-    mp.equal([os.path.basename(p).split(".", 1)[1] for p in result.logs.paths()], ["2.zst", "zst"], "logs")
+def test_a_chain_of_execs_leaves_the_log_of_the_last_program():
+    """As pyenv's python, which is started by two shells: the root of the tree is small, and so is the last program."""
+    shims = ["/bin/sh", "-c", 'exec /bin/sh -c "exec \\"\\$0\\" nothing" "$0"', mp.victim("table")]
+    log = mp.run(shims, env={"MEMPROF_MIN_RSS": "1G"}).logs.one()
+    mp.equal(log.process["command"][0], mp.victim("table"), "the program of the log")
+    mp.equal(len(mp.run(shims, env={"MEMPROF_MIN_RSS": "0"}).logs.paths()), 3, "logs of programs of any size")
+
+
+def test_a_large_program_keeps_its_log_when_it_executes_another():
+    large = "import os, sys; b = b'x' * (40 << 20); os.execv(sys.argv[1], sys.argv[1:])"
+    logs = mp.run([sys.executable, "-S", "-c", large, *NOTHING], env={"MEMPROF_MIN_RSS": "32M"}).logs
+    mp.equal(len(logs.paths()), 2, "logs")
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], "processes", *logs.paths()], stdout=subprocess.PIPE, text=True, check=True).stdout
+    mp.check("1 process, 2 logs" in out and "  table nothing " in out and "python" not in out, f"one row, of the last program: {out}")
+
+
+def test_a_small_root_that_is_killed_keeps_its_log():
+    log = mp.run(["/bin/sh", "-c", "kill -9 $$"], status=-9, env={"MEMPROF_MIN_RSS": "1G"}).logs.one()
+    mp.check(log.json["recovered_from_journal"], "not recovered from the journal")
 
 
 def test_only_programs_that_match():

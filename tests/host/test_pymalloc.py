@@ -59,6 +59,14 @@ def test_small_objects_are_estimated_by_line():
         mp.check(400000 < blocks < 2000000, f"{python}: {blocks} blocks")
 
 
+def test_small_objects_are_sampled_as_often_as_asked():
+    """32 times as often as by default: the estimate is six times as exact."""
+    python = next(iter(interpreters()))
+    got, out = run(python, LEAK, MEMPROF_PYTHON="small:16K")
+    line = sum(size for path, size in rows(got["host/python"]).items() if any(frame.startswith("keep") for frame in path))
+    mp.check(0.92 * int(out) < line < 1.08 * int(out), f"{line} bytes by keep, which held {out}")
+
+
 def test_each_block_of_malloc_has_its_line_with_stacks_of_all():
     python = next(iter(interpreters()))
     got, out = run(python, LEAK.replace("400000", "20000"), MEMPROF_STACKS="all", PYTHONMALLOC="malloc")

@@ -7,7 +7,7 @@ import subprocess
 
 import mp
 
-# what the package depends on, by its name there: dpkg then installs it without a network
+# Packages that memprof needs or recommends, by their names in that release: dpkg then installs it without a network
 SUITES = {
     "bookworm": ["python3", "libdw1"],
     "trixie": ["python3", "libdw1t64", "ubuntu-keyring"],       # which the next one is checked by, elsewhere than on Ubuntu

@@ -96,9 +96,15 @@ def test_package_depends_on_what_it_links():
     for path in programs(deb()):
         wanted |= set(re.findall(r"NEEDED.*\[(lib[a-z0-9]+)", output("readelf", "-d", path)))
     depends = output("dpkg-deb", "-f", one("memprof_*.deb"), "Depends")
-    names = {"libz": "zlib1g", "libc": "libc6", "libm": "libc6", "libdw": "libdw1", "libelf": "libelf1", "libsqlite3": "libsqlite3-0"}
+    names = {"libz": "zlib1g", "libc": "libc6", "libm": "libc6", "libsqlite3": "libsqlite3-0"}
     for library in wanted:
         mp.check(re.search(rf"\b{names[library]}(t64)? \(>= ", depends), f"{library} is linked, and not in {depends}")
+
+
+def test_package_recommends_libdw():
+    package = one("memprof_*.deb")
+    mp.check("libdw" not in output("dpkg-deb", "-f", package, "Depends"), "the package depends on libdw, which memprof-report can do without")
+    mp.equal(output("dpkg-deb", "-f", package, "Recommends").strip(), "libdw1" if os.environ["MEMPROF_LIBDW"] == "1" else "", "recommended packages")
 
 
 def test_package_pleases_lintian():

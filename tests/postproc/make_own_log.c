@@ -75,6 +75,8 @@ static void write_module(bool other)
 
 /* ---- the program */
 
+static void keep(void);
+
 /* From here on lines have the numbers that the cases name, whatever stands above. */
 #line 74
 /* Stands for malloc, which records where it was called. */
@@ -116,10 +118,47 @@ static __attribute__((noinline, noclone)) void work(void)
 int main(int argc, char **argv)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./own", "stacks", "all", NULL };
-    if (argc < 2) errx(2, "usage: make_own_log PATH [other]");
+    if (argc < 2) errx(2, "usage: make_own_log PATH [other|allocator]");
     target = testlog_open(argv[1], pairs);
-    write_module(argc > 2);
-    work();
+    write_module(argc > 2 && strcmp(argv[2], "other") == 0);
+    (argc > 2 && strcmp(argv[2], "allocator") == 0 ? keep : work)();
     testlog_close(target, "exit");
     return 0;
+}
+
+/* ---- a program with an allocator inside */
+
+static uint64_t calls[4]; /* innermost first */
+
+#define ENTER(depth) calls[depth] = (uint64_t)(uintptr_t)__builtin_return_address(0)
+#define LEAVE        __asm__ volatile("") /* no tail call */
+
+static __attribute__((noinline, noclone)) void map(uint64_t bytes)
+{
+    ENTER(0);
+    const uint64_t id = ++stacks;
+    data(MPF_OP_STACK, id, calls, sizeof calls);
+    testlog_event(target, now += MS, 1, MPF_OP_AT, 0, id, 0);
+    testlog_event(target, now += MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, id * 64 * MIB, bytes);
+}
+
+static __attribute__((noinline, noclone)) void pages_map(uint64_t bytes)
+{
+    ENTER(1);
+    map(bytes);
+    LEAVE;
+}
+
+static __attribute__((noinline, noclone)) void je_malloc(uint64_t bytes)
+{
+    ENTER(2);
+    pages_map(bytes);
+    LEAVE;
+}
+
+static __attribute__((noinline, noclone)) void keep(void)
+{
+    ENTER(3);
+    je_malloc(8 * MIB);
+    LEAVE;
 }

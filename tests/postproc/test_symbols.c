@@ -18,6 +18,9 @@
 
 #include <cmocka.h>
 
+#ifdef MEMPROF_LIBDW
+#include "libdw.h"
+#endif
 #include "object.h"
 #include "symbols.h"
 
@@ -57,6 +60,9 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int begin(void **state)
 {
+#ifdef MEMPROF_LIBDW
+    assert_true(mpr_dw_load()); /* for tests that call object.h's functions themselves */
+#endif
     dl_iterate_phdr(find_own, NULL);
     *state = mpr_symbols_new(NULL, NULL);
     return *state ? 0 : -1;
@@ -401,11 +407,35 @@ static void a_file_that_another_user_changes_while_it_is_read_says_what_it_said(
         look(&symbols, 1, &copy, (const char *)(uintptr_t)copy_own + 1, &copied);
     assert_int_equal(copied, 1);
     assert_string_equal(symbol->function, "copy_own");
-    look(&symbols, 2, &copy, here, &copied); /* it is read again, for it is another file now */
-    assert_int_equal(copied, 0);
-    assert_int_equal(mpr_symbols_state(symbols, 2), MPR_SYMBOLS_UNREADABLE);
+    const int now = mpr_object_open(path); /* copied again, because it is another file now */
+    assert_int_equal(mpr_object_is(now, build_id, own.build_id_bytes), -1);
+    close(now);
     mpr_symbols_free(symbols);
     unlink(path);
+}
+
+/* The second log has the object at another address.  It would find no file if it looked for one. */
+static void an_object_is_opened_once_for_all_logs_of_a_run(void **state)
+{
+    enum { APART = 0x1000000 };
+    char path[64];
+    size_t count;
+    struct mpr_binary object = own;
+    (void)state;
+    snprintf(path, sizeof path, "%s/shared", folder);
+    copy_own(object.path = path);
+    outer();
+    void *first = mpr_symbols_new(NULL, NULL), *second = mpr_symbols_new(NULL, NULL);
+    look(&first, 1, &object, here, &count);
+    assert_int_equal(count, 2);
+    mpr_symbols_free(first);
+    unlink(path);
+    object.from += APART;
+    const struct mpr_symbol *symbol = look(&second, 1, &object, (const char *)here + APART, &count);
+    assert_int_equal(mpr_symbols_state(second, 1), MPR_SYMBOLS_GOOD);
+    assert_int_equal(count, 2);
+    assert_string_equal(symbol[1].function, "outer");
+    mpr_symbols_free(second);
 }
 
 /* Every rank's log names it. */
@@ -514,6 +544,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_file_that_another_user_changes_while_it_is_read_says_what_it_said, make_pipe,
             remove_pipe),
+        cmocka_unit_test_setup_teardown(an_object_is_opened_once_for_all_logs_of_a_run, make_pipe,
+                                        remove_pipe),
         cmocka_unit_test_setup_teardown(a_file_is_copied_once, make_pipe, remove_pipe),
         cmocka_unit_test_setup_teardown(a_file_that_is_too_large_to_be_copied_is_given_up,
                                         make_pipe, remove_pipe),

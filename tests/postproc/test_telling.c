@@ -52,6 +52,26 @@ static void tells(struct fixture *f, const char *const *path, size_t depth, bool
     assert_string_equal(text, expected);
 }
 
+static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const entry[] = { "je_malloc",        "_rjem_je_malloc_default (lib.so)",
+                                         "_rjem_malloc",     "mi_malloc",
+                                         "mi_heap_malloc",   "tc_new",
+                                         "rpmalloc",         "rpaligned_alloc",
+                                         "snmalloc::alloc_", "scudo::Allocator::allocate" };
+    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
+        const char *const path[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
+                                     "os_pages_map (pages.c:7)", "grow" };
+        tells(f, path, 5, true, "load (a.c:9) <- main");
+        assert_ptr_equal(mpr_telling_allocator(f->telling, path, 5), entry[i]);
+        assert_null(mpr_telling_allocator(f->telling, path, 2));
+    }
+    tells(f, PATH("_rjem_je_background_thread (b.c:1)", "pages_map (pages.c:7)"), true,
+          "_rjem_je_background_thread (b.c:1)");
+    tells(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "je_parse (a.c:7) <- main");
+}
+
 static void native(void **state)
 {
     struct fixture *f = *state;
@@ -388,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(native),
         TEST(a_linked_cuda_runtime_is_nobody_s_call),
+        TEST(what_an_allocator_inside_the_program_calls_is_hidden),
         TEST(places_are_of_own_calls_from_the_innermost),
         TEST(calls_without_names),
         TEST(python),

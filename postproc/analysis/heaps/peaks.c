@@ -259,7 +259,7 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
 static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
                      struct mpr_log_peaks *out)
 {
-    *out = (struct mpr_log_peaks){ .parent = -1 };
+    *out = (struct mpr_log_peaks){ .parent = -1, .executed = -1 };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, reader, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
@@ -363,29 +363,55 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
-static void find_parents(struct mpr_peaks *peaks)
+static void find_processes(struct mpr_peaks *peaks)
+{
+    for (size_t i = 0; i < peaks->logs; i++) {
+        size_t last = i;
+        while (peaks->log[last].executed >= 0) last = (size_t)peaks->log[last].executed;
+        peaks->log[i].process = last;
+        peaks->log[i].process_rss = MPF_UNKNOWN;
+    }
+}
+
+static void find_kin(struct mpr_peaks *peaks)
 {
     const struct mpr_summary **log = mpr_alloc(peaks->logs, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(peaks->logs, sizeof *kin);
     for (size_t i = 0; i < peaks->logs; i++) log[i] = &peaks->log[i].summary;
     mpr_kin_find(log, peaks->logs, kin);
-    for (size_t i = 0; i < peaks->logs; i++)
+    for (size_t i = 0; i < peaks->logs; i++) {
         peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
+        if (kin[i].image_of != MPR_NO_PROCESS) peaks->log[kin[i].image_of].executed = (long)i;
+    }
+    find_processes(peaks);
     free(log);
     free(kin);
+}
+
+/* Programs of one process follow each other, so the largest of their peaks counts. */
+static void add_to_process(struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
+{
+    struct mpr_log_peaks *process = &peaks->log[log->process];
+    uint64_t peak = 0;
+    for (size_t k = 0; k < log->heaps; k++)
+        if (!log->heap[k].inside && !log->heap[k].nested) peak += log->heap[k].peak_bytes;
+    if (peak > process->process_peak) process->process_peak = peak;
+    if (log->rss_high == MPF_UNKNOWN) return;
+    if (process->process_rss == MPF_UNKNOWN || log->rss_high > process->process_rss)
+        process->process_rss = log->rss_high;
 }
 
 void mpr_peaks_finish(struct mpr_peaks *peaks)
 {
     if (!peaks->logs) return;
     qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
-    find_parents(peaks);
+    find_kin(peaks);
+    for (size_t i = 0; i < peaks->logs; i++) add_to_process(peaks, &peaks->log[i]);
     for (size_t i = 0; i < peaks->logs; i++) {
-        struct mpr_log_peaks *log = &peaks->log[i];
-        for (size_t k = 0; k < log->heaps; k++)
-            if (!log->heap[k].inside && !log->heap[k].nested)
-                peaks->sum_of_peaks += log->heap[k].peak_bytes;
-        if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;
+        const struct mpr_log_peaks *log = &peaks->log[i];
+        if (log->process != i) continue;
+        peaks->sum_of_peaks += log->process_peak;
+        if (log->process_rss != MPF_UNKNOWN) peaks->sum_of_rss += log->process_rss;
     }
 }
 

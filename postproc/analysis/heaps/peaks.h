@@ -99,6 +99,10 @@ struct mpr_log_peaks {
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
     long parent;       /* index of the parent process's log; -1: not among these */
+    long executed;     /* index of the log of the program that took its place in the process; -1 */
+    size_t process;    /* index of the last program's log in its process */
+    uint64_t process_peak, process_rss; /* in that log only: the largest of the process's programs,
+                                           of the sum of heaps' peaks and of rss_high */
 };
 
 struct mpr_peaks {
@@ -106,7 +110,7 @@ struct mpr_peaks {
     struct mpr_arena arena;
     struct mpr_log_peaks *log; /* largest first */
     size_t logs, cap;
-    uint64_t sum_of_peaks; /* own peaks at different times: an upper bound */
+    uint64_t sum_of_peaks; /* of processes' own peaks at different times: an upper bound */
     uint64_t sum_of_rss;
 };
 

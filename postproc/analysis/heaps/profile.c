@@ -35,7 +35,7 @@ struct reading {
 static struct mpr_weight more_than(const struct mpr_replay *r, uint8_t heap, uint64_t size)
 {
     if (heap == MPF_HEAP_PYTHON && r->options.python_sample_mean > 0)
-        return mpr_estimates_weight(&r->estimates.stacks, size);
+        return mpr_estimates_weight(&r->estimates.python, size);
     if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r))
         return mpr_estimates_weight(&r->estimates.host, size);
     return (struct mpr_weight){ 0 };

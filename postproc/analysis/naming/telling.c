@@ -10,7 +10,15 @@
 #include "mpf/event.h"
 
 /* PACKAGE: of one that is installed. */
-enum kind { KIND_UNKNOWN, KIND_OWN, KIND_PACKAGE, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
+enum kind {
+    KIND_UNKNOWN,
+    KIND_OWN,
+    KIND_PACKAGE,
+    KIND_LIBRARY,
+    KIND_PLUMBING,
+    KIND_ALLOCATOR,
+    KIND_NAMELESS
+};
 
 struct pattern {
     enum kind kind;
@@ -18,6 +26,7 @@ struct pattern {
 };
 
 static const struct pattern known[] = {
+#define ALLOCATOR(pattern)     { KIND_ALLOCATOR, pattern, "" },
 #define PLUMBING(pattern)      { KIND_PLUMBING, pattern, "" },
 #define LIBRARY(pattern, name) { KIND_LIBRARY, pattern, name },
 #include "plumbing.def"
@@ -288,6 +297,20 @@ struct stack {
     size_t depth;
 };
 
+/* Returns the number of frames without those that an allocator called. */
+static size_t without_allocator(struct mpr_telling *t, const char *const *at, size_t depth)
+{
+    for (size_t i = 0; i < depth; i++)
+        if (kind_of(t, at[i]) == KIND_ALLOCATOR) return i + 1;
+    return depth;
+}
+
+const char *mpr_telling_allocator(struct mpr_telling *t, const char *const *path, size_t depth)
+{
+    const size_t kept = without_allocator(t, path, depth);
+    return kept && kind_of(t, path[kept - 1]) == KIND_ALLOCATOR ? path[kept - 1] : NULL;
+}
+
 static bool in_file(const char *frame, const char *nameless)
 {
     const char *source = mpr_telling_source(frame);
@@ -476,7 +499,7 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
     if (depth > 1 && is_cut(path[0])) path++, depth--;
     const size_t ranges = calls ? 0 : first_call(path, depth);
     const size_t end = calls ? depth : calls_end(path, ranges, depth);
-    const struct stack s = { t, path + ranges, end - ranges };
+    const struct stack s = { t, path + ranges, without_allocator(t, path + ranges, end - ranges) };
     struct mpr_told told = { path, depth, "" };
     if (!s.depth) return told;
     const char **short_path = mpr_arena_alloc(arena, (ranges + 2) * sizeof *short_path);
@@ -493,7 +516,7 @@ const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena,
                                const char *const *path, size_t depth, size_t most)
 {
     const char *text = "";
-    for (size_t i = depth, places = 0; i-- > 0;) {
+    for (size_t i = without_allocator(t, path, depth), places = 0; i-- > 0;) {
         const char *source = mpr_telling_source(path[i]);
         if (!*source || kind_of(t, path[i]) != KIND_OWN) continue;
         if (places++ == most) return mpr_arena_format(arena, "%s < ...", text);

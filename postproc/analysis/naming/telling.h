@@ -34,6 +34,11 @@ const char *const *mpr_told_path(struct mpr_arena *arena, const struct mpr_told 
 struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,
                                const char *const *path, size_t depth, bool calls);
 
+/* Returns the outermost call of an allocator that the program has linked under names with a prefix
+ * (je_malloc), or NULL if the stack has none. */
+const char *mpr_telling_allocator(struct mpr_telling *telling, const char *const *path,
+                                  size_t depth);
+
 /* "loss.py:41 < model.py:318 < train.py:212": where the program's own calls of a stack are, the
  * innermost first, the first so many; "": it has none. */
 const char *mpr_telling_places(struct mpr_telling *telling, struct mpr_arena *arena,

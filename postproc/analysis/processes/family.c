@@ -113,7 +113,7 @@ static size_t make_entries(struct family *f)
     for (size_t i = 0; i < f->all->count; i++) add_entry(f, i);
     for (size_t i = 0; i < f->entries; i++) {
         struct entry *e = &f->entry[i];
-        e->line.title = *e->line.largest->title ? e->line.largest->title : "unknown program";
+        e->line.title = *e->line.last->title ? e->line.last->title : "unknown program";
         e->skeleton = skeleton_of(f->arena, e);
     }
     return link_entries(f);

@@ -1,10 +1,10 @@
-/* The processes of a run as a tree for people: what is alike is one line.
+/* The processes of a run as a tree for people: similar processes are one line.
  *
- * A process that executed other programs is one entry, under the program that held most.  Children
+ * A process that executed other programs is one entry, under the last one of them.  Children
  * of the same parents are alike if their command lines differ in numbers only and they ended alike:
- * MPR_FAMILY_LEAST and more are one line, and their children are compared together.  Two stay two:
- * each has a rank, a number and an end of its own.  One whose peak stands above those of its like
- * (apart.h), as that of a worker that leaks, is a line of its own, too. */
+ * MPR_FAMILY_LEAST and more are one line, and their children are compared together.  Two are two
+ * lines, because they differ in rank, number and end.  A process whose peak exceeds those of
+ * similar ones (apart.h), for example a worker that leaks, is a separate line. */
 #ifndef MPR_FAMILY_H
 #define MPR_FAMILY_H
 

@@ -184,8 +184,8 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
-    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_STORED - 1,
-                  "each state without names is here");
+    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_NOT_INSTALLED - 1,
+                  "each reason of a single log is here");
     const char **note = mpr_arena_alloc(arena, (REASONS + 2) * sizeof *note),
                *beside = note_beside(names, arena), *map = note_map(names, arena);
     *notes = 0;

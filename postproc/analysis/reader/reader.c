@@ -303,6 +303,8 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
     out->recording = recording(mpr_log_header(reader->log), arena);
     fill_windows(mpr_log_header(reader->log), &reader->replay, arena, &out->recording);
+    out->allocator =
+        mpr_arena_text(arena, mpr_header_get(mpr_log_header(reader->log), "allocator"));
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_fate(status, out);

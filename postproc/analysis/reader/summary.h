@@ -78,6 +78,7 @@ struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
     struct mpr_recording recording;
+    const char *allocator;     /* file that serves malloc; "": not known */
     const char *unseen_malloc; /* file that serves malloc in front of memprof: no host/heap; "":
                                   none */
     const char *end_reason;    /* what the END frame says; "" : none */
