@@ -111,7 +111,7 @@ static const struct argp argp = {
     NULL,
 };
 
-/* Of several processes one may have ended before --from: that is no reason to export none. */
+/* Prints a message if the log ends before --from.  The other logs are exported anyway. */
 static void warn_begin(const struct mpr_export *e, const char *path,
                        const struct mpr_progress *progress, uint64_t from_ns)
 {

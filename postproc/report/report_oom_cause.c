@@ -144,15 +144,15 @@ static void filled_by_own_files(struct cause *c)
 
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
 
-/* What the process can have of the charge.  A sample is older than the kill: only if the charge was
- * at the limit by then, the process cannot have grown much since. */
+/* Returns the part of the charge that the process may have caused.  A sample is older than the
+ * kill: if the charge was at the limit by then, the process cannot have grown much since. */
 static uint64_t own_charge(const struct mpr_host_story *host)
 {
     const uint64_t resident = known(mpr_reading_resident(&host->rss));
     return host->full || host->growth.after < resident ? resident : host->growth.after;
 }
 
-/* Of all processes of the run that were alive at the first failure. */
+/* Returns the sum over all processes of the run that were alive at the first failure. */
 static uint64_t charge_of_run(const struct cause *c)
 {
     const struct mpr_host_story *host = &c->log->host;

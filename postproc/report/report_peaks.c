@@ -232,7 +232,7 @@ static void charged_around(struct mpr_document *doc, const struct mpr_heap_peak 
     const struct mpr_reading *before = &h->before[MPR_READ_RSS], *after = &h->after[MPR_READ_RSS];
     if (!before->valid && !after->valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_FAINT, "what the kernel charged around then, not within 100 ms of it");
+    mpr_doc_add(doc, MPR_FAINT, "no sample of RSS within 100 ms of the peak; the nearest ones:");
     mpr_doc_end(doc);
     if (before->valid) rss_lines(doc, before);
     if (after->valid) rss_lines(doc, after);

@@ -591,8 +591,7 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
-/* A process that holds N MiB and is killed at the limit of its cgroup, 200 MiB, where nothing else
- * is known. */
+/* A process that holds N MiB.  It is killed at the limit of its cgroup, 200 MiB. */
 static void charged(const char *path, uint64_t n)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -605,8 +604,8 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
-/* A phase makes N blocks of 2 MiB in 40 ms each and frees them all; the next one keeps a few, and
- * the program goes on for a second. */
+/* A phase makes a block of 2 MiB every 40 ms, N in all, and frees them.  The next phase keeps 10
+ * blocks of 5 MiB, and the program runs 400 ms longer. */
 static void phases(const char *path, uint64_t blocks)
 {
     struct testlog *log = testlog_open(path, NULL);

@@ -135,7 +135,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
         is_short ? "what holds on to it; or was it still loading? a longer run tells"
         : g->row->depth
             ? "what holds on to it: a container that only grows, a cache without a bound"
-            : "what made it is not known; run again with call stacks (--stacks=sample, --python=on)";
+            : "its source is not known: run again with call stacks (--stacks=sample, --python=on)";
     f->look = "leaks";
     f->path = g->row->path;
     f->depth = g->row->depth;

@@ -3,9 +3,8 @@
 
 #include "evidence.h"
 
-/* Freed blocks whose pages malloc kept.  What the process had besides its blocks at the peak counts
- * as no block's, and a part of it was headers of blocks that are freed by now: so malloc has more.
- */
+/* Freed blocks whose pages malloc kept.  The figure is too small by the headers of blocks that were
+ * live at the peak: these are counted with other memory, as libraries' data. */
 static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_retained *r = &e->retained;

@@ -37,7 +37,8 @@ uint64_t mpr_reading_high(const struct mpr_samples *samples, int value)
     return most == MPF_UNKNOWN ? 0 : most;
 }
 
-/* Until when the sample held: a sample that says the same is left out, but for one in ten seconds.
+/* Returns when the sample stopped to be true.  The recorder omits a sample with the same values for
+ * ten seconds at most.
  * @next: the sample after it, which is not valid at the end of the log. */
 static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sample *next)
 {

@@ -315,8 +315,8 @@ static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_lo
 /* The clock's last instants may be the end of the program, which gives its blocks back: where the
  * largest heap has lost the half of its peak and that, or the peak of a heap half as large which
  * has lost as much, is in the log's last third, growth is told until then.  Arenas of Python, say,
- * peak with the last one that was mapped, long before the objects in them.  A program that goes on
- * after it has freed that much was not at its end: what it freed has not grown. */
+ * peak with the last one that was mapped, long before the objects in them.  If the program
+ * still works after it has freed that much, growth is measured up to the end of the log. */
 static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known,
                                const char *path, const struct mpr_progress *progress)
 {

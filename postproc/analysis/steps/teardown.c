@@ -7,8 +7,8 @@
 
 enum {
     TICKS = 32,           /* from the peak to the end */
-    RISE_SHARE = 8,       /* of what the heap lost: who takes as much again is at work */
-    MOMENT_NS = 100000000 /* of a process's end in which nothing is freed any more */
+    RISE_SHARE = 8,       /* a rise by this share of the lost bytes is work */
+    MOMENT_NS = 100000000 /* a process may end this long after its last free */
 };
 
 struct course {

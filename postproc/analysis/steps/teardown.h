@@ -1,5 +1,5 @@
-/* Tells the end of a program, which frees its blocks, from a phase that is over while the program
- * goes on.  Private to this layer. */
+/* Distinguishes a program that frees its blocks because it ends from one that frees the blocks of a
+ * phase and then continues.  Private to this layer. */
 #ifndef MPR_TEARDOWN_H
 #define MPR_TEARDOWN_H
 

@@ -112,8 +112,8 @@ static bool grew_in_intervals(const struct course *c)
     return false;
 }
 
-/* What a program loads at its start, and a little more now and then, is not steady: a quarter of
- * the growth must have come in the second half. */
+/* Returns true if less than a quarter of the growth came in the second half.  A program that loads
+ * data at its start, and a little more later, does not grow steadily. */
 static bool is_loading(const struct course *c)
 {
     enum { SHARE = 4 };
