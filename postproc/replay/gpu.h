@@ -61,6 +61,8 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 
 void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* Cuts parts of the device to what the process itself can have; returns true if it did. */
+bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part);
 /* NVML's measurement. */
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e);
 

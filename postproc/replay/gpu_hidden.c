@@ -91,6 +91,42 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
         mpr_graph_call(r, t, e, growth);
 }
 
+/* The two figures are read one after the other and differ by some MiB. */
+#define OWN_SLACK (INT64_C(64) << 20)
+
+static int64_t sum_of(const int64_t *part)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < MPR_PARTS; i++) sum = mpr_plus(sum, part[i]);
+    return sum;
+}
+
+static void note_own(struct mpr_replay *r, unsigned device, uint64_t own)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t hidden = mpr_change(mpr_gpu_tracked(r, device), own);
+    if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
+    d->own_known = true;
+    d->parts_then = sum_of(d->part);
+}
+
+/* Used bytes are those of all processes, so growth around a call may be another process's: this
+ * process has no more than its own figure, and what was measured after that. */
+bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
+{
+    const int64_t sum = sum_of(part), later = mpr_minus(sum, d->parts_then),
+                  own = d->own_hidden > 0 ? d->own_hidden : 0,
+                  most = mpr_plus(own, later > 0 ? later : 0);
+    int64_t excess = mpr_minus(sum, most);
+    if (!d->own_known || excess < OWN_SLACK) return false;
+    for (int i = 0; i < MPR_PARTS && excess > 0; i++) {
+        const int64_t cut = part[i] <= 0 ? 0 : part[i] < excess ? part[i] : excess;
+        part[i] -= cut;
+        excess -= cut;
+    }
+    return true;
+}
+
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
@@ -102,6 +138,9 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
     if (total != MPF_UNKNOWN) d->total = total;
     if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
     if (used == MPF_UNKNOWN) return;
-    if (own != MPF_UNKNOWN) d->others = mpr_less(used, own);
+    if (own != MPF_UNKNOWN) {
+        d->others = mpr_less(used, own);
+        note_own(r, device, own);
+    }
     measured(r, device, used);
 }

@@ -41,6 +41,8 @@ struct mpr_picture {
     uint64_t file_cache;          /* of others: the host's cache of files; MPF_UNKNOWN */
     uint64_t tracked;             /* of gpuN/device */
     int64_t part[MPR_PARTS];      /* measured growth around calls of each kind */
+    bool parts_cut;               /* other processes caused some of it, which was left out */
+    uint64_t managed;             /* live managed memory, on the device or not */
     uint64_t pools, graph_memory; /* of tracked: held by stream-ordered pools, by graphs' memory
                                      nodes */
     uint32_t pool_user[MPR_POOL_USERS]; /* libraries that made pools grow which hold something,
@@ -89,6 +91,9 @@ struct mpr_gpu_device {
         uint64_t used, tracked, serial;
     } after;
     int64_t part[MPR_PARTS];
+    bool own_known;                               /* a sample had the process's own figure */
+    int64_t own_hidden;                           /* the most of it that was not tracked */
+    int64_t parts_then;                           /* sum of part at the newest such sample */
     bool limit_raised;                            /* the next measured launch is cuCtxSetLimit's */
     uint64_t torch_reserved, torch_reserved_peak; /* PyTorch's own totals */
     struct mpr_best best;

@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "asleep.h"
+#include "gpu.h"
 #include "mpf/sample.h"
 
 static int by_address(const void *left, const void *right)
@@ -67,6 +68,8 @@ void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsign
     p->tracked = r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
     p->used = mpr_gpu_device_used(d, p->tracked);
     for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
+    p->parts_cut = mpr_hidden_cut(d, p->part);
+    p->managed = r->books.heap[mpf_heap_gpu(MPF_HEAP_MANAGED, device)].bytes;
     p->pools = g->pool_bytes[device];
     p->graph_memory = g->graph_bytes[device];
     put_users(p, g);

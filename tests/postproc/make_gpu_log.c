@@ -458,6 +458,16 @@ static void coherent(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Managed memory is used, and neither tracked nor of the process's own figure. */
+static void managed(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_PROGRAM, BASE, 300 * MIB);
+    event(MPF_OP_ALLOC, mpf_heap_gpu(MPF_HEAP_MANAGED, 0), BASE + 4096 * MIB, 64 * MIB);
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 370 * MIB, 1024 * MIB, 300 * MIB, 8 * MIB, MPF_UNKNOWN);
+    testlog_close(target, "exit");
+}
+
 /* Validation keeps blocks after each eight steps. */
 static void validating(const char *path)
 {
@@ -665,7 +675,7 @@ int main(int argc, char **argv)
         { "lighter", lighter },       { "names", names },
         { "refusals", refusals },     { "profiler", profiler },
         { "coherent", coherent },     { "survivor", survivor },
-        { "validating", validating },
+        { "validating", validating }, { "managed", managed },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

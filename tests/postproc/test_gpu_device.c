@@ -85,6 +85,25 @@ static void a_call_that_was_not_measured_books_nothing(void **state)
     over();
 }
 
+/* Eight ranks make their contexts on one GPU at a time. */
+static void growth_that_other_processes_caused_is_no_context(void **state)
+{
+    (void)state;
+    begin();
+    sample(100 * MIB, 0);
+    enter(1, MPF_CALL_CONTEXT, 100 * MIB);
+    leave(1, MPF_CALL_CONTEXT, 4100 * MIB, 0xc1);
+    sample(4100 * MIB, 500 * MIB);
+    alloc(D, A, 10 * MIB);
+    enter(1, MPF_CALL_MODULE, 4110 * MIB);
+    leave(1, MPF_CALL_MODULE, 4140 * MIB, 0); /* later than the newest sample */
+    end();
+    assert_true(device()->peak.parts_cut);
+    assert_int_equal(device()->peak.part[MPR_PART_CONTEXT] + device()->peak.part[MPR_PART_MODULES],
+                     530 * MIB);
+    mpr_replay_free(&replay);
+}
+
 /* ---- the device's peak */
 
 static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state)
@@ -393,6 +412,7 @@ int main(void)
         cmocka_unit_test(overlapping_calls_book_growth_once),
         cmocka_unit_test(the_launch_after_a_limit_grows_the_stacks),
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
+        cmocka_unit_test(growth_that_other_processes_caused_is_no_context),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(who_used_pools_is_told_of_the_peak),

@@ -199,21 +199,28 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
         [MPR_PART_STREAMS] = { "streams", "streams" },
         [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
     };
-    for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
+    for (int i = 0; i < MPR_PARTS; i++)
+        add(a, part[i].key, part[i].name, p->part[i],
+            p->parts_cut && p->part[i] > 0 ? "at most: other processes grew meanwhile" : "");
 }
 
 /* What the process has no part in.  Two readings at two times: the cache of files may be more than
  * all of it. */
-static void add_others(struct account *a, const struct mpr_picture *p)
+static void add_others(struct account *a, struct mpr_arena *arena, const struct mpr_picture *p)
 {
+    struct mpr_number size;
     uint64_t others = p->others, cache = p->file_cache == MPF_UNKNOWN ? 0 : p->file_cache;
     if (others != MPF_UNKNOWN) {
         if (cache > others) cache = others;
         others -= cache;
     }
     if (cache) add(a, "file_cache", "file cache of the host", mpr_amount(cache), "");
-    if (others != MPF_UNKNOWN)
-        add(a, "other_processes", "other processes, driver", mpr_amount(others), "");
+    if (others == MPF_UNKNOWN) return;
+    add(a, "other_processes", p->managed ? "other processes, managed" : "other processes, driver",
+        mpr_amount(others),
+        p->managed ? mpr_arena_format(arena, "managed memory is at most %s of it",
+                                      mpr_units_size(&size, p->managed))
+                   : "");
 }
 
 void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
@@ -238,7 +245,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);
-        add_others(&a, p);
+        add_others(&a, arena, p);
         add(&a, "unknown", "unknown", mpr_minus(mpr_amount(p->used), a.sum), "");
     }
     out->part = a.part;
