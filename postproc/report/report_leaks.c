@@ -319,8 +319,7 @@ static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
                 mpr_report_telling(doc, row->row.path, row->row.depth));
 }
 
-/* Returns true if the heap gained a notable part of its live bytes after the warm-up, in jumps that
- * are no trend. */
+/* Returns true if the heap gained a notable part of its live bytes in jumps after the warm-up. */
 static bool jumped(const struct mpr_leaks_heap *h)
 {
     enum { NOTABLE_BYTES = 64 << 20, NOTABLE_PART = 8 };
