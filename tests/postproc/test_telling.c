@@ -113,7 +113,7 @@ static void a_linked_cuda_runtime_is_nobody_s_call(void **state)
     tells(f,
           PATH("main (serve.cu:15)", "preprocess (serve.cu:9)", "cudaMalloc (serve)",
                "libcudart_static_1f2e3d4c5b6a (serve)"),
-          true, "preprocess (serve.cu:9)");
+          true, "preprocess (serve.cu:9) <- main");
     tells(f, PATH("main (serve.cu:14)", "cudaMallocManaged (serve)", "__cudart1270 (serve)"), true,
           "main (serve.cu:14)");
     tells(f, PATH("main (serve.cu:14)", "cudaMalloc<char> (cuda_runtime.h:687)"), true,
