@@ -140,7 +140,6 @@ static void record_until_it_wrote(const struct writer *w)
 /* Instead of the encoders.  A writer that never writes makes this hang. */
 static void as_many_encoders_as_may_be(void)
 {
-    mp_process->known = 0;
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
     if (!mp_worker_post(start_writers)) _exit(91);
     many_threads();
