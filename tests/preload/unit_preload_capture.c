@@ -147,7 +147,7 @@ static void as_many_encoders_as_may_be(void)
     __atomic_store_n(&recording_ended, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < MP_WRITERS; i++)
         if (!mp_raw_thread_await_end(&writer[i].thread, UINT64_C(10000000000))) _exit(90);
-    mp_process->encoder[0].state = MP_ENCODER_GONE;
+    __atomic_store_n(&mp_process->encoder[0].state, MP_ENCODER_GONE, __ATOMIC_SEQ_CST);
 }
 
 static void await_helper(unsigned number, uint32_t state)
