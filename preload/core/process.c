@@ -191,10 +191,13 @@ static void summary(void *arg)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t, gone ? "; removed or moved while the program ran: "
-                    : mp_process->ended
-                        ? "; next: memprof-report "
-                        : "; its end could not be written: memprof-report recover ");
+    mp_text_str(
+        &t,
+        gone                ? "; removed or moved while the program ran: "
+        : mp_process->ended ? "; next: memprof-report "
+        : mp_journal_path()[0]
+            ? "; its end could not be written: memprof-report recover "
+            : "; its end could not be written, and without a journal what was not in it is lost: ");
     mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);

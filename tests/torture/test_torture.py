@@ -242,7 +242,8 @@ class Run:
         if self.hides_numbers():
             return True
         own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]|cannot create the log of process {pid}:"
-        return re.search(own, self.err.decode(errors="replace")) or (
+        no_end = rf"without a journal what was not in it is lost: \S*/{pid}(\.\d+)?\.zst"
+        return re.search(rf"{own}|{no_end}", self.err.decode(errors="replace")) or (
             self.told(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
 
 
