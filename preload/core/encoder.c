@@ -18,6 +18,13 @@ static uint32_t state_of(unsigned number)
     return __atomic_load_n(&mp_process->encoder[number].state, __ATOMIC_SEQ_CST);
 }
 
+/* Returns true if this call moved the state. */
+static bool moves(unsigned number, uint32_t from, uint32_t to)
+{
+    return __atomic_compare_exchange_n(&mp_process->encoder[number].state, &from, to, false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
 static bool is_there(unsigned number)
 {
     const uint32_t state = state_of(number);
@@ -38,10 +45,7 @@ unsigned mp_encoders(void)
 static bool start(unsigned number, void (*run)(void))
 {
     struct mp_encoder *e = &mp_process->encoder[number];
-    uint32_t none = MP_ENCODER_NONE;
-    if (!__atomic_compare_exchange_n(&e->state, &none, MP_ENCODER_STARTING, false, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_RELAXED))
-        return false;
+    if (!moves(number, MP_ENCODER_NONE, MP_ENCODER_STARTING)) return false;
     if (mp_raw_thread_start(&e->thread, run, MP_TABLE_SHARED)) return true;
     __atomic_store_n(&e->state, MP_ENCODER_FAILED, __ATOMIC_SEQ_CST);
     return false;
@@ -49,19 +53,12 @@ static bool start(unsigned number, void (*run)(void))
 
 static void begin(unsigned number)
 {
-    uint32_t starting = MP_ENCODER_STARTING;
     mp_thread_own();
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
-    __atomic_compare_exchange_n(&mp_process->encoder[number].state, &starting, MP_ENCODER_RUNS,
-                                false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+    moves(number, MP_ENCODER_STARTING, MP_ENCODER_RUNS);
 }
 
-static void end(unsigned number)
-{
-    uint32_t runs = MP_ENCODER_RUNS;
-    __atomic_compare_exchange_n(&mp_process->encoder[number].state, &runs, MP_ENCODER_GONE, false,
-                                __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-}
+static void end(unsigned number) { moves(number, MP_ENCODER_RUNS, MP_ENCODER_GONE); }
 
 /* Each of several encoders waits for a whole frame's worth of events: else all frames were small.
  */
@@ -197,12 +194,6 @@ static bool start_first(void)
     const bool started = mp_raw_thread_start(&e->thread, encode, MP_TABLE_SHARED);
     if (!started) __atomic_store_n(&e->state, MP_ENCODER_FAILED, __ATOMIC_SEQ_CST);
     return started;
-}
-
-static bool moves(unsigned number, uint32_t from, uint32_t to)
-{
-    return __atomic_compare_exchange_n(&mp_process->encoder[number].state, &from, to, false,
-                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 void mp_encoder_not_started(void) { moves(0, MP_ENCODER_STARTING, MP_ENCODER_NONE); }
