@@ -91,13 +91,47 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     t->gpu.capture_early = false;
 }
 
+static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t capture)
+{
+    if (segment->capture || mpf_heap_code(segment->heap) != MPF_HEAP_DEVICE) return;
+    segment->capture = capture;
+    g->capture[capture - 1].segment_bytes += segment->size;
+}
+
+/* A private pool of PyTorch shares no segment with another pool, so a segment that holds a block of
+ * a capture belongs to the capture's pool, even if it was made before: torch.compile runs once in
+ * the pool before it captures. */
+static void adopt_segments_of(struct mpr_gpu *g, const struct mpr_gpu_block *b)
+{
+    const uint64_t end = b->addr + b->size;
+    struct mpr_position at = mpr_intervals_after(&g->maps, b->addr);
+    const struct mpr_interval *span;
+    if (b->addr >= g->adopted.from && end <= g->adopted.to && b->capture == g->adopted.capture)
+        return;
+    for (; (span = mpr_intervals_at(&g->maps, at)) && span->start < end;
+         at = mpr_intervals_next(&g->maps, at))
+        adopt(g, &g->object[span->what].block, b->capture);
+    for (uint32_t i = 0; i < g->driver.live; i++) {
+        struct mpr_gpu_block *segment = &g->driver.at[i];
+        if (b->addr - segment->addr >= segment->size) continue;
+        adopt(g, segment, b->capture);
+        g->adopted.from = segment->addr;
+        g->adopted.to = segment->addr + segment->size;
+        g->adopted.capture = b->capture;
+        return;
+    }
+}
+
 void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
 {
     if (!b->capture) return;
     struct mpr_capture *c = &g->capture[b->capture - 1];
     c->device = (uint8_t)mpf_heap_device(b->heap);
-    if (torch) c->block_bytes += b->size;
-    else c->segment_bytes += b->size;
+    if (!torch) c->segment_bytes += b->size;
+    else {
+        c->block_bytes += b->size;
+        adopt_segments_of(g, b);
+    }
 }
 
 /* ---- who holds a pool */

@@ -24,7 +24,7 @@ enum mpr_part {
     MPR_PART_GRAPHS,
     MPR_PART_CONTEXT,
     MPR_PART_MODULES,
-    MPR_PART_STACK,
+    MPR_PART_LOCAL,
     MPR_PART_STREAMS,
     MPR_PART_POOLS,
     MPR_PARTS
@@ -219,6 +219,10 @@ struct mpr_gpu {
     struct mpr_comms comms;
     struct mpr_capture *capture;
     uint32_t captures, capture_cap;
+    struct {
+        uint64_t from, to;
+        uint32_t capture;
+    } adopted; /* the addresses of the segment that the newest block of a capture lies in */
     struct mpr_index captured; /* by PyTorch's graph: number of its newest capture that still holds
                                   its pool */
     /* Pools of captures */

@@ -27,6 +27,31 @@ static void a_capture_counts_what_is_made_in_its_window(void **state)
     over();
 }
 
+/* torch.compile runs once in the private pool before it captures. */
+static void a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 20 * MIB);
+    alloc(D, B, 40 * MIB);
+    event(1, MPF_OP_HANDLE_NEW, D, 0x70, 2 * MIB);
+    WORDS(1, MPF_OP_HANDLE_MAP, 0, 0x70, 2 * B, 2 * MIB, 0);
+    alloc(T, A, MIB);
+    WORDS(1, MPF_OP_TORCH_CAPTURE, 0, 0x61, 0, 0);
+    event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
+    alloc(T, B + 8 * MIB, 3 * MIB);
+    alloc(T, B + 16 * MIB, 3 * MIB);
+    alloc(T, 2 * B, MIB);
+    event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
+    WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x61, 0, 9);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->capture, 0);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->capture, 1);
+    assert_int_equal(gpu()->object[0].block.capture, 1);
+    assert_int_equal(gpu()->capture[0].segment_bytes, 42 * MIB);
+    assert_int_equal(gpu()->capture[0].block_bytes, 7 * MIB);
+    over();
+}
+
 /* PyTorch makes the tensors of its random numbers, before its allocator takes from the graph's
  * pool.
  */
@@ -40,7 +65,7 @@ static void what_pytorch_makes_before_the_driver_begins_is_no_graphs(void **stat
         alloc(D, i * B, 2 * MIB);
         alloc(T, i * B, MIB);
         event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
-        alloc(T, i * B + MIB, MIB / 2);
+        alloc(T, 16 * B + i * MIB, MIB / 2); /* in the private pool */
         event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
         WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x60 + i, 0, i);
         assert_int_equal(gpu()->capture[i - 1].segment_bytes, 0);
@@ -209,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_counts_what_is_made_in_its_window),
+        cmocka_unit_test(a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool),
         cmocka_unit_test(what_pytorch_makes_before_the_driver_begins_is_no_graphs),
         cmocka_unit_test(a_capture_without_the_drivers_calls_begins_with_pytorchs),
         cmocka_unit_test(captures_close_to_each_other_are_one_burst),
