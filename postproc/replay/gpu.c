@@ -61,6 +61,8 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
     }
+    if (mpf_heap_code(e->heap) == MPF_HEAP_DEVICE)
+        mpr_pools_make_room(r, mpf_heap_device(e->heap), e->size);
     mpr_gpu_book(r, t, e, &b);
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_seen(r, &b, b.time);

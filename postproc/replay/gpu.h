@@ -63,6 +63,8 @@ void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct m
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* Cuts parts of the device to what the process itself can have; returns true if it did. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part);
+/* The driver refused memory while `used` bytes of the device were in use. */
+void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used);
 /* NVML's measurement. */
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e);
 
@@ -89,6 +91,9 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 /* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest
  * block of a pool; what was given back is the newest. */
 void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The driver has given `bytes` of the device to an allocation: takes from its pools what would be
+ * more than the device has. */
+void mpr_pools_make_room(struct mpr_replay *r, unsigned device, uint64_t bytes);
 void mpr_pools_free(struct mpr_gpu *g);
 
 #endif

@@ -11,11 +11,12 @@ static int part_of(struct mpr_gpu_device *d, uint64_t call)
     switch (call) {
     case MPF_CALL_CONTEXT:
     case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
-    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_STACK;
+    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_LOCAL;
+    case MPF_CALL_LOCAL: return MPR_PART_LOCAL;
     case MPF_CALL_LAUNCH: {
         const bool limit = d->limit_raised;
         d->limit_raised = false;
-        return limit ? MPR_PART_STACK : MPR_PART_MODULES;
+        return limit ? MPR_PART_LOCAL : MPR_PART_MODULES;
     }
     case MPF_CALL_MODULE:
     case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
@@ -77,15 +78,28 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
     mpr_gpu_note_peak(r, device, true);
 }
 
+/* Returns the part of a launch's measured growth that is local memory of kernels. */
+static int64_t local_part(const struct mpf_event *e, int64_t growth)
+{
+    const int64_t local = (int64_t)mpr_gpu_word(e, MPF_RETURN_A);
+    if (growth <= 0 || local <= 0) return 0;
+    return local < growth ? local : growth;
+}
+
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
     const unsigned device = mpf_heap_device(e->heap);
     const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
-    const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t growth = call == MPF_CALL_LOCAL ? (int64_t)mpr_gpu_word(e, MPF_RETURN_A)
+                           : known                ? hidden_growth(r, t, e->addr)
+                                                  : 0,
+                  local = call == MPF_CALL_LAUNCH ? local_part(e, growth) : 0;
     t->gpu.entered = false;
-    int64_t *part = &r->gpu.device[device].part[part_of(&r->gpu.device[device], call)];
-    *part = mpr_plus(*part, growth);
+    int64_t *part = &d->part[part_of(d, call)];
+    *part = mpr_plus(*part, mpr_minus(growth, local));
+    d->part[MPR_PART_LOCAL] = mpr_plus(d->part[MPR_PART_LOCAL], local);
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
     if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH)
         mpr_graph_call(r, t, e, growth);
@@ -125,6 +139,18 @@ bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
         excess -= cut;
     }
     return true;
+}
+
+/* The driver's figure at a refusal is newer than the last sample.  If they differ, nothing shows
+ * which process the difference belongs to.  Without any sample the figure is left out: it could
+ * not be compared with an earlier instant. */
+void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t change = mpr_change(mpr_gpu_used(r, device), used);
+    if (d->used == MPF_UNKNOWN) return;
+    if (change > OWN_SLACK || change < -OWN_SLACK) d->others = MPF_UNKNOWN;
+    measured(r, device, used);
 }
 
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)

@@ -81,6 +81,8 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
     if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed)
         o->flushed = o->free - before;
+    if (mpf_heap_is_gpu(e->heap) && o->total != MPF_UNKNOWN && o->free <= o->total)
+        mpr_hidden_refused(r, mpf_heap_device(e->heap), o->total - o->free);
     picture_oom(r, o);
 }
 

@@ -6,6 +6,7 @@
 #include "amount.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
+#include "mpf/sample.h"
 
 static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
 {
@@ -57,6 +58,22 @@ static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
         bytes -= part;
         if (top->bytes) mpr_books_add(&r->books, top->cell, top->bytes, r->now);
         else p->steps--;
+    }
+}
+
+/* Logs before 1.11 do not have the levels of pools that the driver trimmed for this allocation. */
+void mpr_pools_make_room(struct mpr_replay *r, unsigned device, uint64_t bytes)
+{
+    const uint64_t total = r->gpu.device[device].total, live = mpr_gpu_tracked(r, device) + bytes;
+    if (!total || total == MPF_UNKNOWN || live <= total) return;
+    uint64_t excess = live - total;
+    mpr_gpu_take_pictures(r);
+    for (uint32_t i = 0; i < r->gpu.pools && excess; i++) {
+        struct mpr_pool *p = &r->gpu.pool[i];
+        if (!p->id || mpf_heap_device(p->heap) != device) continue;
+        const uint64_t part = p->bytes < excess ? p->bytes : excess;
+        shrink(r, p, part);
+        excess -= part;
     }
 }
 

@@ -4,6 +4,9 @@
 #include "core/record.h"
 #include "cuda/capture.h"
 #include "cuda/device.h"
+#include "cuda/local_memory.h"
+#include "cuda/mempool.h"
+#include "cuda/sampler.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 #include "python/python.h"
@@ -22,6 +25,11 @@ void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, b
     /* A thread's first call has no context yet: CUDA's runtime makes one then and calls again. */
     const bool early =
         call->result == CUDA_ERROR_INVALID_CONTEXT || call->result == CUDA_ERROR_NOT_INITIALIZED;
+    if (call->result == CUDA_ERROR_OUT_OF_MEMORY && !probe) {
+        mp_mempool_look();
+        mp_local_memory_look(call->context);
+        if (mpf_heap_is_gpu(heap)) mp_sampler_now((int)mpf_heap_device(heap));
+    }
     uint64_t v[MPF_FAIL_COUNT] = { [MPF_FAIL_RESULT] = call->result,
                                    [MPF_FAIL_CAPTURING] = mp_capture_under_way(),
                                    [MPF_FAIL_PROBE] = probe || early };
@@ -46,6 +54,8 @@ void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *a
         mp_block_refused(call, here, bytes, false);
         return;
     }
+    mp_mempool_look(); /* first: the driver may have taken the memory from a pool */
+    mp_local_memory_look(call->context);
     mp_device_context(call);
     mp_block_stack();
     mp_record(MPF_OP_ALLOC, here, *(const uint64_t *)at, bytes);

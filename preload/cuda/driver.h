@@ -10,6 +10,7 @@
     X(cuMemGetInfo_v2, size_t *, size_t *)                                                         \
     X(cuCtxGetDevice, CUdevice *)                                                                  \
     X(cuCtxGetCurrent, CUcontext *)                                                                \
+    X(cuCtxGetLimit, size_t *, CUlimit)                                                            \
     X(cuDriverGetVersion, int *)                                                                   \
     X(cuDeviceGetName, char *, int, CUdevice)                                                      \
     X(cuDeviceGetAttribute, int *, CUdevice_attribute, CUdevice)                                   \

@@ -6,6 +6,7 @@
 #include "core/record.h"
 #include "cuda/block.h"
 #include "cuda/device.h"
+#include "cuda/mempool.h"
 
 static bool done(const struct mp_call *call)
 {
@@ -36,6 +37,7 @@ void mp_on_handle_create(const struct mp_call *call)
         mp_block_refused(call, heap, p->size, probes(call, p->prop));
         return;
     }
+    mp_mempool_look(); /* first: the driver may have taken the memory from a pool */
     mp_device_context(call);
     mp_block_stack();
     mp_record(MPF_OP_HANDLE_NEW, heap, *p->handle, p->size);

@@ -7,6 +7,7 @@
 #include "cuda/cupti.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
+#include "cuda/local_memory.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
@@ -95,10 +96,13 @@ void mp_on_primary_retain(const struct mp_call *call)
 void mp_on_context_destroy(const struct mp_call *call)
 {
     const cuCtxDestroy_v2_params *p = call->params;
-    if (call->enter) mp_hidden_enter(call, MPF_CALL_CONTEXT_GONE);
-    else
-        mp_hidden_return(call, MPF_CALL_CONTEXT_GONE,
-                         call->result == CUDA_SUCCESS ? (uintptr_t)p->ctx : 0, 0, 0);
+    if (call->enter) {
+        mp_hidden_enter(call, MPF_CALL_CONTEXT_GONE);
+        return;
+    }
+    const bool gone = call->result == CUDA_SUCCESS;
+    if (gone) mp_local_memory_forget(p->ctx);
+    mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, gone ? (uintptr_t)p->ctx : 0, 0, 0);
 }
 
 /* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is gone when it is not active
@@ -116,6 +120,7 @@ void mp_on_primary_release(const struct mp_call *call)
         !MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, p->dev, &flags, &active))
         return;
     const CUcontext context = __atomic_load_n(&primary[p->dev], __ATOMIC_ACQUIRE);
+    if (!active) mp_local_memory_forget(context);
     mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, active ? 0 : (uintptr_t)context, 0, 0);
 }
 
@@ -126,6 +131,7 @@ void mp_on_set_limit(const struct mp_call *call)
         mp_hidden_enter(call, MPF_CALL_LIMIT);
         return;
     }
+    mp_local_memory_growth(call->context); /* is part of what is measured here */
     mp_hidden_return(call, MPF_CALL_LIMIT, (uint64_t)p->limit, p->value, 0);
     mp_hidden_watch_launch();
 }
@@ -139,6 +145,7 @@ void mp_on_module_load(const struct mp_call *call)
         return;
     }
     mp_hidden_return(call, MPF_CALL_MODULE, 0, 0, 0);
+    mp_local_memory_look(call->context);
     mp_hidden_watch_launch();
 }
 
@@ -205,7 +212,8 @@ void mp_on_kernel_launch(const struct mp_call *call)
         if (__atomic_exchange_n(&watched, 0, __ATOMIC_ACQ_REL))
             mp_hidden_enter(call, MPF_CALL_LAUNCH);
     } else if (*call->keep) {
-        mp_hidden_return(call, MPF_CALL_LAUNCH, 0, 0, 0);
+        mp_hidden_return(call, MPF_CALL_LAUNCH, (uint64_t)mp_local_memory_growth(call->context), 0,
+                         0);
         stop_listening();
     }
 }

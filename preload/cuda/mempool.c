@@ -1,8 +1,7 @@
-/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL
- * of gpuN/device).
- *
- * A pool grows when a block does not fit and shrinks when a stream is synchronized, so its level is
- * asked for at both. */
+/* A pool grows when a block does not fit.  It shrinks when a stream is synchronized, and when the
+ * driver needs its free memory for another allocation, so its level is asked for at all of these. */
+#include "cuda/mempool.h"
+
 #include <cupti.h>
 
 #include "core/record.h"
@@ -11,6 +10,7 @@
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/hidden.h"
+#include "cuda/local_memory.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 
@@ -67,7 +67,7 @@ static void ask_level(struct pool *p)
         set_level(p, bytes);
 }
 
-static void ask_levels(void)
+void mp_mempool_look(void)
 {
     const uint32_t n = __atomic_load_n(&pools, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n && i < POOLS; i++)
@@ -135,7 +135,9 @@ void mp_on_pool_free(const struct mp_call *call)
 
 void mp_on_synchronize(const struct mp_call *call)
 {
-    if (!call->enter && __atomic_load_n(&pools, __ATOMIC_RELAXED)) ask_levels();
+    if (call->enter) return;
+    mp_mempool_look();
+    mp_local_memory_look(call->context);
 }
 
 /* ---- pools themselves */

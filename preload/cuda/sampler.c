@@ -10,6 +10,8 @@
 #include "core/record.h"
 #include "core/say.h"
 #include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/local_memory.h"
 #include "cuda/nvml.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
@@ -39,16 +41,6 @@ void mp_sampler_leave(void)
     if (__atomic_sub_fetch(&s.inside, 1, __ATOMIC_SEQ_CST) == 0) mp_sys_futex_wake(&s.inside);
 }
 
-/* The process is about to end: waits for who is in NVML, a second at most. */
-static void stop(void)
-{
-    __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
-    struct mp_patience patience = mp_patience(1000000000u);
-    uint32_t inside;
-    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) &&
-           mp_wait(&patience, &s.inside, inside, 10000000u)) {}
-}
-
 /* Who was in NVML at the fork is not there to leave it, and is not waited for. */
 void mp_sampler_reset(void) { memset(&s, 0, sizeof s); }
 
@@ -59,19 +51,15 @@ void mp_sampler_watch(int device, void *nvml)
     __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE);
 }
 
-/* What this process holds is asked for only when the whole has changed: it costs seven times as
- * much. */
-static bool read_device(int d, void *device, uint64_t *v)
+/* What this process holds costs seven times as much as the rest, so it is asked for only if the
+ * used bytes are others than `last` has; last NULL: always. */
+static bool read_device(int d, void *device, const uint64_t *last, uint64_t *v)
 {
     struct mp_nvml_memory memory;
     uint64_t own;
-    if (!mp_sampler_enter()) return false;
-    const bool known = mp_nvml_memory(device, &memory);
-    const bool changed = known && memory.used != s.last[d][MPF_GPU_USED];
-    v[MPF_GPU_OWN] =
-        changed ? mp_nvml_own(device, &own) ? own : MPF_UNKNOWN : s.last[d][MPF_GPU_OWN];
-    mp_sampler_leave();
-    if (!known) return false;
+    if (!mp_nvml_memory(device, &memory)) return false;
+    if (last && memory.used == last[MPF_GPU_USED]) v[MPF_GPU_OWN] = last[MPF_GPU_OWN];
+    else v[MPF_GPU_OWN] = mp_nvml_own(device, &own) ? own : MPF_UNKNOWN;
     v[MPF_GPU_USED] = memory.used;
     v[MPF_GPU_TOTAL] = memory.used + memory.free;
     v[MPF_GPU_RESERVED] = memory.reserved;
@@ -79,17 +67,54 @@ static bool read_device(int d, void *device, uint64_t *v)
     return true;
 }
 
+static void record(int d, const uint64_t *v)
+{
+    mp_device_seen(d);
+    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v,
+                   MPF_GPU_COUNT * sizeof *v);
+}
+
+/* One turn of the thread. */
 static void sample(int d, uint64_t now)
 {
     void *device = __atomic_load_n(&s.device[d], __ATOMIC_ACQUIRE);
     uint64_t v[MPF_GPU_COUNT];
-    if (!device || !read_device(d, device, v)) return;
-    if (memcmp(v, s.last[d], sizeof v) == 0 && now < s.due[d]) return;
+    if (!device || !mp_sampler_enter()) return;
+    const bool known = read_device(d, device, s.last[d], v);
+    mp_sampler_leave();
+    if (!known || (memcmp(v, s.last[d], sizeof v) == 0 && now < s.due[d])) return;
     memcpy(s.last[d], v, sizeof v);
     s.due[d] = now + UNCHANGED_NS;
-    mp_device_seen(d);
-    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v,
-                   sizeof v);
+    record(d, v);
+}
+
+static void sample_always(int d)
+{
+    void *device = __atomic_load_n(&s.device[d], __ATOMIC_ACQUIRE);
+    uint64_t v[MPF_GPU_COUNT];
+    if (device && read_device(d, device, NULL, v)) record(d, v);
+}
+
+void mp_sampler_now(int device)
+{
+    if (!mp_sampler_enter()) return;
+    sample_always(device);
+    mp_sampler_leave();
+}
+
+/* The process is about to end: takes the last figures, then waits until no thread is in NVML, a
+ * second at most. */
+static void stop(void)
+{
+    CUcontext context;
+    if (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE)) return; /* a forked child */
+    if (MP_DRIVER_ASK(cuCtxGetCurrent, &context)) mp_local_memory_look(context);
+    for (int d = 0; d < MPF_GPUS; d++) mp_sampler_now(d);
+    __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
+    struct mp_patience patience = mp_patience(1000000000u);
+    uint32_t inside;
+    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) &&
+           mp_wait(&patience, &s.inside, inside, 10000000u)) {}
 }
 
 static void seek(void)

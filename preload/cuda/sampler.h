@@ -19,6 +19,9 @@ void mp_sampler_seek(void);
 /* From now on the device is sampled; nvml: its handle, NULL when NVML does not know it. */
 void mp_sampler_watch(int device, void *nvml);
 
+/* Records what NVML says of the device now, in addition to the thread's samples.  Any callback. */
+void mp_sampler_now(int device);
+
 /* Between these two NVML may be called.  False: not any more, or there is none. */
 bool mp_sampler_enter(void);
 void mp_sampler_leave(void);

@@ -85,9 +85,9 @@ CUresult fake_capture_exchange_mode(CUstreamCaptureMode *mode)
     return CUDA_SUCCESS;
 }
 
-CUresult fake_launch(CUstream stream)
+CUresult fake_launch(CUfunction function, CUstream stream)
 {
     if (stream && stream->capture)
         return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_KERNEL);
-    return fake_run_kernel();
+    return fake_run_kernel(fake_function_local_bytes(function));
 }

@@ -1,5 +1,6 @@
-/* Contexts.  The costs are those of an H200 in kind, smaller in size; the stack's is exact: a
- * launch makes the stack of every thread that the GPU can hold resident. */
+/* Contexts.  The costs are those of an H200 in kind, smaller in size; that of local memory is exact:
+ * a launch makes it for every thread that the GPU can hold, and the limit reads as what the kernel
+ * needs. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -9,7 +10,7 @@ enum { RESOURCE_CREATED = 1, RESOURCE_DESTROY_STARTING = 2, STACKED = 16 };
 #define CONTEXT_BYTES (256ull << 20)
 #define GREEN_BYTES   (32ull << 20)
 #define DEFAULT_STACK 1024
-#define GPU_THREADS   (132 * 2048)
+#define GPU_THREADS   (FAKE_PROCESSORS * FAKE_PROCESSOR_THREADS)
 
 static CUcontext living;
 static _Thread_local struct {
@@ -200,10 +201,11 @@ CUresult fake_mem_info(size_t *available, size_t *total)
     return CUDA_SUCCESS;
 }
 
-CUresult fake_run_kernel(void)
+CUresult fake_run_kernel(size_t local)
 {
     const CUcontext c = fake_current();
     if (!c) return CUDA_ERROR_INVALID_CONTEXT;
+    if (local > c->stack_limit) c->stack_limit = local;
     const uint64_t needed = (uint64_t)(c->stack_limit - DEFAULT_STACK) * GPU_THREADS;
     if (c->stack_limit <= DEFAULT_STACK || needed <= c->stack) return CUDA_SUCCESS;
     struct fake_device *d = fake_device(c->device);

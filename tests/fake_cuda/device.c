@@ -62,7 +62,7 @@ static uint64_t used_with(const struct fake_device *d, uint64_t whole, uint64_t 
 
 uint64_t fake_used(const struct fake_device *d) { return used_with(d, d->whole, d->packed); }
 
-bool fake_take(struct fake_device *d, uint64_t bytes)
+static bool take(struct fake_device *d, uint64_t bytes)
 {
     const bool small = bytes < FAKE_GRANULE;
     if (bytes > d->total) return false;
@@ -72,6 +72,12 @@ bool fake_take(struct fake_device *d, uint64_t bytes)
     d->whole = whole;
     d->packed = packed;
     return true;
+}
+
+/* Seen on an H200: what an allocation lacks, the driver takes from pools that do not use it. */
+bool fake_take(struct fake_device *d, uint64_t bytes)
+{
+    return take(d, bytes) || (fake_pools_trim(d) && take(d, bytes));
 }
 
 void fake_give(struct fake_device *d, uint64_t bytes)
@@ -197,6 +203,10 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = is_shared(); break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = FAKE_PROCESSORS; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+        *value = FAKE_PROCESSOR_THREADS;
+        break;
     case CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: *value = getenv("FAKE_CUDA_NODE") != NULL; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID: *value = (int)setting("FAKE_CUDA_NODE", 0); break;
     default: *value = 0;

@@ -118,7 +118,7 @@ CUresult fake_exec_launch(CUgraphExec exec, CUstream stream)
     struct fake_device *d = fake_device(exec->context->device);
     if (!reserve(d, d->graphs.used + peak_of(exec->graph))) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < exec->graph->count; i++) run_node(exec, exec->graph->nodes[i]);
-    return fake_run_kernel();
+    return fake_run_kernel(0);
 }
 
 void fake_graph_memory_free(const struct fake_block *block)

@@ -14,6 +14,7 @@
 #include "fake_cuda.h"
 
 #define FAKE_GRANULE (2ull << 20)
+enum { FAKE_PROCESSORS = 132, FAKE_PROCESSOR_THREADS = 2048 };
 #define FAKE_EXPORT  __attribute__((visibility("default")))
 
 static inline uint64_t fake_round_up(uint64_t bytes, uint64_t unit)
@@ -113,8 +114,8 @@ CUresult fake_primary_release(CUdevice device);
 CUresult fake_primary_reset(CUdevice device);
 CUresult fake_primary_state(CUdevice device, unsigned *flags, int *active);
 CUresult fake_mem_info(size_t *available, size_t *total);
-/* A kernel runs in the current context: its stack becomes resident. */
-CUresult fake_run_kernel(void);
+/* A kernel whose threads need `local` bytes each runs in the current context. */
+CUresult fake_run_kernel(size_t local);
 CUresult fake_green_resource(CUdevice device, CUdevResource *resource, CUdevResourceType type);
 CUresult fake_green_describe(CUdevResourceDesc *out, CUdevResource *resources, unsigned count);
 CUresult fake_green_create(CUgreenCtx *out, CUdevice device);
@@ -183,6 +184,8 @@ struct CUmemPoolHandle_st {
 CUresult fake_pool_create(CUmemoryPool *out, const CUmemPoolProps *props);
 CUresult fake_pool_destroy(CUmemoryPool pool);
 CUresult fake_pool_trim(CUmemoryPool pool, uint64_t keep);
+/* Takes from the device's pools what they do not use.  False: nothing. */
+bool fake_pools_trim(const struct fake_device *d);
 CUresult fake_pool_get(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult fake_pool_set(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult fake_pool_default(CUmemoryPool *out, CUdevice device);
@@ -232,7 +235,9 @@ struct CUstream_st {
 };
 CUresult fake_module_load(CUmodule *out, const void *image);
 CUresult fake_module_unload(CUmodule module);
-CUresult fake_module_function(CUfunction *out, CUmodule module);
+CUresult fake_module_function(CUfunction *out, CUmodule module, const char *name);
+/* Local memory that a thread of the function needs. */
+size_t fake_function_local_bytes(CUfunction function);
 CUresult fake_library_load(CUlibrary *out, const void *image);
 CUresult fake_library_unload(CUlibrary library);
 CUresult fake_library_kernel(CUkernel *out, CUlibrary library);
@@ -253,7 +258,7 @@ CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64
                            CUgraph *graph);
 CUresult fake_capture_exchange_mode(CUstreamCaptureMode *mode);
 /* A kernel is launched into a stream: it runs, or becomes a node. */
-CUresult fake_launch(CUstream stream);
+CUresult fake_launch(CUfunction function, CUstream stream);
 
 /* ---- graph.c: graphs and their nodes ---- */
 

@@ -69,6 +69,18 @@ CUresult fake_pool_trim(CUmemoryPool pool, uint64_t keep)
     return CUDA_SUCCESS;
 }
 
+bool fake_pools_trim(const struct fake_device *d)
+{
+    bool trimmed = false;
+    for (CUmemoryPool pool = pools; pool; pool = pool->next) {
+        const uint64_t before = pool->reserved;
+        if (pool->host || device_of(pool) != d) continue;
+        shrink(pool, 0);
+        trimmed |= pool->reserved < before;
+    }
+    return trimmed;
+}
+
 CUresult fake_pool_get(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
     uint64_t *out = value;

@@ -205,7 +205,7 @@ def findings():
     """findings.py printed [301989888, 134217728, 67108864], 637535232 and 840957952."""
     check_peaks(report("peaks", "h200-findings.zst"), 0, 637535232, 840957952)
     found = {f["finding"]: f["numbers"] for f in report("insights", "h200-findings.zst", whole=True)["findings"]}
-    equal(found["stack_limit"], {"stack_bytes": 4152360960}, "stacks") 
+    equal(found["local_memory"], {"local_memory_bytes": 4152360960}, "local memory") 
     equal(found["idle_communicators"]["communicators"], 1, "communicators without a collective")
     equal(found["graph_pools"], {"pools": 3, "pool_bytes": 301989888 + 134217728 + 67108864, "largest_pool_bytes": 301989888}, "graphs' pools")
 

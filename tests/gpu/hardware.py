@@ -1,9 +1,9 @@
 """On a machine with a GPU: all that a change of capture must pass there, in one run.  No test of CTest, which has no GPU.
 
-hardware.py BUILD [driver|lookups|listener|torch|snapshot ...]      BUILD: a build of memprof with its tests
+hardware.py BUILD [driver|account|lookups|listener|torch|snapshot ...]      BUILD: a build of memprof with its tests
 
-driver: the programs of this folder, by CUPTI, by the driver's names and with MEMPROF_HOST=sample; lookups, listener: test_lookups.py and
-test_listener.py; torch: the peaks of a training run are PyTorch's, to the byte, in several settings; snapshot: check_snapshot.py.  Ends with 1
+driver: the programs of this folder, by CUPTI, by the driver's names and with MEMPROF_HOST=sample; account, lookups, listener: test_account.py,
+test_lookups.py and test_listener.py; torch: the peaks of a training run are PyTorch's, to the byte, in several settings; snapshot: check_snapshot.py.  Ends with 1
 where anything differs."""
 import json
 import os
@@ -14,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEP = os.path.join(HERE, "../../bench/gpu/step.py")
 # without `old`, whose contexts of CUDA 2 and 3 find no memory with newer drivers, and `multicast`, which wants several devices
-DEVICE_MEMORY = "walk walk_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden pools".split()
+DEVICE_MEMORY = "walk walk_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden trimmed pools".split()
 LISTENERS = "early late two wrapped alone apart by_name missing".split()
 LOOKUPS = "ways interposer chain report missing".split()
 EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
@@ -47,6 +47,11 @@ def driver(env):
         yield check(f"{program}, by CUPTI", os.path.join(HERE, "test_capture.py"), program, **env)
         yield check(f"{program}, by name", os.path.join(HERE, "test_capture.py"), program, "by-name", **env)
         yield check(f"{program}, sample", os.path.join(HERE, "test_capture.py"), program, **env, MEMPROF_HOST="sample")
+
+
+def account(env):
+    for what in ("synchronized", "unseen", "refused"):
+        yield check(f"account, {what}", os.path.join(HERE, "test_account.py"), what, **env)
 
 
 def lookups(env):
@@ -88,7 +93,7 @@ def snapshot(env):
 
 def main(build, *parts):
     env = environment(os.path.abspath(build))
-    results = [good for part in parts or ("driver", "lookups", "listener", "torch", "snapshot") for good in globals()[part](env)]
+    results = [good for part in parts or ("driver", "account", "lookups", "listener", "torch", "snapshot") for good in globals()[part](env)]
     print(f"{len(results)} checks, {results.count(False)} differ")
     sys.exit(not all(results))
 

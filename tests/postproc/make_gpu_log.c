@@ -190,7 +190,7 @@ static void segments(const char *path)
     pop();
     push(STEP);
     torch_alloc(BASE + 5 * MIB, 10 * MIB);
-    torch_capture(1, BASE + 64 * MIB, 40 * MIB, 500);
+    torch_capture(1, BASE + 64 * MIB, 40 * MIB, 841);   /* the failure then finds 100 MiB free */
     driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB); /* idle at the failure */
     for (uint64_t i = 0; i < 2; i++) {                  /* expandable: two pieces in a row */
         event(MPF_OP_AT, 0, BY_TORCH, 0);

@@ -67,8 +67,53 @@ static void the_launch_after_a_limit_grows_the_stacks(void **state)
     leave(1, MPF_CALL_LAUNCH, 4100 * MIB, 0);
     enter(1, MPF_CALL_LAUNCH, 4100 * MIB);
     leave(1, MPF_CALL_LAUNCH, 4110 * MIB, 0);
-    assert_int_equal(device()->part[MPR_PART_STACK], 4000 * MIB);
+    assert_int_equal(device()->part[MPR_PART_LOCAL], 4000 * MIB);
     assert_int_equal(device()->part[MPR_PART_MODULES], 10 * MIB);
+    over();
+}
+
+static void a_launch_and_a_later_look_tell_of_local_memory(void **state)
+{
+    (void)state;
+    begin();
+    sample(100 * MIB, 100 * MIB);
+    enter(1, MPF_CALL_LAUNCH, 100 * MIB);
+    leave(1, MPF_CALL_LAUNCH, 400 * MIB, 280 * MIB);
+    assert_int_equal(device()->part[MPR_PART_LOCAL], 280 * MIB);
+    assert_int_equal(device()->part[MPR_PART_MODULES], 20 * MIB);
+    leave(1, MPF_CALL_LOCAL, 900 * MIB, 500 * MIB);
+    assert_int_equal(device()->part[MPR_PART_LOCAL], 780 * MIB);
+    leave(1, MPF_CALL_LOCAL, 100 * MIB, -(uint64_t)(780 * MIB));
+    assert_int_equal(device()->part[MPR_PART_LOCAL], 0);
+    assert_int_equal(mpr_gpu_used(&replay, 0), 100 * MIB);
+    over();
+}
+
+static void a_launch_tells_of_no_more_local_memory_than_was_measured(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_LAUNCH, 100 * MIB);
+    leave(1, MPF_CALL_LAUNCH, 110 * MIB, 500 * MIB);
+    assert_int_equal(device()->part[MPR_PART_LOCAL], 10 * MIB);
+    assert_int_equal(device()->part[MPR_PART_MODULES], 0);
+    over();
+}
+
+/* As in logs before 1.11. */
+static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
+{
+    (void)state;
+    begin();
+    WORDS(1, MPF_OP_SAMPLE_GPU, U, 0, 100 * MIB, 1024 * MIB, 100 * MIB, 0);
+    event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 700 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0, 24 * MIB); /* of graphs: the driver does not take it */
+    alloc(D, A, 600 * MIB);
+    assert_int_equal(heap(D)->bytes, 1024 * MIB);
+    assert_int_equal(gpu()->pool_bytes[0], 400 * MIB);
+    assert_int_equal(gpu()->graph_bytes[0], 24 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 100 * MIB);
+    assert_int_equal(heap(D)->bytes, 724 * MIB);
     over();
 }
 
@@ -411,6 +456,9 @@ int main(void)
         cmocka_unit_test(shrinking_is_booked_as_negative),
         cmocka_unit_test(overlapping_calls_book_growth_once),
         cmocka_unit_test(the_launch_after_a_limit_grows_the_stacks),
+        cmocka_unit_test(a_launch_and_a_later_look_tell_of_local_memory),
+        cmocka_unit_test(a_launch_tells_of_no_more_local_memory_than_was_measured),
+        cmocka_unit_test(pools_and_blocks_are_never_more_than_the_device_has),
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
         cmocka_unit_test(growth_that_other_processes_caused_is_no_context),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),

@@ -35,6 +35,22 @@ static void a_refusal_that_pytorch_gets_over_is_soft(void **state)
     over();
 }
 
+/* A sample is up to 10 ms old, and another process may have filled the device since. */
+static void the_free_bytes_of_a_refusal_are_newer_than_a_sample(void **state)
+{
+    (void)state;
+    begin();
+    sample(10 * MIB, 4 * MIB);
+    refuse(1, 200 * MIB, 2, 78 * MIB, 0); /* of 80 MiB: within what two readings differ by */
+    assert_int_equal(gpu()->oom[0].picture.used, 2 * MIB);
+    assert_int_equal(gpu()->oom[0].picture.others, 6 * MIB);
+    sample(10 * MIB, 4 * MIB);
+    WORDS(1, MPF_OP_GPU_FAIL, D, 300 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+    assert_int_equal(gpu()->oom[1].picture.used, 924 * MIB);
+    assert_true(gpu()->oom[1].picture.others == MPF_UNKNOWN);
+    over();
+}
+
 static void a_refusal_after_another_allocation_is_another_failure(void **state)
 {
     (void)state;
@@ -206,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_that_pytorch_gets_over_is_soft),
+        cmocka_unit_test(the_free_bytes_of_a_refusal_are_newer_than_a_sample),
         cmocka_unit_test(a_refusal_after_another_allocation_is_another_failure),
         cmocka_unit_test(a_second_refusal_and_pytorchs_report_are_one_hard_failure),
         cmocka_unit_test(pytorch_may_give_up_without_asking_the_driver),

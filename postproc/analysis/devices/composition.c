@@ -195,7 +195,7 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
         [MPR_PART_GRAPHS] = { "graphs", "graph executables" },
         [MPR_PART_CONTEXT] = { "context", "context, CUPTI" },
         [MPR_PART_MODULES] = { "modules", "modules" },
-        [MPR_PART_STACK] = { "stack", "stack resize" },
+        [MPR_PART_LOCAL] = { "local_memory", "local memory of kernels" },
         [MPR_PART_STREAMS] = { "streams", "streams" },
         [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
     };

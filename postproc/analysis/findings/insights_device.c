@@ -17,19 +17,21 @@ static const char *heap_of(struct mpr_insights *out, const char *gpu)
     return mpr_arena_format(&out->arena, "%s/device", gpu);
 }
 
-/* The driver reserves the limit for each thread that the device can run at a time. */
-static void stack_limit(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
+/* The driver keeps as much for each thread that the device can hold as the most demanding kernel
+ * needs, or as cudaLimitStackSize says. */
+static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
 {
-    const int64_t bytes = part(s, "stack");
+    const int64_t bytes = part(s, "local_memory");
     if (bytes < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f = mpr_finding_add(out, "stack_limit", gpu, (uint64_t)bytes);
-    f->what = mpr_arena_format(&out->arena, "kernels' stacks took %s when their limit was raised",
+    struct mpr_finding *f = mpr_finding_add(out, "local_memory", gpu, (uint64_t)bytes);
+    f->what = mpr_arena_format(&out->arena, "local memory of kernels (stacks, spills, local arrays) is %s",
                                mpr_finding_size(out, (uint64_t)bytes));
-    f->change = "a smaller cudaLimitStackSize: the driver keeps it for every thread that fits on "
-                "the device";
+    f->change = "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "
+                "cudaLimitStackSize: the driver keeps that much for every thread that fits on the "
+                "device";
     f->look = "peaks";
     mpr_finding_at(f, heap_of(out, gpu), s->time);
-    mpr_finding_bytes(f, "stack_bytes", (uint64_t)bytes);
+    mpr_finding_bytes(f, "local_memory_bytes", (uint64_t)bytes);
 }
 
 /* Buffers come with the communicator; without a collective they were for nothing. */
@@ -124,7 +126,7 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
         const struct mpr_device_state *s = &e->state[device];
         const char *gpu = mpr_finding_gpu(out, device);
         if (!s->valid) continue;
-        stack_limit(out, s, gpu);
+        local_memory(out, s, gpu);
         idle(out, s, gpu);
         doubled(out, e, s, gpu);
     }

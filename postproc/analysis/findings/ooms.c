@@ -59,8 +59,9 @@ static void fill_fits(struct mpr_oom_story *s)
         add_fit(s, "communicator", "largest communicator", "fewer channels or communicators",
                 d->comm[i].bytes, true);
     for (size_t i = 0; i < d->parts; i++)
-        if (!strcmp(d->part[i].key, "stack") && d->part[i].bytes > 0)
-            add_fit(s, "stack", "stack resize undone", "a smaller cudaLimitStackSize",
+        if (!strcmp(d->part[i].key, "local_memory") && d->part[i].bytes > 0)
+            add_fit(s, "local_memory", "local memory of kernels returned",
+                    "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
                     (uint64_t)d->part[i].bytes, true);
 }
 
