@@ -74,7 +74,7 @@ static bool take(struct fake_device *d, uint64_t bytes)
     return true;
 }
 
-/* Seen on an H200: what an allocation lacks, the driver takes from pools that do not use it. */
+/* As seen on an H200: if memory is short, the driver trims pools for an allocation. */
 bool fake_take(struct fake_device *d, uint64_t bytes)
 {
     return take(d, bytes) || (fake_pools_trim(d) && take(d, bytes));

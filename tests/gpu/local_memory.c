@@ -1,5 +1,5 @@
 /* Launches a kernel whose threads need 8 KiB of local memory, which the driver takes from the device
- * with no call of its own.
+ * without an allocation call.
  *
  * local_memory synchronized: waits for the kernel; local_memory unseen: ends without another call of
  * the driver.  Prints the bytes by which used memory grew. */

@@ -1,8 +1,8 @@
 """The account of a device names memory that no allocation call asked for, at any instant.
 
 test_account.py synchronized|unseen|refused
-synchronized, unseen: local memory of kernels, also if the process ends before the sampler's next turn.  refused: each refusal
-has a sample of its own.  CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
+synchronized, unseen: local memory of kernels, also if the process ends before the sampler's next turn.  refused: a sample is
+taken at each refusal.  CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
 import os
 import subprocess

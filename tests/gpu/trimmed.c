@@ -1,5 +1,4 @@
-/* The driver takes from a stream-ordered pool what a plain allocation lacks, with no call of its
- * own. */
+/* The driver trims a stream-ordered pool for a plain allocation that would not fit otherwise. */
 #include "steps.h"
 
 enum { BLOCKS = 14 };
