@@ -49,6 +49,13 @@ void mpr_gpu_free(struct mpr_gpu *g)
 
 /* ---- blocks */
 
+/* The driver gave `bytes` of the device to an allocation. */
+static void make_room(struct mpr_replay *r, unsigned device, uint64_t bytes)
+{
+    const uint64_t total = r->gpu.device[device].total;
+    if (total && total != MPF_UNKNOWN) mpr_pools_limit(r, device, mpr_less(total, bytes));
+}
+
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool torch = mpr_gpu_of_torch(e);
@@ -61,8 +68,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
     }
-    if (mpf_heap_code(e->heap) == MPF_HEAP_DEVICE)
-        mpr_pools_make_room(r, mpf_heap_device(e->heap), e->size);
+    if (mpf_heap_code(e->heap) == MPF_HEAP_DEVICE) make_room(r, mpf_heap_device(e->heap), e->size);
     mpr_gpu_book(r, t, e, &b);
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_seen(r, &b, b.time);

@@ -91,9 +91,9 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 /* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest
  * block of a pool; what was given back is the newest. */
 void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The driver has given `bytes` of the device to an allocation: takes from its pools what would be
- * more than the device has. */
-void mpr_pools_make_room(struct mpr_replay *r, unsigned device, uint64_t bytes);
+/* The device's pools and blocks together hold at most `limit` bytes: takes the excess from the
+ * pools. In logs before 1.11 no event tells that the driver trimmed a pool. */
+void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit);
 void mpr_pools_free(struct mpr_gpu *g);
 
 #endif

@@ -168,5 +168,6 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
         d->others = mpr_less(used, own);
         note_own(r, device, own);
     }
+    mpr_pools_limit(r, device, used);
     measured(r, device, used);
 }

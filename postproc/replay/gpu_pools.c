@@ -61,12 +61,10 @@ static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
     }
 }
 
-/* Logs before 1.11 do not have the levels of pools that the driver trimmed for this allocation. */
-void mpr_pools_make_room(struct mpr_replay *r, unsigned device, uint64_t bytes)
+void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit)
 {
-    const uint64_t total = r->gpu.device[device].total, live = mpr_gpu_tracked(r, device) + bytes;
-    if (!total || total == MPF_UNKNOWN || live <= total) return;
-    uint64_t excess = live - total;
+    uint64_t excess = mpr_less(mpr_gpu_tracked(r, device), limit);
+    if (r->options.pools_exact || !excess) return;
     mpr_gpu_take_pictures(r);
     for (uint32_t i = 0; i < r->gpu.pools && excess; i++) {
         struct mpr_pool *p = &r->gpu.pool[i];

@@ -47,6 +47,7 @@ struct mpr_replay_options {
                                   recorded; 0: they are not sampled */
     uint64_t host_sample_below;
     bool in_window;     /* one is open at the start */
+    bool pools_exact;   /* the levels of stream-ordered pools are never late (format 1.11) */
     char rest_name[80]; /* of the blocks that are counted and not recorded each (totals.h) */
 };
 

@@ -112,6 +112,8 @@ static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
     assert_int_equal(heap(D)->bytes, 1024 * MIB);
     assert_int_equal(gpu()->pool_bytes[0], 400 * MIB);
     assert_int_equal(gpu()->graph_bytes[0], 24 * MIB);
+    sample(650 * MIB, 650 * MIB);
+    assert_int_equal(heap(D)->bytes, 650 * MIB);
     event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 100 * MIB);
     assert_int_equal(heap(D)->bytes, 724 * MIB);
     over();

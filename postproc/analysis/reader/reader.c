@@ -58,6 +58,7 @@ static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = { .by = by, .at = at };
     mpr_replay_options_read(&options, header);
+    options.pools_exact = mpr_log_status(reader->log)->minor >= 11;
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
     reader->names = mpr_names_new(path, header->id);
