@@ -67,7 +67,8 @@ def pytorch():
     equal((top["path"], top["bytes_at_peak"]), (["capture 256"], 38798336), "the largest range")
     burst, = captures("h200-pytorch.zst")
     equal(burst["captures"], 2, "captures of the burst")
-    roles, _ = roles_at("h200-pytorch.zst", "peak")
+    # a block outside any range and two of the graph's random state, which only the end of the program freed
+    roles, _ = roles_at("h200-pytorch.zst", "peak", (256 << 10) + 2 * 512)
     equal(roles["graphs"], 37 * MIB, "what the capture made is the graph's, cuBLAS's workspace in its pool, too")
     equal(roles["activations"], 0, "no pass comes behind the captures")
     oom, = report("oom", "h200-pytorch.zst")["ooms"]

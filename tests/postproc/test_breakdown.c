@@ -411,6 +411,26 @@ static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
     mpr_breakdown_free(&result);
 }
 
+/* Validation after training, without torch.no_grad(), until the interpreter frees what it kept. */
+static void the_end_of_a_training_program_frees_no_temporary(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    train(0, true);
+    train(1, false);
+    make(MAIN, CALL, SAVED);
+    make(MAIN, CALL, TEMPORARY);
+    drop(MAIN, TEMPORARY);
+    make(MAIN, CALL, TOP);
+    drop(MAIN, TOP);
+    drop(MAIN, SAVED);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), 0);
+    assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), BLOCK(SAVED) + BLOCK(TOP));
+    mpr_breakdown_free(&result);
+}
+
 /* Validation without torch.no_grad(): each batch's graph is kept. */
 static void what_each_call_or_a_later_pass_keeps_is_no_workspace(void **state)
 {
@@ -508,6 +528,7 @@ static void what_outlives_a_capture_is_the_graph_s(void **state)
     make(MAIN, CALL, TEMPORARY);
     event(MAIN, MPF_OP_FREE, T, UINT64_C(1) << 30, 0);
     drop(MAIN, TEMPORARY);
+    event(MAIN, MPF_OP_ALLOC, T, UINT64_C(1) << 32, 1);
     end();
     assert_int_equal(blocks_of(MPR_ROLE_GRAPHS), 1024 + 512);
     assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
@@ -528,6 +549,7 @@ int main(void)
         cmocka_unit_test(wrappers_have_roles_of_their_own),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
         cmocka_unit_test(what_the_end_of_the_program_frees_is_no_temporary),
+        cmocka_unit_test(the_end_of_a_training_program_frees_no_temporary),
         cmocka_unit_test(what_each_call_or_a_later_pass_keeps_is_no_workspace),
         cmocka_unit_test(a_block_whose_free_was_lost_is_gone),
         cmocka_unit_test(one_pass_alone_tells_no_workspaces),

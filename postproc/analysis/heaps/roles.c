@@ -105,7 +105,9 @@ static enum mpr_role of_forward(const struct mpr_role_life *l)
         return MPR_ROLE_ACTIVATIONS;
     if (l->says & MPR_SAYS_CACHE && !(trains && went_in_phase(l))) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
+    if (went_in_phase(l))
+        return l->went_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
+                            : MPR_ROLE_TEMPORARIES;
     if (l->lives && in_last_pass(l)) return MPR_ROLE_ACTIVATIONS;
     if (l->lives && l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
     if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);

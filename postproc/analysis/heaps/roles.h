@@ -8,6 +8,7 @@
 struct mpr_role_life {
     struct mpr_moment made, gone; /* gone: the log's last moment where the block lives on */
     bool lives;        /* also if the log has no pass and no block was made after the free */
+    bool went_last;    /* no block was made after it was freed */
     unsigned says;     /* its Python stack: mpr_torch_says; 0: it has none */
     unsigned under;    /* the ranges of its thread */
     bool no_pass;      /* the log has none, and no optimizer's step: no phase begins or ends */
