@@ -222,7 +222,7 @@ struct mpr_gpu {
     struct {
         uint64_t from, to;
         uint32_t capture;
-    } adopted; /* the segment around the newest block of a capture */
+    } adopted;                 /* the segment around the newest block of a capture */
     struct mpr_index captured; /* by PyTorch's graph: number of its newest capture that still holds
                                   its pool */
     /* Pools of captures */

@@ -36,8 +36,8 @@ static int64_t resident_threads(CUdevice device)
     int64_t known = __atomic_load_n(&threads[device], __ATOMIC_RELAXED);
     int processors, each;
     if (known) return known;
-    if (!MP_DRIVER_ASK(cuDeviceGetAttribute, &processors,
-                       CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) ||
+    if (!MP_DRIVER_ASK(cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                       device) ||
         !MP_DRIVER_ASK(cuDeviceGetAttribute, &each,
                        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device))
         return 0;
@@ -62,8 +62,9 @@ void mp_local_memory_look(CUcontext context)
     const int64_t growth = mp_local_memory_growth(context);
     const CUdevice device = growth ? mp_device_current() : -1;
     if (device < 0) return;
-    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = MPF_CALL_LOCAL,
-                                           [MPF_RETURN_A] = (uint64_t)growth };
+    const uint64_t v[MPF_RETURN_COUNT] = {
+        [MPF_RETURN_CALL] = MPF_CALL_LOCAL, [MPF_RETURN_A] = (uint64_t)growth
+    };
     mp_record_data(MPF_OP_GPU_RETURN, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device),
                    mp_device_used(device), v, sizeof v);
 }

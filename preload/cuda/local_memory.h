@@ -1,6 +1,6 @@
 /* Local memory: device memory that the driver keeps for the stacks, spilled registers and local
- * arrays of kernels.  Each thread that the device can hold at once has as much as the most demanding
- * kernel launched so far needs.  A launch makes it grow without an allocation call.
+ * arrays of kernels.  Each thread that the device can hold at once has as much as the most
+ * demanding kernel launched so far needs.  A launch makes it grow without an allocation call.
  *
  * CU_LIMIT_STACK_SIZE reads as the bytes per thread that the driver keeps (driver 580, an H200), so
  * memprof asks for the limit instead of listening to launches.  Each function may be called in a

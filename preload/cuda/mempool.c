@@ -1,5 +1,6 @@
 /* A pool grows when a block does not fit.  It shrinks when a stream is synchronized, and when the
- * driver needs its free memory for another allocation, so its level is asked for at all of these. */
+ * driver needs its free memory for another allocation, so its level is asked for at all of these.
+ */
 #include "cuda/mempool.h"
 
 #include <cupti.h>

@@ -1,5 +1,5 @@
-/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL of
- * gpuN/device). */
+/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL
+ * of gpuN/device). */
 #ifndef MP_MEMPOOL_H
 #define MP_MEMPOOL_H
 

@@ -51,8 +51,8 @@ void mp_sampler_watch(int device, void *nvml)
     __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE);
 }
 
-/* The question for this process's own bytes costs seven times as much as the rest.  It is asked only
- * if the used bytes differ from those in @last, or if @last is NULL. */
+/* The question for this process's own bytes costs seven times as much as the rest.  It is asked
+ * only if the used bytes differ from those in @last, or if @last is NULL. */
 static bool read_device(int d, void *device, const uint64_t *last, uint64_t *v)
 {
     struct mp_nvml_memory memory;

@@ -1,6 +1,6 @@
-/* Contexts.  The costs are those of an H200 in kind, smaller in size; that of local memory is exact:
- * a launch makes it for every thread that the GPU can hold, and the limit reads as what the kernel
- * needs. */
+/* Contexts.  The costs are those of an H200 in kind, smaller in size; that of local memory is
+ * exact: a launch makes it for every thread that the GPU can hold, and the limit reads as what the
+ * kernel needs. */
 #include <stdlib.h>
 
 #include "fake.h"

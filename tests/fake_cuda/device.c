@@ -204,9 +204,7 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = is_shared(); break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = FAKE_PROCESSORS; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-        *value = FAKE_PROCESSOR_THREADS;
-        break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = FAKE_PROCESSOR_THREADS; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: *value = getenv("FAKE_CUDA_NODE") != NULL; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID: *value = (int)setting("FAKE_CUDA_NODE", 0); break;
     default: *value = 0;

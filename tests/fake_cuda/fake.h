@@ -15,7 +15,7 @@
 
 #define FAKE_GRANULE (2ull << 20)
 enum { FAKE_PROCESSORS = 132, FAKE_PROCESSOR_THREADS = 2048 };
-#define FAKE_EXPORT  __attribute__((visibility("default")))
+#define FAKE_EXPORT __attribute__((visibility("default")))
 
 static inline uint64_t fake_round_up(uint64_t bytes, uint64_t unit)
 {

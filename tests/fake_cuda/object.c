@@ -69,10 +69,7 @@ CUresult fake_module_function(CUfunction *out, CUmodule module, const char *name
     return CUDA_SUCCESS;
 }
 
-size_t fake_function_local_bytes(CUfunction function)
-{
-    return (uintptr_t)function & 1 ? 8192 : 0;
-}
+size_t fake_function_local_bytes(CUfunction function) { return (uintptr_t)function & 1 ? 8192 : 0; }
 
 CUresult fake_library_load(CUlibrary *out, const void *image)
 {

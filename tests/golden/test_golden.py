@@ -76,6 +76,15 @@ def pytorch():
     equal(oom["python"][-1], "main (gold.py:15)", "where in Python")
 
 
+def local_memory():
+    """A kernel with a local array of 12,000 bytes, on a device of 132 processors with 2,048 threads each."""
+    device, = report("peaks", "h200-local-memory.zst", "--at", "end")["devices"]
+    parts = {part["part"]: part["bytes"] for part in device["parts"]}
+    equal(parts["local_memory"], (12000 - 1024) * 132 * 2048, "local memory")
+    equal(device["used_bytes"], 3534553088, "used bytes: a sample at exit has the kernel's")
+    equal(abs(parts["unknown"]) < 16 * MIB, True, "nothing else is unexplained")
+
+
 def nccl():
     for rank in (0, 1):
         log = report("peaks", f"h200-nccl-rank{rank}.zst")
@@ -232,5 +241,5 @@ def frameworks():
     equal({"TSL:XlaCompile jit_stage", "TSL:XlaCompileBackend jit_stage"} <= names, True, f"XLA's ranges without numbers: {names}")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture,
+{"pytorch": pytorch, "local_memory": local_memory, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture,
  "findings": findings, "frameworks": frameworks}[sys.argv[1]]()

@@ -1,8 +1,8 @@
-/* Launches a kernel whose threads need 8 KiB of local memory, which the driver takes from the device
- * without an allocation call.
+/* Launches a kernel whose threads need 8 KiB of local memory, which the driver takes from the
+ * device without an allocation call.
  *
- * local_memory synchronized: waits for the kernel; local_memory unseen: ends without another call of
- * the driver.  Prints the bytes by which used memory grew. */
+ * local_memory synchronized: waits for the kernel; local_memory unseen: ends without another call
+ * of the driver.  Prints the bytes by which used memory grew. */
 #include <stdio.h>
 #include <string.h>
 

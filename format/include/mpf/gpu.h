@@ -22,10 +22,10 @@ enum mpf_gpu_call {
     MPF_CALL_GRAPH_GONE,   /* exec destroyed: `a` */
     MPF_CALL_GRAPH_TRIM,   /* cuDeviceGraphMemTrim */
     MPF_CALL_POOL,         /* stream-ordered pool made, trimmed or destroyed: `a` */
-    MPF_CALL_LAUNCH,       /* a kernel's first launch: `a` is the growth of local memory in it (int64,
-                              bytes; since 1.11, 0 before) */
-    MPF_CALL_LOCAL,        /* since 1.11: no call and no GPU_ENTER, but local memory of kernels that
-                              earlier launches of the thread's context made grow: `a` (int64, bytes) */
+    MPF_CALL_LAUNCH, /* a kernel's first launch: `a` is the growth of local memory in it (int64,
+                        bytes; since 1.11, 0 before) */
+    MPF_CALL_LOCAL,  /* since 1.11: no call and no GPU_ENTER, but local memory of kernels that
+                        earlier launches of the thread's context made grow: `a` (int64, bytes) */
     MPF_CALLS
 };
 

@@ -19,12 +19,14 @@ static const char *heap_of(struct mpr_insights *out, const char *gpu)
 
 /* The driver keeps as much for each thread that the device can hold as the most demanding kernel
  * needs, or as cudaLimitStackSize says. */
-static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
+static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s,
+                         const char *gpu)
 {
     const int64_t bytes = part(s, "local_memory");
     if (bytes < MPR_WORTH_BYTES) return;
     struct mpr_finding *f = mpr_finding_add(out, "local_memory", gpu, (uint64_t)bytes);
-    f->what = mpr_arena_format(&out->arena, "local memory of kernels (stacks, spills, local arrays) is %s",
+    f->what = mpr_arena_format(&out->arena,
+                               "local memory of kernels (stacks, spills, local arrays) is %s",
                                mpr_finding_size(out, (uint64_t)bytes));
     f->change = "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "
                 "cudaLimitStackSize: the driver keeps that much for every thread that fits on the "

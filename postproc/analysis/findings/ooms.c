@@ -60,9 +60,10 @@ static void fill_fits(struct mpr_oom_story *s)
                 d->comm[i].bytes, true);
     for (size_t i = 0; i < d->parts; i++)
         if (!strcmp(d->part[i].key, "local_memory") && d->part[i].bytes > 0)
-            add_fit(s, "local_memory", "local memory of kernels returned",
-                    "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
-                    (uint64_t)d->part[i].bytes, true);
+            add_fit(
+                s, "local_memory", "local memory of kernels returned",
+                "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
+                (uint64_t)d->part[i].bytes, true);
 }
 
 /* ---- one story */

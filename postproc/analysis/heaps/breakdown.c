@@ -106,18 +106,16 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r, bo
         const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python) |
                               mpr_torch_innermost_says(&r->ranges, b->python);
         const bool went_last = mpr_lives_went_last(lives, &life[i]);
-        const struct mpr_role_life of = {
-            .made = life[i].made,
-            .gone = life[i].gone,
-            .lives = life[i].lives || (!trains && went_last),
-            .went_last = went_last,
-            .says = says,
-            .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
-            .only_pass = lives->phases.now.passes == 1,
-            .broken_off = broken_off,
-            .captured = life[i].captured,
-            .under = life[i].under
-        };
+        const struct mpr_role_life of = { .made = life[i].made,
+                                          .gone = life[i].gone,
+                                          .lives = life[i].lives || (!trains && went_last),
+                                          .went_last = went_last,
+                                          .says = says,
+                                          .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
+                                          .only_pass = lives->phases.now.passes == 1,
+                                          .broken_off = broken_off,
+                                          .captured = life[i].captured,
+                                          .under = life[i].under };
         told[i] = (struct told){ .life = &life[i],
                                  .of = of,
                                  .role = mpr_role_of(&of),
