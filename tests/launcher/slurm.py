@@ -80,7 +80,7 @@ def slurm():
         start("slurmd", "-D", "-f", conf, "-N", host)
         yield env
     finally:
+        # One after the other: a step that is about to end needs the controller and munge, and slurmd waits for it.
         for process in reversed(running):
             process.terminate()
-        for process in running:
             process.wait(mp.TIMEOUT)
