@@ -76,7 +76,7 @@ def ranges(look):
     return {" > ".join(owner["path"]): owner["bytes"] for process in look["processes"] for owner in process.get("owners", [])}
 
 
-def test_top_reads_on():
+def test_top_continues_from_the_last_reading():
     logs = mp.fresh()
     with asked(logs) as program:
         program.tell(f"take weights {40 * MIB}", "step", "step", "step", "step", "open train")
@@ -94,7 +94,7 @@ def test_top_reads_on():
             mp.check(second["processes"][0]["events"] > first["processes"][0]["events"], "no more events")
 
 
-def test_top_of_a_process_that_hangs():
+def test_top_shows_a_stopped_process():
     logs = mp.fresh()
     with asked(logs) as program:
         program.tell(f"take weights {40 * MIB}")
@@ -110,7 +110,7 @@ def test_top_of_a_process_that_hangs():
             os.kill(program.process.pid, signal.SIGCONT)
 
 
-def test_top_counts_those_that_ended_before():
+def test_top_counts_processes_that_ended_earlier():
     logs = mp.fresh()
     with asked(logs):
         pass
@@ -123,7 +123,7 @@ def test_top_counts_those_that_ended_before():
     mp.equal((status, b"no process runs" in out, err), (0, True, b""), "status, and what is said where nothing runs")
 
 
-def test_top_takes_in_a_process_that_starts_later_and_sees_one_killed():
+def test_top_notices_started_and_killed_processes():
     logs = mp.fresh()
     with asked(logs) as program:
         program.tell("step")
@@ -138,7 +138,7 @@ def test_top_takes_in_a_process_that_starts_later_and_sees_one_killed():
                 until(process, lambda look: {p["process"]["pid"] for p in look["processes"] if not p["running"]} == {killed})
 
 
-def test_top_in_a_terminal():
+def test_top_restores_the_terminal_when_it_ends():
     """It takes a terminal, shows what is there, and gives the terminal back when q is pressed, or a signal comes."""
     logs = mp.fresh()
     with asked(logs) as program:
