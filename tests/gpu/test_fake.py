@@ -82,7 +82,7 @@ cuMemAddressReserve cuMemCreate cuMemMap cuMemSetAccess cuMemUnmap cuMemRelease 
 
 
 def test_every_allocation_call_is_seen():
-    trace = balanced("walk")
+    trace = balanced("allocations")
     for name in WALKED.split():
         check(0 in trace.calls[name], f"{name} was not seen")
     check(1 in trace.calls["cuMemAlloc_v2"] and 1 in trace.calls["cuMemFree_v2"], "refused calls were not seen")
@@ -93,7 +93,7 @@ def test_every_allocation_call_is_seen():
 
 
 def test_per_thread_streams_use_ptsz_calls():
-    walk, graphs = balanced("walk_ptsz"), balanced("graphs_ptsz")
+    walk, graphs = balanced("allocations_ptsz"), balanced("graphs_ptsz")
     for name in ("cuMemAllocAsync", "cuMemFreeAsync", "cuMemAllocFromPoolAsync"):
         check(walk.calls[name + "_ptsz"] and not walk.calls[name], f"{name} is not per thread")
     for name in ("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithParams", "cuGraphLaunch",
@@ -102,7 +102,7 @@ def test_per_thread_streams_use_ptsz_calls():
 
 
 def test_old_call_variants_are_seen():
-    trace = balanced("old")
+    trace = balanced("old_variants")
     for name in ("cuCtxCreate", "cuCtxCreate_v2", "cuCtxCreate_v3", "cuCtxDestroy", "cuMemAllocHost",
                  "cuMemHostRegister", "cuStreamBeginCapture", "cuGraphInstantiate", "cuGraphInstantiate_v2",
                  "cuGraphExecUpdate", "cuStreamDestroy", "cuCtxSynchronize", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxRelease"):
@@ -173,7 +173,7 @@ def test_forked_child_cannot_use_cuda():
 
 
 def test_modules_streams_and_stack_limits_take_memory():
-    trace = balanced("hidden")
+    trace = balanced("hidden_memory")
     check(grown(trace, "module") == 2 * MIB and grown(trace, "streams") == 2 * MIB, "modules and streams take memory")
     check(grown(trace, "limit") == 0, "a limit takes none")
     check(grown(trace, "launched-with-limit") == (8192 - 1024) * 132 * 2048, "a launch does")
@@ -191,13 +191,13 @@ def test_multicast_objects_free_their_memory():
 
 
 def test_refused_callbacks_are_not_delivered():
-    trace = run("walk", FAKE_CUPTI_REFUSE="cuMemAlloc_v2,279")
+    trace = run("allocations", FAKE_CUPTI_REFUSE="cuMemAlloc_v2,279")
     check("refused cuMemAlloc_v2" in trace.lines, "CUPTI did not refuse")
     check(not trace.calls["cuMemAlloc_v2"] and trace.calls["cuMemFree_v2"], "a refused callback came")
 
 
 def test_busy_cupti_refuses_a_second_tool():
-    trace = run("walk", FAKE_CUPTI_BUSY="1")
+    trace = run("allocations", FAKE_CUPTI_BUSY="1")
     check("subscribe 39" in trace.lines and not trace.calls, "another tool has CUPTI")
 
 

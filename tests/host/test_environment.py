@@ -205,8 +205,8 @@ def test_nsight_compute_sees_the_users_cuda_injection_path():
 
 def test_children_inherit_ld_preload_with_the_entries_of_the_user():
     code = "import os; print(os.environ['LD_PRELOAD'])"
-    result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly.so")])
-    mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly.so")], "LD_PRELOAD")
+    result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly_constructor.so")])
+    mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly_constructor.so")], "LD_PRELOAD")
 
 
 def test_environment_with_5000_variables_reaches_children():

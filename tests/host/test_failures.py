@@ -194,7 +194,7 @@ def test_address_space_limit_changes_no_result():
 def test_memory_limit_set_later_leaves_the_memory_to_the_program():
     """The program limits itself: what memprof holds then is little, and it takes next to nothing more."""
     for which in ("as", "data"):
-        argv = [mp.victim("limited"), which, "24"]
+        argv = [mp.victim("memory_limit"), which, "24"]
         blocks = int(mp.bare(argv)[1])
         result = mp.run(argv)
         mp.within(int(result.out), blocks - 4, blocks, f"blocks of 1 MiB under a limit of {which}")
@@ -213,7 +213,7 @@ def test_threads_without_event_memory_count_lost_events():
     """More than there are places for, each of which a thread has: none comes back, so none is waited for again and again."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    argv = [mp.victim("shortage"), "200", "5000"]
+    argv = [mp.victim("memory_shortage"), "200", "5000"]
     status, out, _ = mp.bare(argv)
     result = mp.run(argv, status=None)
     mp.equal((result.status, result.out), (status, out), "the program's result")
@@ -227,7 +227,7 @@ def test_threads_without_memory_reuse_that_of_ended_threads():
     """What the dead ones had comes back once they are found dead, and is waited for."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    result = mp.run([mp.victim("fleeting"), "memory", "100", "100"])
+    result = mp.run([mp.victim("short_lived_threads"), "memory", "100", "100"])
     mp.equal(result.out, b"100\n", "threads")
     log = result.logs.one()
     mp.nothing_missing(log)
@@ -238,7 +238,7 @@ def test_threads_whose_exit_is_invisible_count_lost_events():
     """Who asks whether they live is refused, so none of what they had comes back: that is not waited for, though frames are written."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode has no filters")
-    result = mp.run([mp.victim("fleeting"), "tgkill", "600", "10"])
+    result = mp.run([mp.victim("short_lived_threads"), "tgkill", "600", "10"])
     mp.equal(result.out, b"600\n", "threads")
     log = result.logs.one()
     loses_and_counts(log, 2 * 600 * 10)
@@ -248,7 +248,7 @@ def test_memory_refused_before_the_first_frame_loses_no_event():
     """What frames are made in is there before: with a place for each thread, and some more, nothing is lost."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    result = mp.run([mp.victim("shortage"), "8", "20000"])
+    result = mp.run([mp.victim("memory_shortage"), "8", "20000"])
     log = result.logs.one()
     mp.nothing_missing(log)
     mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 8 * 20000, f"{log.json['heaps']}")
@@ -339,7 +339,7 @@ def test_losses_are_counted_in_a_program_that_sandboxes_itself():
 
 def test_hooks_make_no_system_call_that_a_strict_sandbox_kills():
     """What memprof calls in a hook every program calls: here a look for the file system of what is mapped would be deadly."""
-    result = mp.run([mp.victim("strict")])
+    result = mp.run([mp.victim("strict_sandbox")])
     mp.equal(result.out, b"done\n", "the program's result")
     shared = result.logs.one().heap("host/shm")
     mp.equal((shared["peak_bytes"], shared["allocations"]), (1 << 20, 3), "shared memory, and its mappings")

@@ -29,7 +29,7 @@ def exactly(argv, least=LARGE, mode="large"):
     """Blocks from `least` usable bytes on are recorded, each; of the others the sums agree."""
     log, oracle = over_the_oracle(mode, argv)
     usable = [tuple(b) for b in oracle["usable"]]
-    mp.equal(sorted(map(tuple, mp.books(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
+    mp.equal(sorted(map(tuple, mp.naive_reader(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
     heap = log.heap()
     for key in ("allocations", "frees", "failures"):
         mp.equal(heap[key], oracle[key], key)
@@ -71,9 +71,9 @@ def test_large_mode_works_with_other_allocators():
 
 
 def test_allocator_without_block_sizes_is_warned_about_once_per_tree():
-    preload = [mp.victim("libsizeless.so")]
+    preload = [mp.victim("liballocator_without_sizes.so")]
     result = mp.run(["/bin/sh", "-c", "/bin/true; /bin/true"], preload=preload, env={"MEMPROF_HOST": "large"})
-    mp.equal(result.err.count(b"libsizeless.so has no malloc_usable_size: every block is recorded"), 1, result.err)
+    mp.equal(result.err.count(b"liballocator_without_sizes.so has no malloc_usable_size: every block is recorded"), 1, result.err)
 
 
 def test_large_mode_records_stacks_of_large_blocks():
@@ -91,7 +91,7 @@ def test_large_mode_ignores_blocks_that_a_child_inherits():
     for log in logs.all():
         mp.check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete")
         mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
-        live = mp.books(log.path)["live"]
+        live = mp.naive_reader(log.path)["live"]
         mp.check(all(size >= LARGE for _, size in live), "a small block is recorded")
 
 
@@ -115,7 +115,7 @@ def sampled_exactly(argv, mean, period, sigmas=6):
     heap's sums agree to the byte."""
     log, oracle = over_the_oracle(f"sample:{period}", argv)
     usable = {addr: size for addr, size in oracle["usable"]}
-    live = {addr: size for addr, size in mp.books(log.path)["live"]}
+    live = {addr: size for addr, size in mp.naive_reader(log.path)["live"]}
     large = log.json["host_large_bytes"]
     mp.equal(log.json["host_mean_bytes"], mean, "mean")
     mp.equal([b for b in live.items() if usable.get(b[0]) != b[1]], [], "blocks that are not there")
@@ -172,7 +172,7 @@ def test_sample_mode_ignores_blocks_that_a_child_inherits():
     for log in logs.all():
         mp.check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete")
         mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
-        mp.check(mp.books(log.path)["allocations"] > 100, "samples")
+        mp.check(mp.naive_reader(log.path)["allocations"] > 100, "samples")
 
 
 def test_sample_mode_loses_no_event_of_a_killed_process():
@@ -203,7 +203,7 @@ def test_sample_mode_records_few_events_by_default():
     mp.equal(log.json["host_mean_bytes"], 512 << 10, "mean")
     mp.equal(log.json["host_large_bytes"], 2411725, "from which each is recorded")
     mp.check(log.heap()["allocations"] > 1000, log.heap())
-    mp.check(mp.books(log.path)["allocations"] < log.heap()["allocations"] / 10, "samples")
+    mp.check(mp.naive_reader(log.path)["allocations"] < log.heap()["allocations"] / 10, "samples")
 
 
 def test_off_mode_records_no_malloc_block():
@@ -211,7 +211,7 @@ def test_off_mode_records_no_malloc_block():
     mp.whole(log)
     mp.equal(log.json["host_blocks"], "off", "which blocks")
     mp.equal([h["heap"] for h in log.json["heaps"] if h["heap"] == "host/heap"], [], "heaps")
-    mp.equal(mp.books(log.path)["allocations"], 0, "allocations")
+    mp.equal(mp.naive_reader(log.path)["allocations"], 0, "allocations")
 
 
 def test_off_mode_records_mappings():
@@ -224,7 +224,7 @@ def test_off_mode_leaves_a_complete_log_of_a_killed_process():
     """Its encoder is started by a large block, whether that is recorded or not."""
     log = mp.run([mp.victim("blocks"), "2000", "kill"], env={"MEMPROF_HOST": "off"}, status=-9).logs.one()
     mp.nothing_missing(log)
-    mp.equal(mp.books(log.path)["allocations"], 0, "allocations")
+    mp.equal(mp.naive_reader(log.path)["allocations"], 0, "allocations")
 
 
 def test_off_mode_starts_the_encoder_for_a_large_block():

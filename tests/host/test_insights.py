@@ -6,7 +6,7 @@ import sys
 
 import mp
 
-FREED = 2000 * (64 << 10)       # bytes: retains.c
+FREED = 2000 * (64 << 10)       # bytes: retained_pages.c
 WORKERS, SAMPLES = 4, 400000
 OBJECTS = SAMPLES * 112         # bytes: b"..." of 64 is of 97, and pymalloc hands out multiples of 16
 
@@ -32,7 +32,7 @@ for process in started: process.join()
 
 
 def kept(**environment):
-    path = mp.run([mp.victim("retains")], env=environment).logs.one().path
+    path = mp.run([mp.victim("retained_pages")], env=environment).logs.one().path
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "insights", "--format", "json", path], stdout=subprocess.PIPE, timeout=mp.TIMEOUT, text=True, check=True)
     return [f for f in json.loads(report.stdout)["findings"] if f["finding"] == "retention"]
 

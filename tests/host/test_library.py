@@ -74,7 +74,7 @@ def test_library_with_initial_exec_tls_can_be_opened_late():
 def test_hooks_read_no_size_header_of_another_allocator():
     """Where the C library serves malloc its blocks' sizes are; it is known by its object, not by a name that others have, too."""
     argv = ["/bin/sh", "-c", "for i in 1 2 3; do x=$x$i; done; echo $x"]
-    result = mp.run(argv, preload=[mp.victim("libedges.so")])
+    result = mp.run(argv, preload=[mp.victim("libforeign_allocator.so")])
     mp.equal(result.out, b"123\n", "the program")
     mp.whole(result.logs.one())
 

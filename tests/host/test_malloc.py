@@ -55,7 +55,7 @@ def slow_handed_over_blocks_leave_no_phantom_leak_with_mimalloc():
 
 def slow_more_than_2_billion_blocks_are_counted():
     blocks = (1 << 31) + 11
-    none, all_ = (mp.run([mp.victim("many"), str(n)]).logs.one() for n in (0, blocks))
+    none, all_ = (mp.run([mp.victim("many_blocks"), str(n)]).logs.one() for n in (0, blocks))
     mp.whole(all_)
     for key, added in (("allocations", blocks), ("frees", blocks), ("end_bytes", 0)):
         mp.equal(all_.heap()[key] - none.heap()[key], added, key)
@@ -63,7 +63,7 @@ def slow_more_than_2_billion_blocks_are_counted():
 
 def test_constructor_blocks_are_recorded_and_late_blocks_do_no_harm():
     """All of the constructor's blocks are there; what comes after the end does no harm."""
-    early = mp.victim("libearly.so")
+    early = mp.victim("libearly_constructor.so")
     with_it, without = (mp.run([mp.victim("table"), "nothing"], preload=p).logs.one() for p in ((early,), ()))
     mp.whole(with_it)
     for key, added in (("allocations", 64), ("frees", 32), ("end_bytes", 32 * 1024)):

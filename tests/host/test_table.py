@@ -69,7 +69,7 @@ def test_table_of_the_malloc_family_is_exact():
 
 def test_sized_frees_that_call_free_are_one_event():
     for row in ("free_sized", "free_aligned_sized"):
-        h, _ = added(row, preload=(mp.victim("libsized.so"),))
+        h, _ = added(row, preload=(mp.victim("libsized_free.so"),))
         mp.equal(tuple(h[k] for k in ("allocations", "frees", "failures", "end_bytes")), HEAP[row], row)
 
 

@@ -1,8 +1,9 @@
-"""Names of strangers do nothing: one table of every command and every format that it writes.
+"""Tests that names in a log cannot do harm, for every command and every format that it writes.
 
-A name may be any bytes.  To a terminal it must be no control, in CSV no formula, in HTML no markup, in JSON and JUnit's XML no end
-of its string, in a database no more than a text, in a pickle no code; and nowhere may there be what cannot be seen.  test_untrusted_names.py ROW|--list,
-with MEMPROF_REPORT, MAKE_NASTY_LOG, MEMPROF_PAGE, MEMPROF_SQLITE and, where there is a launcher, MEMPROF set."""
+A name can contain any bytes. No output may contain invisible characters. Text contains no terminal controls, CSV no formulas and HTML no
+markup from a name. A name cannot end a string in JSON or in JUnit's XML, stays text in a database, and contains no code in a pickle.
+
+test_untrusted_names.py ROW|--list, with MEMPROF_REPORT, MAKE_NASTY_LOG, MEMPROF_PAGE and MEMPROF_SQLITE set, and MEMPROF if the launcher is built."""
 import csv
 import gzip
 import html.parser

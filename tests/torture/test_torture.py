@@ -427,7 +427,7 @@ def as_nobody(run):
 def refused(run):
     """System calls that a filter of the program's refuses."""
     run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
-    known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_BOOKS"]), "refused"), "list"])[1].decode().split()
+    known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_NAIVE_READER"]), "refused_calls"), "list"])[1].decode().split()
     calls = run.dice.sample(sorted(set(known) - NEEDED), run.dice.randrange(1, 7))
     run.mix(phases=12, at=run.dice.randrange(0, 5), calls=",".join(calls), refuse=run.dice.choice((1, 13, 38)))
     run.start(quiet="0")

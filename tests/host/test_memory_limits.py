@@ -14,7 +14,7 @@ CURRENT, FUTURE, ON_FAULT = 1, 2, 4     # flags of mlockall
 
 
 def lockall(*arguments):
-    return [mp.victim("lockall"), *map(str, arguments)]
+    return [mp.victim("mlockall"), *map(str, arguments)]
 
 
 def another_user():

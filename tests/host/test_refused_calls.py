@@ -7,7 +7,7 @@ import re
 
 import mp
 
-REFUSED = mp.victim("refused")
+REFUSED = mp.victim("refused_calls")
 ERRORS = (errno.EPERM, errno.ENOSYS, errno.EACCES)
 # of hooks: the program's own calls
 HOOKED = {"brk", "execveat", "mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group", "setns", "mlock", "mlock2", "mlockall", "munlock", "munlockall"}

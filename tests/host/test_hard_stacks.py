@@ -4,7 +4,7 @@ import mp
 import stacks
 
 ALL = {"MEMPROF_STACKS": "all"}
-PROGRAMS = ("walks", "walks_without_tables")
+PROGRAMS = ("hard_stacks", "hard_stacks_without_tables")
 DEPTH = 64          # frames of a stack at most
 CUT = ["(stack cut: depth limit)", "(stack cut: no unwind information)", "(stack cut: caller not found)"]
 BOOKS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
@@ -33,7 +33,7 @@ def test_stack_of_100000_calls_is_cut_at_the_depth_limit():
         frames = [[f for f in path.split(";") if f not in CUT] for path in stacks.folded(log)]
         mp.check(max(map(len, frames)) <= DEPTH, f"{program}: {max(map(len, frames))} frames")
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "deep"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "deep"], env=ALL).logs.one()
     mp.equal(ends_in(log, "dive;dive;keep"), 10 * 99999, "bytes in calls of calls")
     cut = sum(size for path, size in stacks.folded(log).items() if path.startswith(CUT[0]))
     whole = sum(path.startswith("_start;") for path in stacks.folded(log))
@@ -44,7 +44,7 @@ def test_thread_with_the_minimum_stack_is_recorded():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "narrow"])
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "narrow"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "narrow"], env=ALL).logs.one()
     mp.equal(ends_in(log, "in_narrow_thread;keep"), 3 << 20, "bytes in the thread")
 
 
@@ -61,7 +61,7 @@ def test_longjmp_keeps_stacks_and_totals_exact():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "jumps"])
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "jumps"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "jumps"], env=ALL).logs.one()
     mp.equal(ends_in(log, "main;jumps;after_jump;keep"), 100 * 20000, "bytes after a jump")
 
 
@@ -82,7 +82,7 @@ def test_fork_while_other_threads_allocate_keeps_totals_exact():
             mp.whole(log)
             mp.equal((log.heap()["allocations"], log.heap()["end_bytes"]), (100, 100000), "a child's blocks")
     stacks.has_symbols()
-    child = next(log for log in mp.run([mp.victim("walks"), "forks"], env=ALL).logs.all() if log.process["parent_log"])
+    child = next(log for log in mp.run([mp.victim("hard_stacks"), "forks"], env=ALL).logs.all() if log.process["parent_log"])
     mp.equal(ends_in(child, "make_children;in_child;keep"), 100000, "bytes in the child")
 
 

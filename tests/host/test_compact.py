@@ -239,7 +239,7 @@ def test_refused_compact_loses_nothing():
         mp.check("File too large" in compact(path, status=1, preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN))),
                  "no room")
         same(path, before)
-        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "no holes")
+        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "no holes")
         os.link(path, path + ".link")
         mp.check("hard link" in compact(path, status=1), "a hard link")
         os.unlink(path + ".link")
@@ -260,7 +260,7 @@ def test_refused_compact_loses_nothing():
 def test_finished_log_is_compacted_without_hole_punching():
     path, _ = killed()
     before = mp.Log(path)
-    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "not folded")
+    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "not folded")
     same(path, before)
     mp.whole(mp.Log(path))
 

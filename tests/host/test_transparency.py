@@ -26,14 +26,14 @@ UNTOUCHED = b"0 wrong numbers, 0 other files, 0 bytes changed\n"
 
 def test_program_keeps_its_descriptors_and_files_while_the_pool_grows():
     for how in ([], ["fork"], ["_fork"]):
-        result = mp.run([mp.victim("numbers"), "100000", *how], env={"MEMPROF_MIN_RSS": "0"})
+        result = mp.run([mp.victim("descriptor_numbers"), "100000", *how], env={"MEMPROF_MIN_RSS": "0"})
         mp.equal(result.out, UNTOUCHED, f"numbers and files {how}")
 
 
 def slow_program_keeps_its_descriptors_and_files_in_1000_runs():
     for run in range(1000):
         how = ([], ["fork"], ["_fork"])[run % 3]
-        result = mp.run([mp.victim("numbers"), "20000", *how], env={"MEMPROF_MIN_RSS": "0", "MEMPROF_HOST": ("all", "off")[run % 2]})
+        result = mp.run([mp.victim("descriptor_numbers"), "20000", *how], env={"MEMPROF_MIN_RSS": "0", "MEMPROF_HOST": ("all", "off")[run % 2]})
         mp.equal(result.out, UNTOUCHED, f"numbers and files, run {run} {how}")
 
 
@@ -41,7 +41,7 @@ def test_program_keeps_its_descriptors_with_another_allocator():
     jemalloc = mp.ALLOCATORS["jemalloc"]
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": jemalloc})[2]:
         raise mp.Skip(f"{jemalloc} is not installed")
-    result = mp.run([mp.victim("numbers"), "100000"], before=[jemalloc])
+    result = mp.run([mp.victim("descriptor_numbers"), "100000"], before=[jemalloc])
     mp.equal(result.out, UNTOUCHED, "numbers and files")
 
 
