@@ -32,7 +32,7 @@ def test_default_build_is_the_product_and_needs_no_test_dependency():
     mp.equal([name for name in built if name.startswith(("unit_", "victim_", "fake_"))], [], "targets of tests")
 
 
-def test_tests_without_python_are_an_error_with_a_remedy():
+def test_tests_without_python_are_an_error_with_a_hint():
     _, output = configure("-DMEMPROF_TESTS=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON", status=1)
     mp.check("apt-get install python3" in output, f"no remedy in {output}")
 

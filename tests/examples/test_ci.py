@@ -28,12 +28,12 @@ def pytest(folder):
     raise mp.Skip("pytest is not installed")
 
 
-def test_pytest_keeps_a_limit():
+def test_pytest_passes_within_the_limit():
     done = pytest(shutil.copytree(CI, os.path.join(mp.folder, "ci")))
     mp.check(done.returncode == 0 and "1 passed" in done.stdout, done.stdout)
 
 
-def test_pytest_tells_a_broken_limit():
+def test_pytest_reports_a_broken_limit():
     place = shutil.copytree(CI, os.path.join(mp.folder, "ci"))
     path = os.path.join(place, "test_limits.py")
     with open(path) as file:
@@ -73,7 +73,7 @@ def tests_of(place):
     return xml.etree.ElementTree.parse(os.path.join(place, "memory.xml")).getroot().find("testsuite")
 
 
-def test_workflow_keeps_its_budget():
+def test_workflow_passes_within_its_budget():
     place, env = recorded()
     step("Check", place, env)
     mp.equal((tests_of(place).get("tests"), tests_of(place).get("failures")), ("2", "0"), "tests and failures")

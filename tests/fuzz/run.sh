@@ -57,7 +57,7 @@ export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=pri
 make_logs
 make_seeds
 case $target in
-stored) make_names ;;
+stored_names) make_names ;;
 object) cp "$programs"/*.seed "$scratch/seeds/" ;;
 esac
 for found in "$fuzz/found/$target"/*; do

@@ -13,8 +13,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEP = os.path.join(HERE, "../../bench/gpu/step.py")
-# without `old`, whose contexts of CUDA 2 and 3 find no memory with newer drivers, and `multicast`, which wants several devices
-DEVICE_MEMORY = "walk walk_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden trimmed pools".split()
+# without `old_variants`, whose contexts of CUDA 2 and 3 find no memory with newer drivers, and `multicast`, which wants several devices
+DEVICE_MEMORY = "allocations allocations_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden_memory trimmed pools".split()
 LISTENERS = "early late two wrapped alone apart by_name missing".split()
 LOOKUPS = "ways interposer chain report missing".split()
 EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}

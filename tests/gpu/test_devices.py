@@ -77,8 +77,8 @@ def main(kind):
     with tempfile.TemporaryDirectory() as folder:
         if kind == "node":
             return file_cache(folder)
-        log, handles = (os.path.join(folder, f"{program}.zst") for program in ("walk", "vmm"))
-        record("walk", kind, log)
+        log, handles = (os.path.join(folder, f"{program}.zst") for program in ("allocations", "vmm"))
+        record("allocations", kind, log)
         record("vmm", kind, handles)
         mapped = json.loads(output(report, "info", "--format", "json", handles))["counts"]
         device = device_of(log)

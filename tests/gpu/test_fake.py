@@ -81,8 +81,8 @@ cuMemAddressReserve cuMemCreate cuMemMap cuMemSetAccess cuMemUnmap cuMemRelease 
 """
 
 
-def test_walk():
-    trace = balanced("walk")
+def test_every_allocation_call_is_seen():
+    trace = balanced("allocations")
     for name in WALKED.split():
         check(0 in trace.calls[name], f"{name} was not seen")
     check(1 in trace.calls["cuMemAlloc_v2"] and 1 in trace.calls["cuMemFree_v2"], "refused calls were not seen")
@@ -92,8 +92,8 @@ def test_walk():
     check(grown(trace, "pool-shrinks-at-synchronize") == -64 * MIB, "a pool keeps its threshold, here 0")
 
 
-def test_per_thread_streams():
-    walk, graphs = balanced("walk_ptsz"), balanced("graphs_ptsz")
+def test_per_thread_streams_use_ptsz_calls():
+    walk, graphs = balanced("allocations_ptsz"), balanced("graphs_ptsz")
     for name in ("cuMemAllocAsync", "cuMemFreeAsync", "cuMemAllocFromPoolAsync"):
         check(walk.calls[name + "_ptsz"] and not walk.calls[name], f"{name} is not per thread")
     for name in ("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithParams", "cuGraphLaunch",
@@ -101,8 +101,8 @@ def test_per_thread_streams():
         check(graphs.calls[name + "_ptsz"] and not graphs.calls[name], f"{name} is not per thread")
 
 
-def test_old_variants():
-    trace = balanced("old")
+def test_old_call_variants_are_seen():
+    trace = balanced("old_variants")
     for name in ("cuCtxCreate", "cuCtxCreate_v2", "cuCtxCreate_v3", "cuCtxDestroy", "cuMemAllocHost",
                  "cuMemHostRegister", "cuStreamBeginCapture", "cuGraphInstantiate", "cuGraphInstantiate_v2",
                  "cuGraphExecUpdate", "cuStreamDestroy", "cuCtxSynchronize", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxRelease"):
@@ -111,13 +111,13 @@ def test_old_variants():
     check(used[-1] == used[0], "a released primary context takes its blocks along")
 
 
-def test_vmm():
+def test_virtual_memory_rules_are_enforced():
     trace = balanced("vmm")
     check(trace.calls["cuMemCreate"].count(800) == 1, "fabric handles are not permitted")
     check(1 in trace.calls["cuMemUnmap"], "half a mapping cannot be unmapped")
 
 
-def test_graphs():
+def test_graphs_take_memory_at_the_first_launch():
     trace = balanced("graphs")
     check(grown(trace, "burst-0-captured") == 0, "captured allocations are nodes")
     check(grown(trace, "burst-0-instantiated") == 4 * 2 * MIB, "an executable takes memory")
@@ -130,31 +130,31 @@ def test_graphs():
     check(901 in trace.calls["cuStreamEndCapture"], "and is broken by it")
 
 
-def test_oom():
+def test_full_device_refuses_allocations():
     trace = run("oom", status=3)
     check(trace.calls["cuMemAlloc_v2"].count(OUT_OF_MEMORY) == 2, trace.calls["cuMemAlloc_v2"])
     check(trace.marks[-1].used <= 16 << 30, "more is used than there is")
 
 
-def test_oom_where_others_hold_memory():
+def test_memory_of_other_processes_is_not_available():
     free = run("oom", status=3).calls["cuMemAlloc_v2"].count(0)
     less = run("oom", status=3, FAKE_CUDA_OTHERS=str(8 << 30)).calls["cuMemAlloc_v2"].count(0)
     check(less == free - 8, f"{free} blocks in 16 GiB, {less} in 8")
 
 
-def test_threads():
+def test_calls_of_all_threads_are_seen():
     trace = balanced("threads")
     check(len(trace.calls["cuMemAlloc_v2"]) == 8 * 200 * 3, "calls are missing")
     check(len({line.split()[1] for line in trace.lines if line.startswith("enter")}) > 8, "threads are missing")
 
 
-def test_threads_at_full_speed():
+def test_threads_without_callbacks_keep_exact_totals():
     """Without callbacks, whose lines keep the threads apart."""
     for mark in run("threads", FAKE_CUPTI_BUSY="1").marks:
         check(mark.dev in (0, 16 * MIB), f"16 slots are taken or none: {mark}")
 
 
-def test_contexts():
+def test_destroyed_contexts_free_their_blocks():
     trace = balanced("contexts")
     check(trace.resources[1] == trace.resources[2] + 1, "all contexts but the last ended")
     used = {mark.name: mark.used for mark in trace.marks}
@@ -162,42 +162,42 @@ def test_contexts():
     check(used["other-device-released"] == used["primary-again"], "the other device's memory is its own")
 
 
-def test_contexts_of_one_device():
+def test_cuda_visible_devices_hides_a_device():
     trace = run("contexts", CUDA_VISIBLE_DEVICES="1")
     check("other-device" not in [mark.name for mark in trace.marks], "one device is visible")
 
 
-def test_fork():
+def test_forked_child_cannot_use_cuda():
     trace = balanced("fork")
     check(trace.calls["cuMemAlloc_v2"].count(3) == 2, "CUDA is not initialized in the children")
 
 
-def test_hidden():
-    trace = balanced("hidden")
+def test_modules_streams_and_stack_limits_take_memory():
+    trace = balanced("hidden_memory")
     check(grown(trace, "module") == 2 * MIB and grown(trace, "streams") == 2 * MIB, "modules and streams take memory")
     check(grown(trace, "limit") == 0, "a limit takes none")
     check(grown(trace, "launched-with-limit") == (8192 - 1024) * 132 * 2048, "a launch does")
 
 
-def test_usage():
+def test_nvml_and_driver_report_the_same_usage():
     balanced("usage")
     second = run("usage", CUDA_VISIBLE_DEVICES="1")
     check(second.calls["cuDeviceGetUuid_v2"] == [0, 0], "one device is visible, and NVML finds it")
 
 
-def test_multicast():
+def test_multicast_objects_free_their_memory():
     trace = run("multicast")
     check(trace.marks[-1].dev == 0 and trace.marks[-1].used == trace.marks[0].used, trace.marks)
 
 
-def test_refused_callbacks():
-    trace = run("walk", FAKE_CUPTI_REFUSE="cuMemAlloc_v2,279")
+def test_refused_callbacks_are_not_delivered():
+    trace = run("allocations", FAKE_CUPTI_REFUSE="cuMemAlloc_v2,279")
     check("refused cuMemAlloc_v2" in trace.lines, "CUPTI did not refuse")
     check(not trace.calls["cuMemAlloc_v2"] and trace.calls["cuMemFree_v2"], "a refused callback came")
 
 
-def test_busy():
-    trace = run("walk", FAKE_CUPTI_BUSY="1")
+def test_busy_cupti_refuses_a_second_tool():
+    trace = run("allocations", FAKE_CUPTI_BUSY="1")
     check("subscribe 39" in trace.lines and not trace.calls, "another tool has CUPTI")
 
 

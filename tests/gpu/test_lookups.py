@@ -63,7 +63,7 @@ def ways():
 def interposer():
     """A library of somebody else's before the driver's names, in front of ours and behind it: it is called as often as without."""
     kinds = os.environ["GPU_INTERPOSER"], os.environ["GPU_INTERPOSER_BY_HANDLE"]
-    for other, program in itertools.product(kinds, ("walk", "vmm", "lookups")):
+    for other, program in itertools.product(kinds, ("allocations", "vmm", "lookups")):
         bare = run(program, LD_PRELOAD=other)
         for preload in [LIB, other, COMPANION], [LIB, COMPANION, other], [other, LIB, COMPANION]:
             same(preload, bare, program, MEMPROF_CUDA="interpose")
@@ -123,10 +123,10 @@ def missing():
     with tempfile.TemporaryDirectory() as folder:
         fake = {"LD_LIBRARY_PATH": FAKE, "MEMPROF_CUPTI": f"{FAKE}/libcupti.so.13"} if FAKE else {}
         log = os.path.join(folder, "log.zst")
-        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "walk")], timeout=TIMEOUT, capture_output=True, text=True,
+        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "allocations")], timeout=TIMEOUT, capture_output=True, text=True,
                               env={**os.environ, **fake, "LD_PRELOAD": LIB, "MEMPROF_OUT": log, "MEMPROF_CUDA": "interpose"})
         if done.returncode or "MEMPROF_CUDA=interpose needs libmemprof-cuda.so" not in done.stderr:
-            sys.exit(f"walk ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
+            sys.exit(f"allocations ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
         check = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
         print(check.stdout, end="")
         sys.exit(check.returncode)

@@ -1,7 +1,7 @@
-"""MEMPROF_WINDOW=profiler: small blocks are on record that were made between cuProfilerStart and cuProfilerStop, and no others.
+"""MEMPROF_WINDOW=profiler: memprof records only the small blocks that are allocated between cuProfilerStart and cuProfilerStop.
 With `by-name` the calls are heard of without CUPTI.
 
-CTest's environment: as for test_lossy.py, MEMPROF_BOOKS, and MEMPROF_COMPANION with `by-name`."""
+CTest's environment: as for test_lost_frame.py, MEMPROF_NAIVE_READER, and MEMPROF_COMPANION with `by-name`."""
 import json
 import os
 import subprocess
@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
     if sys.argv[1:] == ["by-name"]:
         env.update(LD_PRELOAD=f"{env['LD_PRELOAD']}:{os.environ['MEMPROF_COMPANION']}", MEMPROF_CUDA="interpose")
     subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "profiler")], env=env, timeout=TIMEOUT, check=True)
-    live = [size for _, size in json.loads(subprocess.run([os.environ["MEMPROF_BOOKS"], log], capture_output=True, check=True).stdout)["live"]]
+    live = [size for _, size in json.loads(subprocess.run([os.environ["MEMPROF_NAIVE_READER"], log], capture_output=True, check=True).stdout)["live"]]
     counts = [live.count(usable(size)) for size in (1111, 2222, 3333)]
     if counts != [0, 50, 0]:
         sys.exit(f"blocks on record of before, in and behind the window: {counts}")

@@ -1,8 +1,8 @@
 """Runs programs under libmemprof.so and reads what memprof-report says of them.
 
 A test file holds functions test_NAME and slow_NAME; CMake asks it for their names (--list) and makes each a CTest test.
-Each gets a folder of its own, which is removed when it passed.  CTest's environment says where things are:
-MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_BOOKS and MEMPROF_VICTIMS (the folder of the victim programs); MEMPROF_EMULATOR where these are of
+Each test gets its own folder, which is removed if the test passes.  CTest's environment says where things are:
+MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_NAIVE_READER and MEMPROF_VICTIMS (the folder of the victim programs); MEMPROF_EMULATOR where these are of
 another processor."""
 import collections
 import json
@@ -182,9 +182,9 @@ def nothing_missing(log):
         equal(log.json[key], 0, f"{log.path}: {key}")
 
 
-def books(path):
-    """What the tests' own reader (books.c) makes of a log: no code in common with memprof-report but the format."""
-    done = subprocess.run([os.environ["MEMPROF_BOOKS"], path], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+def naive_reader(path):
+    """Returns what naive_reader.c reads from a log. It shares no code with memprof-report except the format."""
+    done = subprocess.run([os.environ["MEMPROF_NAIVE_READER"], path], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
     return json.loads(done.stdout)
 
 

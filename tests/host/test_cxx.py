@@ -39,19 +39,19 @@ def table(allocator):
             mp.equal(failed, int(row != "containers"), f"{row} over {allocator}: failures")
 
 
-def test_operators_over_glibc():
+def test_cxx_operators_are_recorded_with_glibc():
     table("glibc")
 
 
-def test_operators_over_jemalloc():
+def test_cxx_operators_are_recorded_with_jemalloc():
     table("jemalloc")
 
 
-def test_operators_over_tcmalloc():
+def test_cxx_operators_are_recorded_with_tcmalloc():
     table("tcmalloc")
 
 
-def test_operators_over_mimalloc():
+def test_cxx_operators_are_recorded_with_mimalloc():
     table("mimalloc")
 
 
@@ -80,19 +80,19 @@ def same_over(allocator):
         mp.equal(got[part], figures, f"{part} over {allocator}")
 
 
-def test_same_bytes_over_jemalloc():
+def test_totals_are_the_same_with_jemalloc():
     same_over("jemalloc")
 
 
-def test_same_bytes_over_tcmalloc():
+def test_totals_are_the_same_with_tcmalloc():
     same_over("tcmalloc")
 
 
-def test_same_bytes_over_mimalloc():
+def test_totals_are_the_same_with_mimalloc():
     same_over("mimalloc")
 
 
-def test_cxx_library_loaded_locally_into_a_c_program():
+def test_cxx_library_opened_with_rtld_local_is_recorded():
     for allocator in ("glibc", "jemalloc"):
         log = mp.run([mp.victim("loader"), "plugin", mp.victim("libplugin_cxx.so")], preload=mp.allocator(allocator)).logs.one()
         mp.whole(log)
@@ -100,14 +100,14 @@ def test_cxx_library_loaded_locally_into_a_c_program():
         mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), f"live over {allocator}")
 
 
-def test_operators_that_call_a_malloc_of_their_own_binding():
+def test_cxx_operators_that_call_a_private_malloc_are_recorded():
     """The operators' own hooks are then all that sees their blocks."""
     log = mp.run([mp.victim("loader"), "deep", mp.victim("libplugin_cxx.so")]).logs.one()
     r = log.at_end().range("plugin")
     mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), "live")
 
 
-def test_a_pending_error_of_the_loaders_stays_the_programs():
+def test_operator_lookup_keeps_the_pending_dlerror_of_the_program():
     log = mp.run([mp.victim("pending_error")]).logs.one()
     mp.whole(log)
     mp.equal(log.json["order_repairs"], 0, "blocks that took the place of one that was not freed")

@@ -18,7 +18,7 @@ def diff(*arguments):
                           timeout=mp.TIMEOUT, text=True, check=True).stdout
 
 
-def test_a_function_that_allocates_more_is_named_alone():
+def test_diff_names_only_the_function_that_allocates_more():
     stacks.has_symbols()
     account, = json.loads(diff("--format", "json", "--heap", "host/heap", built("build_before"), built("build_after")))["accounts"]
     row, = account["rows"]
@@ -27,14 +27,14 @@ def test_a_function_that_allocates_more_is_named_alone():
     mp.equal(account["change_bytes"], 200000, "the heap's change")
 
 
-def test_it_is_named_alone_in_text():
+def test_diff_text_names_only_the_function_that_allocates_more():
     stacks.has_symbols()
     text = diff("--heap", "host/heap", built("build_before"), built("build_after"))
     line, = [l for l in text.splitlines() if "builds.c:" in l]
     mp.check("build_index (builds.c:" in line and "<- load" in line and "+10.0 %" in line, text)
 
 
-def test_two_runs_of_one_build_do_not_differ():
+def test_diff_of_two_runs_of_one_build_is_empty():
     text = diff("--heap", "host/heap", built("build_before"), built("build_before"))
     mp.check("nothing differs: host/heap" in text, text)
 

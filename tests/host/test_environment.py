@@ -19,7 +19,7 @@ def named(template, **env):
     return [os.path.relpath(os.path.join(d, f), place) for d, _, files in os.walk(place) for f in files], result
 
 
-def test_names_of_logs():
+def test_log_path_template_is_expanded():
     for template, pattern, env in (
             ("%h.zst", re.escape(HOST) + r"\.zst", {}), ("%p.zst", r"\d+\.zst", {}), ("%e.zst", r"table\.zst", {}),
             ("%r.zst", r"3\.zst", {"RANK": "3"}), ("%r.zst", r"5\.zst", {"SLURM_PROCID": "5"}), ("r%r.zst", r"r\.zst", {}),
@@ -30,14 +30,14 @@ def test_names_of_logs():
         mp.check(len(paths) == 1 and re.fullmatch(pattern, paths[0]), f"{template}: {paths}, expected {pattern}")
 
 
-def test_default_name():
+def test_default_log_name_has_host_and_pid():
     place = mp.fresh("out")
     mp.run(NOTHING, env={"MEMPROF_OUT": None}, cwd=place)
     name, = os.listdir(place)
     mp.check(re.fullmatch(rf"memprof\.{re.escape(HOST)}\.\d+\.zst", name), name)
 
 
-def test_another_process_log_is_never_overwritten():
+def test_log_of_another_process_is_never_overwritten():
     place = mp.fresh("out")
     for _ in range(3):
         mp.run(NOTHING, env={"MEMPROF_OUT": os.path.join(place, "log.zst")})
@@ -47,7 +47,7 @@ def test_another_process_log_is_never_overwritten():
         mp.equal(os.stat(os.path.join(place, name)).st_mode & 0o777, 0o600, "mode")
 
 
-def test_symbolic_link_is_not_followed():
+def test_log_path_that_is_a_symlink_is_not_followed():
     place = mp.fresh("out")
     target = os.path.join(place, "target")
     os.symlink(target, os.path.join(place, "log.zst"))
@@ -58,7 +58,7 @@ def test_symbolic_link_is_not_followed():
 CHILD = [sys.executable, "-S", "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
 
 
-def test_small_children_leave_no_log_and_the_root_always_does():
+def test_small_children_leave_no_log_but_the_root_process_does():
     for size, logs in (("64M", 1), ("1", 2), (None, 1)):
         result = mp.run([*CHILD, *NOTHING], env={"MEMPROF_MIN_RSS": size})
         mp.equal(len(result.logs.paths()), logs, f"logs with MEMPROF_MIN_RSS={size}")
@@ -84,18 +84,18 @@ def test_a_large_program_keeps_its_log_when_it_executes_another():
     mp.check("1 process, 2 logs" in out and "  table nothing " in out and "python" not in out, f"one row, of the last program: {out}")
 
 
-def test_a_small_root_that_is_killed_keeps_its_log():
+def test_small_root_process_that_is_killed_keeps_its_log():
     log = mp.run(["/bin/sh", "-c", "kill -9 $$"], status=-9, env={"MEMPROF_MIN_RSS": "1G"}).logs.one()
     mp.check(log.json["recovered_from_journal"], "not recovered from the journal")
 
 
-def test_only_programs_that_match():
+def test_only_programs_that_match_the_pattern_are_recorded():
     for glob, logs in (("table", 1), ("t*e", 1), ("python*", 0), ("", 1)):
         result = mp.run(NOTHING, env={"MEMPROF_PROGRAM": glob})
         mp.equal(len(result.logs.paths()), logs, f"logs with MEMPROF_PROGRAM={glob}")
 
 
-def test_wrong_values_cost_a_line_and_no_more():
+def test_invalid_variable_values_are_warned_about_once():
     for name, value in (("MEMPROF_MIN_RSS", "much"), ("MEMPROF_MIN_RSS", "12X"), ("MEMPROF_MIN_RSS", "-1"), ("MEMPROF_LEVEL", "high"),
                         ("MEMPROF_LEVEL", "99"), ("MEMPROF_QUIET", "maybe"), ("MEMPROF_JOURNAL_DIR", "relative")):
         result = mp.run(NOTHING, env={name: value})
@@ -104,14 +104,14 @@ def test_wrong_values_cost_a_line_and_no_more():
         mp.whole(result.logs.one())
 
 
-def test_journal_dir():
+def test_journal_dir_variable_moves_the_journal():
     place = mp.fresh("journal")
     result = mp.run([mp.victim("endings"), "kill"], env={"MEMPROF_JOURNAL_DIR": place}, status=-9)
     mp.equal(len(os.listdir(place)), 1, "journals there")
     mp.equal(result.logs.one().range("work")["allocations"], 1000, "blocks")
 
 
-def test_quiet():
+def test_quiet_variable_silences_memprof():
     for value, quiet in (("1", True), ("yes", True), ("0", False), ("", False)):
         mp.equal(mp.run(NOTHING, env={"MEMPROF_QUIET": value}).err == b"", quiet, f"silence with MEMPROF_QUIET={value}")
 
@@ -122,7 +122,7 @@ def misspelt(**env):
     return [line for line in err.splitlines() if "none of memprof's variables" in line]
 
 
-def test_a_misspelt_variable_is_told_once():
+def test_misspelt_variable_is_warned_about_once():
     line, = misspelt(MEMPROF_STAKS="all")
     mp.equal(line, "memprof: MEMPROF_STAKS is none of memprof's variables; is it meant to be MEMPROF_STACKS?", "line")
     line, = misspelt(MEMPROF_SESSION="1", MEMPROF_STAKS="all", MEMPROF_TENANT="2")
@@ -133,7 +133,7 @@ def test_a_misspelt_variable_is_told_once():
     mp.equal(misspelt(MEMPROF_STACKS="all"), [], "lines of a variable that is known")
 
 
-def test_every_variable_is_in_the_list():
+def test_code_and_manual_agree_with_the_list_of_variables():
     """What the code asks for and what the manual tells of is in variables.def, and the other way round."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -152,7 +152,7 @@ def test_every_variable_is_in_the_list():
     mp.equal(names(r"MEMPROF_[A-Z_]*[A-Z]", os.path.join(root, "docs/man/memprof.1")), listed, "variables in the manual")
 
 
-def test_line_at_the_end():
+def test_summary_line_is_printed_at_exit():
     result = mp.run([mp.victim("work"), "3000"])
     log = result.logs.one()
     line = result.err.decode()
@@ -161,7 +161,7 @@ def test_line_at_the_end():
         mp.check(part in line, f"{part!r} is not in {line!r}")
 
 
-def test_peak_of_a_program_that_left_proc_behind():
+def test_peak_rss_is_known_after_chroot():
     if os.getuid() != 0:
         raise mp.Skip("only root can chroot")
     result = mp.run([sys.executable, "-S", "-c", "import os, sys; b = [b'x' * 100 for _ in range(100000)]; os.chroot(sys.argv[1])", mp.fresh()])
@@ -169,13 +169,13 @@ def test_peak_of_a_program_that_left_proc_behind():
     mp.check(unit == "MiB" and float(size) > 10, result.err)
 
 
-def test_a_peak_that_nobody_tells_is_left_out():
+def test_summary_line_omits_an_unknown_peak_rss():
     line = mp.run([mp.victim("sandbox"), "0", "line"]).err.decode()
     mp.check(" events, " in line and " lost, " in line, f"no line at the end: {line!r}")
     mp.check("peak RSS" not in line, line)
 
 
-def test_a_link_names_the_program():
+def test_log_of_a_program_started_by_symlink_has_the_name_of_the_link():
     """python3, redis-server: the file behind the link has another name."""
     place = mp.fresh("programs")
     link, script = os.path.join(place, "link"), os.path.join(place, "script")
@@ -193,7 +193,7 @@ def test_a_link_names_the_program():
         mp.equal(os.path.exists(log), recorded, f"recorded with MEMPROF_PROGRAM={glob}")
 
 
-def test_nsight_compute_finds_cudas_variable_as_the_user_left_it():
+def test_nsight_compute_sees_the_users_cuda_injection_path():
     """It refuses to profile a process that has it set."""
     child = "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"
     code = f"import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', {child!r}], text=True))"
@@ -203,18 +203,18 @@ def test_nsight_compute_finds_cudas_variable_as_the_user_left_it():
         mp.equal(result.out.decode().strip(), expected, "CUDA_INJECTION64_PATH")
 
 
-def test_children_inherit_preload_and_the_users_entries_stay():
+def test_children_inherit_ld_preload_with_the_entries_of_the_user():
     code = "import os; print(os.environ['LD_PRELOAD'])"
-    result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly.so")])
-    mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly.so")], "LD_PRELOAD")
+    result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly_constructor.so")])
+    mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly_constructor.so")], "LD_PRELOAD")
 
 
-def test_any_number_of_variables():
+def test_environment_with_5000_variables_reaches_children():
     out = mp.run(["env"], env={f"VARIABLE_{i}": "x" for i in range(5000)}).out
     mp.check(b"NVTX_INJECTION64_PATH=" in out and out.count(b"VARIABLE_") == 5000, "a child's environment")
 
 
-def test_programs_with_more_rights_record_nothing():
+def test_setuid_programs_record_nothing():
     """LD_PRELOAD has no effect there; the library is linked."""
     if os.getuid() != 0:
         raise mp.Skip("needs root")

@@ -60,7 +60,7 @@ def small_disk(size):
         subprocess.run(["umount", "-l", place], check=True)
 
 
-def test_full_disk():
+def test_full_disk_changes_no_result_and_losses_are_counted():
     """The log's folder becomes full; the journal is in another place."""
     with small_disk(64 << 10) as place:
         result = unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")})
@@ -70,7 +70,7 @@ def test_full_disk():
         mp.check(b" 0 lost" not in result.err, f"nothing said: {result.err}")
 
 
-def test_full_disk_from_the_start():
+def test_full_disk_at_the_start_is_warned_about():
     with small_disk(64 << 10) as place:
         with open(os.path.join(place, "filler"), "wb", buffering=0) as f, contextlib.suppress(OSError):
             while f.write(bytes(4096)):
@@ -78,7 +78,7 @@ def test_full_disk_from_the_start():
         said(unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")}), b"memprof: cannot")
 
 
-def test_no_place_for_a_journal():
+def test_missing_journal_is_warned_about():
     """Chunks are anonymous memory then, and memprof says what that means."""
     def nowhere():
         own_mounts()
@@ -90,19 +90,19 @@ def test_no_place_for_a_journal():
         said(unharmed(env={"MEMPROF_OUT": "/dev/shm/%p.zst"}, preexec_fn=nowhere), b"journal")
 
 
-def test_unwritable_folder():
+def test_unwritable_log_directory_is_warned_about():
     for where in ("/proc/%p.zst", "/dev/null/%p.zst", "/sys/%p.zst"):
         said(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
 
 
-def test_no_file_beside_a_device_or_a_folder():
+def test_log_path_that_is_a_device_or_directory_is_warned_about():
     place = mp.fresh("folder")
     for where in ("/dev/null", place):
         said(unharmed(env={"MEMPROF_OUT": where}), f"memprof: cannot create the log {where}: File exists\n".encode())
     mp.equal([name for name in os.listdir("/dev") if name.startswith("null.")], [], "files beside /dev/null")
 
 
-def test_current_folder_that_is_gone():
+def test_relative_log_path_in_a_deleted_directory_is_warned_about():
     """A relative path has no meaning there."""
     def gone():
         place = mp.fresh("gone")
@@ -112,7 +112,7 @@ def test_current_folder_that_is_gone():
     said(unharmed(env={"MEMPROF_OUT": "%e.zst"}, preexec_fn=gone), b"memprof: cannot create the log work.zst: No such file or directory\n")
 
 
-def test_folder_that_goes_away():
+def test_deleted_log_and_journal_count_as_lost_events():
     """The log and its journal are deleted while the program runs."""
     logs = mp.fresh()
     argv = [mp.victim("threads"), "short", "2000"]
@@ -124,7 +124,7 @@ def test_folder_that_goes_away():
     mp.check(b"memprof: 0 events" in err and b" 0 lost" not in err, f"what went with the log is not called lost: {err}")
 
 
-def test_log_that_becomes_a_fifo():
+def test_log_replaced_by_a_fifo_does_not_block_the_exit():
     """Nobody reads it: opening it must not wait."""
     logs = mp.fresh()
     argv = [mp.victim("threads"), "short", "2"]
@@ -141,7 +141,7 @@ def test_log_that_becomes_a_fifo():
     mp.check(b" 0 lost" not in err and process.returncode == 0, f"status {process.returncode}: {err}")
 
 
-def test_stderr_that_nobody_reads():
+def test_full_stderr_pipe_does_not_block_the_exit():
     """A full pipe: the line at the end must not wait."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
@@ -151,17 +151,17 @@ def test_stderr_that_nobody_reads():
     os.close(writer)
 
 
-def test_closed_stderr():
+def test_program_with_closed_stderr_is_recorded():
     result = unharmed(preexec_fn=lambda: os.close(2), stderr=None)
     mp.whole(result.logs.one())
 
 
-def test_all_standard_descriptors_closed():
+def test_program_without_standard_descriptors_is_recorded():
     result = mp.run(WORK, preexec_fn=lambda: os.closerange(0, 3), stdin=None, stdout=None, stderr=None)
     mp.whole(result.logs.one())
 
 
-def test_no_descriptors():
+def test_losses_are_counted_if_no_descriptor_can_be_opened():
     """The program forbids itself to open any more; with it the loader could not open libraries."""
     code = ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3));"
             "x = [bytes(1000 + i % 7) for i in range(300000)]; print(len(x))")
@@ -172,7 +172,7 @@ def test_no_descriptors():
     mp.check(recorded >= 300000 or log.exit == mp.INCOMPLETE, f"{recorded} events and not a word of what is missing")
 
 
-def test_no_descriptors_while_the_encoder_runs():
+def test_running_encoder_needs_no_new_descriptor():
     """It has its own.  A second encoder that comes later cannot have the log, and must not take events for it."""
     for _ in range(3):
         log = mp.run([mp.victim("descriptors"), "forbid"]).logs.one()
@@ -180,21 +180,21 @@ def test_no_descriptors_while_the_encoder_runs():
         mp.check(log.heap()["allocations"] >= 400000, f"{log.heap()['allocations']} blocks")
 
 
-def test_few_descriptors():
+def test_program_with_4_descriptors_is_recorded():
     mp.whole(unharmed(preexec_fn=mp.limit(resource.RLIMIT_NOFILE, 4)).logs.one())
 
 
-def test_limited_addresses():
+def test_address_space_limit_changes_no_result():
     """RLIMIT_AS: memprof takes little, and what it cannot have costs events, not the program."""
     for limit in (40 * MIB, 80 * MIB, 400 * MIB):
         result = unharmed(preexec_fn=mp.limit(resource.RLIMIT_AS, limit))
         honest(result)
 
 
-def test_memory_that_is_limited_later():
+def test_memory_limit_set_later_leaves_the_memory_to_the_program():
     """The program limits itself: what memprof holds then is little, and it takes next to nothing more."""
     for which in ("as", "data"):
-        argv = [mp.victim("limited"), which, "24"]
+        argv = [mp.victim("memory_limit"), which, "24"]
         blocks = int(mp.bare(argv)[1])
         result = mp.run(argv)
         mp.within(int(result.out), blocks - 4, blocks, f"blocks of 1 MiB under a limit of {which}")
@@ -209,11 +209,11 @@ def loses_and_counts(log, events):
     mp.check(log.json["lost_events"] and known >= events, f"{known} events, {log.json['lost_events']} of them lost")
 
 
-def test_threads_without_memory_for_their_events():
+def test_threads_without_event_memory_count_lost_events():
     """More than there are places for, each of which a thread has: none comes back, so none is waited for again and again."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    argv = [mp.victim("shortage"), "200", "5000"]
+    argv = [mp.victim("memory_shortage"), "200", "5000"]
     status, out, _ = mp.bare(argv)
     result = mp.run(argv, status=None)
     mp.equal((result.status, result.out), (status, out), "the program's result")
@@ -223,38 +223,38 @@ def test_threads_without_memory_for_their_events():
     mp.check("more threads at once" not in reasons, f"who had no place took a record for each event: {reasons}")
 
 
-def test_threads_that_come_and_go_without_memory():
+def test_threads_without_memory_reuse_that_of_ended_threads():
     """What the dead ones had comes back once they are found dead, and is waited for."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    result = mp.run([mp.victim("fleeting"), "memory", "100", "100"])
+    result = mp.run([mp.victim("short_lived_threads"), "memory", "100", "100"])
     mp.equal(result.out, b"100\n", "threads")
     log = result.logs.one()
     mp.nothing_missing(log)
     mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 100 * 100, f"{log.json['heaps']}")
 
 
-def test_threads_whose_end_cannot_be_seen():
+def test_threads_whose_exit_is_invisible_count_lost_events():
     """Who asks whether they live is refused, so none of what they had comes back: that is not waited for, though frames are written."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode has no filters")
-    result = mp.run([mp.victim("fleeting"), "tgkill", "600", "10"])
+    result = mp.run([mp.victim("short_lived_threads"), "tgkill", "600", "10"])
     mp.equal(result.out, b"600\n", "threads")
     log = result.logs.one()
     loses_and_counts(log, 2 * 600 * 10)
 
 
-def test_memory_that_is_refused_before_the_first_frame():
+def test_memory_refused_before_the_first_frame_loses_no_event():
     """What frames are made in is there before: with a place for each thread, and some more, nothing is lost."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
-    result = mp.run([mp.victim("shortage"), "8", "20000"])
+    result = mp.run([mp.victim("memory_shortage"), "8", "20000"])
     log = result.logs.one()
     mp.nothing_missing(log)
     mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 8 * 20000, f"{log.json['heaps']}")
 
 
-def test_addresses_that_memprof_takes():
+def test_memprof_takes_at_most_4_mib_of_address_space():
     size = int(mp.bare(["grep", "-E", "VmSize", "/proc/self/status"])[1].split()[1])
     more = int(mp.run(["grep", "-E", "VmSize", "/proc/self/status"]).out.split()[1]) - size
     mp.within(more, 0, 4 << 10, "KiB of addresses beside the program's")
@@ -268,13 +268,13 @@ except MemoryError: pass
 """
 
 
-def test_a_limit_that_refused_memory_is_named():
+def test_oom_names_the_rlimit_that_refused_memory():
     log = mp.run([sys.executable, "-S", "-c", LIMITED]).logs.one()
     story = report(log, "oom")
     mp.check("REFUSED" in story and "RLIMIT_AS 1.00 GiB  address space " in story, story)
 
 
-def test_limited_file_size():
+def test_file_size_limit_changes_no_result():
     """A write beyond RLIMIT_FSIZE would kill the program by SIGXFSZ."""
     for limit in (0, 4096, 100000, MIB):
         result = unharmed(preexec_fn=mp.limit(resource.RLIMIT_FSIZE, limit))
@@ -297,7 +297,7 @@ for limit in (1, most, most): resource.setrlimit(resource.RLIMIT_FSIZE, (limit, 
 """
 
 
-def test_python_stacks_after_a_lost_frame():
+def test_python_stacks_are_named_again_after_a_lost_frame():
     """The program writes all frames before an exec that fails.  The first are lost; once others are written, stacks are named anew: the
     second block's only if memprof had not lost a frame before the first one's."""
     log = mp.run([sys.executable, "-S", "-c", LOSING]).logs.one()
@@ -306,7 +306,7 @@ def test_python_stacks_after_a_lost_frame():
     mp.check("load (" in rows, rows)
 
 
-def test_no_more_threads():
+def test_program_that_can_start_no_thread_is_recorded():
     """RLIMIT_NPROC: no encoder can start; the program's thread encodes.  It binds users other than root."""
     if os.getuid() != 0:
         mp.whole(unharmed(preexec_fn=mp.limit(resource.RLIMIT_NPROC, 1)).logs.one())
@@ -326,7 +326,7 @@ def test_no_more_threads():
     mp.whole(mp.Logs(logs).one())
 
 
-def test_filter_of_system_calls():
+def test_losses_are_counted_in_a_program_that_sandboxes_itself():
     """A program that shuts itself in a sandbox early: memprof gets no memory, no files, no threads and no clock."""
     for before in ("100", "5000"):
         result = mp.run([mp.victim("sandbox"), before])
@@ -337,9 +337,9 @@ def test_filter_of_system_calls():
         mp.check(known >= 200000 or not log.json["complete"], f"{known} events and not a word of what is missing")
 
 
-def test_a_sandbox_that_kills_for_a_look_around():
+def test_hooks_make_no_system_call_that_a_strict_sandbox_kills():
     """What memprof calls in a hook every program calls: here a look for the file system of what is mapped would be deadly."""
-    result = mp.run([mp.victim("strict")])
+    result = mp.run([mp.victim("strict_sandbox")])
     mp.equal(result.out, b"done\n", "the program's result")
     shared = result.logs.one().heap("host/shm")
     mp.equal((shared["peak_bytes"], shared["allocations"]), (1 << 20, 3), "shared memory, and its mappings")

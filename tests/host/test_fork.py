@@ -34,33 +34,33 @@ def forked(how, children, complete=True):
         mp.equal(log.json["complete"], complete, f"{log.path}: complete")
 
 
-def test_200_forks_from_a_process_with_threads():
+def test_200_forks_of_a_multithreaded_process_are_recorded():
     forked("fork", 200)
 
 
-def test_fork_then_exit():
+def test_forked_child_that_exits_is_recorded():
     forked("exit", 10)
 
 
-def test_fork_then_abort():
+def test_forked_child_that_aborts_is_recorded():
     forked("abort", 5, complete=False)
 
 
-def test__Fork_skips_the_handlers():
+def test_child_made_by__Fork_is_recorded():
     forked("_fork", 20)
 
 
-def test_raw_clone():
+def test_raw_clone_child_is_recorded():
     forked("clone", 20)
 
 
-def test_fork_that_cannot_have_a_log():
+def test_forked_child_that_cannot_open_files_is_not_recorded():
     parent, logs = family("unrecorded", 5)
     mp.whole(parent)
     mp.equal(logs, [], "logs of children")
 
 
-def test_nested_forks():
+def test_children_and_grandchildren_are_recorded():
     parent, logs = family("nested", 5)
     mp.equal(len(logs), 10, "logs")
     for log in logs:
@@ -71,7 +71,7 @@ def test_nested_forks():
         mp.check(log.process["parent_log"] in [c.path for c in logs], f"{log.path} names {log.process['parent_log']}")
 
 
-def test_fork_then_exec():
+def test_forked_child_that_calls_exec_leaves_two_logs():
     parent, logs = family("exec", 10)
     mp.whole(parent)
     mp.equal(len(logs), 20, "logs: each child's before exec and after it")
@@ -92,15 +92,15 @@ def new_programs(how):
         mp.equal(log.process["ppid"], parent.process["pid"], f"{log.path}: its parent")
 
 
-def test_vfork_and_exec():
+def test_vfork_and_exec_child_is_recorded():
     new_programs("vfork")
 
 
-def test_posix_spawn():
+def test_posix_spawn_child_is_recorded():
     new_programs("spawn")
 
 
-def test_daemon():
+def test_daemon_child_is_recorded():
     result = mp.run([mp.victim("forks"), "daemon", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     # the daemon goes on after the process that was waited for
     mp.wait_for(lambda: sum(log.json["complete"] and "child" in log.ranges() for log in result.logs.all()) == 1)

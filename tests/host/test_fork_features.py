@@ -171,11 +171,11 @@ def features_of_a_child(**popen):
         has_cuda(child)
 
 
-def test_fork_with_every_feature_at_work():
+def test_forked_child_has_an_independent_log_with_every_feature_on():
     features_of_a_child()
 
 
-def test_fork_with_every_feature_where_memory_is_not_wiped():
+def test_forked_child_has_an_independent_log_without_wipeonfork():
     features_of_a_child(preexec_fn=refuse_wiping)
 
 

@@ -29,7 +29,7 @@ def exactly(argv, least=LARGE, mode="large"):
     """Blocks from `least` usable bytes on are recorded, each; of the others the sums agree."""
     log, oracle = over_the_oracle(mode, argv)
     usable = [tuple(b) for b in oracle["usable"]]
-    mp.equal(sorted(map(tuple, mp.books(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
+    mp.equal(sorted(map(tuple, mp.naive_reader(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
     heap = log.heap()
     for key in ("allocations", "frees", "failures"):
         mp.equal(heap[key], oracle[key], key)
@@ -40,24 +40,24 @@ def exactly(argv, least=LARGE, mode="large"):
     mp.check(heap["allocations"] > 1000, f"too little happened to prove anything: {heap['allocations']}")
 
 
-def test_large_python():
+def test_large_mode_is_exact_for_python():
     exactly([sys.executable, "-c", SCRIPT])
 
 
-def test_large_threads():
+def test_large_mode_is_exact_with_threads():
     exactly([mp.victim("blocks"), "20000"])
 
 
-def test_large_of_another_size():
+def test_large_mode_uses_the_given_size():
     exactly([mp.victim("blocks"), "5000"], least=65536, mode="large:64K")
 
 
-def test_large_cxx():
+def test_large_mode_is_exact_for_a_cxx_program():
     """operator new and delete of libstdc++ come by malloc and free."""
     exactly([mp.victim("work_cxx")])
 
 
-def test_large_with_other_allocators():
+def test_large_mode_works_with_other_allocators():
     for name in ("jemalloc", "tcmalloc"):
         try:
             preload = mp.allocator(name)
@@ -70,13 +70,13 @@ def test_large_with_other_allocators():
         mp.check(0 < log.heap()["frees"] <= log.heap()["allocations"], log.heap())
 
 
-def test_an_allocator_without_sizes_is_named_once_in_a_tree():
-    preload = [mp.victim("libsizeless.so")]
+def test_allocator_without_block_sizes_is_warned_about_once_per_tree():
+    preload = [mp.victim("liballocator_without_sizes.so")]
     result = mp.run(["/bin/sh", "-c", "/bin/true; /bin/true"], preload=preload, env={"MEMPROF_HOST": "large"})
-    mp.equal(result.err.count(b"libsizeless.so has no malloc_usable_size: every block is recorded"), 1, result.err)
+    mp.equal(result.err.count(b"liballocator_without_sizes.so has no malloc_usable_size: every block is recorded"), 1, result.err)
 
 
-def test_large_blocks_have_stacks():
+def test_large_mode_records_stacks_of_large_blocks():
     """Those of 1 MiB and more, as where every block is recorded."""
     log = recorded("large", [sys.executable, "-c", "kept = bytearray(3 << 20)"])
     mp.within(mp.Log(log.path, "--by", "python").range("<module> (<string>:1)")["bytes_at_peak"], 3 << 20, 4 << 20, "bytes")
@@ -84,18 +84,18 @@ def test_large_blocks_have_stacks():
     mp.check(any("main" in path for path in paths), f"no native stack: {list(paths)}")
 
 
-def test_large_of_a_child():
+def test_large_mode_ignores_blocks_that_a_child_inherits():
     """It frees blocks that its parent made; its own log has none of these."""
     logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "large"}).logs
     mp.equal(len(logs.paths()), 2, "logs")
     for log in logs.all():
         mp.check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete")
         mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
-        live = mp.books(log.path)["live"]
+        live = mp.naive_reader(log.path)["live"]
         mp.check(all(size >= LARGE for _, size in live), "a small block is recorded")
 
 
-def test_large_killed():
+def test_large_mode_loses_no_block_of_a_killed_process():
     """Blocks are in the journal to the last one; totals are as of the last time that they were noted."""
     log = mp.run([mp.victim("blocks"), "20000", "kill"], env={"MEMPROF_HOST": "large"}, status=-9).logs.one()
     mp.equal(log.exit, 0, "exit code")
@@ -115,7 +115,7 @@ def sampled_exactly(argv, mean, period, sigmas=6):
     heap's sums agree to the byte."""
     log, oracle = over_the_oracle(f"sample:{period}", argv)
     usable = {addr: size for addr, size in oracle["usable"]}
-    live = {addr: size for addr, size in mp.books(log.path)["live"]}
+    live = {addr: size for addr, size in mp.naive_reader(log.path)["live"]}
     large = log.json["host_large_bytes"]
     mp.equal(log.json["host_mean_bytes"], mean, "mean")
     mp.equal([b for b in live.items() if usable.get(b[0]) != b[1]], [], "blocks that are not there")
@@ -137,22 +137,22 @@ def sampled_exactly(argv, mean, period, sigmas=6):
 KEEP = SCRIPT + "\nimport ctypes\nctypes.pythonapi.Py_IncRef(ctypes.py_object(x))"
 
 
-def test_sample_python():
+def test_sample_mode_is_unbiased_for_python():
     _, samples = sampled_exactly([sys.executable, "-c", KEEP], 16384, "16K")
     mp.check(samples > 300, f"{samples} samples")
 
 
-def test_sample_threads():
+def test_sample_mode_is_unbiased_with_threads():
     """Blocks go from thread to thread, move, stay where a realloc is refused, and their addresses are used again."""
     for period, mean in (("1K", 1024), ("16K", 16384), ("2", 2)):
         sampled_exactly([mp.victim("blocks"), "20000"], mean, period)
 
 
-def test_sample_cxx():
+def test_sample_mode_is_unbiased_for_a_cxx_program():
     sampled_exactly([mp.victim("work_cxx")], 4096, "4K")
 
 
-def test_sample_with_other_allocators():
+def test_sample_mode_works_with_other_allocators():
     for name in ("jemalloc", "tcmalloc", "mimalloc"):
         try:
             preload = mp.allocator(name)
@@ -165,24 +165,24 @@ def test_sample_with_other_allocators():
         mp.check(0 < log.heap()["frees"] <= log.heap()["allocations"], log.heap())
 
 
-def test_sample_of_a_child():
+def test_sample_mode_ignores_blocks_that_a_child_inherits():
     """It knows nothing of its parent's samples: what it frees of them is counted, and its own log has samples of its own."""
     logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "sample:1K"}).logs
     mp.equal(len(logs.paths()), 2, "logs")
     for log in logs.all():
         mp.check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete")
         mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
-        mp.check(mp.books(log.path)["allocations"] > 100, "samples")
+        mp.check(mp.naive_reader(log.path)["allocations"] > 100, "samples")
 
 
-def test_sample_killed():
+def test_sample_mode_loses_no_event_of_a_killed_process():
     log = mp.run([mp.victim("blocks"), "20000", "kill"], env={"MEMPROF_HOST": "sample:4K"}, status=-9).logs.one()
     mp.equal(log.exit, 0, "exit code")
     mp.nothing_missing(log)
     mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
 
 
-def test_sampled_blocks_have_stacks():
+def test_sample_mode_records_stacks_of_sampled_blocks():
     """A leak of small blocks has its line, and what that is said to hold is what it held but for the error that is told."""
     script = "import ctypes, os\nkept = []\nfor i in range(20000): kept.append(ctypes.create_string_buffer(1000))\nos._exit(0)"
     env = {"PYTHONMALLOC": "malloc"}
@@ -197,50 +197,50 @@ def test_sampled_blocks_have_stacks():
     mp.check(not any("main" in path for path in mp.Log(none.path, "--by", "stack").ranges()), "a native stack")
 
 
-def test_sample_has_few_events():
+def test_sample_mode_records_few_events_by_default():
     """By default one block in 512 KiB."""
     log = recorded("sample", [mp.victim("work"), "3000"])
     mp.equal(log.json["host_mean_bytes"], 512 << 10, "mean")
     mp.equal(log.json["host_large_bytes"], 2411725, "from which each is recorded")
     mp.check(log.heap()["allocations"] > 1000, log.heap())
-    mp.check(mp.books(log.path)["allocations"] < log.heap()["allocations"] / 10, "samples")
+    mp.check(mp.naive_reader(log.path)["allocations"] < log.heap()["allocations"] / 10, "samples")
 
 
-def test_off():
+def test_off_mode_records_no_malloc_block():
     log = recorded("off", [mp.victim("blocks"), "5000"])
     mp.whole(log)
     mp.equal(log.json["host_blocks"], "off", "which blocks")
     mp.equal([h["heap"] for h in log.json["heaps"] if h["heap"] == "host/heap"], [], "heaps")
-    mp.equal(mp.books(log.path)["allocations"], 0, "allocations")
+    mp.equal(mp.naive_reader(log.path)["allocations"], 0, "allocations")
 
 
-def test_off_has_all_else():
+def test_off_mode_records_mappings():
     script = "import mmap, os\nm = mmap.mmap(-1, 5 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)"
     log = recorded("off", [sys.executable, "-c", script])
     mp.check(log.heap("host/mmap")["peak_bytes"] >= 5 << 20, log.heap("host/mmap"))
 
 
-def test_off_of_a_killed_process():
+def test_off_mode_leaves_a_complete_log_of_a_killed_process():
     """Its encoder is started by a large block, whether that is recorded or not."""
     log = mp.run([mp.victim("blocks"), "2000", "kill"], env={"MEMPROF_HOST": "off"}, status=-9).logs.one()
     mp.nothing_missing(log)
-    mp.equal(mp.books(log.path)["allocations"], 0, "allocations")
+    mp.equal(mp.naive_reader(log.path)["allocations"], 0, "allocations")
 
 
-def test_off_starts_an_encoder_for_a_large_block():
+def test_off_mode_starts_the_encoder_for_a_large_block():
     for mode in ("off", "large", "sample"):
         result = mp.run([mp.victim("blocks"), "0", "large"], env={"MEMPROF_HOST": mode})
         mp.equal(result.out, b"2\n", f"the encoder and the worker with {mode}")
 
 
-def test_all_is_the_default():
+def test_every_block_is_recorded_by_default():
     for mode in ("all", ""):
         log = recorded(mode, [mp.victim("work"), "3000"])
         mp.check("host_blocks" not in log.json, log.json)
         mp.check(log.heap()["allocations"] > 1000, "blocks")
 
 
-def test_wrong_modes_cost_a_line():
+def test_invalid_host_modes_are_warned_about():
     for mode in ("few", "large:", "large:0", "large:4X", "sample:", "sample:0", "sampled", "off:1", "all:2"):
         result = mp.run([mp.victim("work"), "10"], env={"MEMPROF_HOST": mode})
         mp.check(f"memprof: MEMPROF_HOST={mode} is not understood".encode() in result.err, f"{mode}: {result.err}")

@@ -6,7 +6,7 @@ import sys
 
 import mp
 
-FREED = 2000 * (64 << 10)       # bytes: retains.c
+FREED = 2000 * (64 << 10)       # bytes: retained_pages.c
 WORKERS, SAMPLES = 4, 400000
 OBJECTS = SAMPLES * 112         # bytes: b"..." of 64 is of 97, and pymalloc hands out multiples of 16
 
@@ -32,12 +32,12 @@ for process in started: process.join()
 
 
 def kept(**environment):
-    path = mp.run([mp.victim("retains")], env=environment).logs.one().path
+    path = mp.run([mp.victim("retained_pages")], env=environment).logs.one().path
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "insights", "--format", "json", path], stdout=subprocess.PIPE, timeout=mp.TIMEOUT, text=True, check=True)
     return [f for f in json.loads(report.stdout)["findings"] if f["finding"] == "retention"]
 
 
-def test_pages_that_malloc_keeps_are_found():
+def test_insights_finds_free_pages_that_malloc_keeps():
     """Blocks below one that lives were freed: glibc keeps their pages, which nothing holds any more."""
     found = kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=1048576")
     mp.equal(len(found), 1, "findings of kept pages")
@@ -46,7 +46,7 @@ def test_pages_that_malloc_keeps_are_found():
     mp.check(numbers["live_bytes"] < FREED / 10 and "malloc_trim(0)" in found[0]["change"], found)
 
 
-def test_pages_that_malloc_gives_back_are_no_finding():
+def test_insights_ignores_pages_that_malloc_returns():
     """The same blocks, each in a mapping of its own."""
     mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "what is given back")
 
@@ -78,7 +78,7 @@ def of_all(logs, key):
     return numbers["least_bytes"] if numbers.get("workers") == WORKERS else 0
 
 
-def test_objects_that_workers_read_are_copied():
+def test_insights_finds_objects_that_reference_counts_copy():
     """Counting references writes to them: each worker has all of them to itself, though it made none."""
     told = of_workers("objects", lambda logs: of_all(logs, "copied_pages") > OBJECTS * 0.9)
     mp.equal(list(told), ["copied_pages"], "findings")
@@ -88,7 +88,7 @@ def test_objects_that_workers_read_are_copied():
     mp.within(numbers["parent_bytes"], OBJECTS * 0.9, OBJECTS + (32 << 20), "what the parent holds")
 
 
-def test_numbers_that_workers_read_are_not_copied():
+def test_insights_ignores_arrays_that_workers_only_read():
     """As many bytes without reference counts."""
     def sampled(logs):
         told = report("peaks", ["--all", *logs])
@@ -96,7 +96,7 @@ def test_numbers_that_workers_read_are_not_copied():
     mp.equal(of_workers("numbers", sampled), {}, "findings")
 
 
-def test_objects_that_each_worker_makes_are_told():
+def test_insights_finds_objects_that_every_worker_creates():
     """In pymalloc's arenas, which are mappings."""
     told = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
     mp.equal((list(told), told["workers"]["workers"]), (["workers"], WORKERS), "findings")

@@ -98,32 +98,32 @@ def kill_often(times, how, workers, at_least=1000, within=0.06, threads=0):
                 agree(logs.of(pid), of_pid)
 
 
-def test_killed_while_threads_allocate():
+def test_killed_while_threads_allocate_loses_no_event():
     kill_often(8, "threads", 4)
 
 
-def test_killed_with_one_thread():
+def test_killed_with_one_thread_loses_no_event():
     kill_often(6, "threads", 1, at_least=100)
 
 
-def test_killed_process_group():
+def test_killed_process_group_loses_no_event():
     kill_often(5, "processes", 4)
 
 
-def test_killed_while_threads_end():
+def test_killed_while_threads_end_loses_no_event():
     kill_often(6, "short", 3)
 
 
-def test_killed_while_it_forks():
+def test_killed_while_forking_loses_no_event():
     kill_often(5, "forking", 1)
 
 
-def test_killed_after_the_log_has_grown():
+def test_killed_with_a_large_log_loses_no_event():
     """Chunks went round and frames were written many times."""
     kill_often(3, "threads", 2, at_least=3000000)
 
 
-def test_read_while_it_runs():
+def test_report_on_a_running_process_misses_no_event():
     """What is read of the journal is what all threads did up to one instant, however they go on."""
     process, books, logs = start("threads", 4)
     mp.wait_for(lambda: steps(books) >= 100000)
@@ -139,17 +139,17 @@ def needs_two_processors():
         raise mp.Skip("one processor: there is no second encoder")
 
 
-def test_killed_while_two_encoders_work():
+def test_killed_while_two_encoders_work_loses_no_event():
     needs_two_processors()
     kill_often(5, "threads", 8, within=0.2, threads=2)
 
 
-def slow_killed_while_two_encoders_work():
+def slow_killed_while_two_encoders_work_loses_no_event():
     needs_two_processors()
     kill_often(200, "threads", 8, within=0.2, threads=2)
 
 
-def slow_killed_at_200_times():
+def slow_killed_at_200_random_instants_loses_no_event():
     for how, workers in (("threads", 4), ("threads", 1), ("processes", 8), ("short", 4), ("forking", 1)):
         kill_often(200, how, workers, at_least=100, within=0.2)
     kill_often(50, "threads", 8, at_least=10000000, within=1)
@@ -174,15 +174,15 @@ def starts_killed(times):
                 mp.check(report.returncode in (0, 1, mp.INCOMPLETE), f"{path}: {report}")
 
 
-def test_killed_during_the_start():
+def test_killed_during_startup_leaves_a_readable_log():
     starts_killed(25)
 
 
-def slow_killed_during_the_start():
+def slow_killed_during_startup_leaves_a_readable_log():
     starts_killed(1000)
 
 
-def test_segv():
+def test_segmentation_fault_loses_no_event():
     process, books, logs = start("segv", 1)
     mp.equal(process.wait(mp.TIMEOUT), -signal.SIGSEGV, "status")
     (workers,) = read_books(books).values()
@@ -212,7 +212,7 @@ def memory_cgroup():
     raise mp.Skip("no memory cgroup can be made")
 
 
-def test_killed_by_a_memory_cgroup():
+def test_killed_by_a_memory_cgroup_loses_no_event():
     group = memory_cgroup()
     logs = mp.fresh()
     books = os.path.join(logs, "books")

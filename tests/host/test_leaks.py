@@ -28,7 +28,7 @@ def server():
     return mp.run([mp.victim("server"), str(REQUESTS)], env={"MEMPROF_STACKS": "all"}).logs.one().path
 
 
-def test_a_leak_is_named_with_its_slope():
+def test_leaks_names_the_function_and_its_growth_per_request():
     report, heap = found(server(), "--by", "stack")
     mp.equal((report["range"], report["instants"]), ("request", REQUESTS), "what growth is told by")
     row, = heap["growing"]
@@ -39,7 +39,7 @@ def test_a_leak_is_named_with_its_slope():
     mp.equal((row["oldest_steps"], row["median_steps"]), (REQUESTS, REQUESTS // 2 + 1), "ages")
 
 
-def test_a_cache_is_told_from_a_leak():
+def test_leaks_separates_a_bounded_cache_from_a_leak():
     report, heap = found(server(), "--by", "stack")
     row, = heap["levelled_off"]
     mp.check(row["path"][-1].startswith("remember (server.c:"), row)
@@ -47,7 +47,7 @@ def test_a_cache_is_told_from_a_leak():
     mp.equal(row["median_steps"], REQUESTS - REQUESTS // 8 + 1, "the age of half of it")
 
 
-def test_the_text_names_them():
+def test_leaks_text_names_the_leaking_function():
     text = leaks(server(), "--by", "stack")
     line, = [l for l in text.splitlines() if "make_session (" in l and "a request" not in l and "oldest" in l]
     mp.check("make_session (server.c:" in line and "<- handle" in line and f"+{SESSIONS} " in line, text)
@@ -97,7 +97,7 @@ def at(rows, line):
     return [row for row in rows if any(line in frame for frame in row["path"])]
 
 
-def test_a_line_of_python_that_leaks_is_named():
+def test_leaks_names_the_leaking_line_of_python():
     for python in interpreters():
         path, size = served(python, LARGE)
         report, heap = found(path, "--by", "python")
@@ -112,7 +112,7 @@ def test_a_line_of_python_that_leaks_is_named():
         mp.check("handle" in line and "oldest 40 " in line, f"{python}: {line}")
 
 
-def test_small_objects_that_leak_are_estimated():
+def test_leaks_estimates_leaking_small_objects():
     path, size = served(next(iter(interpreters())), SMALL, MEMPROF_PYTHON="small")
     report, heap = found(path, "--by", "python", "--heap", "host/python")
     rows = at(heap["growing"], KEEPS)

@@ -24,23 +24,23 @@ def symbols():
             yield fields[7], fields[6] != "UND"
 
 
-def test_needs_nothing_but_libc():
+def test_library_depends_only_on_libc():
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d")))
     mp.check(needed <= {"libc.so.6", "ld-linux-x86-64.so.2"}, f"NEEDED {needed}")
 
 
-def test_runs_with_older_libcs():
+def test_library_needs_no_glibc_newer_than_2_34():
     for name, defined in symbols():
         version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
         mp.check(defined or not version or tuple(map(int, version.groups())) <= NEWEST, name)
 
 
-def test_stack_is_not_executable():
+def test_library_needs_no_executable_stack():
     stack, = (line.split() for line in readelf("-l").splitlines() if "GNU_STACK" in line)
     mp.equal(stack[6], "RW", "flags of GNU_STACK")
 
 
-def test_exports_are_the_hook_list():
+def test_exported_symbols_match_the_hook_list():
     with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
         hooks = set(re.findall(r"^MP_HOOK(?:_CXX|_TORCH)?\((\w+)\)", f.read(), re.MULTILINE))
     exported = {name for name, defined in symbols() if defined}
@@ -50,13 +50,13 @@ def test_exports_are_the_hook_list():
     mp.check(not any("@" in name for name in exported), "a versioned name hooks nothing")
 
 
-def test_static_tls_is_small():
+def test_library_uses_at_most_128_bytes_of_static_tls():
     """It comes out of a reserve of some hundred bytes when a program dlopens the library."""
     tls = [line.split() for line in readelf("-l").splitlines() if line.split()[:1] == ["TLS"]]
     mp.check(not tls or int(tls[0][5], 16) <= 128, f"TLS segment {tls}")
 
 
-def test_late_dlopen_stays_inert():
+def test_library_does_nothing_if_opened_late_by_dlopen():
     """Children inherit NVTX_INJECTION64_PATH where LD_PRELOAD is dropped, and then NVTX loads the library."""
     place = mp.fresh("out")
     env = {"MEMPROF_OUT": os.path.join(place, "%p.zst"), "NVTX_INJECTION64_PATH": mp.library()}
@@ -65,21 +65,21 @@ def test_late_dlopen_stays_inert():
     mp.equal(os.listdir(place), [], "logs")
 
 
-def test_initial_exec_library_loaded_late():
+def test_library_with_initial_exec_tls_can_be_opened_late():
     argv = [mp.victim("loader"), "tls", mp.victim("libstatic_tls.so")]
     mp.equal(mp.run(argv).out, mp.bare(argv)[1], "what it computes")
     mp.equal(mp.bare(argv)[1], b"42\n", "bare")
 
 
-def test_nothing_is_read_in_front_of_another_allocators_blocks():
+def test_hooks_read_no_size_header_of_another_allocator():
     """Where the C library serves malloc its blocks' sizes are; it is known by its object, not by a name that others have, too."""
     argv = ["/bin/sh", "-c", "for i in 1 2 3; do x=$x$i; done; echo $x"]
-    result = mp.run(argv, preload=[mp.victim("libedges.so")])
+    result = mp.run(argv, preload=[mp.victim("libforeign_allocator.so")])
     mp.equal(result.out, b"123\n", "the program")
     mp.whole(result.logs.one())
 
 
-def test_allocator_before_memprof():
+def test_allocator_preloaded_before_memprof_is_warned_about():
     """It takes the program's calls away: memprof says so, and records all but the heap."""
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": "libjemalloc.so.2"})[2]:
         raise mp.Skip("libjemalloc.so.2 is not installed")

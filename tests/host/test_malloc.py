@@ -4,7 +4,7 @@ import sys
 import mp
 
 
-def test_moving_realloc_leaves_nothing_live():
+def test_moving_realloc_leaves_no_phantom_leak():
     """heaptrack shows a phantom leak here."""
     log = mp.run([mp.victim("table"), "realloc_moves"]).logs.one()
     mp.whole(log)
@@ -13,7 +13,7 @@ def test_moving_realloc_leaves_nothing_live():
     mp.equal(log.live_blocks(), bare.live_blocks(), "live blocks")
 
 
-def test_failed_realloc_leaves_the_block_at_its_size():
+def test_failed_realloc_keeps_the_block_and_its_size():
     log = mp.run([mp.victim("table"), "realloc_fails"]).logs.one()
     bare = mp.run([mp.victim("table"), "nothing"]).logs.one()
     mp.equal(log.heap()["end_bytes"] - bare.heap()["end_bytes"], 100, "live bytes")
@@ -35,42 +35,42 @@ def test_handed_over_blocks_leave_no_phantom_leak():
     handed_over(800000)
 
 
-def slow_handed_over_blocks_over_glibc():
+def slow_handed_over_blocks_leave_no_phantom_leak_with_glibc():
     """10^8 events, as over the other allocators.  One lock for all threads: the more cores, the longer it takes, with or
     without memprof."""
     handed_over(50000000)
 
 
-def slow_handed_over_blocks_over_jemalloc():
+def slow_handed_over_blocks_leave_no_phantom_leak_with_jemalloc():
     handed_over(50000000, mp.allocator("jemalloc"))
 
 
-def slow_handed_over_blocks_over_tcmalloc():
+def slow_handed_over_blocks_leave_no_phantom_leak_with_tcmalloc():
     handed_over(50000000, mp.allocator("tcmalloc"))
 
 
-def slow_handed_over_blocks_over_mimalloc():
+def slow_handed_over_blocks_leave_no_phantom_leak_with_mimalloc():
     handed_over(50000000, mp.allocator("mimalloc"))
 
 
-def slow_more_blocks_than_31_bits_count():
+def slow_more_than_2_billion_blocks_are_counted():
     blocks = (1 << 31) + 11
-    none, all_ = (mp.run([mp.victim("many"), str(n)]).logs.one() for n in (0, blocks))
+    none, all_ = (mp.run([mp.victim("many_blocks"), str(n)]).logs.one() for n in (0, blocks))
     mp.whole(all_)
     for key, added in (("allocations", blocks), ("frees", blocks), ("end_bytes", 0)):
         mp.equal(all_.heap()[key] - none.heap()[key], added, key)
 
 
-def test_a_library_that_allocates_in_its_constructor_and_after_the_log_has_ended():
+def test_constructor_blocks_are_recorded_and_late_blocks_do_no_harm():
     """All of the constructor's blocks are there; what comes after the end does no harm."""
-    early = mp.victim("libearly.so")
+    early = mp.victim("libearly_constructor.so")
     with_it, without = (mp.run([mp.victim("table"), "nothing"], preload=p).logs.one() for p in ((early,), ()))
     mp.whole(with_it)
     for key, added in (("allocations", 64), ("frees", 32), ("end_bytes", 32 * 1024)):
         mp.equal(with_it.heap()[key] - without.heap()[key], added, key)
 
 
-def test_blocks_over_4_gib():
+def test_blocks_over_4_gib_are_counted():
     # glibc gives such a block a mapping of its own, which costs addresses only
     code = ("import ctypes as c; l = c.CDLL(None); l.malloc.restype = c.c_void_p; l.malloc.argtypes = [c.c_size_t];"
             "l.free.argtypes = [c.c_void_p]; p = [l.malloc(5 << 30), l.malloc((5 << 30) + 1)]; l.free(p[0]); print(None not in p)")
@@ -83,7 +83,7 @@ def test_blocks_over_4_gib():
     mp.within(log.heap()["end_bytes"], (5 << 30) + 1, (5 << 30) + (64 << 20), "end")
 
 
-def test_a_terabyte_that_is_refused_is_a_failure():
+def test_refused_malloc_of_4_eib_counts_as_a_failure():
     code = "import ctypes as c; l = c.CDLL(None); l.malloc.restype = c.c_void_p; print(l.malloc(c.c_size_t(1 << 62)))"
     result = mp.run([sys.executable, "-S", "-c", code])
     mp.equal(result.out.strip(), b"None", "malloc")

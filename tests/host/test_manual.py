@@ -18,7 +18,7 @@ def text_of(*pattern):
     return "\n".join(found)
 
 
-def test_the_manual_has_every_variable():
+def test_manual_documents_every_variable():
     code = text_of("preload", "**", "*.c") + text_of("launcher", "*.c")
     read = set(re.findall(r'"(MEMPROF_[A-Z_]+)', code))
     mp.check("MEMPROF_OUT" in read and "MEMPROF_LIB" in read, read)
@@ -26,7 +26,7 @@ def test_the_manual_has_every_variable():
     mp.equal(missing, [], "variables that memprof.1 does not tell of")
 
 
-def test_the_manual_is_formatted_without_a_warning():
+def test_manual_pages_are_formatted_without_warnings():
     if not shutil.which("man"):
         raise mp.Skip("man is not installed")
     pages = glob.glob(os.path.join(TREE, "docs", "man", "*.1"))

@@ -26,7 +26,7 @@ def same_books(argv, preload=None, **popen):
     mp.whole(log)
     with open(out, encoding="utf-8") as f:
         oracle = json.load(f)
-    naive, heap = mp.books(log.path), log.heap()
+    naive, heap = mp.naive_reader(log.path), log.heap()
     for key in ("allocations", "frees", "failures", "peak_bytes"):
         mp.equal(heap[key], oracle[key], key)
     mp.equal(heap["end_bytes"], oracle["live_bytes"], "live bytes")
@@ -42,20 +42,20 @@ def program(name):
     return path
 
 
-def test_oracle_python():
+def test_totals_match_the_oracle_for_python():
     same_books([sys.executable, "-c", SCRIPT])
 
 
-def test_oracle_jq():
+def test_totals_match_the_oracle_for_jq():
     same_books([program("jq"), "-n", "[range(50000) | {a: ., b: \"x\\(.)\"}] | group_by(.a % 7) | map(length)"])
 
 
-def test_oracle_sqlite():
+def test_totals_match_the_oracle_for_sqlite():
     same_books([program("sqlite3"), ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)"
                 " select count(*), max(s) from (select i % 1000 as k, group_concat(hex(i)) as s from n group by k)"])
 
 
-def test_oracle_of_the_system():
+def test_totals_match_an_oracle_in_ld_so_preload():
     """What /etc/ld.so.preload names is behind what LD_PRELOAD names: it serves the program, and takes nothing away."""
     with small_disk("4m") as disk:
         for name in ("upper", "work"):
@@ -69,16 +69,16 @@ def test_oracle_of_the_system():
             os.unlink("/etc/ld.so.preload")
 
 
-def test_oracle_cxx():
+def test_totals_match_the_oracle_for_a_cxx_program():
     same_books([mp.victim("work_cxx")])
 
 
-def test_oracle_threads():
+def test_totals_match_the_oracle_for_500_threads():
     """Threads at once have no one order; each of these holds its block until all do, so the peak is the same in any."""
     same_books([mp.victim("threads"), "live", "500"])
 
 
-def test_oracle_work():
+def test_totals_match_the_oracle_for_mixed_block_sizes():
     same_books([mp.victim("work"), "200000"])
 
 

@@ -16,11 +16,11 @@ def hooks():
         return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
 
 
-def test_own_malloc_has_every_hook():
+def test_own_malloc_tests_cover_every_hook():
     mp.equal(set(rows()), hooks() - OWN, "functions")
 
 
-def test_own_malloc_may_call_each_hook_first_of_all_under_its_lock():
+def test_own_malloc_can_call_any_hook_while_it_holds_its_lock():
     for name in rows():
         expected = mp.bare([mp.victim("own_lock"), name])
         mp.check(expected[0] == 0, f"{name}, bare: {expected}")
@@ -28,7 +28,7 @@ def test_own_malloc_may_call_each_hook_first_of_all_under_its_lock():
         mp.equal((result.status, result.out, result.err), expected, name)
 
 
-def test_own_malloc_is_recorded_without_its_blocks():
+def test_program_with_its_own_malloc_is_recorded_without_its_blocks():
     """Its mappings are the program's, the C library's blocks beside it are no heap, and one line tells whose malloc it is."""
     result = mp.run([mp.victim("own_lock"), "mmap"])
     mp.check(result.err.startswith(b"memprof: own_lock serves malloc in front of libmemprof.so: "), f"no word of it: {result.err}")

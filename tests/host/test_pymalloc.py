@@ -38,7 +38,7 @@ def run(python, text, **env):
     return heaps(path), result.out.decode()
 
 
-def test_arenas_are_called_what_they_are():
+def test_pymalloc_arenas_are_listed_by_name():
     for python in interpreters():
         got, _ = run(python, LEAK)
         arenas = rows(got["host/mmap"]).get(("pymalloc arena",), 0)
@@ -59,7 +59,7 @@ def test_small_objects_are_estimated_by_line():
         mp.check(400000 < blocks < 2000000, f"{python}: {blocks} blocks")
 
 
-def test_small_objects_are_sampled_as_often_as_asked():
+def test_small_object_sampling_uses_the_given_period():
     """32 times as often as by default: the estimate is six times as exact."""
     python = next(iter(interpreters()))
     got, out = run(python, LEAK, MEMPROF_PYTHON="small:16K")
@@ -67,14 +67,14 @@ def test_small_objects_are_sampled_as_often_as_asked():
     mp.check(0.92 * int(out) < line < 1.08 * int(out), f"{line} bytes by keep, which held {out}")
 
 
-def test_each_block_of_malloc_has_its_line_with_stacks_of_all():
+def test_every_malloc_block_has_its_python_line_with_stacks_all():
     python = next(iter(interpreters()))
     got, out = run(python, LEAK.replace("400000", "20000"), MEMPROF_STACKS="all", PYTHONMALLOC="malloc")
     line = sum(size for path, size in rows(got["host/heap"]).items() if any(frame.startswith("keep") for frame in path))
     mp.check(0.8 * int(out) < line, f"{line} bytes by keep, which held {out}")
 
 
-def test_what_is_inside_is_in_no_sum():
+def test_objects_inside_arenas_are_not_counted_twice():
     path, _ = record([next(iter(interpreters())), script(LEAK)], MEMPROF_PYTHON="small")
     out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
     got = json.loads(out)
@@ -94,7 +94,7 @@ sys.exit(os.waitpid(pid, 0)[1])
 '''
 
 
-def test_a_forked_child_samples_its_own():
+def test_forked_child_samples_its_own_small_objects():
     for python in interpreters():
         done = mp.run([python, "-W", "ignore", script(FORKED)], env={"MEMPROF_PYTHON": "small"})
         mp.equal(done.status, 0, f"{python}: {done.err}")
@@ -122,7 +122,7 @@ print("done")
 '''
 
 
-def test_threads_and_subinterpreters_go_on():
+def test_threads_and_subinterpreters_run_while_objects_are_sampled():
     for python, version in interpreters().items():
         mode = "sample" if version >= (3, 12) else "all"
         got, out = run(python, THREADS, MEMPROF_PYTHON="small", MEMPROF_STACKS=mode)
@@ -145,7 +145,7 @@ print(size > 5 << 20)
 '''
 
 
-def test_tracemalloc_works_beside():
+def test_tracemalloc_works_alongside_object_sampling():
     for python in interpreters():
         for when in ("before", "after"):
             path, result = record([python, script(TRACED), when], MEMPROF_PYTHON="small")
@@ -153,14 +153,14 @@ def test_tracemalloc_works_beside():
             mp.check("host/python" in heaps(path), f"{python}, {when}: sampled once tracemalloc stands aside")
 
 
-def test_other_allocators_are_left_alone():
+def test_small_objects_are_not_sampled_without_pymalloc():
     for python in interpreters():
         for allocator in ("malloc", "pymalloc_debug"):
             got, out = run(python, LEAK, MEMPROF_PYTHON="small", PYTHONMALLOC=allocator)
             mp.check(int(out) > 20 * MIB and "host/python" not in got, f"{python}, {allocator}: {list(got)}")
 
 
-def test_sampling_can_be_left_out():
+def test_small_object_sampling_can_be_turned_off():
     python = next(iter(interpreters()))
     for env in ({"MEMPROF_PYTHON": "on"}, {"MEMPROF_PYTHON": "off"}, {"MEMPROF_PYTHON": "small", "MEMPROF_STACKS": "off"}):
         got, _ = run(python, LEAK, **env)

@@ -2,7 +2,7 @@
 import mp
 
 
-def test_100000_ranges():
+def test_range_names_beyond_the_limit_share_one_entry():
     """There is a limit to what memprof keeps of names; what is beyond goes by one name, and the bytes are all there."""
     log = mp.run([mp.victim("range_names"), "distinct", "100000"]).logs.one()
     mp.check(log.json["complete"], "not complete")
@@ -14,7 +14,7 @@ def test_100000_ranges():
     mp.equal(sum(r["bytes_at_peak"] for r in ranges.values()), log.heap()["peak_bytes"], "sum of the ranges")
 
 
-def test_odd_names():
+def test_unusual_range_names_are_recorded():
     """All JSON, all there; a megabyte is cut."""
     log = mp.run([mp.victim("range_names"), "odd"]).logs.one()
     mp.whole(log)

@@ -17,26 +17,26 @@ def storm(blocks):
     mp.equal(set(p for p, r in log.ranges("host/mmap").items() if r["allocations"]) - {"handler", "blocks > handler"}, set(), "ranges")
 
 
-def test_handlers_interrupt_hooks():
+def test_signal_handlers_that_interrupt_hooks_lose_no_event():
     storm(2000000)
 
 
-def slow_handlers_interrupt_hooks():
+def slow_signal_handlers_that_interrupt_hooks_lose_no_event():
     storm(50000000)
 
 
-def test_signals_come_to_the_program_and_not_to_the_encoder():
+def test_signals_are_delivered_only_to_threads_of_the_program():
     result = mp.run([mp.victim("signals"), "aim"])
     mp.equal(result.out, b"1000 of 1000\n", "signals in the main thread")
     mp.whole(result.logs.one())
 
 
-def test_no_call_is_interrupted_by_memprof():
+def test_memprof_interrupts_no_system_call():
     result = mp.run([mp.victim("signals"), "eintr"])
     mp.equal(result.out, b"1\n", "read")
 
 
-def test_change_of_user_id_reaches_all_threads():
+def test_setuid_takes_effect_in_all_threads():
     """The C library sends a signal of its own to every thread and waits for each: memprof's may not block it,
     be the encoder the process's first thread, where the C library sees to that, or not."""
     for after in ([], ["first-thread"]):
@@ -62,7 +62,7 @@ more = [bytearray(600) for _ in range(100000)]
 """
 
 
-def test_memprofs_threads_keep_no_rights_that_the_program_gives_up():
+def test_memprof_threads_drop_rights_with_the_program():
     if os.getuid() != 0:
         raise mp.Skip("only root has rights to give up")
     result = mp.run([sys.executable, "-c", DROPS_RIGHTS])
@@ -82,7 +82,7 @@ print("all processors")
 """
 
 
-def test_memprofs_threads_do_not_share_the_one_processor_of_a_pinned_thread():
+def test_memprof_threads_ignore_the_cpu_affinity_of_the_program():
     if len(os.sched_getaffinity(0)) < 2:
         raise mp.Skip("one processor")
     mp.equal(mp.run([sys.executable, "-c", PINNED]).out, b"all processors\n", "processors of memprof's threads")

@@ -19,27 +19,27 @@ def run(how, **env):
     return log
 
 
-def test_stack_that_reaches_main_has_no_mark():
+def test_stack_that_reaches_main_is_not_marked_as_cut():
     for how in ("malloc", "thread"):
         mp.equal([path for path in folded(run(how)) if "(stack cut" in path], [], f"{how}: stacks with a mark")
 
 
-def test_stack_of_a_large_block():
+def test_stack_of_a_large_block_names_its_callers():
     has_symbols()
     mp.equal(bytes_in(run("malloc"), "main;grow_buffer"), 2 << 20, "bytes below main;grow_buffer")
 
 
-def test_stack_of_a_mapping():
+def test_stack_of_a_mapping_names_its_callers():
     has_symbols()
     mp.equal(bytes_in(run("mmap"), "main;map_file_cache", "host/mmap"), 2 << 20, "bytes below main;map_file_cache")
 
 
-def test_stack_in_a_thread():
+def test_stack_in_a_thread_names_its_callers():
     has_symbols()
     mp.equal(bytes_in(run("thread"), "in_worker;grow_buffer"), 3 << 20, "bytes below in_worker")
 
 
-def test_stack_in_a_signal_handler_on_another_stack():
+def test_stack_in_a_handler_on_sigaltstack_reaches_main():
     has_symbols()
     log = run("signal")
     paths = [p for p in folded(log, "host/mmap") if "on_signal;map_file_cache" in p]
@@ -53,21 +53,21 @@ def test_stack_in_a_forked_child_is_in_its_own_log():
     mp.check(child.process["pid"] != child.process["ppid"], "two processes")
 
 
-def test_stack_of_a_failed_allocation():
+def test_oom_shows_the_stack_of_a_failed_allocation():
     has_symbols()
     story = report(run("fail"), "oom")
     line, = [l for l in story.splitlines() if "Cannot allocate memory" in l]
     mp.check("ask_for_too_much" in line, story)
 
 
-def test_every_block_has_a_stack_with_all():
+def test_every_block_has_a_stack_with_stacks_all():
     has_symbols()
     log = run("small", MEMPROF_STACKS="all")
     mp.equal(bytes_in(log, "main;grow_buffer"), 100, "bytes below grow_buffer")
     mp.equal(bytes_in(run("small"), "main;grow_buffer"), 0, "by default")
 
 
-def test_a_sample_is_an_estimate_without_bias():
+def test_sampled_stacks_estimate_bytes_without_bias():
     """200,000 blocks of 1000 bytes: some 380 samples, so six standard deviations are 31 %."""
     log = run("many", MEMPROF_STACKS="sample")
     peaks = json.loads(report(log, "peaks", "--by", "stack", "--format", "json", "--heap", "host/heap"))
@@ -76,25 +76,25 @@ def test_a_sample_is_an_estimate_without_bias():
     mp.check(0.69 * 200e6 < sampled < 1.31 * 200e6, f"estimate of 200,000,000 bytes: {sampled}")
 
 
-def test_off_records_none():
+def test_stacks_off_records_no_stack():
     log = run("malloc", MEMPROF_STACKS="off")
     info = report(log, "info")
     mp.check("STACK" not in info and "MODULE" not in info, info)
 
 
-def test_a_wrong_value_costs_one_line():
+def test_invalid_stacks_value_is_warned_about():
     result = mp.run([mp.victim("stacks"), "malloc"], env={"MEMPROF_STACKS": "some"})
     mp.check(b"MEMPROF_STACKS=some is not understood" in result.err, result.err)
 
 
-def test_ranges_keep_their_names_with_stacks_of_all():
+def test_ranges_keep_their_names_with_stacks_all():
     argv = [mp.victim("range_names"), "distinct", "20"]
     plain, all_ = (mp.run(argv, env={"MEMPROF_STACKS": mode}, status=None).logs.one() for mode in ("off", "all"))
     mp.equal(sorted(all_.ranges()), sorted(plain.ranges()), "ranges")
     mp.check(not any("not known" in path for path in all_.ranges()), f"names: {list(all_.ranges())}")
 
 
-def test_books_are_the_same_with_stacks_of_all():
+def test_totals_are_the_same_with_stacks_all():
     argv = [mp.victim("work"), "20000"]
     plain, all_ = (mp.run(argv, env={"MEMPROF_STACKS": mode}).logs.one() for mode in ("off", "all"))
     mp.whole(all_)
@@ -120,7 +120,7 @@ def made_by(log):
     return {";".join(path[-4:]): size for path, size in paths if path[-1].endswith("_makes")}
 
 
-def test_library_in_the_place_of_another():
+def test_library_at_a_reused_address_has_its_own_function_names():
     """One whose frames are as large, and whose stacks are the same numbers; and one whose are not."""
     has_symbols()
     for one in ("delta", "alpha"):
@@ -129,26 +129,26 @@ def test_library_in_the_place_of_another():
         mp.equal(made_by(log), {f"turn;use;go;{one}_makes": 3000, "turn;use;go;gamma_makes": 3000}, "bytes")
 
 
-def test_library_in_the_place_of_its_parents():
+def test_library_at_a_reused_address_in_a_child_has_its_own_names():
     has_symbols()
     parent, child = sorted(at_one_place("child", "alpha").all(), key=lambda log: log.process["pid"])
     mp.equal(made_by(parent), {"in_child;use;go;alpha_makes": 1000}, "the parent's bytes")
     mp.equal(made_by(child), {"turn;use;go;gamma_makes": 1000}, "the child's bytes")
 
 
-def test_libraries_come_and_go_while_threads_allocate():
+def test_dlopen_and_dlclose_while_threads_allocate_lose_no_event():
     log = reload("threads").logs.one()
     mp.whole(log)
     mp.within(log.live_blocks(), 0, 20, "live blocks: the loader's lists, not one of each of a thousand turns")
 
 
-def test_libraries_come_and_go_in_a_signal_handler():
+def test_dlopen_and_dlclose_in_a_signal_handler_lose_no_event():
     log = reload("handler").logs.one()
     mp.whole(log)
     mp.equal(log.live_blocks("host/mmap"), 0, "live mappings")
 
 
-def test_stack_in_a_program_with_gaps_between_its_segments():
+def test_stack_is_complete_if_segments_have_gaps():
     has_symbols()
     for program in ("segments", "segments_fixed"):
         for how in ("plain", "moved"):
@@ -164,7 +164,7 @@ def jit(how):
     return result.logs.one()
 
 
-def test_stack_through_generated_code():
+def test_stack_passes_through_generated_code():
     has_symbols()
     path, = folded(jit("plain"))
     frames = path.split(";")
@@ -172,7 +172,7 @@ def test_stack_through_generated_code():
     mp.check(frames[-2].startswith("0x"), f"generated code: {frames[-2]}")
 
 
-def test_generated_code_without_a_frame_record_cuts_the_stack():
+def test_generated_code_without_frame_pointers_cuts_the_stack():
     has_symbols()
     path, = folded(jit("without"))
     first, code, inner = path.split(";")
@@ -194,7 +194,7 @@ def generated(how):
     return log
 
 
-def test_names_of_generated_code():
+def test_generated_code_is_named_by_the_perf_map():
     """memprof run keeps the map that the program wrote; without it the report says what is missing."""
     has_symbols()
     for how, name in (("map", "script_a a.js:1"), ("replaced", "script_b a.js:1, or 1 other")):
@@ -206,12 +206,12 @@ def test_names_of_generated_code():
         mp.check(f"no names of generated code: {os.path.basename(log)}.perfmap is not here" in shown and name not in shown, shown)
 
 
-def test_map_of_generated_code_that_may_be_another_process_is_not_kept():
+def test_untrusted_perf_map_is_not_kept():
     for how in ("open", "old"):
         mp.check(not os.path.exists(generated(how) + ".perfmap"), f"{how}: the map was kept")
 
 
-def test_library_whose_first_page_cannot_be_read():
+def test_library_with_an_unreadable_first_page_does_no_harm():
     result = mp.run([mp.victim("segments"), "hidden", mp.victim("libalpha.so")])
     mp.whole(result.logs.one())
 

@@ -6,7 +6,7 @@ import mp
 from stacks import report
 
 
-def test_key_destructors_allocate_in_every_round():
+def test_blocks_of_thread_key_destructors_are_recorded():
     log = mp.run([mp.victim("threads"), "keys"]).logs.one()
     mp.whole(log)
     r = log.at_end().range("destructor")
@@ -27,15 +27,15 @@ def short_lives(threads):
     mp.check(size <= 16 << 20, f"the journal has {size} bytes")
 
 
-def test_10000_short_threads():
+def test_10000_short_threads_reuse_journal_chunks():
     short_lives(10000)
 
 
-def slow_200000_short_threads():
+def slow_200000_short_threads_reuse_journal_chunks():
     short_lives(200000)
 
 
-def test_encoder_starts_whatever_event_fills_the_chunk():
+def test_encoder_starts_whichever_event_fills_the_chunk():
     """A chunk has an even number of slots: where blocks are taken and freed in turns it is always the same of the two."""
     for before in range(2):
         logs = mp.fresh()
@@ -55,19 +55,19 @@ def live(threads):
     mp.equal((r["allocations"], r["own_peak_bytes"]), (threads, 1000 * threads), "blocks")
 
 
-def test_1000_live_threads():
+def test_1000_live_threads_are_recorded():
     live(1000)
 
 
-def test_more_live_threads_than_chunks_in_the_journal_file():
+def test_more_live_threads_than_journal_chunks_lose_no_event():
     live(2500)
 
 
-def slow_10000_live_threads():
+def slow_10000_live_threads_are_recorded():
     live(10000)
 
 
-def slow_more_threads_than_chunks():
+def slow_more_threads_than_the_limit_count_lost_events():
     """What has no place any more is counted, the log says why, and the program goes on."""
     log = mp.run([mp.victim("threads"), "live", "17000"]).logs.one()
     r = log.range("thread")

@@ -14,21 +14,21 @@ MIB = 1 << 20
 SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"     # a terminal's other page, and back
 
 
-class Asked:
-    """A program that does what it is told."""
+class CommandedProgram:
+    """A program that executes commands from its standard input."""
 
     def __init__(self, logs):
-        self.process = mp.start([mp.victim("asked")], logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = mp.start([mp.victim("stdin_commands")], logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def tell(self, *lines):
+    def send(self, *lines):
         self.process.stdin.write("".join(line + "\n" for line in lines).encode())
         self.process.stdin.flush()
         mp.equal(self.process.stdout.read(len(lines)), b"." * len(lines), "answers")
 
 
 @contextlib.contextmanager
-def asked(logs):
-    program = Asked(logs)
+def commanded(logs):
+    program = CommandedProgram(logs)
     try:
         yield program
     finally:
@@ -76,15 +76,15 @@ def ranges(look):
     return {" > ".join(owner["path"]): owner["bytes"] for process in look["processes"] for owner in process.get("owners", [])}
 
 
-def test_top_reads_on():
+def test_top_continues_from_the_last_reading():
     logs = mp.fresh()
-    with asked(logs) as program:
-        program.tell(f"take weights {40 * MIB}", "step", "step", "step", "step", "open train")
+    with commanded(logs) as program:
+        program.send(f"take weights {40 * MIB}", "step", "step", "step", "step", "open train")
         every = ["--format", "json", "--count", "1000000", "--interval", "100ms", "--by", "range", "--heap", "host/heap", logs]
         with top(*every, stdout=subprocess.PIPE) as process:
             first = until(process, lambda look: [thread["path"] for thread in look["processes"][0]["open"]] == [["train"]])
             mp.equal(ranges(first)["weights"], 40 * MIB, "bytes of the range")
-            program.tell(f"take cache {70 * MIB}")
+            program.send(f"take cache {70 * MIB}")
             second = until(process, lambda look: ranges(look).get("train > cache") == 70 * MIB)
             mp.equal(ranges(second)["weights"], 40 * MIB, "what was there before")
             mp.equal(second["processes"][0]["steps"]["instances"], 4, "steps")
@@ -94,10 +94,10 @@ def test_top_reads_on():
             mp.check(second["processes"][0]["events"] > first["processes"][0]["events"], "no more events")
 
 
-def test_top_of_a_process_that_hangs():
+def test_top_shows_a_stopped_process():
     logs = mp.fresh()
-    with asked(logs) as program:
-        program.tell(f"take weights {40 * MIB}")
+    with commanded(logs) as program:
+        program.send(f"take weights {40 * MIB}")
         report = [os.environ["MEMPROF_REPORT"], "top", "--format", "json", "--heap", "host/heap", logs]
         end, look = time.monotonic() + mp.TIMEOUT, None
         while not look or "weights" not in ranges(look):    # what it has told by now is in its log soon
@@ -110,12 +110,12 @@ def test_top_of_a_process_that_hangs():
             os.kill(program.process.pid, signal.SIGCONT)
 
 
-def test_top_counts_those_that_ended_before():
+def test_top_counts_processes_that_ended_earlier():
     logs = mp.fresh()
-    with asked(logs):
+    with commanded(logs):
         pass
-    with asked(logs) as program:
-        program.tell("step")
+    with commanded(logs) as program:
+        program.send("step")
         look = json.loads(mp.bare([os.environ["MEMPROF_REPORT"], "top", "--format", "json", logs])[1])
         mp.equal(look["ended_before"], 1, "processes that ended before")
         mp.equal([p["process"]["pid"] for p in look["processes"]], [program.process.pid], "processes that run")
@@ -123,14 +123,14 @@ def test_top_counts_those_that_ended_before():
     mp.equal((status, b"no process runs" in out, err), (0, True, b""), "status, and what is said where nothing runs")
 
 
-def test_top_takes_in_a_process_that_starts_later_and_sees_one_killed():
+def test_top_notices_started_and_killed_processes():
     logs = mp.fresh()
-    with asked(logs) as program:
-        program.tell("step")
+    with commanded(logs) as program:
+        program.send("step")
         with top("--format", "json", "--count", "1000000", "--interval", "100ms", logs, stdout=subprocess.PIPE) as process:
             until(process, lambda look: len(look["processes"]) == 1)
-            with asked(logs) as second:
-                second.tell("step")
+            with commanded(logs) as second:
+                second.send("step")
                 until(process, lambda look: len(look["processes"]) == 2)
                 second.process.kill()
                 second.process.wait()
@@ -138,11 +138,11 @@ def test_top_takes_in_a_process_that_starts_later_and_sees_one_killed():
                 until(process, lambda look: {p["process"]["pid"] for p in look["processes"] if not p["running"]} == {killed})
 
 
-def test_top_in_a_terminal():
+def test_top_restores_the_terminal_when_it_ends():
     """It takes a terminal, shows what is there, and gives the terminal back when q is pressed, or a signal comes."""
     logs = mp.fresh()
-    with asked(logs) as program:
-        program.tell(f"take weights {40 * MIB}")
+    with commanded(logs) as program:
+        program.send(f"take weights {40 * MIB}")
         for ending in ("q", signal.SIGTERM):
             ours, its = pty.openpty()
             with top("--interval", "1000s", logs, stdin=its, stdout=its, stderr=its) as process:

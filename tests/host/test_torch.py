@@ -82,7 +82,7 @@ def interpreters():
     return known
 
 
-def test_python_stacks_of_large_blocks():
+def test_python_stacks_of_large_blocks_are_recorded():
     for python, version in interpreters().items():
         path, _ = record([python, "-X", "utf8", script(SCRIPT)])
         got = peaks(path, "python")
@@ -212,7 +212,7 @@ def stacks_of(log):
     return dict(got)
 
 
-def test_python_stacks_in_all_situations():
+def test_python_stacks_are_exact_in_generators_coroutines_and_threads():
     path, lines = situations()
     for python, version in interpreters().items():
         def stack(frames):
@@ -318,7 +318,7 @@ Block()(1)
 '''
 
 
-def test_modules_have_classes_and_paths():
+def test_pytorch_modules_have_class_and_path_in_stacks():
     for python, version in interpreters().items():
         path, _ = record([python, "-X", "utf8", script(MODULES)])
         net, linear = ("Net.__call__ (script.py:25)", "Net.forward (script.py:%d)"), "Linear.%s%s (script.py:%d)"
@@ -340,7 +340,7 @@ for m in [Own() for _ in range(40000)]:
 '''
 
 
-def test_modules_without_number_are_told_apart_as_far_as_memory_is_set_aside():
+def test_pytorch_modules_beyond_the_limit_have_their_base_class():
     path, _ = record([sys.executable, "-X", "utf8", script(MANY)])
     got = {frames[-1].partition(" ")[0]: size for frames, size in peaks(path, "python").items()}
     mp.equal(sorted(got), ["Linear.forward", "Own.forward"], "the module's class, then the function's name")
@@ -359,7 +359,7 @@ for i in range(20000):
 '''
 
 
-def test_small_blocks_are_estimated_by_a_sample():
+def test_small_pytorch_blocks_are_estimated_by_sampling():
     """15,000 and 5,000 blocks of 64 KiB: some 1760 and 590 samples, so six standard deviations are 14 % and 24 %."""
     path, _ = record([sys.executable, script(SMALL)])
     got = peaks(path, "python")
@@ -380,7 +380,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 '''
 
 
-def test_small_blocks_of_the_host_are_estimated_by_their_best_name():
+def test_small_host_blocks_are_estimated_by_python_line():
     """20,000 blocks of 16 KiB: some 616 samples, so six standard deviations are 25 %."""
     path, = mp.run([sys.executable, script(KEPT)], env={"MEMPROF_STACKS": "sample"}, status=-signal.SIGKILL).logs.paths()
 
@@ -404,13 +404,13 @@ def test_small_blocks_of_the_host_are_estimated_by_their_best_name():
              "what grew in all")
 
 
-def test_python_stacks_can_be_left_out():
+def test_python_stacks_can_be_turned_off():
     path, result = record([sys.executable, "-X", "utf8", script(SCRIPT)], MEMPROF_PYTHON="0")
     mp.equal(list(peaks(path, "python")), [()], "paths")
     mp.check(b"Python" not in result.err, result.err)
 
 
-def test_an_unknown_python_costs_one_line():
+def test_unknown_python_is_warned_about_once():
     path, result = record([mp.victim("unknown_python")])
     mp.equal(peaks(path, "python"), {(): 4 << 20}, "paths")
     mp.equal(result.err.count(b"Python frames are not recorded"), 1, result.err)
@@ -449,7 +449,7 @@ def package(version):
     return shutil.copy(mp.victim("libtorch_ranges.so"), os.path.join(place, "lib", "libtorch_cpu.so"))
 
 
-def test_torch_ranges():
+def test_pytorch_ranges_are_recorded():
     step, add = "torch:Optimizer.step#AdamW.step", "torch:aten::add"
     for level, expected in ((None, {(): 512, (step,): 1024, (step, "torch:AddmmBackward0"): 2048}),
                             ("ops", {(): 512, (step, add): 1024, (step, "torch:AddmmBackward0"): 2048}),
@@ -459,7 +459,7 @@ def test_torch_ranges():
         mp.check(b"ranges" not in result.err, result.err)
 
 
-def test_an_unknown_torch_costs_one_line():
+def test_unknown_pytorch_is_warned_about_once():
     path, result = record([sys.executable, script(RANGES), package("9.0.0")])
     mp.equal(peaks(path, "range"), {(): 3584}, "ranges")
     mp.equal(result.err.count(b"PyTorch's own ranges are not recorded"), 1, result.err)
@@ -501,7 +501,7 @@ def counts(path):
     return json.loads(out)["counts"]
 
 
-def test_numbers_of_autograd_in_every_layout():
+def test_autograd_sequence_numbers_are_read_in_every_layout():
     for layout in ("new map", "new", "old map", "old"):
         path, result = record([sys.executable, script(NODES), package("2.11.0"), layout])
         got = counts(path)
@@ -516,7 +516,7 @@ def test_numbers_of_autograd_in_every_layout():
         mp.equal(peaks(path, "python", "--backward-of").get((f"backward of {stack[0]}", *stack[1:])), 2, f"{layout}: by Python stack")
 
 
-def test_an_unknown_layout_costs_one_line():
+def test_unknown_autograd_layout_is_warned_about_once():
     path, result = record([sys.executable, script(NODES), package("2.11.0"), "strange new map"])
     mp.equal(counts(path).get("TORCH_NODE"), None, "nodes")
     mp.equal(result.err.count(b"autograd"), 1, result.err)

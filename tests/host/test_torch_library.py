@@ -22,7 +22,7 @@ def ranges(library, first=""):
     mp.equal(peaks(path, "range"), EXPECTED, "ranges")
 
 
-def test_torch_of_a_distribution():
+def test_pytorch_of_a_linux_distribution_is_found():
     """The library has a version behind its name and lies with all others; the package is a folder of Python's."""
     place = mp.fresh("distribution")
     library = shutil.copy(mp.victim("libtorch_versioned.so"), os.path.join(mp.fresh("lib"), "libtorch_cpu.so.2.14.1"))
@@ -31,7 +31,7 @@ def test_torch_of_a_distribution():
     ranges(library, f"import ctypes\nctypes.CDLL({stub!r})\n")
 
 
-def test_torch_without_python():
+def test_libtorch_without_python_is_found():
     """LibTorch's archive: lib/, and beside it a file with the version alone."""
     place = mp.fresh("libtorch")
     os.makedirs(os.path.join(place, "lib"))
@@ -56,7 +56,7 @@ print(c10.asked(), c10.reported())
 '''
 
 
-def test_torch_on_a_processor_has_ranges_and_is_asked_itself():
+def test_pytorch_without_cuda_has_ranges_and_receives_its_calls():
     """Without CUDA the question whether a profiler listens is the first sign of PyTorch; every call goes on to its own."""
     c10 = shutil.copy(mp.victim("libtorch_c10.so"), os.path.join(mp.fresh("lib"), "libc10.so.2.14"))
     path, result = record([sys.executable, script(C10), package("2.14.0"), c10])
@@ -81,7 +81,7 @@ for end in sys.argv[2:]:
 '''
 
 
-def test_a_graphs_capture_ends_once_in_all_versions():
+def test_graph_capture_ends_once_in_every_pytorch_version():
     whole, part = "11capture_endEv", "15capture_end_preEv"
     for library, ends in (("graphs", (whole, whole)), ("graph_parts", (whole, part))):
         path, result = record([sys.executable, script(GRAPHS), mp.victim(f"libtorch_{library}.so"), *ends])

@@ -21,7 +21,7 @@ def over_the_oracle(window, argv):
         mp.equal(heap[key], oracle[key], key)
     mp.equal(heap["end_bytes"], sum(blocks.values()), "live bytes")
     mp.equal(heap["end_blocks"], len(blocks), "live blocks")
-    live = dict(tuple(b) for b in mp.books(log.path)["live"])
+    live = dict(tuple(b) for b in mp.naive_reader(log.path)["live"])
     mp.equal([b for b in live.items() if blocks.get(b[0]) != b[1]], [], "blocks that are not there")
     mp.equal([b for b in blocks.items() if b[1] >= LARGE and b[0] not in live], [], "large blocks that are not recorded")
     return log, {addr for addr, size in live.items() if size < LARGE}, result
@@ -37,45 +37,45 @@ def steps(window, is_inside):
     return log
 
 
-def test_each_instance_of_a_range():
+def test_window_opens_at_each_instance_of_a_range():
     steps("range:step", lambda when: when % 2 == 0)
 
 
-def test_one_instance_of_a_range():
+def test_window_opens_at_one_instance_of_a_range():
     steps("range:step:6", lambda when: when == 12)
 
 
-def test_instances_and_what_is_between():
+def test_window_spans_from_one_instance_to_another():
     steps("range:step:2:4", lambda when: 4 <= when <= 8)
 
 
-def test_a_range_that_never_comes():
+def test_window_of_a_range_that_never_starts_stays_closed():
     steps("range:stop", lambda when: False)
 
 
-def test_from_the_start():
+def test_window_with_a_duration_opens_at_the_start():
     steps("duration:1h", lambda when: True)
 
 
-def test_not_yet():
+def test_window_stays_closed_during_its_delay():
     steps("delay:1h", lambda when: False)
 
 
-def test_a_forked_child_begins_outside():
+def test_forked_child_starts_outside_the_capture_window():
     logs = mp.run([mp.victim("windows"), "steps", "3", "fork"], env={"MEMPROF_WINDOW": "range:step"}).logs
     child = next(log for log in logs.all() if log.process["parent_log"])
     mp.check(child.exit == 0 and child.json["complete"], "not complete")
     mp.equal(child.json["missed_frees"] + child.json["unmatched_frees"], 0, "frees")
-    mp.equal([size for _, size in mp.books(child.path)["live"] if size < LARGE], [], "small blocks")
+    mp.equal([size for _, size in mp.naive_reader(child.path)["live"] if size < LARGE], [], "small blocks")
 
 
-def test_signals():
+def test_window_toggled_by_signals_keeps_sums_exact():
     """Blocks are made, moved and freed by threads while windows open and close."""
     log, _, _ = over_the_oracle("signal:USR2", [mp.victim("windows"), "signals", "501"])
     mp.check(log.heap()["allocations"] > 100000, f"too little happened to prove anything: {log.heap()['allocations']}")
 
 
-def test_by_the_clock():
+def test_window_with_a_delay_skips_the_first_second():
     """No small block is recorded in the first second."""
     log = mp.run([mp.victim("windows"), "clock"], env={"MEMPROF_WINDOW": "delay:1s"}).logs.one()
     path = log.path
@@ -83,7 +83,7 @@ def test_by_the_clock():
     mp.check(log.at_end().range("clock")["bytes_at_peak"] > 0, "nothing is on record at the end")
 
 
-def test_a_thread_that_ends_in_its_range_closes_the_window():
+def test_window_closes_if_the_thread_exits_inside_the_range():
     logs = mp.fresh()
     process = mp.start([mp.victim("windows"), "ends"], logs, env={"MEMPROF_WINDOW": "range:step"})
 
@@ -102,12 +102,12 @@ def test_a_thread_that_ends_in_its_range_closes_the_window():
     mp.nothing_missing(log)
 
 
-def test_a_taken_signal_is_named():
+def test_window_warns_that_its_signal_is_in_use():
     result = mp.run(["/bin/sh", "-c", "trap '' USR2; exec /bin/true"], env={"MEMPROF_WINDOW": "signal:USR2"})
     mp.equal(result.err.count(b"the signal of MEMPROF_WINDOW=signal:USR2 is taken or ignored already"), 1, result.err)
 
 
-def test_what_is_no_window():
+def test_window_warns_about_invalid_values():
     for wrong in ("ranges:step", "range:", "range:step:3:2", "signal:KILL", "delay:5", "delay:1s,for:2s", "delay:1s,"):
         result = mp.run(["/bin/true"], env={"MEMPROF_WINDOW": wrong})
         mp.check(f"MEMPROF_WINDOW={wrong} is not understood and the default is used: profiler, range:NAME".encode() in result.err, (wrong, result.err))

@@ -50,7 +50,7 @@ def one_answer(ranks):
     mp.within(ranks["outliers"][0]["change_bytes"], 40 * MIB - 4096, 40 * MIB + 4096, "by which it differs")
 
 
-def test_cluster_mpirun():
+def test_ranks_of_an_mpirun_job_are_compared():
     if not shutil.which("mpirun"):
         raise mp.Skip("mpirun: not installed")
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -59,7 +59,7 @@ def test_cluster_mpirun():
     one_answer(recorded(*mpirun, rank="OMPI_COMM_WORLD_RANK", env=env))
 
 
-def test_cluster_srun():
+def test_ranks_of_an_srun_job_are_compared():
     with slurm.slurm() as env:
         srun = "srun", "--overcommit", "--quiet", "-n", str(RANKS)
         works(*srun, env=env)

@@ -21,15 +21,15 @@ def exact(name):
     mp.equal(log.heap()["failures"], 0, "failed allocations")
 
 
-def test_jemalloc_api_is_exact():
+def test_jemalloc_api_is_recorded_exactly():
     exact("jemalloc")
 
 
-def test_tcmalloc_api_is_exact():
+def test_tcmalloc_api_is_recorded_exactly():
     exact("tcmalloc")
 
 
-def test_mimalloc_api_is_exact():
+def test_mimalloc_api_is_recorded_exactly():
     exact("mimalloc")
 
 

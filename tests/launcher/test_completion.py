@@ -52,14 +52,14 @@ def commands():
         return sorted(re.findall(r'\{ "([a-z]+)", mpr_cmd_', f.read()))
 
 
-def test_commands_are_completed():
+def test_bash_completes_commands():
     mp.check("peaks" in commands(), commands())
     mp.equal(offered("MEMPROF_REPORT", ""), commands(), "commands of memprof-report")
     mp.equal(offered("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
     mp.equal(offered("MEMPROF", ""), ["help", "run"], "commands of memprof")
 
 
-def test_options_are_completed():
+def test_bash_completes_options():
     mp.equal(offered("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
     for command in commands():
         options = taken("MEMPROF_REPORT", command)
@@ -70,7 +70,7 @@ def test_options_are_completed():
     mp.equal(offered("MEMPROF", "run", "-o", "logs", "--l"), ["--level="], "options that begin with --l")
 
 
-def test_values_are_completed_where_the_help_lists_them():
+def test_bash_completes_option_values_that_the_help_lists():
     mp.equal(offered("MEMPROF", "run", "--stacks", "=", ""), ["all", "large", "off", "sample"], "values of --stacks")
     mp.equal(offered("MEMPROF", "run", "--stacks", "="), ["all", "large", "off", "sample"], "the same")
     mp.equal(offered("MEMPROF", "run", "-q", "--torch-ranges", "=", "o"), ["off", "on", "ops"], "values that begin with o")
@@ -81,7 +81,7 @@ def test_values_are_completed_where_the_help_lists_them():
     mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "what is no option's name")
 
 
-def test_what_is_no_option_is_left_to_the_shell():
+def test_bash_completes_other_words_as_files():
     """Values, logs and the arguments of the command that is recorded are files, or the command's own affair."""
     for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-")):
         mp.equal(offered("MEMPROF_REPORT", *words), [], f"offered for {words}")

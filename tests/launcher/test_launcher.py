@@ -52,12 +52,12 @@ def refused(result, status, words):
     mp.check(result.stdout == "", f"it ran: {result.stdout}")
 
 
-def test_status_is_the_commands():
+def test_exit_status_is_that_of_the_command():
     for status in (0, 1, 7, 255):
         mp.equal(memprof("run", "--", "sh", "-c", f"exit {status}").returncode, status, "status")
 
 
-def test_status_names_the_commands_signal():
+def test_exit_status_names_the_signal_of_the_command():
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT):
         result = memprof("run", "--", "sh", "-c", f"kill -{int(number)} $$")
         mp.equal(result.returncode, SIGNAL + number, "status")
@@ -70,7 +70,7 @@ def test_missing_commands_are_refused():
     refused(memprof("run", "--", make("script", "#!/no/such/interpreter\n")), NOT_FOUND, "/no/such/interpreter")
 
 
-def test_what_cannot_be_executed_is_refused():
+def test_files_that_cannot_be_executed_are_refused():
     refused(memprof("run", "--", mp.folder), NOT_EXECUTABLE, "Permission denied")
     refused(memprof("run", "--", make("plain", "echo ran\n", 0o644)), NOT_EXECUTABLE, "Permission denied")
     refused(memprof("run", "--", "plain", env={"PATH": mp.folder}), NOT_EXECUTABLE, "Permission denied")
@@ -83,7 +83,7 @@ def test_static_programs_are_refused():
     mp.equal(os.listdir(mp.folder), ["script"], "files after a refusal")
 
 
-def test_programs_of_musl_are_refused():
+def test_musl_programs_are_refused():
     program = mp.victim("musl_program")
     if not os.path.exists(program):
         raise mp.Skip("musl-gcc is not installed")
@@ -116,7 +116,7 @@ def test_setuid_programs_are_refused():
     refused(memprof("run", "--", program), FAILED, "setgid")
 
 
-def test_the_own_setuid_program_is_recorded():
+def test_setuid_program_of_the_same_user_is_recorded():
     program = secure_copy()
     os.chmod(program, 0o4755)
     mp.equal(memprof("run", "--", program).returncode, 0, "status")
@@ -134,7 +134,7 @@ def test_programs_with_capabilities_are_refused():
     refused(result, FAILED, "file capabilities")
 
 
-def test_a_program_with_its_own_malloc_is_told():
+def test_program_with_its_own_malloc_is_warned_about():
     result = memprof("run", "-o", "logs", "--", mp.victim("own_malloc"))
     mp.equal(result.returncode, 0, "status")
     mp.equal(result.stderr.count("malloc in front of"), 1, f"lines about it: {result.stderr}")
@@ -145,7 +145,7 @@ def test_a_program_with_its_own_malloc_is_told():
     mp.check("serves malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
 
 
-def test_what_an_allocator_that_is_linked_in_maps_is_recorded():
+def test_mappings_of_a_linked_allocator_are_recorded():
     if not os.path.exists(mp.victim("own_jemalloc")):
         raise mp.Skip("libjemalloc_pic.a is not installed")
     result = memprof("run", "-o", "logs", "--", mp.victim("own_jemalloc"))
@@ -174,7 +174,7 @@ def chromium(*before):
     return done.returncode, done.stdout
 
 
-def test_chromium_draws_a_page():
+def test_chromium_renders_a_page_under_memprof():
     """A malloc of its own that names its mappings under its lock, and a tree of processes."""
     expected = chromium()
     if expected[0] != 0 or b"7,14,21" not in expected[1]:
@@ -183,7 +183,7 @@ def test_chromium_draws_a_page():
     mp.check(len(os.listdir(path("logs"))) > 1, "logs of its processes")
 
 
-def test_the_users_preload_stays_behind_ours():
+def test_user_entries_of_ld_preload_follow_memprof():
     other = shutil.copy(mp.library(), path("libother.so"))
     result = memprof("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
     mp.equal(result.stdout, f"{mp.library()}:{other}\n", "LD_PRELOAD")
@@ -199,7 +199,7 @@ def preloaded_with(name):
     return [os.path.basename(entry) for entry in shell.stdout.strip().split(":")]
 
 
-def test_companions_follow_a_preloaded_allocator():
+def test_preloaded_allocator_gets_its_companion_library():
     mp.equal(preloaded_with("libjemalloc.so.2"), ["libmemprof.so", "libmemprof-jemalloc.so", "libjemalloc.so.2"], "jemalloc")
     mp.equal(preloaded_with("libtcmalloc_minimal.so.4"), ["libmemprof.so", "libmemprof-tcmalloc.so", "libtcmalloc_minimal.so.4"], "tcmalloc")
     mp.equal(preloaded_with("libmimalloc.so.2.0"), ["libmemprof.so", "libmemprof-mimalloc.so", "libmimalloc.so.2.0"], "mimalloc")
@@ -253,7 +253,7 @@ def test_programs_with_address_sanitizer_run_and_are_recorded():
         mp.check(log.heap()["allocations"] >= 100 and log.heap()["peak_bytes"] >= 500000, f"{log.heap()}")
 
 
-def test_the_users_options_of_address_sanitizer_are_kept():
+def test_user_options_of_address_sanitizer_are_kept():
     program = sanitized("c.c", ALLOCATES_C, "gcc")
     for options, expected in (("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0"),
                               ("verify_asan_link_order=false:detect_leaks=0", "verify_asan_link_order=false:detect_leaks=0")):
@@ -265,7 +265,7 @@ def test_the_users_options_of_address_sanitizer_are_kept():
     mp.equal(other.stdout, "unset\n", "ASAN_OPTIONS of a program without AddressSanitizer")
 
 
-def test_a_preloaded_address_sanitizer_is_allowed_for():
+def test_program_with_a_preloaded_address_sanitizer_runs():
     library = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True).stdout.strip() if shutil.which("gcc") else ""
     if not os.path.isabs(library):
         raise mp.Skip("gcc's libasan.so is not here")
@@ -283,7 +283,7 @@ def preloaded_for(*command, options=(), env=None):
     return [os.path.basename(entry) for entry in shell.stdout.strip().split(":")]
 
 
-def test_the_drivers_names_have_their_library_where_it_is_wanted():
+def test_cuda_interpose_preloads_its_library():
     usual = ["libmemprof.so", "libother.so"]
     mp.equal(preloaded_for("sh"), usual, "by default")
     mp.equal(preloaded_for("sh", options=["--cuda=cupti"], env={"MEMPROF_CUDA": "interpose"}), usual, "the option before the variable")
@@ -296,7 +296,7 @@ def test_the_drivers_names_have_their_library_where_it_is_wanted():
     mp.equal(preloaded_for(path("nsys")), by_name, "around nsys")
 
 
-def test_a_library_path_with_a_space_or_colon_is_refused():
+def test_library_path_with_a_space_or_colon_is_refused():
     for name in ("with space", "with:colon"):
         os.mkdir(path(name))
         library = shutil.copy(mp.library(), path(name))
@@ -308,7 +308,7 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
     refused(memprof("run", "--", "echo", "ran", env={"MEMPROF_LIB": "/no/such.so"}), FAILED, "MEMPROF_LIB")
 
 
-def test_options_become_variables():
+def test_options_are_passed_as_environment_variables():
     options = ["--run-id=job 7", "--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops", "--cuda=off",
                f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
@@ -320,7 +320,7 @@ def test_options_become_variables():
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
 
-def test_wrong_values_of_options_are_told_of_the_option():
+def test_error_about_an_invalid_value_names_the_option():
     for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
                           ("min-rss", "99999999999T"), ("stacks", "samples"), ("stacks", "large|sample"), ("stacks", ""), ("python", "2"),
                           ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small"), ("python", "small:"), ("python", "small:0"), ("python", "small:65M"), ("python", "on:4K"), ("run-id", ""), ("run-id", 128 * "a")):
@@ -335,14 +335,14 @@ def test_wrong_values_of_options_are_told_of_the_option():
         mp.check("not understood" not in result.stderr, result.stderr)
 
 
-def test_few_processes_have_a_line_each():
+def test_summary_has_a_line_for_each_of_a_few_processes():
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "cat </dev/null; true")
     lines = result.stderr.splitlines()
     told = [line for line in lines if re.fullmatch(r"memprof: logs/\S+\.zst: [0-9,]+ events, peak RSS [0-9.]+ MiB, 0 lost, [0-9.]+ (B|KiB)", line)]
     mp.equal((len(told), len(lines)), (2, 5), f"lines about processes, and all, of {result.stderr}")
 
 
-def test_many_processes_are_one_line():
+def test_summary_of_many_processes_is_one_line():
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do cat </dev/null; done")
     lines = result.stderr.splitlines()
     mp.equal(len(lines), 3, f"lines of {result.stderr}")
@@ -354,7 +354,7 @@ def test_many_processes_are_one_line():
     mp.equal(sum(" events, " in line for line in result.stderr.splitlines()), 1, f"lines about processes of {result.stderr}")
 
 
-def test_a_log_of_a_process_that_still_runs_is_not_counted():
+def test_summary_does_not_count_logs_of_running_processes():
     """It stays small, and takes its log away when it ends."""
     result = memprof("run", "-o", "logs", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; until ls logs/sleep.*; do :; done >/dev/null 2>&1")
     try:
@@ -363,14 +363,14 @@ def test_a_log_of_a_process_that_still_runs_is_not_counted():
         os.kill(int(result.stdout), signal.SIGTERM)
 
 
-def test_the_journals_directory_may_be_relative():
+def test_journal_directory_can_be_relative():
     os.mkdir(path("journals"))
     result = memprof("run", "--journal-dir=journals", "--", "sh", "-c", "echo $MEMPROF_JOURNAL_DIR; test -e journals/*$$* && echo used")
     mp.equal(result.stdout, f"{path('journals')}\nused\n", "its path, and whether the shell's journal is there")
     refused(memprof("run", "--journal-dir=missing", "--", "echo", "ran"), FAILED, "missing: No such file")
 
 
-def test_one_directory_holds_the_tree():
+def test_one_directory_holds_the_logs_of_all_processes():
     script = "cd / && python3 -c 'import os; os.fork() or os._exit(0); os.wait()'; true"
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", script,
                      env={"PATH": os.path.dirname(PYTHON) + ":" + os.environ["PATH"]})
@@ -382,27 +382,27 @@ def test_one_directory_holds_the_tree():
     mp.check("next: memprof-report 'a b'\\''c'\n" in result.stderr, f"as a shell reads it: {result.stderr}")
 
 
-def test_the_usual_directory_names_the_program():
+def test_default_directory_is_named_after_the_program():
     result = memprof("run", "--", "true")
     directory, = os.listdir(mp.folder)
     mp.check(directory.startswith("memprof.true."), directory)
     mp.check(f"next: memprof-report {directory}\n" in result.stderr, result.stderr)
 
 
-def test_a_directory_with_other_files_is_refused():
+def test_directory_with_other_files_is_refused():
     os.mkdir(path("logs"))
     make("logs/notes.txt", "")
     refused(memprof("run", "-o", "logs", "--", "echo", "ran"), FAILED, "notes.txt")
     refused(memprof("run", "-o", "no/such", "--", "echo", "ran"), FAILED, "no/such")
 
 
-def test_where_no_directory_can_be_made_the_way_out_is_told():
+def test_failure_to_make_a_directory_suggests_the_output_option():
     command = f"mkdir gone && cd gone && rmdir ../gone && exec {os.environ['MEMPROF']} run -- echo ran"
     result = subprocess.run(["sh", "-c", command], cwd=mp.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT)
     refused(result, FAILED, "No such file or directory; -o DIR puts the logs elsewhere")
 
 
-def test_a_directory_of_logs_takes_another_run():
+def test_directory_with_logs_accepts_another_run():
     for run in (1, 2):
         result = memprof("run", "-o", "logs", "--", "true")
         mp.equal(result.returncode, 0, f"status ({result.stderr})")
@@ -418,7 +418,7 @@ def run_ids(*arguments, times=1, env=None):
     return ids[0] if times == 1 else ids
 
 
-def test_each_run_has_an_id_of_its_own():
+def test_each_run_has_a_unique_id():
     first, second = run_ids(times=2)
     mp.check(first and second and first != second, f"{first} {second}")
     interactive = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}
@@ -427,7 +427,7 @@ def test_each_run_has_an_id_of_its_own():
         mp.check(first != second, f"two runs in {env} are one")
 
 
-def test_launchers_of_one_job_share_the_id():
+def test_launchers_of_one_job_share_the_run_id():
     slurm = {"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "2", "SLURM_STEP_NUM_TASKS": "8"}
     for env, expected in ((slurm, "slurm.17.2"), ({**slurm, "SLURM_RESTART_COUNT": "1"}, "slurm.17.2.restart1"),
                           ({**slurm, "PMIX_NAMESPACE": "prterun-n01-99@1"}, "pmix.prterun-n01-99@1"),
@@ -472,7 +472,7 @@ def report_of(*arguments):
     return json.loads(done.stdout) if "json" in arguments else done.stdout
 
 
-def test_processes_shows_each_run_by_itself():
+def test_processes_report_shows_runs_separately():
     two_runs()
     text = report_of("processes", "logs")
     mp.check(text.startswith("2 runs: each is shown by itself\n"), text)
@@ -490,7 +490,7 @@ def test_processes_shows_each_run_by_itself():
     mp.check(one.startswith("3 processes, 3 logs; ") and " 60." not in one, one)
 
 
-def test_ends_of_runs_that_write_to_one_record_at_once_are_told_apart():
+def test_concurrent_runs_keep_their_exit_statuses_in_one_record():
     """Two launchers append to memprof.run in turn, and then a third one on another host."""
     for number in (9, 15):
         memprof("run", "-q", "-o", "logs", f"--run-id=signal{number}", "--", PYTHON, "-S", "-c", f"import os; os.kill(os.getpid(), {number})")
@@ -519,13 +519,13 @@ def test_oom_compares_the_processes_of_one_run():
     mp.check("1 of 3 processes failed" in text, text)
 
 
-def test_the_users_own_template_is_kept():
+def test_user_template_of_the_log_path_is_kept():
     result = memprof("run", "--", "true", env={"MEMPROF_OUT": path("mine.zst"), "MEMPROF_QUIET": "1"})
     mp.equal(os.listdir(mp.folder), ["mine.zst"], "files")
     mp.check("status 0" in result.stderr and "next" not in result.stderr, result.stderr)
 
 
-def test_a_run_without_logs_leaves_no_directory():
+def test_run_without_logs_leaves_no_directory():
     result = memprof("run", "--program=nothing", "--", "true")
     mp.check("no process left a log" in result.stderr, result.stderr)
     mp.equal(os.listdir(mp.folder), [], "files")
@@ -535,7 +535,7 @@ def test_a_run_without_logs_leaves_no_directory():
     mp.equal(os.listdir(path("users")), [], "its files")
 
 
-def test_journals_of_the_killed_are_folded():
+def test_journals_of_killed_processes_are_merged_into_their_logs():
     kill = "kill -9 $$"
     result = memprof("run", "-o", "folded", "--", "sh", "-c", kill)
     mp.check(" 1 completed from the journal (killed, or left by exit_group)" in result.stderr, result.stderr)
@@ -544,7 +544,7 @@ def test_journals_of_the_killed_are_folded():
     mp.equal(len(mp.Logs(path("left")).journals()), 1, "journals with --no-recover")
 
 
-def test_digests_are_made_where_they_are_wanted():
+def test_digest_option_writes_digests():
     run = "run", "-o", "logs", "--min-rss=0"
     mp.equal(memprof(*run, "--", "true").returncode, 0, "status")
     mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".digest")], [], "digests that nobody wanted")
@@ -566,7 +566,7 @@ def test_digests_are_made_where_they_are_wanted():
     refused(memprof("run", "--digest", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--digest needs --output")
 
 
-def test_names_are_stored_where_they_are_wanted():
+def test_symbols_option_stores_function_names():
     program, run = path("program"), ("run", "-o", "logs", "--min-rss=0", "--stacks=all")
     shutil.copy(shutil.which("sleep"), program)
     mp.equal(memprof(*run, "--", program, "0").returncode, 0, "status")
@@ -591,7 +591,7 @@ def test_names_are_stored_where_they_are_wanted():
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
 
-def test_the_usual_directory_is_never_one_that_is_there():
+def test_default_directory_is_always_a_new_one():
     """Its name can be foretold: whoever makes it first would have the logs."""
     script = f'mkdir memprof.true.$$ && exec {os.environ["MEMPROF"]} run -- true'
     result = subprocess.run(["sh", "-c", script], cwd=mp.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
@@ -601,7 +601,7 @@ def test_the_usual_directory_is_never_one_that_is_there():
     mp.equal((len(os.listdir(path(foreign))), len(mp.Logs(path(own)).paths())), (0, 1), "files and logs in them")
 
 
-def test_a_directory_that_others_may_change_is_refused():
+def test_directory_that_others_can_write_is_refused():
     os.mkdir(path("logs"))
     for mode in (0o777, 0o1777):
         os.chmod(path("logs"), mode)
@@ -620,7 +620,7 @@ time.sleep(1000)
 """
 
 
-def test_logs_of_living_processes_of_other_namespaces_are_left_alone():
+def test_logs_of_running_processes_in_other_namespaces_are_unchanged():
     """As of another host that has the directory, too."""
     as_root()
     script = (f"unshare --pid --uts --fork --kill-child sh -c 'hostname elsewhere && exec {PYTHON} -c \"$0\"' \"$0\" >/dev/null 2>failed & "
@@ -681,7 +681,7 @@ def oom(directory):
                           timeout=mp.TIMEOUT).stdout
 
 
-def test_how_the_processes_of_the_tree_ended_is_written_down():
+def test_exit_status_of_every_process_is_recorded():
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", PYTHON, "-S", "-c", ENDS, "logs")
     mp.equal(result.returncode, 0, f"status ({result.stderr})")
     exited, terminated, killed = result.stdout.split()
@@ -703,7 +703,7 @@ child.communicate()
 """
 
 
-def test_processes_without_memprof_are_told():
+def test_processes_without_memprof_are_reported():
     result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", DROPS, "logs")
     mp.check("1 process of its tree ran without memprof: cat (pid " in result.stderr, result.stderr)
     mp.check("LD_PRELOAD was dropped)" in result.stderr, result.stderr)
@@ -746,7 +746,7 @@ while signal.SIGUSR2 not in got:
 """
 
 
-def test_a_signal_that_the_command_sends_to_its_group_comes_once():
+def test_signal_of_the_command_to_its_group_is_delivered_once():
     process = start(PYTHON, "-c", COUNTS_UNTIL_USR2, "its group")
     mp.equal(process.stdout.readline(), "ready\n", "start")
     mp.equal(process.stdout.readline(), "SIGUSR1\n", "arrived")
@@ -755,7 +755,7 @@ def test_a_signal_that_the_command_sends_to_its_group_comes_once():
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
 
-def test_a_signal_of_the_terminal_comes_once():
+def test_terminal_signal_is_delivered_once():
     keyboard, terminal = pty.openpty()
 
     def in_terminal():
@@ -771,7 +771,7 @@ def test_a_signal_of_the_terminal_comes_once():
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
 
-def test_a_signal_from_the_same_group_is_forwarded():
+def test_signal_from_the_same_process_group_is_forwarded():
     """A script without job control is in the group of what it starts, and says `kill $!`."""
     process = start(PYTHON, "-c", WAITS, preexec_fn=None)
     mp.equal(process.stdout.readline(), "ready\n", "start")
@@ -779,7 +779,7 @@ def test_a_signal_from_the_same_group_is_forwarded():
     mp.equal(process.wait(mp.TIMEOUT), 5, "status")
 
 
-def test_a_signal_from_outside_of_a_container_is_forwarded():
+def test_signal_from_outside_of_a_container_is_forwarded():
     """There the launcher is the first process, and the sender has no number."""
     as_root()
     container = subprocess.Popen(["unshare", "--pid", "--fork", os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", PYTHON, "-c", WAITS],
@@ -796,7 +796,7 @@ def state(pid):
         return f.read().rsplit(")", 1)[1].split()[0]
 
 
-def test_a_stopped_command_stops_the_launcher():
+def test_sigtstp_stops_command_and_launcher():
     process = start(PYTHON, "-c", "import os, signal\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()")
     child = int(process.stdout.readline())
     os.kill(process.pid, signal.SIGTSTP)
@@ -822,7 +822,7 @@ sys.exit(5)
 """
 
 
-def test_a_command_that_is_stopped_by_hand_does_not_stop_the_launcher():
+def test_sigstop_of_the_command_does_not_stop_the_launcher():
     """Who stops the command itself wakes the command itself, and would leave the launcher asleep."""
     process = start(PYTHON, "-c", TAKES_ONE)
     child = int(process.stdout.readline())
@@ -866,7 +866,7 @@ class MemoryGroup:
         self.path = None
 
 
-def test_an_oom_kill_is_told():
+def test_oom_kill_is_reported():
     with MemoryGroup() as group:
         result = memprof("run", "-o", "logs", "--", PYTHON, "-c", "x = bytearray(200 << 20)", preexec_fn=group.enter)
     mp.equal(result.returncode, SIGNAL + signal.SIGKILL, f"status ({result.stderr})")
@@ -882,7 +882,7 @@ def test_an_oom_kill_is_told():
 ON_TMPFS = "on tmpfs, whose pages count towards the memory cgroup's limit of "
 
 
-def test_files_on_tmpfs_below_a_memory_limit_are_warned_of():
+def test_log_on_tmpfs_under_a_memory_limit_is_warned_about():
     """One line, whoever starts the program, and none without a limit."""
     with small_disk(256 << 20) as disk, MemoryGroup(1 << 30) as group:
         for options, log, words in ((["-o", f"{disk}/both"], f"{disk}/both.zst", "the log and its journal are"),
@@ -909,7 +909,7 @@ while True: x = [bytearray(size) for size in sizes]
 """
 
 
-def test_oom_names_memprofs_own_files():
+def test_oom_names_the_log_and_journal_of_memprof_on_tmpfs():
     """A log on tmpfs fills the cgroup of its program."""
     with small_disk(256 << 20) as disk, MemoryGroup(40 << 20) as group:
         process = subprocess.Popen([PYTHON, "-S", "-c", FILLS_TMPFS], preexec_fn=group.enter, stderr=subprocess.DEVNULL,
@@ -931,7 +931,7 @@ for i in range(400): [bytes(1000) for _ in range(1000)]
 """
 
 
-def test_lost_events_are_told():
+def test_lost_events_are_reported():
     result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", FILLS)
     mp.check(" events are missing in 1 log; " in result.stderr, result.stderr)
     log, = mp.Logs(path("logs")).paths()
@@ -966,7 +966,7 @@ def small_disk(size):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-def test_lost_events_and_the_failed_merge_are_reported_if_the_disk_is_full():
+def test_lost_events_and_failed_merge_are_reported_on_a_full_disk():
     """The log has no END, its journal stays, and the two cannot be merged."""
     with small_disk(64 << 20) as disk:
         logs = os.path.join(disk, "logs")
@@ -982,18 +982,18 @@ def test_lost_events_and_the_failed_merge_are_reported_if_the_disk_is_full():
         mp.equal(recovered.returncode, 0, recovered.stdout)
 
 
-def test_a_log_without_end_and_journal_is_reported():
+def test_log_without_end_and_journal_is_reported():
     loses = "import os, sys; d = sys.argv[1]; [os.remove(f'{d}/{n}') for n in os.listdir(d) if n.endswith('.journal')]; os.kill(os.getpid(), 9)"
     result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", loses, "logs")
     mp.check("INCOMPLETE: 1 log has no end, and no journal was found" in result.stderr, result.stderr)
 
 
-def test_a_kill_by_hand_is_no_oom_kill():
+def test_manual_kill_is_not_reported_as_oom_kill():
     result = memprof("run", "--", "sh", "-c", "kill -9 $$")
     mp.check("OOM" not in result.stderr, result.stderr)
 
 
-def test_help_and_version_and_usage():
+def test_help_version_and_usage_errors_are_printed():
     for arguments in (["--help"], ["help"], ["run", "--help"]):
         result = memprof(*arguments)
         mp.equal((result.returncode, result.stderr), (0, ""), "help")

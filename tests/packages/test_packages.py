@@ -74,7 +74,7 @@ def version():
 
 # ---- what is in them
 
-def test_packages_are_made():
+def test_packages_are_built():
     shutil.rmtree(MADE, ignore_errors=True)
     output("cpack", "-B", MADE, cwd=BUILD)
     one(f"memprof_{version()}-1_amd64.deb")
@@ -91,7 +91,7 @@ def test_package_has_all_files():
         mp.check(f"## {version()}" in file.read(), "changelog.gz does not know this version")
 
 
-def test_package_depends_on_what_it_links():
+def test_package_depends_on_the_libraries_that_it_links():
     wanted = set()
     for path in programs(deb()):
         wanted |= set(re.findall(r"NEEDED.*\[(lib[a-z0-9]+)", output("readelf", "-d", path)))
@@ -107,7 +107,7 @@ def test_package_recommends_libdw():
     mp.equal(output("dpkg-deb", "-f", package, "Recommends").strip(), "libdw1" if os.environ["MEMPROF_LIBDW"] == "1" else "", "recommended packages")
 
 
-def test_package_pleases_lintian():
+def test_package_passes_lintian():
     if not shutil.which("lintian"):
         raise mp.Skip("lintian is not installed")
     mp.equal(output("lintian", "--allow-root", "--no-cfg", "--fail-on=none", one("memprof_*.deb")), "", "what lintian says")
@@ -121,7 +121,7 @@ def test_archive_has_all_files():
     mp.equal([f for f in found if f not in wanted and not f.startswith("share/doc/memprof/inside/")], [], "files that it has besides")
 
 
-def test_archive_needs_the_c_library_alone():
+def test_archive_needs_only_the_c_library():
     for path in programs(archive()):
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", path)))
         mp.equal(needed - {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}, set(), f"other libraries of {path}")
@@ -174,7 +174,7 @@ def recipe():
     return stages
 
 
-def test_container_has_what_the_recipe_copies():
+def test_container_image_contains_the_unpacked_archive():
     """Its last stage takes the folder that the stage before unpacks the archive into, and starts a program of it."""
     archive()
     _, build, last = recipe()
@@ -239,15 +239,15 @@ def in_root(suite):
     demo(root, "/opt/mine/bin/memprof")
 
 
-def slow_installed_in_debian_12():
+def slow_packages_install_and_run_in_debian_12():
     in_root("bookworm")
 
 
-def slow_installed_in_debian_13():
+def slow_packages_install_and_run_in_debian_13():
     in_root("trixie")
 
 
-def slow_installed_in_ubuntu_24_04():
+def slow_packages_install_and_run_in_ubuntu_24_04():
     in_root("noble")
 
 

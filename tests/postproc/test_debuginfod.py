@@ -82,14 +82,14 @@ def here(folder):
     return bool(server.asked)
 
 
-def a_file_of_the_build_id_gives_names(folder):
+def debug_file_with_the_build_id_gives_names(folder):
     r = Recorded(folder)
     server = Server(r.whole)
     check(NAMED in r.stacks(server.url).stdout, "no names")
     check(len(server.asked) == 1, "asked:", server.asked)
 
 
-def a_file_of_another_build_id_is_not_believed(folder):
+def debug_file_with_another_build_id_is_ignored(folder):
     r = Recorded(folder)
     at = r.whole.index(bytes.fromhex(build_id(r.program)))
     for wrong in r.whole[:at] + b"\0" + r.whole[at + 1:], content_of("/proc/self/exe"), 5000 * b"A":
@@ -104,7 +104,7 @@ def build_id(path):
     return re.search("Build ID: ([0-9a-f]+)", notes)[1]
 
 
-def a_server_that_does_not_answer_is_asked_once(folder):
+def server_that_does_not_answer_is_asked_once(folder):
     r = Recorded(folder)
     server = Server("")
     done = r.stacks(server.url, logs=3, DEBUGINFOD_TIMEOUT="1")
@@ -113,7 +113,7 @@ def a_server_that_does_not_answer_is_asked_once(folder):
     check(done.stderr.count("DEBUGINFOD_URLS: no answer in time") == 1, "said:", done.stderr)
 
 
-def a_server_that_takes_no_connection_is_given_up(folder):
+def server_that_accepts_no_connection_is_given_up(folder):
     """As a firewall that drops what is sent."""
     r = Recorded(folder)
     with socket.socket() as full:
@@ -127,20 +127,20 @@ def a_server_that_takes_no_connection_is_given_up(folder):
     check(done.stderr.count("DEBUGINFOD_URLS: no answer in time") == 1, "said:", done.stderr)
 
 
-def nothing_is_said_where_a_server_has_no_file(folder):
+def missing_debug_file_is_not_reported(folder):
     r = Recorded(folder)
     server = Server(None)
     check(r.stacks(server.url).stderr == "" and server.asked, "said, or not asked")
 
 
-def what_the_user_set_stays(folder):
+def settings_of_the_user_are_kept(folder):
     r = Recorded(folder)
     server = Server("")
     r.stacks(server.url, DEBUGINFOD_TIMEOUT="1", DEBUGINFOD_RETRY_LIMIT="2")
     check(len(server.asked) == 3, "asked:", server.asked)
 
 
-def a_pipe_where_debug_files_are_installed_is_not_waited_for(folder):
+def fifo_in_the_debug_directory_does_not_block(folder):
     r = Recorded(folder)
     number = build_id(r.program)
     place = "/usr/lib/debug/.build-id/" + number[:2]

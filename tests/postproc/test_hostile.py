@@ -60,7 +60,7 @@ def make(kind, count, path):
     return path
 
 
-FIRST = 3                               # commands of each kind, which every_kind_ends runs
+FIRST = 3                               # commands of each kind, which logs_of_every_kind_do_not_hang_reports runs
 WHOLE = ("overflows", "totals")         # small logs, with which it runs all of them
 
 
@@ -84,7 +84,7 @@ def all_end(folder, pairs):
             report(*COMMANDS[command], *[log] * LOGS.get(command, 1))
 
 
-def every_kind_ends(folder):
+def logs_of_every_kind_do_not_hang_reports(folder):
     kinds = subprocess.run([MAKE, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout.split()
     missing = set(kinds) - set(KINDS) - {"live_blocks"}
     if missing:
@@ -92,12 +92,12 @@ def every_kind_ends(folder):
     all_end(folder, first_commands())
 
 
-def every_command_ends(folder):
+def logs_do_not_hang_any_command(folder):
     """Each kind with all of its commands."""
     all_end(folder, all_commands())
 
 
-def more_blocks_than_memory_are_refused(folder):
+def log_that_needs_too_much_memory_is_refused(folder):
     log = make("live_blocks", 4000000, os.path.join(folder, "log.zst"))
     done = report("--max-memory=64", "peaks", log, statuses=[1])
     if b"takes more than 64 MiB of memory; allow more with memprof-report --max-memory" not in done.stderr:
@@ -105,7 +105,7 @@ def more_blocks_than_memory_are_refused(folder):
     report("--max-memory=0", "peaks", log)
 
 
-def false_magics(folder):
+def false_zstd_magic_numbers_are_reported_as_damage(folder):
     """Beginnings of zstd frames, each with a valid head: nearly as long as may be, and blocks that lead far."""
     head = struct.pack("<IB", 0xFD2FB528, 0x84 | 0x20) + struct.pack("<I", 60 << 20)
     jump = struct.pack("<I", (100000 << 3) | 0)[:3]
@@ -117,7 +117,7 @@ def false_magics(folder):
         sys.exit(f"not said: {done.stdout}")
 
 
-def an_empty_journal_of_a_terabyte(folder):
+def sparse_journal_of_1_tib_is_read_quickly(folder):
     """Holes take neither time nor memory."""
     path = os.path.join(folder, "log.zst.journal")
     head = struct.pack("<8sHHIII16sQ3Q3QIIQQ", b"MEMPROFJ", 1, 1, 4096, 32768, 24, bytes(16), 4242, 1, 1, 1, 2, 2, 2, 1 << 25, 0, 0, 0)
@@ -127,7 +127,7 @@ def an_empty_journal_of_a_terabyte(folder):
     report("peaks", path, statuses=[3])
 
 
-def a_log_is_truncated_under_the_reader(folder):
+def log_truncated_while_it_is_read_is_reported(folder):
     """A symbolic link to a file that is truncated when the first of its pages have been read: by the reader's stop."""
     path = os.path.join(folder, "log.zst")
     make("names", 400000, path)
@@ -148,7 +148,7 @@ def a_log_is_truncated_under_the_reader(folder):
         sys.exit(f"status {reader.returncode}: {err}")
 
 
-TESTS = [every_kind_ends, every_command_ends, more_blocks_than_memory_are_refused, false_magics, an_empty_journal_of_a_terabyte, a_log_is_truncated_under_the_reader]
+TESTS = [logs_of_every_kind_do_not_hang_reports, logs_do_not_hang_any_command, log_that_needs_too_much_memory_is_refused, false_zstd_magic_numbers_are_reported_as_damage, sparse_journal_of_1_tib_is_read_quickly, log_truncated_while_it_is_read_is_reported]
 
 # What a terminal would act on or nobody could see.
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe0f\ufeff\ufff9\U000e0000-\U000e007f]")
@@ -165,7 +165,7 @@ def nothing_unseen(what, text):
         sys.exit(f"{what}: {found.group()!r} in {text[max(0, found.start() - 60):found.end() + 60]!r}")
 
 
-def messages_are_escaped(folder):
+def names_are_escaped_in_messages(folder):
     name = os.path.join(folder, "no\033]0;x\a\nsuch\u202e.zst")
     for command in set(COMMANDS) - {"python", "backward", "folded", "suggest", "html", "top"}:        # which are no commands, or none of a log alone
         for arguments in ([*words(command), name], [*words(command), folder + "/\033[31m"], [command, "--\033[31m", name]):
@@ -184,7 +184,7 @@ def messages_are_escaped(folder):
     nothing_unseen("output", report("peaks", "-o", name + "/x", make("names", 1, os.path.join(folder, "a.zst")), statuses=[1]).stderr.decode())
 
 
-TESTS += [messages_are_escaped]
+TESTS += [names_are_escaped_in_messages]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:

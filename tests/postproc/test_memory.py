@@ -58,12 +58,12 @@ def golden(name, folder):
     return shutil.copy(os.path.join(GOLDEN, name), os.path.join(folder, "log.zst"))
 
 
-def peaks_are_whole_or_none(folder):
+def exhaustion_never_writes_a_partial_peaks_report(folder):
     log = golden("h200-graphs-oom.zst", folder)
     each_failure(["peaks", "-fjson", log], folder)
 
 
-def all_reports_are_whole_or_none(folder):
+def exhaustion_never_writes_a_partial_report(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"], ["steps", "-fjson"], ["breakdown", "-fjson"],
                       ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"],
@@ -75,7 +75,7 @@ def all_reports_are_whole_or_none(folder):
     each_failure(["check", "--tolerance=1000%", "--against", log, other], folder)
 
 
-def leaks_are_whole_or_none(folder):
+def exhaustion_never_writes_a_partial_leaks_report(folder):
     """With sites that grow."""
     log = os.path.join(folder, "log.zst")
     subprocess.run([MAKE_LOG, "loop", log, "40"], check=True)
@@ -83,7 +83,7 @@ def leaks_are_whole_or_none(folder):
     each_failure(["leaks", "-fjson", log], folder)
 
 
-def exports_are_whole_or_none(folder):
+def exhaustion_never_writes_a_partial_export(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for form in ("torch-snapshot", "pprof", "perfetto"):
         each_failure(["export", "--to", form, log], folder)
@@ -97,7 +97,7 @@ def killed(folder):
     return log
 
 
-def journals_are_read_or_missed(folder):
+def exhaustion_never_skips_a_journal_silently(folder):
     log = killed(folder)
     each_failure(["peaks", "-fjson", log], folder)
     each_failure(["peaks", "-fjson", log + ".journal"], folder)
@@ -105,7 +105,7 @@ def journals_are_read_or_missed(folder):
     each_failure(["peaks", "-fjson", log + ".journal"], folder)
 
 
-def a_recovery_is_whole_or_none(folder):
+def exhaustion_never_leaves_a_partial_recovery(folder):
     count = run(["recover", killed(folder)], folder)[3]
     if not count:
         sys.exit("nothing is allocated")
@@ -117,7 +117,7 @@ def a_recovery_is_whole_or_none(folder):
             sys.exit(f"recover, the {first}. of {count} allocations fails: status {status}, {message!r}")
 
 
-def stored_names_are_all_there_or_no_report(folder):
+def exhaustion_never_drops_stored_names_silently(folder):
     """No report takes the lack of memory for damage of LOG.symbols."""
     program, log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
     shutil.copy(os.environ["MAKE_OWN_LOG"], program)
@@ -129,13 +129,13 @@ def stored_names_are_all_there_or_no_report(folder):
         sys.exit("no stored name was asked for")
 
 
-def a_page_is_whole_or_none(folder):
+def exhaustion_never_writes_a_partial_page(folder):
     if PAGE:
         each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
 
 
-TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, exports_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, stored_names_are_all_there_or_no_report,
-         a_page_is_whole_or_none]
+TESTS = [exhaustion_never_writes_a_partial_peaks_report, exhaustion_never_writes_a_partial_report, exhaustion_never_writes_a_partial_leaks_report, exhaustion_never_writes_a_partial_export, exhaustion_never_skips_a_journal_silently, exhaustion_never_leaves_a_partial_recovery, exhaustion_never_drops_stored_names_silently,
+         exhaustion_never_writes_a_partial_page]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:

@@ -52,7 +52,7 @@ def fresh(folder):
     return tempfile.mkdtemp(dir=folder)
 
 
-def the_old_file_stays_where_the_disk_is_full(folder):
+def old_file_is_kept_if_the_disk_is_full(folder):
     for env in UNNAMED, NAMED:
         for command in commands(folder):
             place = fresh(folder)
@@ -62,7 +62,7 @@ def the_old_file_stays_where_the_disk_is_full(folder):
             check(contents(path) == b"what was there" and os.listdir(place) == ["out"], command, os.listdir(place))
 
 
-def a_killed_command_leaves_the_old_file_and_nothing_else(folder):
+def of_a_killed_command_leaves_only_the_old_file(folder):
     for command in commands(folder):
         place = fresh(folder)
         path = old_file(place)
@@ -71,7 +71,7 @@ def a_killed_command_leaves_the_old_file_and_nothing_else(folder):
         check(contents(path) == b"what was there" and os.listdir(place) == ["out"], command, os.listdir(place))
 
 
-def a_part_that_a_killed_command_left_goes(folder):
+def part_file_of_a_killed_command_is_removed(folder):
     """Only a file system without files that have no name keeps one; the next command removes it, on any file system."""
     for command in commands(folder):
         place = fresh(folder)
@@ -85,7 +85,7 @@ def a_part_that_a_killed_command_left_goes(folder):
             check(done.returncode == 0 and contents(path) != b"what was there" and os.listdir(place) == ["out"], command, done, os.listdir(place))
 
 
-def a_new_file_is_as_the_shell_makes_it(folder):
+def file_mode_follows_the_umask(folder):
     before = os.umask(0o027)
     for env in UNNAMED, NAMED:
         for command in commands(folder):
@@ -95,7 +95,7 @@ def a_new_file_is_as_the_shell_makes_it(folder):
     os.umask(before)
 
 
-def a_link_stays_and_its_target_is_replaced(folder):
+def symlink_is_kept_and_its_target_is_replaced(folder):
     for env in UNNAMED, NAMED:
         for command in commands(folder):
             place = fresh(folder)
@@ -113,7 +113,7 @@ def a_link_stays_and_its_target_is_replaced(folder):
             check(os.listdir(os.path.join(place, "there")) == ["target"], command, os.listdir(os.path.join(place, "there")))
 
 
-def what_is_no_file_is_written_in_place(folder):
+def to_devices_and_descriptors_is_written_in_place(folder):
     due = run(["peaks", "-o", "-"], "").stdout
     check(due, "a report")
     check(run(["peaks", "-o", "FILE"], "/dev/stdout").stdout == due, "standard output")
@@ -134,7 +134,7 @@ def as_root():
         sys.exit(77)
 
 
-def the_owner_stays(folder):
+def file_keeps_its_owner(folder):
     as_root()
     for env in UNNAMED, NAMED:
         path = old_file(folder)
@@ -145,7 +145,7 @@ def the_owner_stays(folder):
         check((st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)) == (NOBODY, NOBODY, 0o640), st)
 
 
-def where_no_new_file_can_stand_for_the_old_one_its_contents_are_replaced(folder):
+def file_is_overwritten_if_it_cannot_be_replaced(folder):
     """A file of another user, and a folder that is not to be written: the file itself is, and only at the end."""
     as_root()
     for mode, own in (0o755, True), (0o755, False), (0o777, False):
@@ -162,7 +162,7 @@ def where_no_new_file_can_stand_for_the_old_one_its_contents_are_replaced(folder
         check(os.stat(path).st_ino == inode and os.listdir(place) == ["out"], mode, own)
 
 
-def a_file_that_may_not_be_written_stays(folder):
+def read_only_file_is_kept(folder):
     as_root()
     os.chown(folder, NOBODY, NOBODY)
     path = old_file(folder)

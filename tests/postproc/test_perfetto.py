@@ -1,6 +1,6 @@
 """A log as a trace for Perfetto: it keeps the format's rules, and its slices, counters and instants are what reports say.
 
-test_perfetto.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG and GOLDEN set.  protoc_reads_it needs protoc on the PATH."""
+test_perfetto.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG and GOLDEN set.  protoc_decodes_the_trace needs protoc on the PATH."""
 import collections
 import glob
 import os
@@ -93,7 +93,7 @@ def logs(folder):
 
 # ---- what it says
 
-def counters_are_heaps(folder):
+def counters_match_the_heaps(folder):
     for log in logs(folder):
         told = trace(log)
         process, = (t for t, of in told.tracks.items() if of["process"] is not None)
@@ -106,7 +106,7 @@ def counters_are_heaps(folder):
     check({"RSS", "gpu0 used"} <= {name for _, name in told.counters}, "what the kernel and the driver say")
 
 
-def slices_are_instances(folder):
+def slices_match_the_range_instances(folder):
     for log in logs(folder):
         told, path = trace(log), os.path.join(folder, "instances.sqlite")
         done = subprocess.run([REPORT, "export", "--to", "sqlite", "-o", path, log], stderr=subprocess.PIPE)
@@ -142,7 +142,7 @@ def threads_and_processes_are_named(folder):
     check({t["name"] for t in told.tracks.values() if t["parent"] and not t["is_counter"]} == {"torch"}, "PyTorch's ranges have tracks of their own")
 
 
-def instants_are_graphs_and_failures(folder):
+def graphs_and_failures_become_instant_events(folder):
     log = golden("h200-graphs-oom")
     told = trace(log)
     count = collections.Counter(name for _, name, _ in told.instants)
@@ -153,7 +153,7 @@ def instants_are_graphs_and_failures(folder):
     check(one["heap"] == "gpu0/torch" and one["bytes asked for"] in [o["bytes"] for o in oom], one, [o["bytes"] for o in oom])
 
 
-def a_span_of_time(folder):
+def trace_can_be_limited_to_a_time_span(folder):
     log = golden("h100-spike")
     some = trace("--from", "forward:3", "--until", "forward:3.end", log)
     whole = [s for s in trace(log).slices if s.name == "forward"][2]
@@ -165,7 +165,7 @@ def a_span_of_time(folder):
     check([name for (_, name), _ in only.counters.items() if "/" in name] == ["gpu0/torch"], "--heap")
 
 
-def several_processes_are_one_trace(folder):
+def several_logs_become_one_trace(folder):
     ranks = [golden(f"h200-nccl-rank{i}") for i in (0, 1)]
     both, each = trace(*ranks), [trace(r) for r in ranks]
     names = [t["process"] for t in both.tracks.values() if t["process"] is not None]
@@ -173,7 +173,7 @@ def several_processes_are_one_trace(folder):
     check(len(both.slices) == sum(len(t.slices) for t in each) > 0 and sorted(both.times) == sorted(each[0].times + each[1].times), "slices")
 
 
-def one_pid_of_two_hosts_is_two_processes(folder):
+def same_pid_on_two_hosts_becomes_two_processes(folder):
     logs = [made(folder, "MAKE_GPU_LOG", s) for s in ("graphs", "serving")]
     alone, told = trace(logs[0]), trace(*logs)
     real, = (t["pid"] for t in alone.tracks.values() if t["process"] is not None)
@@ -183,12 +183,12 @@ def one_pid_of_two_hosts_is_two_processes(folder):
     check(len(set(threads)) == len(threads) and {p for p, _ in threads} == {first, second} and len({t for _, t in threads}) == len(threads), threads)
 
 
-def names_are_any_bytes(folder):
+def names_can_contain_any_bytes(folder):
     names = {s.name for s in trace(made(folder, "MAKE_GPU_LOG", "names")).slices}
     check(any("\ufffd" in n for n in names) and any(len(n) > 300 for n in names), names)
 
 
-def protoc_reads_it(folder):
+def protoc_decodes_the_trace(folder):
     """Google's own reader knows each field."""
     if not shutil.which("protoc"):
         print("skipped: protoc is not installed")
@@ -204,7 +204,7 @@ def protoc_reads_it(folder):
 
 # ---- what can go wrong
 
-def it_is_whole_or_not_there(folder):
+def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pftrace")
     with open(old, "w") as f:
         f.write("what was there")

@@ -1,6 +1,6 @@
 """A log as a profile for pprof: it keeps the format's rules, and sums to what reports say.
 
-test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set.  pprof_itself needs go on the PATH."""
+test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set.  tool_prints_the_sums_of_the_reports needs go on the PATH."""
 import collections
 import glob
 import gzip
@@ -78,7 +78,7 @@ def logs(folder):
 
 # ---- sums
 
-def sums_are_those_of_reports(folder):
+def sums_match_the_reports(folder):
     for log in logs(folder):
         told, end = profile(log), profile("--until", "end", log)
         for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
@@ -93,7 +93,7 @@ def sums_are_those_of_reports(folder):
             check(roots <= {name}, log, name, "stands on", roots)
 
 
-def ranges_are_labels(folder):
+def ranges_become_labels(folder):
     log = golden("h200-pytorch")
     told = profile(log)
     wanted = collections.Counter()
@@ -108,7 +108,7 @@ def ranges_are_labels(folder):
     check({l["thread"] for _, _, l in told.sample} == {"python3 (2465)", "pt_autograd_0 (2490)"} and {l["pid"] for _, _, l in told.sample} == {"2465"}, "threads")
 
 
-def a_span_of_time(folder):
+def profile_can_be_limited_to_a_time_span(folder):
     log = golden("h100-spike")
     whole, some = profile(log), profile("--from", "step:3", "--until", "step:3.end", log)
     one = report("peaks", log, "--by", "range", "--at", "step:3.end")["logs"][0]["heaps"]
@@ -121,7 +121,7 @@ def a_span_of_time(folder):
 
 # ---- call stacks
 
-def calls_have_places(folder):
+def calls_have_file_and_line(folder):
     frames = [f for stack, _, _ in profile(golden("h200-pytorch")).sample for lines in stack for f in lines]
     check(any(name == "Adam._init_group" and file.startswith("/") and file.endswith("torch/optim/adam.py") and line > 0 for name, file, line in frames), frames[:20])
     check(any(name == "(module)" for name, _, _ in frames) and not any(name.startswith("<") for name, _, _ in frames), "pprof leaves out what stands in <>")
@@ -134,7 +134,7 @@ def calls_have_places(folder):
     check(at and all(native.mapping[l[2][0]][2][0] <= l[3][0] <= native.mapping[l[2][0]][3][0] for l in at if l[2][0] > 1), "addresses lie in their object file")
 
 
-def several_processes_are_one_profile(folder):
+def several_logs_become_one_profile(folder):
     ranks = [golden(f"h200-nccl-rank{i}") for i in (0, 1)]
     both, each = profile(*ranks), [profile(r) for r in ranks]
     for i in (0, 1):
@@ -142,7 +142,7 @@ def several_processes_are_one_profile(folder):
     check(both.time == min(p.time for p in each) and both.duration >= max(p.duration for p in each), "time")
 
 
-def pprof_itself(folder):
+def tool_prints_the_sums_of_the_reports(folder):
     """go tool pprof says the same sums."""
     if not shutil.which("go"):
         print("skipped: go is not installed")
@@ -161,7 +161,7 @@ def pprof_itself(folder):
 
 # ---- what can go wrong
 
-def it_is_whole_or_not_there(folder):
+def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pb.gz")
     with open(old, "w") as f:
         f.write("what was there")

@@ -83,7 +83,7 @@ def reports_are_the_same_without_the_program(folder):
     check(reports(os.path.join(away, "log.zst"))[3] == before[3], "on another machine")
 
 
-def what_is_stored_says_what_it_is(folder):
+def writes_the_documented_format(folder):
     r = Recorded(folder).symbolized()
     lines = [line.split("\t") for line in r.text().splitlines()]
     check(lines[0] == ["memprof symbols", "1"] and lines[1][0] == "log" and len(lines[1][1]) == 32, lines[:2])
@@ -94,14 +94,14 @@ def what_is_stored_says_what_it_is(folder):
     check(len([c for c in calls if c[3] == "load"]) == 2, "each address once:", calls)
 
 
-def what_was_stored_stays_when_the_program_is_gone(folder):
+def keeps_stored_names_if_the_program_is_gone(folder):
     r = Recorded(folder).symbolized().moved()
     before = r.text()
     run("symbolize", r.log)
     check(r.text() == before, "names are lost:", r.text())
 
 
-def a_program_that_was_stripped_hides_no_stored_name(folder):
+def stored_names_survive_stripping_of_the_program(folder):
     r = Recorded(folder)
     before = reports(r.log)
     r.symbolized()
@@ -112,14 +112,14 @@ def a_program_that_was_stripped_hides_no_stored_name(folder):
         check(r.symbolized().text() == stored, "strip", much, "loses names:", r.text())
 
 
-def names_with_lines_of_a_program_that_is_here_are_its_own(folder):
+def existing_program_overrides_stored_names(folder):
     r = Recorded(folder)
     before = reports(r.log)
     r.symbolized().write(re.sub(r"call\t\d+\t[^\t]*\t.*", "call\t7\tfalse.c\tfalse", r.text()))
     check(reports(r.log) == before, "names that are stored are believed:", *reports(r.log)[:1])
 
 
-def exports_tell_files_of_one_name_apart(folder):
+def pprof_export_separates_files_of_the_same_name(folder):
     r = Recorded(folder).symbolized()
     named = iter(range(1 << 20))
     r.write(re.sub(r"call\t.*", lambda _: f"call\t5\t/src/{next(named) % 2}/util.c\trun (old) (it)", r.text()))
@@ -129,7 +129,7 @@ def exports_tell_files_of_one_name_apart(folder):
     check({("run (old) (it)", f"/src/{i}/util.c") for i in (0, 1)} <= functions, functions)
 
 
-def without_any_name_nothing_is_stored(folder):
+def writes_no_file_without_names(folder):
     r = Recorded(folder).moved()
     check("no call has a name, and nothing is stored" in run("symbolize", r.log), "not said")
     check(not os.path.exists(r.symbols), "a file without names")
@@ -139,7 +139,7 @@ def without_any_name_nothing_is_stored(folder):
     check(run("symbolize", "--quiet", log) == "", "it is not quiet")
 
 
-def another_build_has_no_names(folder):
+def gives_no_names_for_another_build(folder):
     r = Recorded(folder).symbolized()
     stored = r.text()
     subprocess.run([r.program, r.log, "other"], check=True)
@@ -148,7 +148,7 @@ def another_build_has_no_names(folder):
     without_names(r.log)            # a file without a build id may be any
 
 
-def a_damaged_file_is_told_and_not_used(folder):
+def reports_and_ignores_a_damaged_file(folder):
     r = Recorded(folder).symbolized().moved()
     with open(r.symbols, "rb") as file:
         good = file.read()
@@ -169,7 +169,7 @@ def a_damaged_file_is_told_and_not_used(folder):
         without_names(r.log, said)
 
 
-def text_that_is_not_of_the_format_is_damage(folder):
+def treats_malformed_text_as_damage(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
     head = "".join(good.splitlines(True)[:2])
@@ -188,7 +188,7 @@ def text_that_is_not_of_the_format_is_damage(folder):
     check("load (make_own_log.c:86)" in run("stacks", r.log), "the good one is not used")
 
 
-def addresses_may_stand_in_any_order(folder):
+def accepts_addresses_in_any_order(folder):
     r = Recorded(folder).symbolized().moved()
     whole = run("stacks", r.log)
     head, *places, end = re.split(r"(?m)^(?=at\t|end$)", r.text())
@@ -207,7 +207,7 @@ def many_objects_take_little_memory(folder):
     check(run("--max-memory=80", "stacks", r.log) == whole, "names are lost:", run("stacks", r.log))
 
 
-def a_file_of_another_log_or_of_a_newer_memprof_is_not_used(folder):
+def ignores_files_of_another_log_or_a_newer_memprof(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
     number = re.search("log\t([0-9a-f]{32})", good)[1]
@@ -221,7 +221,7 @@ def a_file_of_another_log_or_of_a_newer_memprof_is_not_used(folder):
     check(r.text() == newer, "a newer file was overwritten")
 
 
-def a_file_that_is_older_than_the_log_is_told(folder):
+def reports_names_missing_from_an_older_file(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
     one = re.search("(?s)at\t[0-9a-f]+\n(call[^\n]*\n)*?call[^\n]*\tload\n(call[^\n]*\n)*", good)
@@ -231,7 +231,7 @@ def a_file_that_is_older_than_the_log_is_told(folder):
     check("log.zst.symbols lacks names of some calls; memprof-report symbolize stores what it has room for" in text, "not said:", text)
 
 
-def names_that_nobody_can_see_are_shown_as_they_are(folder):
+def invisible_characters_in_stored_names_are_escaped(folder):
     r = Recorded(folder).symbolized().moved()
     r.write(r.text().replace("\tload", "\tl\\t\\n\\\\\033[31m\u202e"))
     for form in "text", "json":
@@ -255,7 +255,7 @@ def stored_names_are_not_demangled(folder):
         check(f"{name} (make_own_log.c:86)" in run("stacks", "--unfold", r.log), "not as it is stored:", name)
 
 
-def a_stored_name_is_as_long_as_one_in_a_log(folder):
+def stored_name_can_have_4096_bytes(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
     draw = random.Random(1)                     # what is all alike packs too well
@@ -268,7 +268,7 @@ def a_stored_name_is_as_long_as_one_in_a_log(folder):
             without_names(r.log, "log.zst.symbols is not used, for it is damaged")
 
 
-def names_that_are_much_alike_are_stored(folder):
+def stores_names_that_compress_well(folder):
     r = Recorded(folder).symbolized().moved()
     name = "".join(random.Random(1).choices("abcdefgh", k=4000))
     r.write(re.sub(r"(call\t.*\n)+", 60 * f"call\t7\ta.c\t{name}\n", r.text()), "-19")
@@ -278,7 +278,7 @@ def names_that_are_much_alike_are_stored(folder):
     check(r.symbolized().text() == before, "names are lost")
 
 
-def a_bomb_is_not_unpacked(folder):
+def refuses_a_decompression_bomb(folder):
     r = Recorded(folder).symbolized().moved()
     head = "".join(r.text().splitlines(True)[:3])
     with open(r.symbols + ".big", "w") as file:
@@ -288,7 +288,7 @@ def a_bomb_is_not_unpacked(folder):
     without_names(r.log, "is not used, for it is damaged")
 
 
-def what_is_no_file_is_neither_read_nor_replaced(folder):
+def leaves_special_files_alone(folder):
     r = Recorded(folder)
     os.mkfifo(r.symbols + ".part")
     run("symbolize", r.log, status=1, env=NAMED)
@@ -307,7 +307,7 @@ def what_is_no_file_is_neither_read_nor_replaced(folder):
     without_names(r.log, "is not used, for it cannot be read")
 
 
-def a_file_of_another_user_is_not_used(folder):
+def ignores_a_file_of_another_user(folder):
     if os.geteuid() != 0:
         return                                  # who is not root gives no file away
     r = Recorded(folder).symbolized().moved()

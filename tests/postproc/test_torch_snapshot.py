@@ -113,7 +113,7 @@ def shapes(snapshot, log):
     return frames
 
 
-def peaks_are_pytorchs(folder):
+def peaks_match_pytorch(folder):
     """The trace, applied one by one, has the peaks that PyTorch itself said, and ends with the segments and blocks that are told."""
     for log in [*with_torch(), *(made(folder, "MAKE_GPU_LOG", s) for s in ("expandable", "segments", "graphs", "layers"))]:
         snapshot, told = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
@@ -139,7 +139,7 @@ def peaks_are_pytorchs(folder):
             check(times == sorted(times), log, "is not in order")
 
 
-def segments_say_whose(folder):
+def segments_have_pool_device_and_stream(folder):
     graphs, = golden("h200-pytorch")
     snapshot = loaded(graphs)
     pools = {tuple(s["segment_pool_id"]) for s in snapshot["segments"]}
@@ -161,7 +161,7 @@ def segments_say_whose(folder):
     check(not second["device_traces"][0] and second["device_traces"][1] and {s["device"] for s in second["segments"]} == {1}, "the second device")
 
 
-def ranges_are_annotations(folder):
+def ranges_become_annotations(folder):
     log, = golden("h100-spike")
     told = loaded(log)["external_annotations"]
     open_now, steps = [], 0
@@ -184,7 +184,7 @@ def ranges_are_annotations(folder):
     check(not any(a["name"].startswith("ProfilerStep") for a in other), "a range of PyTorch's is no step")
 
 
-def a_span_of_time(folder):
+def can_be_limited_to_a_time_span(folder):
     log, = golden("h100-spike")
     whole, some = loaded(log), loaded(log, "--from", "step:3", "--until", "step:4.end")
     first, last = [[a["time_us"] for a in whole["external_annotations"] if (a["name"], a["stage"]) == w][0] for w in (("ProfilerStep#2", "START"), ("ProfilerStep#3", "END"))]
@@ -205,13 +205,13 @@ def a_span_of_time(folder):
     check(len([e for e in large["device_traces"][0] if e["action"] == "alloc"]) == len([e for e in wanted if e["action"] == "alloc"]) > 0, "--min")
 
 
-def ranges_around_a_span_are_open_in_it(folder):
+def ranges_around_a_time_span_are_included(folder):
     some = loaded(*golden("h100-spike"), "--from", "forward:2", "--until", "forward:2")["external_annotations"]
     names = ["ProfilerStep#1", "step", "forward"]
     check([(a["name"], a["stage"]) for a in some] == [(n, "START") for n in names] + [(n, "END") for n in reversed(names)], some)
 
 
-def names_are_any_bytes(folder):
+def names_can_contain_any_bytes(folder):
     log = os.path.join(folder, "names.zst")
     subprocess.run([os.environ["MAKE_GPU_LOG"], "names", log], check=True)
     names = [a["name"] for a in loaded(log)["external_annotations"]]
@@ -220,7 +220,7 @@ def names_are_any_bytes(folder):
 
 # ---- what can go wrong
 
-def it_is_whole_or_not_there(folder):
+def failed_export_keeps_the_old_file(folder):
     good, none, old = golden("h200-pytorch")[0], golden("host-large")[0], os.path.join(folder, "old.pickle")
     with open(old, "w") as f:
         f.write("what was there")
@@ -242,7 +242,7 @@ def it_is_whole_or_not_there(folder):
         check(pickle.load(f)["segments"], "it has replaced the old one")
 
 
-def a_disk_that_is_full(folder):
+def is_not_left_behind_on_a_full_disk(folder):
     """As large as a file may be."""
     path = os.path.join(folder, "full.pickle")
     done = subprocess.run(["bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "torch-snapshot", "-o", path, *golden("h100-spike")],
@@ -250,7 +250,7 @@ def a_disk_that_is_full(folder):
     check(done.returncode == 1 and path in done.stderr and not os.listdir(folder), "a full disk", done, os.listdir(folder))
 
 
-def a_pipe_is_written_as_it_is(folder):
+def can_be_written_to_a_fifo(folder):
     fifo, log = os.path.join(folder, "fifo"), golden("h200-pytorch")[0]
     os.mkfifo(fifo)
     with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
@@ -264,7 +264,7 @@ def a_pipe_is_written_as_it_is(folder):
 NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
 
 
-def two_writers_are_one_after_the_other(folder):
+def refuses_a_second_writer(folder):
     """A second writer gets an error; a part that a killed one left is removed."""
     path, log = os.path.join(folder, "out.pickle"), golden("h200-pytorch")[0]
     with open(f"{path}.part", "w") as part:
@@ -278,7 +278,7 @@ def two_writers_are_one_after_the_other(folder):
         check(pickle.load(f)["segments"], "it is whole")
 
 
-def what_is_not_ours_alone_is_not_written(folder):
+def does_not_replace_a_part_file_of_another_user(folder):
     """A file that lies where the part is to be, by another name, too, or of another user."""
     path, other, log = os.path.join(folder, "out.pickle"), os.path.join(folder, "other"), golden("h200-pytorch")[0]
     with open(other, "w") as f:
@@ -296,7 +296,7 @@ def what_is_not_ours_alone_is_not_written(folder):
         check(f.read() == "mine", "it is as it was")
 
 
-def the_snapshot_of_an_oom_is_of_its_instant(folder):
+def of_an_oom_shows_the_instant_of_the_failure(folder):
     """The program frees all of it before it ends."""
     def active(snapshot):
         return sum(s["active_size"] for s in snapshot["segments"])
@@ -311,7 +311,7 @@ def the_snapshot_of_an_oom_is_of_its_instant(folder):
     check(not export("-o", "-", *golden("h200-graphs-eager")).stderr, "without an OOM there is no note")
 
 
-def a_damaged_log_says_so(folder):
+def of_a_damaged_log_exits_with_status_3(folder):
     log, = golden("h200-pytorch")
     damaged = os.path.join(folder, "damaged.zst")
     with open(log, "rb") as f, open(damaged, "wb") as out:
@@ -319,7 +319,7 @@ def a_damaged_log_says_so(folder):
     check(loaded(damaged, status=3) == loaded(log), "what is good of it is there")
 
 
-def one_of_several(folder):
+def of_several_logs_shows_the_first_rank(folder):
     """One process is one snapshot."""
     done = export("-o", "-", *golden("h200-nccl-rank0", "h200-nccl-rank1"))
     check(done.returncode == 0 and b"2 logs; this is rank 0" in done.stderr and pickle.loads(done.stdout)["segments"], done.stderr)

@@ -21,18 +21,18 @@ def reap(seconds, command):
                           timeout=mp.TIMEOUT, check=False)
 
 
-def test_tap():
+def test_tap_results_are_parsed():
     text = "ok 1 - one\nnot ok 2 - two\nok 3 # skip no terminal\nnot ok 4 - four # TODO known breakage\nokay\nok 5 - one\n1..5\n"
     mp.equal(results.tap(text), {"one": "passed", "two": "failed", "3": "skipped", "four": "failed", "one (2)": "passed"}, "results")
     mp.equal(results.tap("1..0 # SKIP no curl\n"), {"all": "skipped"}, "results of a script that has nothing to run")
 
 
-def test_redis():
+def test_redis_results_are_parsed():
     text = "\x1b[0;32m[ok]\x1b[0m: SET and GET (3 ms)\n[err]: HSET in tests/unit/type/hash.tcl\nexpected 1\n[skip]: large memory\n[ready]: 77\n"
     mp.equal(results.redis(text), {"SET and GET": "passed", "HSET": "failed", "large memory": "skipped"}, "results")
 
 
-def test_junit():
+def test_junit_results_are_parsed():
     cases = '<testcase name="a"/><testcase name="b"><failure/></testcase><testcase name="c"><skipped/></testcase><testcase name="d"><error/></testcase>'
     with tempfile.NamedTemporaryFile("w", dir=mp.folder, suffix=".xml", delete=False) as f:
         f.write(f"<testsuites>{cases}</testsuites>")
@@ -44,7 +44,7 @@ def attempts(*states):
     return [{"tests": {"always": "passed", **({"t": s} if s else {})}} for s in states]
 
 
-def test_a_difference_is_what_no_attempt_agrees_on():
+def test_result_differs_only_if_no_attempt_agrees():
     mp.equal(compare.unlike(attempts("passed"), attempts("failed")), ["t"], "another result")
     mp.equal(compare.unlike(attempts("passed"), attempts(None)), ["t"], "a test that did not run")
     mp.equal(compare.unlike(attempts("failed"), attempts("failed")), [], "it fails bare, too")
@@ -52,7 +52,7 @@ def test_a_difference_is_what_no_attempt_agrees_on():
     mp.equal((compare.unlike(*flaky), compare.unsteady(*flaky)), ([], ["t"]), "a flaky test")
 
 
-def test_out_of_time_is_no_result():
+def test_timeout_counts_as_no_result():
     """Neither for a unit nor for its tests: a hang under memprof is a difference, whatever another attempt did not come to."""
     late = {"tests": {"a": "passed", "status": "status 124"}}
     whole = {"tests": {"a": "passed", "b": "passed", "status": "passed"}}
@@ -76,24 +76,24 @@ def tasks(alone, units):
     return [[(allocator, unit) for _, allocator, unit in task] for task in run.tasks(args, program)]
 
 
-def test_what_is_asked_for_runs():
+def test_only_selected_units_run():
     """At once, or one after the other where the program has to be alone."""
     mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "its selection, unless units are named")
     mp.equal(tasks(False, "t1?,none"), [[("a", "t10")], [("b", "t10")]], "by a pattern, of all that it has")
     mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("b", "t00"), ("a", "t01"), ("b", "t01")]], "alone, unit by unit")
 
 
-def test_statuses():
+def test_exit_statuses_are_passed_on():
     mp.equal([reap(60, c).returncode for c in ("exit 7", "kill -9 $$", "true")], [7, 137, 0], "statuses")
 
 
-def test_signals_are_not_ignored():
+def test_units_do_not_ignore_signals():
     """As they are for a job that a shell runs in the background."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     mp.equal(reap(60, "kill -INT $$").returncode, 130, "status")
 
 
-def test_what_a_unit_leaves_behind_is_ended():
+def test_leftover_processes_of_a_unit_are_killed():
     """Also where it has a session of its own and its parent is gone; and with what still runs when the time is over."""
     for seconds, command, status in (60, "setsid sleep 1000 >/dev/null & echo $!", 0), (1, "sleep 1000 >/dev/null & echo $!; sleep 1000", 124):
         done = reap(seconds, command)

@@ -59,11 +59,11 @@ def says_what_peaks_says(program):
         mp.equal(found, {h["heap"]: f"{h['peak_bytes']} bytes at {h['peak_time_ns']}" for h in heaps}, f"heaps of {log}")
 
 
-def test_reader_by_pkg_config():
+def test_reader_is_found_by_pkg_config():
     says_what_peaks_says(by_pkg_config(installed()))
 
 
-def test_reader_by_cmake():
+def test_reader_is_found_by_cmake():
     says_what_peaks_says(by_cmake(installed()))
 
 
@@ -86,7 +86,7 @@ def test_reader_is_used_from_c99():
         output("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wundef", "-Werror", "-fsyntax-only", "-I", include, header)
 
 
-def test_reader_hands_other_faults_on():
+def test_reader_passes_other_faults_to_the_program():
     """A fault that is not the library's, and a signal that was sent, are what they would be without it."""
     top = installed()
     program = os.path.join(mp.folder, "sigbus")
@@ -101,7 +101,7 @@ def test_reader_hands_other_faults_on():
         mp.equal((done.returncode, done.stdout), (status, said), f"status and output of {words}")
 
 
-def test_reader_is_found_where_libraries_have_a_place_of_their_own():
+def test_reader_is_found_with_an_absolute_library_directory():
     """CMAKE_INSTALL_LIBDIR may be absolute, for which nothing is moved."""
     if not shutil.which("pkg-config"):
         raise mp.Skip("pkg-config is not installed")
@@ -113,7 +113,7 @@ def test_reader_is_found_where_libraries_have_a_place_of_their_own():
     mp.equal([flag[:2] + os.path.relpath(flag[2:], mp.folder) for flag in flags[:2]], ["-Iusr/local/include/memprof", "-Lopt/x/lib64"], "folders")
 
 
-def test_reader_has_no_components():
+def test_reader_refuses_cmake_components():
     top, project = installed(), os.path.join(mp.folder, "project")
     os.mkdir(project)
     with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
@@ -121,7 +121,7 @@ def test_reader_has_no_components():
     output("cmake", "-S", project, "-B", project + "/build", "-Dmemprof_ROOT=" + top, statuses=(1,))
 
 
-def test_reader_has_its_own_names_only():
+def test_reader_exports_only_its_own_names():
     top = installed()
     (library,) = glob.glob(top + "/lib*/**/libmemprof-reader.a", recursive=True)
     names = set(re.findall(r" [A-Z] (\S+)", output("nm", "--defined-only", "--extern-only", library)))
@@ -132,7 +132,7 @@ def test_reader_has_its_own_names_only():
     mp.equal(names, declared, "names of the library, and those of its headers")
 
 
-def test_reader_tells_what_it_cannot_read():
+def test_reader_reports_files_that_it_cannot_read():
     program = by_cmake(installed())
     for path, what in ("/dev/null", "not a regular file"), (mp.folder, "a directory"):
         done = subprocess.run([program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)

@@ -5,5 +5,5 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${MEMPROF_BUILD:-$here/../../build/dev}" && pwd)
 export PYTHONPATH=$here/../host MEMPROF_LIB=$build/preload/libmemprof.so MEMPROF=$build/launcher/memprof \
-    MEMPROF_REPORT=$build/postproc/memprof-report MEMPROF_BOOKS=$build/tests/host/books MEMPROF_VICTIMS=$build/tests/torture
+    MEMPROF_REPORT=$build/postproc/memprof-report MEMPROF_NAIVE_READER=$build/tests/host/naive_reader MEMPROF_VICTIMS=$build/tests/torture
 exec python3 -B "$here/test_torture.py" mix "${1:?usage: run.sh SECONDS [SEED]}" "${2:-0}"

@@ -427,7 +427,7 @@ def as_nobody(run):
 def refused(run):
     """System calls that a filter of the program's refuses."""
     run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
-    known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_BOOKS"]), "refused"), "list"])[1].decode().split()
+    known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_NAIVE_READER"]), "refused_calls"), "list"])[1].decode().split()
     calls = run.dice.sample(sorted(set(known) - NEEDED), run.dice.randrange(1, 7))
     run.mix(phases=12, at=run.dice.randrange(0, 5), calls=",".join(calls), refuse=run.dice.choice((1, 13, 38)))
     run.start(quiet="0")
@@ -524,60 +524,60 @@ def seeds_of(kind, count):
         count -= 1
 
 
-def test_ends():
+def test_every_way_to_exit_loses_no_event():
     seeds_of("ends", 3 * SEEDS)
 
 
-def test_killed():
+def test_killed_at_random_instants_loses_no_event():
     seeds_of("killed", 3 * SEEDS)
 
 
-def test_killed_while_an_encoder_works():
+def test_killed_during_encoding_loses_no_event():
     seeds_of("encoder", SEEDS)
 
 
-def test_killed_while_it_is_folded():
+def test_killed_during_compaction_loses_no_event():
     seeds_of("folded", SEEDS)
 
 
-def test_disk_that_is_full_for_a_while():
+def test_temporarily_full_disk_counts_lost_events():
     seeds_of("disk", SEEDS)
 
 
-def test_limits():
+def test_resource_limits_count_lost_events():
     seeds_of("limits", len(LIMITS))
 
 
-def test_refused_calls():
+def test_refused_system_calls_count_lost_events():
     seeds_of("refused", 2 * SEEDS)
 
 
-def test_a_child_without_memory_leaves_its_parents_journal():
+def test_child_without_memory_keeps_the_journal_of_its_parent():
     """mmap is refused before the parent has written a frame, so all that it did is in its journal."""
     torture(466)
 
 
-def test_namespaces():
+def test_namespaces_lose_no_event():
     seeds_of("namespaces", SEEDS)
 
 
-def test_many_threads():
+def test_1000_threads_at_once_lose_no_event():
     seeds_of("many", SEEDS)
 
 
-def test_clock_of_another_time():
+def test_clock_jumps_lose_no_event():
     seeds_of("clock", SEEDS)
 
 
-def slow_killed_200_times():
+def slow_killed_200_times_loses_no_event():
     seeds_of("killed", 200)
 
 
-def slow_killed_200_times_while_an_encoder_works():
+def slow_killed_200_times_during_encoding_loses_no_event():
     seeds_of("encoder", 200)
 
 
-def slow_killed_200_times_while_it_is_folded():
+def slow_killed_200_times_during_compaction_loses_no_event():
     seeds_of("folded", 200)
 
 

@@ -1,6 +1,8 @@
-/* `asked`: does what it is told on standard input, a line each, and prints a dot when it has.
- * take NAME BYTES: in a range of that name a block that is kept; open NAME: a range that stays
- * open; step: a range of that name, opened and closed */
+/* `stdin_commands`: executes one command per line of standard input and prints a dot after
+ * each.
+ * take NAME BYTES: allocates a block in a range of that name and keeps it.
+ * open NAME: opens a range and leaves it open.
+ * step: opens and closes a range "step". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

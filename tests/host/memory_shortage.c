@@ -1,5 +1,6 @@
-/* `shortage THREADS BLOCKS`: makes threads, forbids itself any more memory than it has (RLIMIT_AS),
- * and lets each take and free so many blocks, for which there is room.  Says how many it got. */
+/* `memory_shortage THREADS BLOCKS`: creates THREADS threads, forbids itself further memory
+ * (RLIMIT_AS), and lets each thread allocate and free BLOCKS blocks, which fit. Prints the
+ * number of blocks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

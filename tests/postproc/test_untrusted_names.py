@@ -1,8 +1,9 @@
-"""Names of strangers do nothing: one table of every command and every format that it writes.
+"""Tests that names in a log cannot do harm, for every command and every format that it writes.
 
-A name may be any bytes.  To a terminal it must be no control, in CSV no formula, in HTML no markup, in JSON and JUnit's XML no end
-of its string, in a database no more than a text, in a pickle no code; and nowhere may there be what cannot be seen.  test_inert.py ROW|--list,
-with MEMPROF_REPORT, MAKE_NASTY_LOG, MEMPROF_PAGE, MEMPROF_SQLITE and, where there is a launcher, MEMPROF set."""
+A name can contain any bytes. No output may contain invisible characters. Text contains no terminal controls, CSV no formulas and HTML no
+markup from a name. A name cannot end a string in JSON or in JUnit's XML, stays text in a database, and contains no code in a pickle.
+
+test_untrusted_names.py ROW|--list, with MEMPROF_REPORT, MAKE_NASTY_LOG, MEMPROF_PAGE and MEMPROF_SQLITE set, and MEMPROF if the launcher is built."""
 import csv
 import gzip
 import html.parser
@@ -301,14 +302,14 @@ def row(name, folder):
         (is_ascii if form == "ascii" else is_text)(f"{name} {form}, messages", done.stderr)
 
 
-def every_command_has_a_row(_):
+def untrusted_name_tests_cover_every_command(_):
     listed = set(re.findall(r"^  ([a-z]+) ", subprocess.run([REPORT, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout, re.M))
     commands = {c for c in listed if subprocess.run([REPORT, c, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0}
     if (set(TABLE) ^ commands) - set(ABSENT):
         fail("commands", f"{sorted(set(TABLE) ^ commands)}")
 
 
-def every_format_has_a_cell(folder):
+def untrusted_name_tests_cover_every_format(folder):
     """What a row does not name the command refuses."""
     (log,) = logs_in(folder, 1)
     for name, (rest, count, formats) in TABLE.items():
@@ -318,7 +319,7 @@ def every_format_has_a_cell(folder):
                 fail(f"{name} --format {form}", f"status {done.returncode}: a format that has no cell")
 
 
-def names_are_kept_in_json(folder):
+def untrusted_names_are_unchanged_in_json(folder):
     """They are the names of the log, not some that were made harmless."""
     (log,) = logs_in(folder, 1)
     document = report("peaks", "--by", "range", "--format=json", log).stdout.decode()
@@ -345,7 +346,7 @@ def state(folder):
     return found
 
 
-def paths_are_names(folder):
+def untrusted_paths_in_a_log_are_not_opened(folder):
     """A log that names other files wherever it can: no command waits for them, writes to them or removes them."""
     there = os.path.join(folder, "there")
     os.mkdir(there)
@@ -385,7 +386,7 @@ def lay(kind, path, there):
         os.symlink(os.path.join(there, kind) if kind in os.listdir(there) else kind, path)
 
 
-def what_lies_beside_a_log_is_no_file(folder):
+def untrusted_special_files_next_to_a_log_do_no_harm(folder):
     """Others may write to the folder: no command waits for what they put there, or follows it to write."""
     there = os.path.join(folder, "there")
     os.mkdir(there)
@@ -410,7 +411,7 @@ def what_lies_beside_a_log_is_no_file(folder):
             fail(kind, f"{set(state(there).items()) ^ set(before.items())}")
 
 
-def messages_of_the_launcher(folder):
+def untrusted_names_are_harmless_in_launcher_messages(folder):
     """The names of a command that is not there, of one that fails, and of the folder that logs go to."""
     for number, text in enumerate(t for t in texts() if t and b"/" not in t):
         place = os.path.join(os.fsencode(folder), b"%d" % number)
@@ -427,7 +428,9 @@ def messages_of_the_launcher(folder):
                 fail(arguments, f"a name ends a line: {done.stderr!r}")
 
 
-OTHERS = [*([messages_of_the_launcher] if "MEMPROF" in os.environ else []), every_command_has_a_row, every_format_has_a_cell, names_are_kept_in_json, paths_are_names, what_lies_beside_a_log_is_no_file]
+OTHERS = [*([untrusted_names_are_harmless_in_launcher_messages] if "MEMPROF" in os.environ else []), untrusted_name_tests_cover_every_command,
+          untrusted_name_tests_cover_every_format, untrusted_names_are_unchanged_in_json, untrusted_paths_in_a_log_are_not_opened,
+          untrusted_special_files_next_to_a_log_do_no_harm]
 
 
 def main():

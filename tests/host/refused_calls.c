@@ -1,8 +1,8 @@
-/* `refused WHEN ERRNO [CALL...]`: a program that installs a filter which refuses these system calls
- * with that errno.  WHEN is `after` (it has worked before), `before` (it installs the filter and
- * executes itself) or `only` (as after, but all other calls are refused).  It then works again:
- * takes and frees memory, makes a thread, forks, and says what came of each.  `refused list`: the
- * calls that memprof makes. */
+/* `refused_calls WHEN ERRNO [CALL...]`: installs a filter that makes these system calls fail
+ * with ERRNO.  WHEN is `after` (the program has allocated before), `before` (the program
+ * installs the filter and executes itself) or `only` (as after, but the filter refuses all
+ * other calls).  Then the program allocates and frees memory, creates a thread, forks, and
+ * prints the result of each.  `refused_calls list` prints the system calls that memprof makes. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

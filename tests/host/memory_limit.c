@@ -1,5 +1,5 @@
-/* `limited as|data MIB`: allows itself so much more memory than it has (RLIMIT_AS, RLIMIT_DATA),
- * takes blocks of 1 MiB until it gets none, and says how many it got. */
+/* `memory_limit as|data MIB`: sets the limit (RLIMIT_AS or RLIMIT_DATA) to the present use
+ * plus MIB, allocates blocks of 1 MiB until malloc fails, and prints the number of blocks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ static void lose_a_frame(void)
     CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
     const struct rlimit none = { 0, limit.rlim_max };
     CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
-    CHECK(execl("/proc/self/exe", "lossy", long_argument, NULL) == -1);
+    CHECK(execl("/proc/self/exe", "lost_frame", long_argument, NULL) == -1);
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 

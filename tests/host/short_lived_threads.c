@@ -1,7 +1,8 @@
-/* `fleeting memory|tgkill THREADS BLOCKS`: one thread after another, each of which takes and frees
- * so many blocks.  Before them the program forbids itself any more memory (RLIMIT_AS), or, before
- * it takes any, all of its threads to ask which of them live.  Meanwhile another thread writes to
- * more and more pages. */
+/* `short_lived_threads memory|tgkill THREADS BLOCKS`: creates THREADS threads one after the
+ * other.  Each allocates and frees BLOCKS blocks.  memory: the program first forbids itself
+ * further memory (RLIMIT_AS).  tgkill: the program first installs a filter that refuses
+ * tgkill, so that memprof cannot find out which threads have ended.  Meanwhile another thread
+ * writes to an increasing number of pages. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>

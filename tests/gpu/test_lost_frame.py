@@ -13,7 +13,7 @@ with tempfile.TemporaryDirectory() as folder:
     log, fake = os.path.join(folder, "log.zst"), os.environ["FAKE_CUDA_DIR"]
     env = {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1", "MEMPROF_MIN_RSS": "0", "LD_LIBRARY_PATH": fake,
            "MEMPROF_CUPTI": f"{fake}/libcupti.so.13"}
-    subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "lossy")], env=env, timeout=TIMEOUT, check=True)
+    subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "lost_frame")], env=env, timeout=TIMEOUT, check=True)
     peaks = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", log], capture_output=True, text=True, timeout=TIMEOUT)
     report = json.loads(peaks.stdout)["logs"][0]
     if not report["lost_events"]:

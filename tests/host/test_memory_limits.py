@@ -14,7 +14,7 @@ CURRENT, FUTURE, ON_FAULT = 1, 2, 4     # flags of mlockall
 
 
 def lockall(*arguments):
-    return [mp.victim("lockall"), *map(str, arguments)]
+    return [mp.victim("mlockall"), *map(str, arguments)]
 
 
 def another_user():
@@ -53,7 +53,7 @@ def same_as_bare(*arguments):
         mp.nothing_missing(log)
 
 
-def test_mlockall_of_a_small_program():
+def test_mlockall_under_the_limit_works_as_without_memprof():
     """Before the encoder runs, and with all that it takes: bare the program is within the limit, with memprof's mappings it is not."""
     needs_another_user()
     flags = (CURRENT, CURRENT | ON_FAULT, CURRENT | FUTURE, CURRENT | FUTURE | ON_FAULT, FUTURE)
@@ -61,14 +61,14 @@ def test_mlockall_of_a_small_program():
         same_as_bare(which, blocks, kib)
 
 
-def test_mlockall_of_a_program_beyond_the_limit():
+def test_mlockall_over_the_limit_fails_as_without_memprof():
     """It is refused as it is without memprof."""
     needs_another_user()
     same_as_bare(CURRENT, 0, 9000)
     same_as_bare(CURRENT | FUTURE, 300000, 9000)
 
 
-def test_mlockall_in_a_forked_child():
+def test_mlockall_in_a_forked_child_works_as_without_memprof():
     """It has its parent's mappings, memprof's among them."""
     needs_another_user()
     same_as_bare(CURRENT, 300000, 3000, "child")
@@ -83,7 +83,7 @@ def room(stacks=None):
     return numbers(out)[4] << 10
 
 
-def test_addresses_left_under_a_limit():
+def test_every_stacks_mode_takes_little_address_space():
     """In each mode of --stacks."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
@@ -98,7 +98,7 @@ def samples(path):
     return json.loads(done.stdout)["counts"].get("SAMPLE_RSS", 0) if done.stdout else 0
 
 
-def test_samples_between_events_with_much_static_tls():
+def test_rss_of_an_idle_program_with_much_static_tls_is_sampled():
     """The encoder's stack does not have the program's thread-local storage in it."""
     logs = mp.fresh()
     argv = [mp.victim("big_tls")]

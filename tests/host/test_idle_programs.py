@@ -14,24 +14,24 @@ def select(log, sql):
         return db.execute(sql).fetchall()
 
 
-def test_a_large_block_lives_until_it_is_freed():
+def test_lifetime_of_a_large_block_includes_idle_time():
     """Its free is behind the pause, though no other event tells the time."""
-    log = mp.run([mp.victim("pauses"), "lives"]).logs.one()
+    log = mp.run([mp.victim("idle_periods"), "lives"]).logs.one()
     lives = [ns for ns, in select(log, "select freed_ns - made_ns from blocks where bytes >= 1 << 20")]
     mp.equal(len(lives), 30, "blocks")
     mp.check(sorted(lives)[10] >= 29 * 10**6, f"lives of {sorted(lives)} ns")
 
 
-def test_samples_are_of_when_they_were_taken():
+def test_rss_samples_have_the_time_of_measurement():
     """Where nothing is recorded for long, too."""
-    log = mp.run([mp.victim("pauses"), "touch"]).logs.one()
+    log = mp.run([mp.victim("idle_periods"), "touch"]).logs.one()
     times = [ns for ns, in select(log, "select time_ns from samples_rss order by time_ns")]
     apart = sum(b - a >= 50 * 10**6 for a, b in zip(times, times[1:]))
     mp.check(apart >= 5, f"samples at {times} ns")
 
 
-def test_memory_made_writable_has_a_call_stack():
-    log = mp.run([mp.victim("pauses"), "protect"]).logs.one()
+def test_memory_made_writable_by_mprotect_has_a_call_stack():
+    log = mp.run([mp.victim("idle_periods"), "protect"]).logs.one()
     by_stack = mp.Log(log.path, "--by", "stack").ranges("host/mmap")
     named = [path for path, r in by_stack.items() if "protect" in path and r["bytes_at_peak"] == 30 << 20]
     mp.check(named, f"call stacks: {list(by_stack)}")

@@ -7,7 +7,7 @@ import re
 
 import mp
 
-REFUSED = mp.victim("refused")
+REFUSED = mp.victim("refused_calls")
 ERRORS = (errno.EPERM, errno.ENOSYS, errno.EACCES)
 # of hooks: the program's own calls
 HOOKED = {"brk", "execveat", "mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group", "setns", "mlock", "mlock2", "mlockall", "munlock", "munlockall"}
@@ -24,7 +24,7 @@ def same(when, error, names):
     mp.equal((result.status, result.out), (status, out), f"{' '.join(argv[1:])}: status and output")
 
 
-def test_all_calls_of_the_sources_are_tried():
+def test_refused_call_tests_cover_every_system_call_in_the_sources():
     used = set()
     for source in glob.glob(os.path.join(os.environ["MEMPROF_GUEST"], "**", "*.[ch]"), recursive=True):
         with open(source, encoding="utf-8") as f:
@@ -32,19 +32,19 @@ def test_all_calls_of_the_sources_are_tried():
     mp.equal(sorted(used - HOOKED - set(calls())), [], "system calls that the victim does not know")
 
 
-def test_each_refused_call():
+def test_program_runs_if_any_one_system_call_is_refused():
     for when, error, name in itertools.product(("before", "after"), ERRORS, calls()):
         same(when, error, [name])
 
 
-def test_a_filter_that_refuses_close_range_loses_no_event():
+def test_no_event_is_lost_if_a_filter_refuses_close_range():
     """As filters of older container engines answer calls that they do not know."""
     for error in (errno.EPERM, errno.ENOSYS):
         for log in mp.run([REFUSED, "before", str(error), "close_range"], status=None, env={"MEMPROF_MIN_RSS": "0"}).logs.all():
             mp.nothing_missing(log)
 
 
-def test_all_calls_refused_but_few():
+def test_program_runs_if_only_a_few_system_calls_are_allowed():
     """What a program of one thread needs that takes memory and forks, and nothing else: no clock, no files, no new threads."""
     for error in ERRORS:
         same("only", error, "write exit_group exit brk mmap munmap futex clone clone3 wait4 newfstatat mprotect".split())
@@ -54,13 +54,13 @@ def pairs():
     return list(itertools.product(("before", "after"), ERRORS, itertools.combinations(calls(), 2)))
 
 
-def test_refused_pairs():
+def test_program_runs_if_some_pairs_of_system_calls_are_refused():
     """Some of all: a step that shares no factor with their number."""
     for when, error, names in pairs()[::97]:
         same(when, error, names)
 
 
-def slow_all_refused_pairs():
+def slow_program_runs_if_any_pair_of_system_calls_is_refused():
     for when, error, names in pairs():
         same(when, error, names)
 

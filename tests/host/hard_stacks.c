@@ -1,10 +1,12 @@
-/* `walks HOW`: blocks where a stack is hard to follow.  Built once as usual, and once without frame
- * pointers and without call frame information.
- * deep: one from each of 100,000 calls, one in the other.
- * narrow: in a thread with the least stack that there is: small and large ones, a realloc, a
- * mapping. tight: in a coroutine whose stack has 3 KiB. jumps: after each of 20,000 longjmps out of
- * one to 16 calls. forks: in 50 children of a thread, beside threads that allocate; a child keeps
- * 100 blocks of 1,000 bytes. */
+/* `hard_stacks HOW`: allocates blocks at places whose stack is hard to unwind.  Built twice,
+ * the second time without frame pointers and without call frame information.
+ * deep: 100,000 nested calls allocate one block each.
+ * narrow: a thread with the minimum stack allocates small and large blocks, calls realloc and
+ * maps memory.
+ * tight: a coroutine with a stack of 3 KiB allocates.
+ * jumps: the program allocates after each of 20,000 longjmps out of 1 to 16 calls.
+ * forks: a thread forks 50 children while other threads allocate.  Each child keeps 100 blocks
+ * of 1,000 bytes. */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>

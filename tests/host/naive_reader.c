@@ -1,6 +1,7 @@
-/* The tests' own reading of a log: `books LOG` prints as JSON its header, its counts and the live
- * set at its end, sorted by address.  Naive on purpose: one table, no journal, no repairs; for logs
- * that ended in an orderly way. */
+/* A second reader of logs, for tests: `naive_reader LOG` prints as JSON the header, the counts
+ * and the live set at the end, sorted by address.  It is deliberately simple: it has one
+ * table, reads no journal and repairs nothing, so it reads only logs of processes that ended
+ * normally. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@ import mp
 import stacks
 
 ALL = {"MEMPROF_STACKS": "all"}
-PROGRAMS = ("walks", "walks_without_tables")
+PROGRAMS = ("hard_stacks", "hard_stacks_without_tables")
 DEPTH = 64          # frames of a stack at most
 CUT = ["(stack cut: depth limit)", "(stack cut: no unwind information)", "(stack cut: caller not found)"]
 BOOKS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
@@ -27,28 +27,28 @@ def ends_in(log, path):
     return sum(size for frames, size in stacks.folded(log).items() if frames.endswith(path))
 
 
-def test_a_hundred_thousand_calls_deep():
+def test_stack_of_100000_calls_is_cut_at_the_depth_limit():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "deep"])
         frames = [[f for f in path.split(";") if f not in CUT] for path in stacks.folded(log)]
         mp.check(max(map(len, frames)) <= DEPTH, f"{program}: {max(map(len, frames))} frames")
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "deep"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "deep"], env=ALL).logs.one()
     mp.equal(ends_in(log, "dive;dive;keep"), 10 * 99999, "bytes in calls of calls")
     cut = sum(size for path, size in stacks.folded(log).items() if path.startswith(CUT[0]))
     whole = sum(path.startswith("_start;") for path in stacks.folded(log))
     mp.equal(cut + 10 * whole, 10 * 100000, "bytes of stacks that are marked as cut, and of whole ones")
 
 
-def test_thread_with_the_least_stack():
+def test_thread_with_the_minimum_stack_is_recorded():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "narrow"])
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "narrow"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "narrow"], env=ALL).logs.one()
     mp.equal(ends_in(log, "in_narrow_thread;keep"), 3 << 20, "bytes in the thread")
 
 
-def test_coroutine_with_a_stack_of_three_kibibytes():
+def test_coroutine_with_a_3_kib_stack_is_recorded():
     """The loader, which binds a function at its first call, needs more than memprof does: it binds all at the start."""
     for program in PROGRAMS:
         for how in ("large", "all"):
@@ -57,21 +57,21 @@ def test_coroutine_with_a_stack_of_three_kibibytes():
             mp.equal(log.heap()["end_bytes"], (3 << 20) + 10, f"{program} {how}: bytes at the end")
 
 
-def test_jumps_out_of_calls():
+def test_longjmp_keeps_stacks_and_totals_exact():
     for program in PROGRAMS:
         log = exact([mp.victim(program), "jumps"])
     stacks.has_symbols()
-    log = mp.run([mp.victim("walks"), "jumps"], env=ALL).logs.one()
+    log = mp.run([mp.victim("hard_stacks"), "jumps"], env=ALL).logs.one()
     mp.equal(ends_in(log, "main;jumps;after_jump;keep"), 100 * 20000, "bytes after a jump")
 
 
-def test_exceptions_through_calls():
+def test_exceptions_keep_stacks_and_totals_exact():
     log = exact([mp.victim("throws")])
     stacks.has_symbols()
     mp.equal(ends_in(log, "main;after_throw"), 100 * 20000, "bytes after an exception")
 
 
-def test_forks_in_a_thread_while_others_allocate():
+def test_fork_while_other_threads_allocate_keeps_totals_exact():
     for program in PROGRAMS:
         logs = mp.run([mp.victim(program), "forks"], env=ALL).logs.all()
         parent, = (log for log in logs if not log.process["parent_log"])
@@ -82,11 +82,11 @@ def test_forks_in_a_thread_while_others_allocate():
             mp.whole(log)
             mp.equal((log.heap()["allocations"], log.heap()["end_bytes"]), (100, 100000), "a child's blocks")
     stacks.has_symbols()
-    child = next(log for log in mp.run([mp.victim("walks"), "forks"], env=ALL).logs.all() if log.process["parent_log"])
+    child = next(log for log in mp.run([mp.victim("hard_stacks"), "forks"], env=ALL).logs.all() if log.process["parent_log"])
     mp.equal(ends_in(child, "make_children;in_child;keep"), 100000, "bytes in the child")
 
 
-def test_signals_while_stacks_are_taken():
+def test_signal_handlers_during_stack_walks_lose_no_event():
     """A handler that takes stacks itself, as often as it can."""
     blocks = 300000
     result = mp.run([mp.victim("signals"), "storm", str(blocks)], env=ALL)

@@ -1,8 +1,8 @@
-/* `numbers TRIES [HOW]`: while threads allocate, so that memprof's pool grows, another one takes
- * and gives back the numbers of descriptors from FIRST to LAST.  All numbers but one refer to one
- * file.  An open must return the free number, every number must go on referring to that file, and
- * the file's contents must not change.  Prints what was otherwise.  HOW: `fork` or `_fork`, the
- * child does it. */
+/* `descriptor_numbers TRIES [HOW]`: while threads allocate, so that memprof's pool grows,
+ * another thread opens and closes the descriptors from FIRST to LAST.  All descriptors except
+ * one refer to the same file.  An open must return the free number, every descriptor must keep
+ * referring to that file, and the contents of the file must not change.  Prints the
+ * deviations.  HOW is `fork` or `_fork` if a child is to do this. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ def recover(log, *options):
     mp.equal(mp.Log(log).range("work")["allocations"], 1000, f"blocks of {log}")
 
 
-def test_recovering_a_copy_leaves_the_log_its_journal():
+def test_recover_of_a_copy_keeps_the_journal_of_the_original():
     """The header of a copied log names the journal of the original."""
     logs = mp.run([mp.victim("endings"), "kill"], status=-signal.SIGKILL).logs
     log, = logs.paths()
@@ -47,7 +47,7 @@ def said_in(folder, how="return", **env):
     return said, os.path.join(where, "log.zst")
 
 
-def test_the_next_command_can_be_pasted():
+def test_suggested_command_can_be_pasted_into_a_shell():
     for folder in "plain", "wörk", "q $(touch pwned); x'y", "line\nline", "esc\x1b[31mred", "back\\slash\t'\u202e":
         line, log = said_in(folder)
         words = line.partition("next: memprof-report ")[2]
@@ -57,48 +57,48 @@ def test_the_next_command_can_be_pasted():
     mp.check("/plain/log.zst\n" in said_in("plain")[0], "nothing is quoted that needs it not")
 
 
-def test_messages_have_no_controls():
+def test_messages_contain_no_control_characters():
     os.mkdir(os.path.join(mp.folder, "esc\x1b[31m\nred"))
     result = mp.run([mp.victim("endings"), "return"], env={"MEMPROF_OUT": os.path.join(mp.folder, "esc\x1b[31m\nred")})
     mp.check(b"esc?[31m?red" in result.err, f"{result.err!a}")
 
 
-def test_return_from_main():
+def test_log_is_complete_after_return_from_main():
     ended("return")
 
 
-def test_exit():
+def test_log_is_complete_after_exit():
     ended("exit")
 
 
-def test__exit_and__Exit():
+def test_log_is_complete_after__exit_and__Exit():
     ended("_exit")
     ended("_Exit")
 
 
-def test_quick_exit():
+def test_log_is_complete_after_quick_exit():
     ended("quick_exit")
 
 
-def test_ends_that_nobody_is_told_of():
+def test_log_is_recovered_after_exit_group_abort_and_signals():
     for how, status in (("exit_group", 0), ("abort", -signal.SIGABRT), ("segv", -signal.SIGSEGV), ("term", -signal.SIGTERM),
                         ("kill", -signal.SIGKILL)):
         log = ended(how, status, complete=False)
         mp.check(log.json["recovered_from_journal"], f"{how}: not recovered from the journal")
 
 
-def test_main_thread_leaves_first():
+def test_main_thread_that_exits_first_loses_no_event():
     """The process lives as long as a thread of the program does, and no longer: memprof's own does not count."""
     for how in LEAVING:
         ended(how, blocks=1500)
 
 
-def test_a_raw_exit_of_the_only_thread_has_its_status():
+def test_raw_exit_of_the_only_thread_keeps_its_status():
     """Memprof's threads, which are the last ones then, end with it."""
     mp.run([mp.victim("endings"), "raw_exit", "100000"], status=3)
 
 
-def test_main_thread_leaves_first_while_the_encoder_runs():
+def test_main_thread_that_exits_first_while_encoding_loses_no_event():
     for how in LEAVING:
         result = mp.run([mp.victim("endings"), how, "100000"])
         log = result.logs.one()
@@ -108,7 +108,7 @@ def test_main_thread_leaves_first_while_the_encoder_runs():
         mp.equal(log.range("work")["allocations"], 100500, f"{how}: blocks")
 
 
-def test_exec_keeps_the_pid_and_both_logs():
+def test_exec_leaves_a_complete_log_of_each_program():
     result = mp.run([mp.victim("endings"), "exec"])
     first, second = sorted(result.logs.all(), key=lambda log: len(log.path))
     mp.equal(second.path, first.path.replace(".zst", ".2.zst"), "the new image's log")
@@ -118,7 +118,7 @@ def test_exec_keeps_the_pid_and_both_logs():
     mp.equal(result.logs.journals(), [], "journals left")
 
 
-def test_exec_leaves_no_journal_whatever_follows():
+def test_exec_leaves_no_journal_behind():
     """The new image's log has another name, or it has none."""
     for name, env, expected in (("%e.%p.zst", {}, ["endings", "true"]), ("%e.%p.zst", {"MEMPROF_PROGRAM": "endings"}, ["endings"])):
         folder = mp.fresh()
@@ -132,11 +132,11 @@ def test_exec_leaves_no_journal_whatever_follows():
         mp.equal(logs.journals(), [], "journals left")
 
 
-def test_failed_exec_goes_on():
+def test_program_is_recorded_after_a_failed_exec():
     ended("failed_exec", blocks=1200)
 
 
-def test_failed_exec_then_a_kill():
+def test_kill_after_a_failed_exec_loses_no_event():
     for blocks in (1000, 100000):       # without an encoder, with it
         result = mp.run([mp.victim("endings"), "failed_exec_kill", str(blocks)], status=-signal.SIGKILL)
         log = result.logs.one()
@@ -145,7 +145,7 @@ def test_failed_exec_then_a_kill():
         mp.equal(log.range("work")["allocations"], blocks + 200, "blocks")
 
 
-def test_failed_exec_beside_other_threads():
+def test_failed_exec_with_other_threads_continues_without_a_journal():
     """The journal cannot be made again while they may store; that is said, and the rest goes on."""
     result = mp.run([mp.victim("endings"), "failed_exec_threads"])
     mp.whole(result.logs.one())
@@ -163,7 +163,7 @@ def failed_execs(run):
     return {name: (int(error), int(calls)) for name, error, calls in map(str.split, out.decode().splitlines())}
 
 
-def test_exec_that_cannot_succeed_costs_few_system_calls():
+def test_failed_exec_costs_at_most_8_system_calls():
     """The log is not ended and begun again for it: a program may search for a command in many folders."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode has no ptrace")
@@ -183,14 +183,14 @@ def small_child(how, blocks):
     return [log for log in result.logs.all() if log.process["parent_log"]]
 
 
-def test_failed_exec_of_a_small_child_goes_on():
+def test_small_child_is_recorded_after_a_failed_exec():
     for blocks in (1000, 100000):
         log, = small_child("failed_exec_grow", blocks)
         mp.whole(log)
         mp.equal(log.range("work")["allocations"], blocks + 200, "blocks")
 
 
-def test_small_child_leaves_nothing():
+def test_small_child_leaves_no_log_and_no_journal():
     for how in ("failed_exec", "exec_true"):
         mp.equal(small_child(how, 1000), [], how)
 

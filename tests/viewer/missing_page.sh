@@ -1,5 +1,5 @@
 #!/bin/sh
-# absent.sh REPORT: a memprof-report without the page says what to install, and fails.
+# missing_page.sh REPORT: a memprof-report without the page says what to install, and fails.
 status=0
 said=$("$1" html nothing.zst 2>&1) || status=$?
 echo "$said"

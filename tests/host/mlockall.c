@@ -1,4 +1,4 @@
-/* `lockall FLAGS BLOCKS KIB [child]`: maps KIB, takes and frees that many blocks, and calls
+/* `mlockall FLAGS BLOCKS KIB [child]`: maps KIB, takes and frees that many blocks, and calls
  * mlockall unless FLAGS is 0; with `child` in a forked child.  Prints the call's result and errno,
  * the KiB that can be mapped then (up to 256 MiB), and the KiB that are locked; takes and frees as
  * many blocks again, and prints the last two once more. */

@@ -1,5 +1,6 @@
-/* `retains`: frees 125 MiB in blocks below one that lives, so that malloc keeps the pages of those
- * that are no mappings of their own, and lives on for long enough to be seen with them. */
+/* `retained_pages`: frees 125 MiB in blocks below a block that stays live, so that malloc
+ * keeps their pages unless a block has its own mapping.  Then the program keeps running long
+ * enough for memprof to take samples. */
 #include <stdlib.h>
 #include <time.h>
 

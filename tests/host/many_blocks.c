@@ -1,5 +1,5 @@
-/* `many BLOCKS`: two threads allocate and free so many blocks in all, each freed before the next
- * one is made. */
+/* `many_blocks BLOCKS`: two threads together allocate and free BLOCKS blocks.  Each thread
+ * frees a block before it allocates the next one. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

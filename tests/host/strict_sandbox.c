@@ -1,5 +1,6 @@
-/* A program in a sandbox that kills who asks for more than the program needs: it maps 1 MiB of a
- * memfd, and then of a file of /dev/shm that it opened before.  Prints "done". */
+/* A sandbox whose filter kills the program at any system call that the program does not need.
+ * The program maps 1 MiB of a memfd, and then 1 MiB of a file in /dev/shm that it opened
+ * earlier.  Prints "done". */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

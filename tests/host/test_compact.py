@@ -95,7 +95,7 @@ def state(path):
     return mp.Log(path).json.get("fold")
 
 
-def test_a_folded_log_reads_the_same():
+def test_compacted_log_gives_the_same_report():
     with stopped() as (_, path, books):
         before = mp.Log(path)
         room = os.stat(path).st_blocks
@@ -109,7 +109,7 @@ def test_a_folded_log_reads_the_same():
         mp.check("not worth" in compact(path), "folded again without need")
 
 
-def test_folded_while_it_runs():
+def test_compact_works_repeatedly_while_the_program_runs():
     process, books, logs = killing.start("threads", 2)
     for n in range(1, 4):
         mp.wait_for(lambda: killing.steps(books) >= n * STEPS)
@@ -126,7 +126,7 @@ def test_folded_while_it_runs():
     mp.whole(mp.Log(path))
 
 
-def test_a_log_that_has_ended_becomes_one_file():
+def test_compact_of_a_finished_log_leaves_one_file():
     path, books = killed()
     before = mp.Log(path)
     folded(path)
@@ -138,7 +138,7 @@ def test_a_log_that_has_ended_becomes_one_file():
     report("compact", path, status=1)       # it was not recorded with MEMPROF_KEEP
 
 
-def test_a_fold_that_a_recovery_left_is_not_read():
+def test_stale_fold_file_of_a_recovered_log_is_ignored():
     with stopped() as (process, path, _):
         folded(path)
         before = mp.Log(path)
@@ -151,7 +151,7 @@ def test_a_fold_that_a_recovery_left_is_not_read():
     mp.check(not os.path.exists(path + ".fold"), "it is left")
 
 
-def test_what_is_wrong_beside_it_is_said():
+def test_missing_foreign_or_damaged_fold_file_is_reported():
     with stopped() as (_, path, _), stopped() as (_, other, _):
         first = copy(folded(path))
         alone = copy(path, fold=False)
@@ -168,7 +168,7 @@ def test_what_is_wrong_beside_it_is_said():
         mp.equal(mp.Log(first).exit, mp.INCOMPLETE, "a part of it")
 
 
-def test_a_beginning_without_its_newest_part_is_said():
+def test_compacted_log_without_its_newest_part_is_reported():
     with stopped() as (_, path, _):
         whole = copy(folded(path))
         cut = copy(whole)
@@ -188,7 +188,7 @@ def test_a_beginning_without_its_newest_part_is_said():
     mp.check(os.path.exists(whole + ".fold"), "the beginning is gone")
 
 
-def test_an_older_fold_is_said():
+def test_outdated_fold_file_is_reported():
     process, books, logs = killing.start("threads", 2)
     mp.wait_for(lambda: killing.steps(books) >= STEPS)
     os.kill(process.pid, signal.SIGSTOP)
@@ -203,7 +203,7 @@ def test_an_older_fold_is_said():
     kill(process)
 
 
-def test_a_hole_is_not_looked_through():
+def test_reader_skips_a_100_gib_hole_in_a_log():
     with stopped() as (_, path, _):
         alone = copy(folded(path), fold=False)
     with open(alone, "r+b") as f:
@@ -217,7 +217,7 @@ def test_a_hole_is_not_looked_through():
     mp.equal((state(alone), mp.Log(alone).exit), ("missing", mp.INCOMPLETE), "a hole of 100 GiB")
 
 
-def test_nobody_is_disturbed():
+def test_compact_skips_a_log_that_is_in_use():
     """A reader keeps what it reads, and of two who fold one does."""
     with stopped() as (_, path, _):
         before = mp.Log(path)
@@ -232,14 +232,14 @@ def test_nobody_is_disturbed():
         same(path, before)
 
 
-def test_refusals_lose_nothing():
+def test_refused_compact_loses_nothing():
     with stopped() as (_, path, _):
         before = mp.Log(path)
         small = mp.limit(resource.RLIMIT_FSIZE, 100000)
         mp.check("File too large" in compact(path, status=1, preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN))),
                  "no room")
         same(path, before)
-        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "no holes")
+        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "no holes")
         os.link(path, path + ".link")
         mp.check("hard link" in compact(path, status=1), "a hard link")
         os.unlink(path + ".link")
@@ -257,10 +257,10 @@ def test_refusals_lose_nothing():
         same(path, before)
 
 
-def test_without_holes_it_is_folded_at_the_end():
+def test_finished_log_is_compacted_without_hole_punching():
     path, _ = killed()
     before = mp.Log(path)
-    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "not folded")
+    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "not folded")
     same(path, before)
     mp.whole(mp.Log(path))
 
@@ -284,19 +284,19 @@ def memprof(*arguments, **environment):
     return path, err
 
 
-def test_run_folds():
+def test_run_keep_compacts_while_the_program_runs():
     path, err = memprof("--keep=" + KEEP)
     mp.check("1 completed from the journal" in err and "MEMPROF_KEEP" not in err, err)
     mp.equal(state(path), "folded", "state")
     mp.check("keep = " + KEEP in report("info", path), "not in the header")
 
 
-def test_run_folds_as_the_environment_says():
+def test_run_compacts_if_the_environment_sets_keep():
     path, _ = memprof(MEMPROF_KEEP=KEEP)
     mp.equal(state(path), "folded", "state")
 
 
-def test_the_library_says_who_folds():
+def test_library_suggests_compact_follow_without_a_launcher():
     logs = mp.fresh()
     process = mp.start([mp.victim("work"), "100"], logs, env={"MEMPROF_KEEP": "2G"}, stderr=subprocess.PIPE, text=True)
     _, err = process.communicate(timeout=mp.TIMEOUT)
@@ -306,7 +306,7 @@ def test_the_library_says_who_folds():
     mp.check("MEMPROF_KEEP=30m is not understood" in err and "--follow" not in err, err)
 
 
-def test_followed_to_the_end():
+def test_compact_follow_ends_with_the_process():
     """Without a launcher: until the process has ended."""
     logs = mp.fresh()
     books = os.path.join(logs, "books")
@@ -372,7 +372,7 @@ def churning(where, *options):
     return launcher, path, pid
 
 
-def test_keep_leaves_logs_of_other_runs_alone():
+def test_run_keep_does_not_compact_logs_of_other_runs():
     """In one directory: an earlier run, and one that runs at the same time."""
     where = mp.fresh("run")
     launcher, earlier, pid = churning(where)
@@ -397,7 +397,7 @@ def test_keep_leaves_logs_of_other_runs_alone():
         kill(beside_launcher)
 
 
-def test_compact_of_a_run_touches_no_other_log():
+def test_compact_of_one_run_changes_no_other_log():
     logs = [killed()[0], killed(MEMPROF_RUN="other", MEMPROF_KEEP=KEEP)[0], killed(MEMPROF_RUN="this")[0]]
     this = killed(MEMPROF_RUN="this", MEMPROF_KEEP=KEEP)[0]
     mp.equal(report("compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
@@ -417,7 +417,7 @@ def rounds(follower, count):
     mp.wait_for(lambda: not runs(follower) or switches(follower) >= before + count)
 
 
-def test_the_follower_ends_if_the_launcher_is_killed_and_the_log_removed():
+def test_compact_follow_ends_if_launcher_and_log_are_gone():
     with followed("sleep", "600") as (where, launcher, follower):
         mp.wait_for(lambda: mp.Logs(where).paths())
         rounds(follower, 2)
@@ -426,7 +426,7 @@ def test_the_follower_ends_if_the_launcher_is_killed_and_the_log_removed():
         mp.wait_for(lambda: not runs(follower))
 
 
-def test_the_follower_ends_if_the_launcher_is_killed_and_there_is_no_log():
+def test_compact_follow_ends_if_the_launcher_is_killed_before_any_log():
     with followed("env", "-u", "LD_PRELOAD", "sleep", "600") as (where, launcher, follower):
         mp.wait_for(lambda: any(program_of(pid) == "sleep" for pid in children(launcher.pid)))
         shutil.rmtree(where)
@@ -434,7 +434,7 @@ def test_the_follower_ends_if_the_launcher_is_killed_and_there_is_no_log():
         mp.wait_for(lambda: not runs(follower))
 
 
-def test_what_a_killed_compact_left_is_removed_by_the_next_run():
+def test_next_run_removes_files_of_a_killed_compact():
     where = mp.fresh("run")
     names = "gone.zst.fold.tmp", "busy.zst.fold.tmp"
     for name in names:
@@ -447,7 +447,7 @@ def test_what_a_killed_compact_left_is_removed_by_the_next_run():
         mp.equal([name for name in os.listdir(where) if name.endswith(".tmp")], [names[1]], "files that stay")
 
 
-def test_what_a_killed_compact_left_is_removed_by_recover():
+def test_recover_removes_files_of_a_killed_compact():
     path, _ = killed()
     with open(path + ".fold.tmp", "wb") as f:
         f.write(b"left")
@@ -494,20 +494,20 @@ def programs_killed(times):
         mp.whole(mp.Log(path))
 
 
-def test_folders_are_killed():
+def test_compact_can_be_killed_at_any_instant():
     folders_killed(8)
 
 
-def test_programs_are_killed_while_they_are_folded():
+def test_program_can_be_killed_while_its_log_is_compacted():
     programs_killed(5)
 
 
-def slow_folders_are_killed():
+def slow_compact_can_be_killed_at_any_instant():
     for _ in range(20):
         folders_killed(10)
 
 
-def slow_programs_are_killed_while_they_are_folded():
+def slow_program_can_be_killed_while_its_log_is_compacted():
     programs_killed(50)
 
 

@@ -70,21 +70,21 @@ def holds(journal):
     mp.check(not free(journal), "the journal of a living process is not locked")
 
 
-def test_the_journal_is_locked_until_the_process_is_gone():
+def test_journal_is_locked_until_the_process_ends():
     with Victim() as victim:
         holds(victim.journal)
         victim.kill()
         mp.check(free(victim.journal), "the lock outlived its process")
 
 
-def test_a_child_does_not_keep_its_parents_journal_locked():
+def test_child_does_not_keep_the_journal_of_its_parent_locked():
     with Victim("if os.fork() == 0: time.sleep(1000)") as victim:
         holds(victim.journal)
         victim.kill()
         mp.check(free(victim.journal), "a child keeps the lock")
 
 
-def test_the_journal_is_locked_again_after_an_exec_that_failed():
+def test_journal_is_locked_again_after_a_failed_exec():
     script = "try: os.execv('/no/such/program', ['x'])\nexcept OSError: pass"
     with Victim(script) as victim:
         holds(victim.journal)
@@ -98,7 +98,7 @@ def stat_field(pid, n):
         return int(f.read().rsplit(")", 1)[1].split()[n - 3])
 
 
-def test_a_journal_says_whose_it_is():
+def test_journal_header_identifies_its_process():
     with Victim() as victim:
         h = head(victim.journal)
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
@@ -110,7 +110,7 @@ def test_a_journal_says_whose_it_is():
             mp.equal((dev, ino), (os.stat(file).st_dev, os.stat(file).st_ino), file)
 
 
-def test_a_journal_beats_while_nothing_happens():
+def test_idle_process_updates_its_journal_heartbeat():
     with Victim("x = bytearray(32 << 20)") as victim:
         seen = set()
         mp.wait_for(lambda: seen.add(head(victim.journal).beat) or len(seen) >= 3)
@@ -197,7 +197,7 @@ def in_a_namespace(hide_lock):
         missing(victim.journal)
 
 
-def test_the_killed_first_process_of_a_namespace_has_ended():
+def test_init_process_of_a_pid_namespace_counts_as_ended_after_a_kill():
     in_a_namespace(hide_lock=False)
 
 
@@ -212,12 +212,12 @@ def first_namespace():
         raise mp.Skip("not the namespace from which all others are seen")
 
 
-def test_a_process_of_a_namespace_is_found_without_its_lock():
+def test_running_process_in_a_pid_namespace_is_found_without_a_lock():
     first_namespace()
     in_a_namespace(hide_lock=True)
 
 
-def test_a_process_that_cannot_be_seen_is_not_called_dead():
+def test_process_invisible_from_this_namespace_is_not_called_dead():
     with Victim() as victim:
         if memprof_report("--version", around=OTHER_NAMESPACE).returncode != 0:
             raise mp.Skip("no pid namespace here")
@@ -234,7 +234,7 @@ def test_a_process_that_cannot_be_seen_is_not_called_dead():
         missing(victim.journal)
 
 
-def test_a_killed_process_without_a_lock_has_ended():
+def test_ended_process_is_detected_without_a_journal_lock():
     log, journal = killed()
     without_lock(journal)
     says(log, "nothing is missing; the process ended: killed, or left by exit_group")
@@ -242,7 +242,7 @@ def test_a_killed_process_without_a_lock_has_ended():
     missing(journal)
 
 
-def test_on_overlayfs_the_process_is_told_by_its_number():
+def test_process_on_overlayfs_is_identified_by_its_pid():
     as_root()
     folders = [mp.fresh(name) for name in ("lower", "upper", "work", "merged")]
     mount = 'mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" "$4" && shift 4 && exec "$@"'
@@ -261,7 +261,7 @@ def copied(*files):
     return [shutil.copy(file, folder) for file in files]
 
 
-def test_a_copy_of_a_living_process_log_is_not_folded():
+def test_recover_refuses_a_copied_log_of_a_running_process():
     with Victim() as victim:
         log, journal = copied(victim.log, victim.journal)
         refused(log, "still runs")
@@ -293,7 +293,7 @@ def is_whole(log):
     mp.equal(report.returncode, 0, "status")
 
 
-def test_a_copy_of_a_living_process_log_may_miss_events():
+def test_copied_log_of_a_running_process_is_incomplete():
     with Victim() as victim:
         copy, _ = copied(victim.log, victim.journal)
         may_miss(copy)
@@ -302,7 +302,7 @@ def test_a_copy_of_a_living_process_log_may_miss_events():
         is_whole(victim.log)
 
 
-def test_a_copied_log_beside_the_original_journal_may_miss_frames():
+def test_copied_log_next_to_the_original_journal_is_incomplete():
     busy = "import threading\nthreading.Thread(target=lambda: [bytearray(1 << 20) for _ in iter(int, 1)], daemon=True).start()"
     with Victim(busy, MEMPROF_JOURNAL_DIR=mp.fresh("journals")) as victim:
         copy, = copied(victim.log)
@@ -323,7 +323,7 @@ def record_end(folder, journal, how="signal=9", late=0, early=0):
         f.write(f"run version=1 host={os.uname().nodename} boot=x\nend pid={h.pid} began={h.s1} mono={mono} real={real} {how} name=python3\n")
 
 
-def test_a_copy_with_the_record_of_a_killed_process_is_whole():
+def test_copied_log_is_complete_if_memprof_run_records_the_kill():
     log, journal = killed()
     folder = os.path.dirname(log)
     record_end(folder, journal)
@@ -334,7 +334,7 @@ def test_a_copy_with_the_record_of_a_killed_process_is_whole():
         mp.check(f.read(4), "the recovered copy is empty")
 
 
-def test_a_record_does_not_prove_that_a_copy_was_made_after_the_end():
+def test_copied_log_is_incomplete_if_memprof_run_does_not_prove_the_end():
     second = 1000000000
     log, journal = killed()
     copy, copied_journal = copied(log, journal)
@@ -347,7 +347,7 @@ def test_a_record_does_not_prove_that_a_copy_was_made_after_the_end():
     is_whole(copy)
 
 
-def test_a_copy_leaves_the_journal_of_its_original():
+def test_recover_of_a_copy_keeps_a_journal_in_another_directory():
     journals = mp.fresh("journals")
     with Victim(MEMPROF_JOURNAL_DIR=journals) as victim:
         victim.kill()
@@ -363,7 +363,7 @@ def test_a_copy_leaves_the_journal_of_its_original():
     missing(journal)
 
 
-def test_a_journal_that_a_killed_recovery_left_goes():
+def test_recover_removes_the_journal_that_a_killed_recover_left():
     log, journal = killed()
     os.link(journal, journal + ".kept")
     recovered(log)
@@ -375,7 +375,7 @@ def test_a_journal_that_a_killed_recovery_left_goes():
 # ---- neighbours
 
 
-def test_recover_follows_no_link():
+def test_recover_refuses_a_symlink():
     log, journal = killed()
     os.symlink(log, log + ".link.zst")
     refused(log + ".link.zst", "it is a link")
@@ -386,13 +386,13 @@ def test_recover_follows_no_link():
     refused(log, "it is a link")
 
 
-def test_a_log_with_two_names_is_not_changed():
+def test_recover_refuses_a_log_with_two_hard_links():
     log, _ = killed()
     os.link(log, log + ".link")
     refused(log, "hard link")
 
 
-def test_a_fifo_is_not_waited_for():
+def test_recover_does_not_block_on_a_fifo():
     log, journal = killed()
     os.unlink(journal)
     os.mkfifo(journal)
@@ -404,7 +404,7 @@ def test_a_fifo_is_not_waited_for():
     mp.equal(memprof_report("peaks", log).returncode, 1, "status of a report on a FIFO")
 
 
-def test_a_link_is_no_journal():
+def test_recover_ignores_a_journal_that_is_a_symlink():
     log, journal = killed()
     os.rename(journal, journal + ".away")
     os.symlink(journal + ".away", journal)
@@ -412,7 +412,7 @@ def test_a_link_is_no_journal():
     there(journal + ".away")
 
 
-def test_locks_of_others_are_not_waited_for():
+def test_recover_does_not_wait_for_locks_of_other_processes():
     log, journal = killed()
     with open(log, "rb") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
@@ -428,7 +428,7 @@ def test_locks_of_others_are_not_waited_for():
     missing(journal)
 
 
-def test_logs_of_other_users_are_read_and_not_changed():
+def test_recover_refuses_logs_of_other_users_that_reports_can_read():
     as_root()
     log, journal = killed()
     for file in (log, journal):
@@ -438,7 +438,7 @@ def test_logs_of_other_users_are_read_and_not_changed():
     there(journal)
 
 
-def test_a_journal_of_another_user_is_not_taken():
+def test_recover_ignores_a_journal_of_another_user():
     as_root()
     log, journal = killed()
     os.chown(journal, NOBODY, -1)
@@ -446,7 +446,7 @@ def test_a_journal_of_another_user_is_not_taken():
     there(journal)
 
 
-def test_nothing_is_changed_where_others_may_change_it():
+def test_recover_refuses_a_directory_that_others_can_write():
     log, journal = killed()
     folder = os.path.dirname(log)
     os.chmod(folder, 0o777)
@@ -462,7 +462,7 @@ def test_nothing_is_changed_where_others_may_change_it():
     missing(journal)
 
 
-def test_a_reader_keeps_the_log_that_it_has_open():
+def test_recover_does_not_change_a_log_that_a_reader_has_open():
     log, _ = killed()
     with open(log, "rb") as f:
         before = f.read()

@@ -7,7 +7,7 @@ import subprocess
 import mp
 
 
-def test_errno_is_as_without_memprof():
+def test_errno_is_the_same_as_without_memprof():
     result = mp.run([mp.victim("errnos")])
     status, bare, _ = mp.bare([mp.victim("errnos")])
     mp.equal(status, 0, "bare status")
@@ -16,7 +16,7 @@ def test_errno_is_as_without_memprof():
     mp.equal(len(got), len(expected), "rows")
 
 
-def test_program_sees_no_descriptor_of_memprofs():
+def test_program_sees_no_descriptor_of_memprof():
     result = mp.run([mp.victim("descriptors"), "list"])
     mp.equal(result.out, mp.bare([mp.victim("descriptors"), "list"])[1], "descriptors")
 
@@ -24,28 +24,28 @@ def test_program_sees_no_descriptor_of_memprofs():
 UNTOUCHED = b"0 wrong numbers, 0 other files, 0 bytes changed\n"
 
 
-def test_program_keeps_its_numbers_and_files_while_the_pool_grows():
+def test_program_keeps_its_descriptors_and_files_while_the_pool_grows():
     for how in ([], ["fork"], ["_fork"]):
-        result = mp.run([mp.victim("numbers"), "100000", *how], env={"MEMPROF_MIN_RSS": "0"})
+        result = mp.run([mp.victim("descriptor_numbers"), "100000", *how], env={"MEMPROF_MIN_RSS": "0"})
         mp.equal(result.out, UNTOUCHED, f"numbers and files {how}")
 
 
-def slow_program_keeps_its_numbers_and_files_in_1000_runs():
+def slow_program_keeps_its_descriptors_and_files_in_1000_runs():
     for run in range(1000):
         how = ([], ["fork"], ["_fork"])[run % 3]
-        result = mp.run([mp.victim("numbers"), "20000", *how], env={"MEMPROF_MIN_RSS": "0", "MEMPROF_HOST": ("all", "off")[run % 2]})
+        result = mp.run([mp.victim("descriptor_numbers"), "20000", *how], env={"MEMPROF_MIN_RSS": "0", "MEMPROF_HOST": ("all", "off")[run % 2]})
         mp.equal(result.out, UNTOUCHED, f"numbers and files, run {run} {how}")
 
 
-def test_program_keeps_its_numbers_with_an_allocator_in_front():
+def test_program_keeps_its_descriptors_with_another_allocator():
     jemalloc = mp.ALLOCATORS["jemalloc"]
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": jemalloc})[2]:
         raise mp.Skip(f"{jemalloc} is not installed")
-    result = mp.run([mp.victim("numbers"), "100000"], before=[jemalloc])
+    result = mp.run([mp.victim("descriptor_numbers"), "100000"], before=[jemalloc])
     mp.equal(result.out, UNTOUCHED, "numbers and files")
 
 
-def test_calls_that_need_a_process_of_one_thread_work():
+def test_unshare_and_setns_work_as_without_memprof():
     """Memprof ends its threads before unshare and setns, and starts them again; a child's blocks are recorded as well."""
     argv = [mp.victim("namespaces")]
     status, out, _ = mp.bare(argv)
@@ -67,19 +67,19 @@ def files_untouched(how, **popen):
     mp.equal(log.range("work")["allocations"], 100000, "blocks")
 
 
-def test_closefrom():
+def test_log_and_user_file_survive_closefrom():
     files_untouched("closefrom")
 
 
-def test_close_0_and_open():
+def test_log_and_user_file_survive_reuse_of_descriptor_0():
     files_untouched("close0")
 
 
-def test_program_that_daemonises():
+def test_log_and_user_file_survive_closefrom_in_a_daemon():
     files_untouched("daemonise")
 
 
-def test_shell_that_opens_descriptor_3():
+def test_shell_script_keeps_its_file_on_descriptor_3():
     path = os.path.join(mp.fresh("user"), "file")
     script = 'exec 3>"$0"; echo one >&3; "$1" list >/dev/null; echo two >&3; exec 3>&-'
     result = mp.run(["/bin/sh", "-c", script, path, mp.victim("descriptors")])
@@ -90,7 +90,7 @@ def test_shell_that_opens_descriptor_3():
         mp.whole(log)
 
 
-def test_closed_stdout_is_closed_for_its_reader():
+def test_pipe_reader_sees_eof_when_the_program_closes_stdout():
     """A pipe's reader sees its end as soon as the program has closed it: no thread of memprof's keeps it open."""
     logs = mp.fresh()
     argv = [mp.victim("descriptors"), "eof"]
@@ -103,7 +103,7 @@ def test_closed_stdout_is_closed_for_its_reader():
     mp.finish(process, argv, logs)
 
 
-def test_output_of_a_program_is_its_own():
+def test_memprof_prints_only_one_line_on_stderr():
     """Nothing on stdout, one line on stderr; the same result."""
     status, out, err = mp.bare([mp.victim("work"), "30000"])
     result = mp.run([mp.victim("work"), "30000"])
