@@ -55,8 +55,9 @@ static const struct argp argp = {
     NULL,
 };
 
-/* Without -o a digest that says what a new one would is left, and so is what is no digest, or one
- * that this program cannot make: 1, and -1 with *error filled. */
+/* Returns 1 if the digest beside the log is as new as the log, -1 with *error filled if the file
+ * there is not a digest, or one that this program cannot make, else 0.  Another process may make
+ * the digest at any time, so a file that was missing when it was read is not looked for again. */
 static int leave(const char *log, const char *path, struct mpr_error *error)
 {
     struct mpr_arena arena = { 0 };
@@ -67,7 +68,7 @@ static int leave(const char *log, const char *path, struct mpr_error *error)
     if (found == MPR_DIGEST_GOOD) {
         left = mpr_digests_is_fresh(&old, log);
         mpr_digest_free(&old);
-    } else if (found != MPR_DIGEST_DAMAGED && access(path, F_OK) == 0)
+    } else if (found != MPR_DIGEST_DAMAGED && found != MPR_DIGEST_MISSING)
         left = mpr_fail(error, "%s: %s: it stays, remove it or give -o FILE", path, why);
     mpr_arena_free(&arena);
     return left;

@@ -15,7 +15,8 @@ const char *mpr_digest_write(const struct mpr_digest *digest,
 
 enum mpr_digest_found {
     MPR_DIGEST_GOOD,
-    MPR_DIGEST_NOT_READ, /* no such file, or no right to read it */
+    MPR_DIGEST_MISSING,  /* no such file */
+    MPR_DIGEST_NOT_READ, /* no right to read it, or no SQLite in this build */
     MPR_DIGEST_FOREIGN,  /* it is no digest */
     MPR_DIGEST_DAMAGED,  /* or of an older version */
     MPR_DIGEST_NEWER,    /* of a version that this one cannot read */

@@ -234,7 +234,8 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
     struct reading r = { .digest = d, .arena = arena, .why = why };
     *d = (struct mpr_digest){ 0 };
     if (access(path, R_OK) != 0)
-        return say(&r, MPR_DIGEST_NOT_READ, mpr_arena_text(arena, strerror(errno)));
+        return say(&r, errno == ENOENT ? MPR_DIGEST_MISSING : MPR_DIGEST_NOT_READ,
+                   mpr_arena_text(arena, strerror(errno)));
     char *uri = uri_of(path);
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     const int opened = mpr_database_file_open(uri, -1, &r.sqlite, flags);
