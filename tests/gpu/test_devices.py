@@ -55,8 +55,8 @@ def parts_of(device):
 
 
 def file_cache(folder):
-    """This machine's own files stand for those in the device's memory: behind the first sample."""
-    log, late = os.path.join(folder, "log.zst"), ("--at", "50ms")
+    """This machine's own files stand for those in the device's memory.  They are sampled within some 100 ms, or later on a busy machine."""
+    log, late = os.path.join(folder, "log.zst"), ("--at", "end")
     if not os.path.exists(NODE):
         sys.exit(77)
     program = subprocess.Popen([program_of("idle")], env=environment("node", log), stdin=subprocess.PIPE, text=True)
