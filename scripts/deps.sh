@@ -22,7 +22,7 @@ test  cmd:python3        python3                                    test drivers
 test  cmd:readelf        binutils                                   checks of the library's symbols
 test  cmd:zstd           zstd                                       checks that logs are plain zstd
 test  cmd:sqlite3        sqlite3                                    a real program as test subject
-test  cmd:jq             jq                                         a real program as test subject
+test  cmd:jq             jq                                         values that tests select of JSON; a real program as test subject
 test  cmd:ps             procps                                     test drivers
 test  cmd:setcap         libcap2-bin                                a program with file capabilities as test subject
 test  lib:libjemalloc.so.2           libjemalloc2                   an allocator as test subject
