@@ -105,8 +105,11 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
         mpr_graph_call(r, t, e, growth);
 }
 
-/* The two figures are read one after the other and differ by some MiB. */
-#define OWN_SLACK (INT64_C(64) << 20)
+/* The process's own bytes and the used bytes are read one after the other and differ by some MiB.
+ */
+#define OWN_SLACK (INT64_C(16) << 20)
+/* Below this the free bytes of a refusal and the last sample agree. */
+#define REFUSED_SLACK (INT64_C(64) << 20)
 
 static int64_t sum_of(const int64_t *part)
 {
@@ -149,7 +152,7 @@ void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used)
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const int64_t change = mpr_change(mpr_gpu_used(r, device), used);
     if (d->used == MPF_UNKNOWN) return;
-    if (change > OWN_SLACK || change < -OWN_SLACK) d->others = MPF_UNKNOWN;
+    if (change > REFUSED_SLACK || change < -REFUSED_SLACK) d->others = MPF_UNKNOWN;
     measured(r, device, used);
 }
 

@@ -151,6 +151,21 @@ static void growth_that_other_processes_caused_is_no_context(void **state)
     mpr_replay_free(&replay);
 }
 
+static void a_context_is_no_larger_than_the_bytes_of_its_process(void **state)
+{
+    (void)state;
+    begin();
+    sample(100 * MIB, 0);
+    enter(1, MPF_CALL_CONTEXT, 100 * MIB);
+    leave(1, MPF_CALL_CONTEXT, 676 * MIB, 0xc1); /* another process took 42 MiB */
+    sample(676 * MIB, 534 * MIB);
+    now += UINT64_C(1000000000);
+    alloc(D, A, MIB);
+    end();
+    assert_int_equal(device()->peak.part[MPR_PART_CONTEXT], 534 * MIB);
+    mpr_replay_free(&replay);
+}
+
 /* ---- the device's peak */
 
 static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state)
@@ -463,6 +478,7 @@ int main(void)
         cmocka_unit_test(pools_and_blocks_are_never_more_than_the_device_has),
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
         cmocka_unit_test(growth_that_other_processes_caused_is_no_context),
+        cmocka_unit_test(a_context_is_no_larger_than_the_bytes_of_its_process),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(who_used_pools_is_told_of_the_peak),
