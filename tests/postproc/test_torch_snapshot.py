@@ -44,7 +44,7 @@ def golden(*names):
 
 
 def with_torch():
-    logs = [log for log in sorted(glob.glob(os.path.join(GOLDEN, "h[12]00-*.zst"))) if not any(other in log for other in ("walk", "cupy", "jax"))]
+    logs = [log for log in sorted(glob.glob(os.path.join(GOLDEN, "h[12]00-*.zst"))) if not any(other in log for other in ("walk", "cupy", "jax", "local-memory"))]
     check(len(logs) > 10, logs)
     return logs
 
