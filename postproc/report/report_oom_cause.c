@@ -57,7 +57,8 @@ static void found(struct cause *c, const struct mpr_finding *f)
     if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
-    mpr_doc_say(doc, "%s; saves %s at most", f->change, mpr_doc_size(doc, f->bytes));
+    mpr_doc_say(doc, f->about ? "%s; saves about %s" : "%s; saves %s at most", f->change,
+                mpr_doc_size(doc, f->bytes));
     if (missing(c->story))
         mpr_doc_say(doc, ", %s were short", mpr_doc_size(doc, missing(c->story)));
     mpr_doc_end_wrapped(doc, HANG);
