@@ -637,6 +637,27 @@ static void dropped(const char *path, uint64_t n)
     testlog_close(log, "exit");
 }
 
+/* A mapping of 300 MiB, and a sample 2 ms later, before the program touches it.  1: a later sample
+ * has the touched pages.  2: the process is killed 50 ms after the mapping.  3: the mapping is gone
+ * before the next sample, and the process had more memory once. */
+static void touched_later(const char *path, uint64_t kind)
+{
+    const uint64_t high = kind == 3 ? 500 * MIB : 8 * MIB;
+    const uint64_t before[] = { 6 * MIB, 2 * MIB, 0, high, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB },
+                   after[] = { 306 * MIB, 2 * MIB, 0, 308 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_data(log, 999 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+    testlog_data(log, 1002 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    if (kind == 1) testlog_data(log, 1400 * MS, 1, MPF_OP_SAMPLE_RSS, 0, after, sizeof after);
+    if (kind == 2) testlog_event(log, 1050 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 16);
+    if (kind == 3) {
+        testlog_event(log, 1050 * MS, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+        testlog_data(log, 1100 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    }
+    testlog_close(log, kind == 2 ? NULL : "exit");
+}
+
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
  * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
  * ends it. */
@@ -762,7 +783,8 @@ int main(int argc, char **argv)
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
         { "idler", idler },     { "charged", charged },
-        { "dropped", dropped }, { "phases", phases },
+        { "dropped", dropped }, { "touched_later", touched_later },
+        { "phases", phases },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

@@ -88,9 +88,8 @@ static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
 static void limit_kept(struct gathering *g, const struct mpr_replay *r, struct mpr_retained now)
 {
     now.others = g->others;
-    g->newest_sample.kept_at_most =
-        mpr_kept_at_most(g->newest_sample.kept_at_most, freed_since_sample(g, r),
-                         mpr_retained_beyond(&now));
+    g->newest_sample.kept_at_most = mpr_kept_at_most(
+        g->newest_sample.kept_at_most, freed_since_sample(g, r), mpr_retained_beyond(&now));
     g->newest_sample.heap = r->books.heap[MPF_HEAP_HOST].bytes;
 }
 
