@@ -604,6 +604,22 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
+/* A process that maps 200 GiB and touches MIBS of it.  It is killed a second later, and no cgroup
+ * is known. */
+static void untouched(const char *path, uint64_t mibs)
+{
+    const uint64_t rss[] = { mibs * MIB, 2 * MIB,     0,           (mibs + 2) * MIB,
+                             0,          MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "load");
+    testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 40,
+                  UINT64_C(200) << 30);
+    testlog_data(log, 900 * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 64);
+    testlog_close(log, NULL);
+}
+
 /* A phase makes a block of 2 MiB every 40 ms, N in all, and frees them.  The next phase keeps 10
  * blocks of 5 MiB, and the program runs 400 ms longer. */
 static void phases(const char *path, uint64_t blocks)
@@ -784,7 +800,7 @@ int main(int argc, char **argv)
         { "counted", counted }, { "filled", filled },
         { "idler", idler },     { "charged", charged },
         { "dropped", dropped }, { "touched_later", touched_later },
-        { "phases", phases },
+        { "phases", phases },   { "untouched", untouched },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
