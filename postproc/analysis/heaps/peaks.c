@@ -272,6 +272,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     fill_heaps(peaks, reader, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
+    out->is_libdw_missing = mpr_label_is_libdw_missing();
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->at = peaks->options.at;

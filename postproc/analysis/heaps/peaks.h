@@ -91,6 +91,7 @@ struct mpr_log_peaks {
     struct mpr_choice choice; /* what the rows are by; source "": as was asked for */
     const char *const *note;  /* call stacks: what names could not be found, and why */
     size_t notes;
+    bool is_libdw_missing;      /* on this machine: native calls have no names */
     struct mpr_heap_peak *heap; /* largest peak first */
     size_t heaps;
     struct mpr_device *device; /* GPUs that the process used, by index */
