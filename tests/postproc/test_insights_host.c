@@ -1,5 +1,6 @@
 /* Rules on what malloc keeps, and on what forked workers hold. */
 #include "insights_test.h"
+#include "startup.h"
 
 /* ---- malloc */
 
@@ -86,6 +87,21 @@ static void imports_are_no_leak(void **state)
     look_at_growth(f, import, 2);
     look_at_growth(f, lazy, 2);
     assert_int_equal(f->out.findings, 0);
+}
+
+static void leaks_leaves_out_imports(void **state)
+{
+    (void)state;
+    const char *const import[] = { "<module> (main.py:1)",
+                                   "_find_and_load (<frozen importlib._bootstrap>:1360)",
+                                   "<module> (numpy/__init__.py:5)" },
+                      *const handle[] = { "<module> (main.py:1)", "handle (main.py:5)" };
+    struct mpr_leaks_row row[] = { { .row = { .bytes = 9 * MIB, .path = import, .depth = 3 } },
+                                   { .row = { .bytes = 2 * MIB, .path = handle, .depth = 2 } } };
+    struct mpr_leaks_heap h = { .growing = row, .growings = 2 };
+    mpr_startup_leave_out(&h);
+    assert_int_equal(h.growings, 1);
+    assert_int_equal(h.growing[0].row.bytes, 2 * MIB);
 }
 
 static void what_an_imported_module_runs_may_leak(void **state)
@@ -303,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_that_appears_without_a_free_is_not_malloc_s, begin,
                                         end),
         cmocka_unit_test_setup_teardown(imports_are_no_leak, begin, end),
+        cmocka_unit_test(leaks_leaves_out_imports),
         cmocka_unit_test_setup_teardown(what_an_imported_module_runs_may_leak, begin, end),
         cmocka_unit_test_setup_teardown(growth_without_a_stack_has_no_known_reason, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),

@@ -64,7 +64,6 @@ static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 
 /* What goes on growing is one sooner, be it by steps or by the clock. */
 enum { MPR_GROWN_BYTES = 4 << 20 };
-enum { MPR_GROWTH_LEAST_NS = 500000000 }; /* by the clock, since the warm-up */
 static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
 {
     return bytes >= MPR_GROWN_BYTES && bytes >= whole / MPR_WORTH_SHARE;

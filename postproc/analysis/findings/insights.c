@@ -16,6 +16,7 @@
 #include "labels.h"
 #include "reader.h"
 #include "repeats.h"
+#include "startup.h"
 #include "units.h"
 
 /* ---- evidence */
@@ -330,7 +331,7 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO,
                                                .at_end = true,
                                                .known = look };
-    out->has_leaks = !look->range && look->end_ns >= MPR_GROWTH_LEAST_NS &&
+    out->has_leaks = !look->range && look->end_ns >= MPR_STARTUP_NS &&
                      mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
     if (out->has_leaks) e->leaks = &out->leaks;
 }
