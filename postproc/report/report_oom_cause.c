@@ -234,7 +234,7 @@ static uint64_t most_touched(const struct cause *c)
 }
 
 /* Returns true if hardly any of those bytes were ever in memory.  Address space is not charged, so
- * it is no reason for a kill. */
+ * the kernel does not kill for it. */
 static bool is_untouched(const struct cause *c, uint64_t bytes)
 {
     enum { HARDLY = 8 };
@@ -255,7 +255,7 @@ static void untouched(struct cause *c, uint64_t bytes)
     mpr_doc_end_wrapped(doc, HANG);
 }
 
-/* ---- who held most, where nothing was found */
+/* ---- the largest owner */
 
 /* Who holds less than was refused at once is not why; a killed process was refused nothing. */
 static bool asked_for_more(const struct cause *c, uint64_t bytes)

@@ -654,8 +654,8 @@ static void dropped(const char *path, uint64_t n)
 }
 
 /* A mapping of 300 MiB, and a sample 2 ms later, before the program touches it.  1: a later sample
- * has the touched pages.  2: the process is killed 50 ms after the mapping.  3: the mapping is gone
- * before the next sample, and the process had more memory once. */
+ * has the touched pages.  2: the process is killed 50 ms after the mapping.  3: the program unmaps
+ * it before the next sample, and the high-water mark is older. */
 static void touched_later(const char *path, uint64_t kind)
 {
     const uint64_t high = kind == 3 ? 500 * MIB : 8 * MIB;

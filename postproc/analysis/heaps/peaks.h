@@ -46,7 +46,8 @@ struct mpr_peaks_options {
  * heap was touched while it held its peak. */
 struct mpr_touched {
     uint64_t bytes, time; /* bytes MPF_UNKNOWN: not known, or another kind of heap */
-    bool ever;            /* the process never had more, up to that time; else: in no sample */
+    bool ever; /* true if the process never had more up to that time, false if only samples show it
+                */
 };
 
 /* Which instance of a repeated range the peak is in: of the outermost one (repeats.h), or of
@@ -79,7 +80,8 @@ struct mpr_heap_peak {
     struct mpr_peak_instance instance;
     uint64_t by_library;        /* bytes at the peak that AUTO names by their library alone */
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
-    struct mpr_touched sampled; /* the largest of the samples at the peak; none: as touched */
+    struct mpr_touched sampled; /* the largest sample at the peak; without one, the same as touched
+                                 */
     struct mpr_touched touched; /* at most; sampled, or more by the high-water mark */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES]; /* what held at the peak */

@@ -67,7 +67,7 @@ static bool is_frame(const struct mpr_node *node)
 }
 
 /* Returns true if the frame is a function of a key-value cache: "DynamicCache.update",
- * "KVCache.append (model.py:3)".  The word cache alone is no evidence: "torch.cuda.empty_cache",
+ * "KVCache.append (model.py:3)".  The word cache alone proves nothing: "torch.cuda.empty_cache",
  * "load_cached", and the name of a file. */
 static bool is_of_cache(const char *frame)
 {
