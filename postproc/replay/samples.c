@@ -14,6 +14,7 @@ void mpr_samples_init(struct mpr_samples *samples)
     memset(samples, 0, sizeof *samples);
     for (int i = 0; i < MPR_SOURCES; i++)
         samples->source[i].now = samples->source[i].largest = nothing_known();
+    for (int i = 0; i < MPR_HEAPS; i++) samples->at_peak[i].touched = MPF_UNKNOWN;
 }
 
 static struct mpr_sample decode(const struct mpr_sample *before, const struct mpf_event *event)
@@ -55,11 +56,49 @@ static void settle(struct mpr_track *track, const struct mpr_books *books,
     }
 }
 
+/* Returns the bytes that the process had in memory or swap and that no file backs, or MPF_UNKNOWN.
+ */
+static uint64_t touched_bytes(const struct mpr_sample *sample)
+{
+    const uint64_t anonymous = sample->value[MPF_RSS_ANON], swap = sample->value[MPF_RSS_SWAP];
+    return anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN ? anonymous : anonymous + swap;
+}
+
+/* Adds a sample to those at the heap's peak, if the heap fell by no more than an eighth since. */
+static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap,
+                        const struct mpr_sample *sample)
+{
+    const uint64_t freed = heap->peak_bytes > heap->bytes ? heap->peak_bytes - heap->bytes : 0,
+                   touched = touched_bytes(sample);
+    if (at->over) return;
+    at->last = *sample;
+    at->over = freed > heap->peak_bytes / 8;
+    if (at->over || touched == MPF_UNKNOWN) return;
+    if (at->touched != MPF_UNKNOWN && at->touched >= touched + freed) return;
+    at->touched = touched + freed;
+    at->time = sample->time;
+}
+
+/* Before settle, which takes note of new peaks. */
+static void see_at_peaks(struct mpr_samples *samples, const struct mpr_books *books,
+                         const struct mpr_sample *sample)
+{
+    const struct mpr_track *rss = &samples->source[MPR_SOURCE_RSS];
+    for (int heap = 1; heap < MPR_HEAPS; heap++) {
+        struct mpr_peak_samples *at = &samples->at_peak[heap];
+        if (!books->heap[heap].used) continue;
+        if (rss->epoch[heap] != books->heap[heap].epoch)
+            *at = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
+        see_at_peak(at, &books->heap[heap], sample);
+    }
+}
+
 void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books,
                      enum mpr_source source, const struct mpf_event *event)
 {
     struct mpr_track *track = &samples->source[source];
     const struct mpr_sample sample = decode(&track->now, event);
+    if (source == MPR_SOURCE_RSS) see_at_peaks(samples, books, &sample);
     settle(track, books, &sample);
     raise_largest(&track->largest, &sample);
     track->now = sample;
@@ -69,5 +108,9 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books,
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_books *books)
 {
     const struct mpr_sample none = nothing_known();
+    const struct mpr_track *rss = &samples->source[MPR_SOURCE_RSS];
+    for (int heap = 1; heap < MPR_HEAPS; heap++)
+        if (rss->epoch[heap] != books->heap[heap].epoch)
+            samples->at_peak[heap] = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
     for (int i = 0; i < MPR_SOURCES; i++) settle(&samples->source[i], books, &none);
 }

@@ -24,6 +24,15 @@ struct mpr_sample {
     uint64_t time, value[MPR_SAMPLE_VALUES], taken[MPR_SAMPLE_VALUES];
 };
 
+/* The samples of RSS that were taken while a heap held about its peak: they limit how much of the
+ * peak was in memory. */
+struct mpr_peak_samples {
+    uint64_t touched, time; /* bytes in memory or swap, at most: the largest of the samples, with
+                               bytes freed since the peak; MPF_UNKNOWN: none was taken */
+    struct mpr_sample last; /* the last of them, or the first one after the heap fell */
+    bool over;              /* the heap fell */
+};
+
 struct mpr_track {
     uint64_t count;
     struct mpr_sample now;
@@ -35,6 +44,7 @@ struct mpr_track {
 
 struct mpr_samples {
     struct mpr_track source[MPR_SOURCES];
+    struct mpr_peak_samples at_peak[MPR_HEAPS];
 };
 
 void mpr_samples_init(struct mpr_samples *samples);

@@ -52,9 +52,10 @@ static const char *without_symbols(struct mpr_document *doc, const struct mpr_he
     return found;
 }
 
-/* What is known of the file: it is not here, say; NULL: it is good, and has no names. */
+/* Returns why the file has no names, or NULL if it could be read and has none. */
 static const char *note_on(const struct mpr_log_peaks *log, const char *object)
 {
+    if (log->is_libdw_missing) return "libdw is not installed on this machine";
     for (size_t i = 0; i < log->notes; i++)
         if (strstr(log->note[i], object)) return log->note[i];
     return NULL;

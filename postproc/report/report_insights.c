@@ -119,8 +119,7 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
                                             .folded = { NULL, "finding", "saves_at_most_bytes" } });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
-    if (insights->findings)
-        mpr_doc_line(doc, "findings: what each would save of the peak, at most");
+    if (insights->findings) mpr_doc_line(doc, "findings: what each could save, at most");
     else mpr_doc_line(doc, "nothing that stands out");
     const size_t most = shown(doc, insights);
     mpr_report_findings(doc, insights, most);

@@ -11,6 +11,7 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "startup.h"
 #include "units.h"
 
 /* ---- growth, for people */
@@ -279,7 +280,10 @@ static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
     return row;
 }
 
-static bool is_known(const struct mpr_leaks *l) { return l->kept >= MPR_LEAKS_LEAST; }
+static bool is_known(const struct mpr_leaks *l)
+{
+    return l->kept >= MPR_LEAKS_LEAST && !l->is_too_short;
+}
 
 /* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
 static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -295,6 +299,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
         about |= row[i].estimated;
     }
     mpr_doc_say(doc, "; ");
+    if (mpr_startup_is_short(l)) {
+        struct mpr_number span;
+        mpr_doc_add(doc, MPR_STRONG, "%s site%s grew by %s%s in %s of a short run",
+                    mpr_doc_count(doc, sites), sites == 1 ? "" : "s", about ? "~" : "",
+                    mpr_doc_size(doc, bytes), mpr_units_span(&span, l->last_ns - l->warm_ns));
+        return;
+    }
     mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s%s %s", mpr_doc_count(doc, sites),
                 sites == 1 ? "" : "s", sites == 1 ? "s" : "", about ? "~" : "",
                 mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(doc, l));
@@ -328,13 +339,18 @@ static bool jumped(const struct mpr_leaks_heap *h)
            (uint64_t)h->grown_bytes <= live;
 }
 
+/* A heap that grows without one site that grows may be at work: a loader, a compiler. */
+static bool is_by_clock(const struct mpr_leaks *l) { return !*l->range; }
+
 /* Where no site grows: perhaps the heap does, or there are too few samples to tell. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
     const char *about = h->live->inside ? "~" : "";
     const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
-    if (h->grows)
+    if (h->grows && is_by_clock(l))
+        mpr_doc_say(doc, "; it grew by %s%s after the warm-up", about, mpr_doc_size(doc, grown));
+    else if (h->grows)
         mpr_doc_say(doc, "; it grows by %s%s %s", about,
                     mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(doc, l));
     if (has_few(l, h)) {
@@ -345,7 +361,7 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     else if (jumped(h))
         mpr_doc_say(doc, "; no site grows steadily, but the heap grew by %s%s after the warm-up",
                     about, mpr_doc_size(doc, grown));
-    else mpr_doc_say(doc, "; no site grows");
+    else mpr_doc_say(doc, "; no site grows steadily");
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -371,6 +387,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 {
     const enum mpr_group by = l->peaks.log[0].choice.by;
     const char *name = h->live->name, *word = mpr_group_word(h->by);
+    const bool is_short = mpr_startup_is_short(l);
     size_t live;
     const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
     mpr_doc_open(doc, NULL);
@@ -387,8 +404,11 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     rows(doc, l, h, h->by, "may_grow", "grown_bytes", h->few, h->fews);
     rows(doc, l, h, by, "live", "bytes", living, live);
     table(doc, l,
-          &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word),
-                            unit(doc, l), h->by, mpr_leaks_steps(l) },
+          &(struct growth){
+              mpr_arena_format(&doc->arena,
+                               is_short ? "%s, larger at the end by %s" : "%s, growing by %s", name,
+                               word),
+              is_short ? "grew by" : unit(doc, l), h->by, is_short ? 1 : mpr_leaks_steps(l) },
           h->growing, h->growings);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word),
@@ -442,6 +462,11 @@ static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
                      l->instants ? "only " : "",
                      l->instants ? mpr_doc_count(doc, l->instants) : "no",
                      l->instants == 1 ? "" : "s", l->range);
+    else if (l->is_too_short)
+        mpr_doc_line(doc,
+                     "growth: not known, because programs grow as they start, and only %s was left "
+                     "after the warm-up (at least 500 ms; or --every)",
+                     mpr_units_span(&every, l->last_ns - l->warm_ns));
     else
         mpr_doc_line(
             doc,

@@ -57,7 +57,8 @@ static void found(struct cause *c, const struct mpr_finding *f)
     if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
-    mpr_doc_say(doc, "%s; saves %s at most", f->change, mpr_doc_size(doc, f->bytes));
+    mpr_doc_say(doc, f->about ? "%s; saves about %s" : "%s; saves %s at most", f->change,
+                mpr_doc_size(doc, f->bytes));
     if (missing(c->story))
         mpr_doc_say(doc, ", %s were short", mpr_doc_size(doc, missing(c->story)));
     mpr_doc_end_wrapped(doc, HANG);
@@ -191,7 +192,7 @@ static void elsewhere(struct cause *c)
     mpr_doc_end_wrapped(doc, HANG);
 }
 
-/* ---- who held most, where nothing was found */
+/* ---- the heap that ran out */
 
 static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
 {
@@ -215,6 +216,46 @@ static const struct mpr_heap_peak *heap_of(const struct cause *c)
             return &log->heap[i];
     return NULL;
 }
+
+/* ---- memory that nothing touched */
+
+/* Returns the most bytes that the killed process had in memory or swap, or MPF_UNKNOWN.  Memory
+ * that it got just before its end may be in no sample. */
+static uint64_t most_touched(const struct cause *c)
+{
+    const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
+    const struct mpr_heap_peak *h = heap_of(c);
+    const struct mpr_reading *largest = &log->largest[MPR_READ_RSS];
+    const uint64_t swap = largest->valid ? known(largest->value[MPF_RSS_SWAP]) : 0;
+    if (c->story || !c->log->host.killed || !h || log->rss_high == MPF_UNKNOWN) return MPF_UNKNOWN;
+    if (mpr_less(log->summary.duration_ns, h->peak_time) < 2 * MPR_READING_BEAT_NS)
+        return MPF_UNKNOWN;
+    return log->rss_high + swap;
+}
+
+/* Returns true if hardly any of those bytes were ever in memory.  Address space is not charged, so
+ * the kernel does not kill for it. */
+static bool is_untouched(const struct cause *c, uint64_t bytes)
+{
+    enum { HARDLY = 8 };
+    const uint64_t most = most_touched(c);
+    return most != MPF_UNKNOWN && bytes / HARDLY > most;
+}
+
+static void untouched(struct cause *c, uint64_t bytes)
+{
+    struct mpr_document *doc = c->doc;
+    label(c, "why");
+    mpr_doc_say(
+        doc,
+        "not known: of %s that the process held, at most %s was seen in memory or swap; "
+        "page tables, other memory of the kernel, files on tmpfs or other processes may have "
+        "used up the memory",
+        mpr_doc_size(doc, bytes), mpr_doc_size(doc, most_touched(c)));
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
+/* ---- the largest owner */
 
 /* Who holds less than was refused at once is not why; a killed process was refused nothing. */
 static bool asked_for_more(const struct cause *c, uint64_t bytes)
@@ -242,12 +283,19 @@ static void held(struct cause *c)
     const struct mpr_line *most =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
+    if (is_untouched(c, most->row.bytes)) {
+        untouched(c, most->row.bytes);
+        return;
+    }
     if (!most->row.depth) return;
     label(c, "why");
     mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
                 mpr_doc_path(doc, most->row.path, most->row.depth), *most->caller ? " <- " : "",
                 most->caller, most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
                 mpr_doc_size(doc, h->peak_bytes), h->name);
+    if (most_touched(c) < most->row.bytes)
+        mpr_doc_say(doc, "; at most %s was seen in memory or swap",
+                    mpr_doc_size(doc, most_touched(c)));
     mpr_doc_end_wrapped(doc, HANG);
 }
 
@@ -268,6 +316,7 @@ static void grew(struct cause *c)
     const struct mpr_most_grown most =
         mpr_report_most_grown(c->doc, g, g == own ? c->log->choice.by : c->ooms->by);
     if (!most.name || g->after <= g->before || !is_evidence(c, g, most.bytes)) return;
+    if (is_untouched(c, most.bytes)) return;
     label(c, "grew");
     mpr_doc_say(c->doc, "%s %s+%s ", most.name, most.estimated ? "~" : "",
                 mpr_doc_size(c->doc, most.bytes));
@@ -301,6 +350,7 @@ static void why(struct cause *c)
     }
     if (own_files(c)) filled_by_own_files(c);
     else if (limit_of(c)) limited(c, limit_of(c));
+    else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
     else if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
     else if (fit) fits(c, fit);
     else held(c);

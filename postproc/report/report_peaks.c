@@ -111,7 +111,7 @@ void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h
     else if (most->bytes < h->peak_bytes)
         mpr_doc_line(
             doc,
-            "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved then",
+            "%s: of %s at most %s was in memory or swap in samples at its peak, the largest of %s",
             h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, most->bytes),
             mpr_doc_time(doc, most->time));
     if (most->ever && most->bytes >= h->peak_bytes / 2 && h->sampled.bytes < h->peak_bytes / 2)

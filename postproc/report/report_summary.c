@@ -416,7 +416,7 @@ static void findings(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_report_finding_fields(doc, in);
     if (!in->findings) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "findings: what each would save of the peak, at most");
+    mpr_doc_line(doc, "findings: what each could save, at most");
     mpr_report_findings(doc, in, FINDINGS);
 }
 

@@ -31,8 +31,8 @@ for process in started: process.join()
 """
 
 
-def kept(**environment):
-    path = mp.run([mp.victim("retained_pages")], env=environment).logs.one().path
+def kept(*arguments, **environment):
+    path = mp.run([mp.victim("retained_pages"), *arguments], env=environment).logs.one().path
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "insights", "--format", "json", path], stdout=subprocess.PIPE, timeout=mp.TIMEOUT, text=True, check=True)
     return [f for f in json.loads(report.stdout)["findings"] if f["finding"] == "retention"]
 
@@ -49,6 +49,11 @@ def test_insights_finds_free_pages_that_malloc_keeps():
 def test_insights_ignores_pages_that_malloc_returns():
     """The same blocks, each in a mapping of its own."""
     mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "what is given back")
+
+
+def test_insights_ignores_static_memory_touched_after_malloc_returned_pages():
+    """The same blocks, then as much static memory."""
+    mp.equal(kept("static", GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "static memory")
 
 
 def report(command, logs):

@@ -604,6 +604,22 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
+/* A process that maps 200 GiB and touches MIBS of it.  It is killed a second later, and no cgroup
+ * is known. */
+static void untouched(const char *path, uint64_t mibs)
+{
+    const uint64_t rss[] = { mibs * MIB, 2 * MIB,     0,           (mibs + 2) * MIB,
+                             0,          MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "load");
+    testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 40,
+                  UINT64_C(200) << 30);
+    testlog_data(log, 900 * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 64);
+    testlog_close(log, NULL);
+}
+
 /* A phase makes a block of 2 MiB every 40 ms, N in all, and frees them.  The next phase keeps 10
  * blocks of 5 MiB, and the program runs 400 ms longer. */
 static void phases(const char *path, uint64_t blocks)
@@ -635,6 +651,27 @@ static void dropped(const char *path, uint64_t n)
     testlog_event(log, 1000 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(2) << 32, 20 * MIB);
     testlog_data(log, (1000 + n) * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_close(log, "exit");
+}
+
+/* A mapping of 300 MiB, and a sample 2 ms later, before the program touches it.  1: a later sample
+ * has the touched pages.  2: the process is killed 50 ms after the mapping.  3: the program unmaps
+ * it before the next sample, and the high-water mark is older. */
+static void touched_later(const char *path, uint64_t kind)
+{
+    const uint64_t high = kind == 3 ? 500 * MIB : 8 * MIB;
+    const uint64_t before[] = { 6 * MIB, 2 * MIB, 0, high, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB },
+                   after[] = { 306 * MIB, 2 * MIB, 0, 308 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_data(log, 999 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    testlog_event(log, 1000 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+    testlog_data(log, 1002 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    if (kind == 1) testlog_data(log, 1400 * MS, 1, MPF_OP_SAMPLE_RSS, 0, after, sizeof after);
+    if (kind == 2) testlog_event(log, 1050 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 16);
+    if (kind == 3) {
+        testlog_event(log, 1050 * MS, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 300 * MIB);
+        testlog_data(log, 1100 * MS, 1, MPF_OP_SAMPLE_RSS, 0, before, sizeof before);
+    }
+    testlog_close(log, kind == 2 ? NULL : "exit");
 }
 
 /* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
@@ -762,7 +799,8 @@ int main(int argc, char **argv)
         { "team", team },       { "leaver", leaver },
         { "counted", counted }, { "filled", filled },
         { "idler", idler },     { "charged", charged },
-        { "dropped", dropped }, { "phases", phases },
+        { "dropped", dropped }, { "touched_later", touched_later },
+        { "phases", phases },   { "untouched", untouched },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

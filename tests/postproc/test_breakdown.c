@@ -21,8 +21,20 @@
 #define BLOCK(k) (UINT64_C(1) << (k))
 
 enum { MAIN = 1, AUTOGRAD, TORCH = 7 };
-enum { NODE = 11, STEP, GATHER, MINE };                         /* names of ranges */
-enum { NOBODY, MAKER, MODEL, CALL, CACHE, DDP, LAYER, STACKS }; /* Python's stacks */
+enum { NODE = 11, STEP, GATHER, MINE }; /* names of ranges */
+enum {
+    NOBODY,
+    MAKER,
+    MODEL,
+    CALL,
+    CACHE,
+    DDP,
+    LAYER,
+    KV,
+    EMPTY,
+    FILE_CACHE,
+    STACKS
+}; /* Python's stacks */
 
 static struct testlog *out;
 static char path[] = "/tmp/test_breakdown.XXXXXX";
@@ -73,6 +85,9 @@ static void begin(void)
     stack(MODEL, "Net.cuda", "/v/site-packages/torch/nn/modules/module.py");
     stack(CALL, "Module._call_impl", "/v/site-packages/torch/nn/modules/module.py");
     stack(CACHE, "DynamicCache.update", "cache_utils.py");
+    stack(KV, "CacheEngine._allocate_kv_cache", "/v/site-packages/vllm/worker/cache_engine.py");
+    stack(EMPTY, "empty_cache", "memory.py");
+    stack(FILE_CACHE, "train_step", "empty_cache.py");
     stack(LAYER, "Linear.__init__", "/v/site-packages/torch/nn/modules/linear.py");
     stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
 }
@@ -357,6 +372,18 @@ static void wrappers_have_roles_of_their_own(void **state)
     mpr_breakdown_free(&result);
 }
 
+static void only_calls_of_a_key_value_cache_make_one(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, KV, STATE);
+    make(MAIN, EMPTY, SAVED);
+    make(MAIN, FILE_CACHE, TOP);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_CACHE), BLOCK(STATE));
+    mpr_breakdown_free(&result);
+}
+
 /* A range of the program's own is nobody's node, whatever its name. */
 static void without_passes_there_are_parameters_caches_and_temporaries(void **state)
 {
@@ -548,6 +575,7 @@ int main(void)
         cmocka_unit_test(what_a_pass_ran_is_no_new_forward_pass),
         cmocka_unit_test(wrappers_have_roles_of_their_own),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
+        cmocka_unit_test(only_calls_of_a_key_value_cache_make_one),
         cmocka_unit_test(what_the_end_of_the_program_frees_is_no_temporary),
         cmocka_unit_test(the_end_of_a_training_program_frees_no_temporary),
         cmocka_unit_test(what_each_call_or_a_later_pass_keeps_is_no_workspace),

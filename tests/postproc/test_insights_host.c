@@ -1,10 +1,11 @@
 /* Rules on what malloc keeps, and on what forked workers hold. */
 #include "insights_test.h"
+#include "startup.h"
 
 /* ---- malloc */
 
 /* 400 MiB of the process's that no block holds, of which 50 MiB were there at the heap's peak. */
-static void look_at_retained(struct fixture *f, uint64_t fallen)
+static void look_at_retained(struct fixture *f, uint64_t fallen, uint64_t kept)
 {
     struct mpr_heap_peak heap = { .name = "host/heap", .allocations = 1 };
     f->log.heap = &heap;
@@ -15,18 +16,22 @@ static void look_at_retained(struct fixture *f, uint64_t fallen)
                                                                      .live = 90 * MIB,
                                                                      .memprof = 10 * MIB,
                                                                      .others = 50 * MIB,
-                                                                     .fallen = fallen } });
+                                                                     .fallen = fallen,
+                                                                     .kept_at_most = kept } });
 }
 
 static void what_was_freed_may_have_been_kept(void **state)
 {
     struct fixture *f = *state;
-    look_at_retained(f, 1000 * MIB);
+    look_at_retained(f, 1000 * MIB, 1000 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "retention");
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
-    assert_non_null(strstr(f->out.finding[0].what, "about 350.00 MiB or more of freed blocks"));
-    look_at_retained(f, 200 * MIB);
+    assert_non_null(strstr(f->out.finding[0].what,
+                           "about 350.00 MiB of anonymous memory was in no live block: freed "
+                           "blocks that malloc kept, or memory that memprof does not record"));
+    assert_true(f->out.finding[0].about);
+    look_at_retained(f, 200 * MIB, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
 }
@@ -35,8 +40,20 @@ static void what_was_freed_may_have_been_kept(void **state)
 static void what_was_not_freed_is_not_kept(void **state)
 {
     struct fixture *f = *state;
-    look_at_retained(f, 0);
-    look_at_retained(f, 63 * MIB);
+    look_at_retained(f, 0, 0);
+    look_at_retained(f, 63 * MIB, 63 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* malloc gave the blocks back, and other memory appeared later. */
+static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t before = mpr_kept_at_most(0, 1000 * MIB, 2 * MIB);
+    assert_int_equal(before, 2 * MIB);
+    assert_int_equal(mpr_kept_at_most(before, 0, 400 * MIB), 2 * MIB);
+    assert_int_equal(mpr_kept_at_most(before, 100 * MIB, 400 * MIB), 102 * MIB);
+    look_at_retained(f, 1000 * MIB, before);
     assert_int_equal(f->out.findings, 0);
 }
 
@@ -70,6 +87,21 @@ static void imports_are_no_leak(void **state)
     look_at_growth(f, import, 2);
     look_at_growth(f, lazy, 2);
     assert_int_equal(f->out.findings, 0);
+}
+
+static void leaks_leaves_out_imports(void **state)
+{
+    (void)state;
+    const char *const import[] = { "<module> (main.py:1)",
+                                   "_find_and_load (<frozen importlib._bootstrap>:1360)",
+                                   "<module> (numpy/__init__.py:5)" },
+                      *const handle[] = { "<module> (main.py:1)", "handle (main.py:5)" };
+    struct mpr_leaks_row row[] = { { .row = { .bytes = 9 * MIB, .path = import, .depth = 3 } },
+                                   { .row = { .bytes = 2 * MIB, .path = handle, .depth = 2 } } };
+    struct mpr_leaks_heap h = { .growing = row, .growings = 2 };
+    mpr_startup_leave_out(&h);
+    assert_int_equal(h.growings, 1);
+    assert_int_equal(h.growing[0].row.bytes, 2 * MIB);
 }
 
 static void what_an_imported_module_runs_may_leak(void **state)
@@ -284,7 +316,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(memory_that_appears_without_a_free_is_not_malloc_s, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(imports_are_no_leak, begin, end),
+        cmocka_unit_test(leaks_leaves_out_imports),
         cmocka_unit_test_setup_teardown(what_an_imported_module_runs_may_leak, begin, end),
         cmocka_unit_test_setup_teardown(growth_without_a_stack_has_no_known_reason, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),

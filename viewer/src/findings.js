@@ -70,7 +70,7 @@ const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app,
 /** @param {Log} log */
 function headingOf({ findings }) {
   if (!findings) return 'nobody asked for its findings: memprof-report insights LOG tells them';
-  return findings.length ? 'findings: what each would save of the peak, at most' : 'nothing that stands out';
+  return findings.length ? 'findings: what each could save, at most' : 'nothing that stands out';
 }
 
 /** What happened. @param {App} app @param {Log} log */

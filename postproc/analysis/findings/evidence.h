@@ -20,16 +20,25 @@ struct mpr_retained {
     uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
     uint64_t others;                         /* bytes, at the peak */
     uint64_t fallen;                         /* bytes of host/heap, since its peak */
+    uint64_t kept_at_most;                   /* bytes: see mpr_kept_at_most */
 };
+/* Returns how many bytes of freed blocks malloc can have kept at a sample, if it kept at most
+ * @before at the previous one and the heap fell by @freed since.  It cannot keep more than belongs
+ * to no live block.  So memory that appears later, while no block is freed, is not malloc's. */
+static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_t beyond)
+{
+    return before + freed < beyond ? before + freed : beyond;
+}
 static inline uint64_t mpr_retained_beyond(const struct mpr_retained *r)
 {
     return mpr_less(r->anonymous, r->live + r->memprof + r->others);
 }
-/* Of freed blocks: no more of these than the heap fell by. */
+/* Returns the part of it that can be freed blocks, which malloc may have kept. */
 static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
 {
-    const uint64_t beyond = mpr_retained_beyond(r);
-    return beyond < r->fallen ? beyond : r->fallen;
+    const uint64_t beyond = mpr_retained_beyond(r),
+                   freed = r->fallen < r->kept_at_most ? r->fallen : r->kept_at_most;
+    return beyond < freed ? beyond : freed;
 }
 
 struct mpr_evidence {
@@ -55,7 +64,6 @@ static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 
 /* What goes on growing is one sooner, be it by steps or by the clock. */
 enum { MPR_GROWN_BYTES = 4 << 20 };
-enum { MPR_GROWTH_LEAST_NS = 500000000 }; /* by the clock, since the warm-up */
 static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
 {
     return bytes >= MPR_GROWN_BYTES && bytes >= whole / MPR_WORTH_SHARE;

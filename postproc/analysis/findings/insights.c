@@ -16,6 +16,7 @@
 #include "labels.h"
 #include "reader.h"
 #include "repeats.h"
+#include "startup.h"
 #include "units.h"
 
 /* ---- evidence */
@@ -38,6 +39,9 @@ struct gathering {
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
     uint64_t taken, peak, others;
+    struct {
+        uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
+    } newest_sample;                 /* of RSS, since the peak of host/heap; or that peak */
 };
 
 static uint64_t live(const struct mpr_replay *r)
@@ -47,7 +51,13 @@ static uint64_t live(const struct mpr_replay *r)
 
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
 
-static struct mpr_retained sampled(const struct mpr_replay *r)
+/* Returns the bytes that host/heap fell by since the newest sample. */
+static uint64_t freed_since_sample(const struct gathering *g, const struct mpr_replay *r)
+{
+    return mpr_less(g->newest_sample.heap, r->books.heap[MPF_HEAP_HOST].bytes);
+}
+
+static struct mpr_retained sampled(const struct gathering *g, const struct mpr_replay *r)
 {
     const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
     const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
@@ -55,7 +65,9 @@ static struct mpr_retained sampled(const struct mpr_replay *r)
                                   .anonymous = known(value[MPF_RSS_ANON]),
                                   .live = live(r),
                                   .memprof = known(value[MPF_RSS_MEMPROF]),
-                                  .fallen = mpr_less(heap->peak_bytes, heap->bytes) };
+                                  .fallen = mpr_less(heap->peak_bytes, heap->bytes),
+                                  .kept_at_most =
+                                      g->newest_sample.kept_at_most + freed_since_sample(g, r) };
 }
 
 static void forget_newest(struct gathering *g)
@@ -67,8 +79,19 @@ static void forget_newest(struct gathering *g)
 
 static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
 {
-    if (g->peak != r->books.heap[MPF_HEAP_HOST].peak_bytes) forget_newest(g);
-    g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
+    const uint64_t peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
+    if (g->peak == peak) return;
+    forget_newest(g);
+    g->peak = g->newest_sample.heap = peak;
+    g->newest_sample.kept_at_most = 0;
+}
+
+static void limit_kept(struct gathering *g, const struct mpr_replay *r, struct mpr_retained now)
+{
+    now.others = g->others;
+    g->newest_sample.kept_at_most = mpr_kept_at_most(
+        g->newest_sample.kept_at_most, freed_since_sample(g, r), mpr_retained_beyond(&now));
+    g->newest_sample.heap = r->books.heap[MPF_HEAP_HOST].bytes;
 }
 
 /* What was so for so long counts: a second.  The newest does not, for a program that ends gives its
@@ -92,7 +115,7 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
     struct gathering *g = arg;
     look_at_peak(g, r);
     count_lasting(g, time, SECOND_NS);
-    g->newest[g->taken++ % NEWEST] = sampled(r);
+    g->newest[g->taken++ % NEWEST] = sampled(g, r);
 }
 
 /* At a sample: what was taken since the one before may have been given back by then. */
@@ -103,9 +126,10 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
     if (e->op != MPF_OP_SAMPLE_RSS) return;
-    const struct mpr_retained now = sampled(r);
     look_at_peak(g, r);
+    const struct mpr_retained now = sampled(g, r);
     if (now.fallen <= heap->peak_bytes / 8) g->others = mpr_retained_beyond(&now);
+    limit_kept(g, r, now);
     for (size_t i = 0; i < NEWEST; i++)
         if (mpr_less(r->now, g->newest[i].time) < 2 * TICK_NS &&
             now.anonymous < g->newest[i].anonymous)
@@ -117,6 +141,7 @@ static void begin(void *arg, struct mpr_reader *reader)
     struct gathering *g = arg;
     forget_newest(g);
     g->peak = g->others = 0;
+    g->newest_sample.kept_at_most = g->newest_sample.heap = 0;
     g->refusals = (struct mpr_refusals){ 0 };
     reader->replay.watch = (struct mpr_watch){ see, g };
     if (g->instances) mpr_instances_watch(g->instances, reader);
@@ -306,7 +331,7 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO,
                                                .at_end = true,
                                                .known = look };
-    out->has_leaks = !look->range && look->end_ns >= MPR_GROWTH_LEAST_NS &&
+    out->has_leaks = !look->range && look->end_ns >= MPR_STARTUP_NS &&
                      mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
     if (out->has_leaks) e->leaks = &out->leaks;
 }

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "evidence.h"
+#include "startup.h"
 #include "units.h"
 
-/* A program that is over in a moment grows until it is.  Of such one only a place that has a name
- * is told, and where the host made many times as many bytes as that place kept: who serves gives
- * most of what it makes back, and who loads keeps it.  Of a short one a longer run tells which it
- * is. */
-enum { MOMENT_SECONDS = 1, SHORT_SECONDS = 5, TURNED_OVER = 8 };
+/* A run that ends in a moment may grow until its end.  Its sites count only if they have a name and
+ * the host allocated many times the bytes that they kept: a server frees most of what it allocates,
+ * and a loader keeps it. */
+enum { MOMENT_SECONDS = 1, TURNED_OVER = 8 };
 
 struct grown {
     uint64_t bytes;
@@ -19,40 +19,12 @@ struct grown {
     size_t sites;
 };
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Does a frame load code?  Python's import runs the bodies of modules below it. */
-static bool loads(const char *frame)
-{
-    static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
-                                          "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
-    for (size_t i = 0; i < sizeof loader / sizeof *loader; i++)
-        if (begins(frame, loader[i])) return true;
-    return false;
-}
-
-/* Code that is loaded when it is used for the first time grows, and ends with the code. */
-static bool is_loading(const struct mpr_row *row)
-{
-    bool imports = false;
-    for (size_t i = 0; i < row->depth; i++) {
-        const char *frame = row->path[i];
-        const bool importer = strstr(frame, "(<frozen importlib") != NULL;
-        if (loads(frame)) return true;
-        imports = importer || (imports && begins(frame, "<module> ("));
-    }
-    return imports;
-}
-
 static struct grown grown_of(const struct mpr_leaks_heap *h)
 {
     struct grown g = { .sites = 0 };
     for (size_t i = 0; i < h->growings; i++) {
         const struct mpr_leaks_row *r = &h->growing[i];
-        if (is_loading(&r->row)) continue;
+        if (mpr_startup_loads(&r->row)) continue;
         if (!g.sites++) g.row = &r->row;
         g.bytes += r->row.bytes;
         g.variance += (double)r->error * (double)r->error;
@@ -77,7 +49,7 @@ static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
     return 0;
 }
 
-/* Of a moment: is that no loading? */
+/* Returns true if the growth of a moment is more than loading. */
 static bool is_told_soon(const struct mpr_log_peaks *log, const struct grown *g)
 {
     uint64_t made = 0;
@@ -117,7 +89,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     struct mpr_number span;
     const uint64_t ns = l->last_ns - l->warm_ns,
                    second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
-    const bool is_short = mpr_leaks_steps(l) < SHORT_SECONDS;
+    const bool is_short = mpr_startup_is_short(l);
     const char *heap = h->live->name, *about = g->variance > 0 ? "~" : "";
     struct mpr_finding *f = mpr_finding_add(
         out, "growth", mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap),
@@ -150,7 +122,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
 void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_leaks *l = e->leaks;
-    if (!l || l->kept < MPR_LEAKS_LEAST || l->last_ns - l->warm_ns < MPR_GROWTH_LEAST_NS) return;
+    if (!l || l->kept < MPR_LEAKS_LEAST || l->is_too_short) return;
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct grown g = grown_of(&l->heap[i]);
         if (is_worth_it(e, &l->heap[i], &g)) tell(out, l, &l->heap[i], &g);

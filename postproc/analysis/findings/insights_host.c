@@ -3,26 +3,27 @@
 
 #include "evidence.h"
 
-/* Freed blocks whose pages malloc kept.  The figure is too small by the headers of blocks that were
- * live at the peak: these are counted with other memory, as libraries' data. */
+/* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
+ * memory that belongs to no live block and appeared as blocks were freed. */
 static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_retained *r = &e->retained;
     const uint64_t kept = mpr_retained_bytes(r);
     if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
     struct mpr_finding *f = mpr_finding_add(out, "retention", "host", kept);
-    f->what =
-        mpr_arena_format(&out->arena,
-                         "malloc kept about %s or more of freed blocks: at %s the process had "
-                         "%s of anonymous memory, blocks and mappings held %s",
-                         mpr_finding_size(out, kept), mpr_finding_time(out, r->time),
-                         mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
-    f->change = e->jemalloc ? "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
+    f->about = true;
+    f->what = mpr_arena_format(
+        &out->arena,
+        "at %s about %s of anonymous memory was in no live block: freed blocks that malloc kept, or "
+        "memory that memprof does not record; the process had %s, live blocks and mappings %s",
+        mpr_finding_time(out, r->time), mpr_finding_size(out, kept),
+        mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
+    f->change = e->jemalloc ? "if malloc kept it: MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
                 : e->threads > 1
-                    ? "MALLOC_ARENA_MAX=2, malloc_trim(0) after what frees much, or an allocator "
-                      "that gives back (jemalloc)"
-                    : "malloc_trim(0) after what frees much, or an allocator that gives back "
-                      "(jemalloc)";
+                    ? "if malloc kept it: MALLOC_ARENA_MAX=2, malloc_trim(0) after many frees, or "
+                      "an allocator that gives memory back (jemalloc)"
+                    : "if malloc kept it: malloc_trim(0) after many frees, or an allocator that "
+                      "gives memory back (jemalloc)";
     f->look = "timeline --heap host/heap";
     mpr_finding_at(f, "host/heap", r->time);
     mpr_finding_bytes(f, "kept_bytes", kept);

@@ -118,44 +118,52 @@ static void fill_readings(const struct mpr_samples *samples, uint8_t heap,
     }
 }
 
-static struct mpr_touched touched_by(const struct mpr_reading *rss)
-{
-    const uint64_t anonymous = rss->valid ? rss->value[MPF_RSS_ANON] : MPF_UNKNOWN,
-                   swap = rss->value[MPF_RSS_SWAP];
-    if (anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN)
-        return (struct mpr_touched){ anonymous, rss->time, false };
-    return (struct mpr_touched){ anonymous + swap, rss->time, false };
-}
-
 static uint64_t of_files(const struct mpr_reading *rss)
 {
     const uint64_t file = rss->value[MPF_RSS_FILE], shared = rss->value[MPF_RSS_SHMEM];
     return (file == MPF_UNKNOWN ? 0 : file) + (shared == MPF_UNKNOWN ? 0 : shared);
 }
 
-/* Anonymous memory at its most between these two, where resident memory was never as much before;
- * else 0. */
-static uint64_t high_between(const struct mpr_reading *before, const struct mpr_reading *after)
+/* Returns an upper bound on the memory that no file backs up to the sample @after, or MPF_UNKNOWN.
+ * @rose: set to true if resident memory reached its high-water mark after the sample @before. */
+static uint64_t high_water(const struct mpr_reading *before, const struct mpr_reading *after,
+                           bool *rose)
 {
-    const uint64_t high = after->value[MPF_RSS_HWM], files = of_files(after);
-    if (high == MPF_UNKNOWN || (before->valid && high <= before->value[MPF_RSS_HWM])) return 0;
-    const uint64_t least = before->valid && of_files(before) < files ? of_files(before) : files;
-    return mpr_less(high, least);
+    const uint64_t high = after->value[MPF_RSS_HWM], files = of_files(after),
+                   least = before->valid && of_files(before) < files ? of_files(before) : files;
+    *rose = !before->valid || before->value[MPF_RSS_HWM] == MPF_UNKNOWN ||
+            high > before->value[MPF_RSS_HWM];
+    return high == MPF_UNKNOWN ? high : *rose ? mpr_less(high, least) : high;
+}
+
+/* Returns true if samples cover at least half of the time for which the heap held its peak.  The
+ * recorder omits samples that repeat the figures before them.
+ * @end: of the log, ns. */
+static bool covers_the_peak(const struct mpr_peak_samples *at, uint64_t peak, uint64_t end)
+{
+    const uint64_t known = mpr_reading_held_until(&at->last, end);
+    return at->over || mpr_less(known, peak) >= mpr_less(end, peak) / 2;
 }
 
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
- * touched.  What came behind the last sample may have been touched, all of it. */
-static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
+ * touched.  A sample describes its own instant, and the program may touch a block later.  So all
+ * samples count that were taken while the heap held its peak. */
+static void fill_touched(const struct mpr_peak_samples *at, uint64_t end, uint8_t heap,
+                         struct mpr_heap_peak *out)
 {
-    const struct mpr_reading *rss_before = &out->before[MPR_READ_RSS],
-                             *rss_after = &out->after[MPR_READ_RSS];
-    const struct mpr_touched before = touched_by(rss_before), after = touched_by(rss_after);
+    const struct mpr_reading last = mpr_reading_of(&at->last);
+    bool rose;
     out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
-    if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || after.bytes == MPF_UNKNOWN) return;
-    const bool fell = before.bytes != MPF_UNKNOWN && before.bytes >= after.bytes;
-    const uint64_t high = high_between(rss_before, rss_after);
-    out->touched = out->sampled = fell ? before : after;
-    if (high > out->touched.bytes) out->touched = (struct mpr_touched){ high, after.time, true };
+    if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || !last.valid) return;
+    if (!covers_the_peak(at, out->peak_time, end)) return;
+    const uint64_t high = high_water(&out->before[MPR_READ_RSS], &last, &rose);
+    const bool is_known = at->touched != MPF_UNKNOWN && (rose || !at->over);
+    if (is_known) out->touched = (struct mpr_touched){ at->touched, at->time, false };
+    if (high != MPF_UNKNOWN && (!is_known || (rose && high > at->touched)))
+        out->touched = (struct mpr_touched){ high, last.time, true };
+    out->sampled = at->touched == MPF_UNKNOWN
+                       ? out->touched
+                       : (struct mpr_touched){ at->touched, at->time, false };
 }
 
 /* ---- instances */
@@ -228,7 +236,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);
-    fill_touched(code, out);
+    fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log)->end_ns, code, out);
 }
 
 static int by_peak(const void *left, const void *right)
@@ -264,6 +272,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     fill_heaps(peaks, reader, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
+    out->is_libdw_missing = mpr_label_is_libdw_missing();
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->at = peaks->options.at;

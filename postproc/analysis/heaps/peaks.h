@@ -42,11 +42,12 @@ struct mpr_peaks_options {
     const struct mpr_peaks_guest *guest; /* NULL: nobody */
 };
 
-/* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched
- * more of itself then. */
+/* Memory of the process that no file backs, swapped out or not: an upper bound on how much of a
+ * heap was touched while it held its peak. */
 struct mpr_touched {
-    uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */
-    bool ever;            /* it never had more, up to that time */
+    uint64_t bytes, time; /* bytes MPF_UNKNOWN: not known, or another kind of heap */
+    bool ever; /* true if the process never had more up to that time, false if only samples show it
+                */
 };
 
 /* Which instance of a repeated range the peak is in: of the outermost one (repeats.h), or of
@@ -79,7 +80,8 @@ struct mpr_heap_peak {
     struct mpr_peak_instance instance;
     uint64_t by_library;        /* bytes at the peak that AUTO names by their library alone */
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
-    struct mpr_touched sampled; /* the larger one of the samples around the peak */
+    struct mpr_touched sampled; /* the largest sample at the peak; without one, the same as touched
+                                 */
     struct mpr_touched touched; /* at most; sampled, or more by the high-water mark */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES]; /* what held at the peak */
@@ -91,6 +93,7 @@ struct mpr_log_peaks {
     struct mpr_choice choice; /* what the rows are by; source "": as was asked for */
     const char *const *note;  /* call stacks: what names could not be found, and why */
     size_t notes;
+    bool is_libdw_missing;      /* on this machine: native calls have no names */
     struct mpr_heap_peak *heap; /* largest peak first */
     size_t heaps;
     struct mpr_device *device; /* GPUs that the process used, by index */

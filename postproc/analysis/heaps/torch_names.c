@@ -66,10 +66,28 @@ static bool is_frame(const struct mpr_node *node)
     return node->name >= MPR_FRAME_NAME && node->name != MPR_BACKWARD_NAME;
 }
 
-/* "Cache.update (cache_utils.py:12)", "KVCache.append (model.py:3)". */
+/* Returns true if the frame is a function of a key-value cache: "DynamicCache.update",
+ * "KVCache.append (model.py:3)".  The word cache alone proves nothing: "torch.cuda.empty_cache",
+ * "load_cached", and the name of a file. */
 static bool is_of_cache(const char *frame)
 {
-    return strcasestr(frame, "cache") && !begins(frame, "<module>");
+    static const char *const word[] = { "kvcache",
+                                        "kv_cache",
+                                        "past_key_value",
+                                        "DynamicCache.",
+                                        "StaticCache.",
+                                        "HybridCache.",
+                                        "SlidingWindowCache.",
+                                        "QuantizedCache.",
+                                        "OffloadedCache.",
+                                        "EncoderDecoderCache." };
+    const char *file = strrchr(frame, '(');
+    if (file && begins(file, "(transformers/cache_utils.py:")) return true;
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
+        const char *found = strcasestr(frame, word[i]);
+        if (found && (!file || found < file)) return true;
+    }
+    return false;
 }
 
 unsigned mpr_torch_innermost_says(const struct mpr_ranges *ranges, uint32_t node)

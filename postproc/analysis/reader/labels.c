@@ -5,6 +5,7 @@
 #include "backward.h"
 #include "maker.h"
 #include "names.h"
+#include "symbols.h"
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
 {
@@ -141,6 +142,8 @@ const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_read
         return mpr_label_node(arena, reader, node ? node : at.python, depth);
     return mpr_label_stack(arena, reader, at.stack, depth);
 }
+
+bool mpr_label_is_libdw_missing(void) { return mpr_symbols_not_installed(); }
 
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader,
                                    size_t *notes)

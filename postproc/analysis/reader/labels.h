@@ -31,6 +31,8 @@ const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_read
 /* What could not be named, and why: a line for each reason. */
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader,
                                    size_t *notes);
+/* Returns true if native calls have no names in this run because libdw is not on this machine. */
+bool mpr_label_is_libdw_missing(void);
 /* "domain:name", or the name alone in the default domain. */
 const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name,
                            uint32_t domain);

@@ -37,15 +37,17 @@ uint64_t mpr_reading_high(const struct mpr_samples *samples, int value)
     return most == MPF_UNKNOWN ? 0 : most;
 }
 
-/* Returns when the sample stopped to be true.  The recorder omits a sample with the same values for
- * ten seconds at most.
- * @next: the sample after it, which is not valid at the end of the log. */
-static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sample *next)
+uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next)
 {
-    const uint64_t longest = sample->time + UNCHANGED_NS,
-                   changed = next->valid ? mpr_less(next->time, PERIOD_NS) : longest,
+    const uint64_t longest = sample->time + UNCHANGED_NS, changed = mpr_less(next, PERIOD_NS),
                    until = changed < longest ? changed : longest;
     return until > sample->time ? until : sample->time;
+}
+
+/* @next: the sample after it, which is not valid at the end of the log. */
+static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sample *next)
+{
+    return mpr_reading_held_until(sample, next->valid ? next->time : UINT64_MAX);
 }
 
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,

@@ -21,6 +21,10 @@ enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_
 struct mpr_sample;
 struct mpr_track;
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
+/* Returns when the sample stopped to be true.  The recorder omits a sample with the same values for
+ * ten seconds at most.
+ * @next: when the next sample was taken, or the log ended. */
+uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next);
 /* The most resident bytes: of the samples, or what the log's end says (0: nothing); MPF_UNKNOWN. */
 struct mpr_samples;
 uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told);

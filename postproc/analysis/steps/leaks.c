@@ -12,6 +12,7 @@
 #include "mpf/event.h"
 #include "named_ranges.h"
 #include "reader.h"
+#include "startup.h"
 #include "teardown.h"
 #include "trend.h"
 #include "units.h"
@@ -264,6 +265,17 @@ static void fill_endings(struct reading *g)
     g->out->endings = endings;
 }
 
+/* Returns true if no range and no --every says when growth is measured. */
+static bool is_default_clock(const struct mpr_leaks *out)
+{
+    return !*out->range && !out->options.every;
+}
+
+static void leave_out_startup(struct reading *g)
+{
+    for (size_t i = 0; i < g->out->peaks.log[0].heaps; i++) mpr_startup_leave_out(&g->out->heap[i]);
+}
+
 static void end(void *arg, const struct mpr_reader *reader)
 {
     struct reading *g = arg;
@@ -282,8 +294,11 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->warm_ns = h->at[warm].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
+    out->is_too_short = is_default_clock(out) && out->last_ns - out->warm_ns < MPR_STARTUP_NS;
+    if (out->is_too_short) return;
     fill_endings(g);
     fill_heaps(g, reader);
+    if (is_default_clock(out)) leave_out_startup(g);
 }
 
 /* ---- two readings */
@@ -419,7 +434,7 @@ static int read_calls(struct mpr_leaks *out, const char *path, const struct mpr_
 {
     const enum mpr_group by = out->peaks.log[0].choice.by, calls = known->choice.calls;
     for (size_t i = 0; i < out->peaks.log[0].heaps; i++) out->heap[i].by = by;
-    if (out->options.by != MPR_GROUP_AUTO || out->kept < MPR_LEAKS_LEAST ||
+    if (out->options.by != MPR_GROUP_AUTO || out->kept < MPR_LEAKS_LEAST || out->is_too_short ||
         !mpr_group_is_calls(calls))
         return 0;
     struct mpr_leaks_options options = out->options;

@@ -66,6 +66,8 @@ struct mpr_leaks {
     uint64_t warm_number, last_number; /* which of the instants ended the warm-up, and was the last
                                           one kept */
     uint64_t warm_ns, last_ns;
+    bool is_too_short;     /* by the clock: then growth is not known, because programs grow as they
+                              start */
     const uint64_t *ended; /* ns: when instances of the range did, up to the last one kept */
     size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
