@@ -335,7 +335,7 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
         "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates",
         "host/heap is sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
     };
-    const bool host = strcmp(t->summary.recording.blocks, "sample") == 0;
+    const bool host = t->summary.recording.blocks == MPR_RECORDED_SAMPLE;
     if (has_bounds(t)) mpr_text_notes(out, &note[host], 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);

@@ -86,7 +86,7 @@ void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const char *heaps = without_names(doc, log, is_torch);
     const enum mpr_group by = log->choice.by;
-    if (!*heaps || (by == MPR_GROUP_STACK && strcmp(log->summary.recording.stacks, "all") == 0))
+    if (!*heaps || (by == MPR_GROUP_STACK && log->summary.recording.stacks == MPR_RECORDED_ALL))
         return;
     mpr_doc_gap(doc);
     mpr_doc_say(doc, "%s ", heaps);
@@ -111,10 +111,10 @@ static const char *without_stacks(struct mpr_document *doc, const struct mpr_rec
                                   const char *heap)
 {
     const bool small = mpr_hint_is_host(heap) || is_torch(heap);
-    if (strcmp(r->stacks, "off") == 0) return "call stacks were not recorded";
-    if (!small || !*r->stacks || strcmp(r->stacks, "all") == 0) return NULL;
+    if (r->stacks == MPR_RECORDED_OFF) return "call stacks were not recorded";
+    if (!small || r->stacks == MPR_RECORDED_UNKNOWN || r->stacks == MPR_RECORDED_ALL) return NULL;
     const char *below = mpr_doc_size(doc, r->stacks_large);
-    if (mpr_hint_is_host(heap) && strcmp(r->stacks, "large") == 0)
+    if (mpr_hint_is_host(heap) && r->stacks == MPR_RECORDED_LARGE)
         return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
     return mpr_arena_format(&doc->arena,
                             "of blocks below %s a sample has a call stack, and is counted as it is",
@@ -136,16 +136,16 @@ bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks
 static const char *options(struct mpr_document *doc, const struct mpr_recording *r, bool stacks,
                            bool small, bool sample)
 {
-    const bool more = strcmp(r->stacks, "sample") == 0 || strcmp(r->stacks, "all") == 0,
-               fewer = *r->blocks && strcmp(r->blocks, "all") != 0;
+    const bool more = r->stacks >= MPR_RECORDED_SAMPLE,
+               fewer = r->blocks && r->blocks != MPR_RECORDED_ALL;
     return mpr_arena_format(&doc->arena, "%s%s%s%s%s", stacks || more ? " --stacks=" : "",
                             stacks ? "sample"
-                            : more ? r->stacks
+                            : more ? mpr_recorded_name(r->stacks)
                                    : "",
                             small || r->small_objects ? " --python=small" : "",
                             sample || fewer ? " --host=" : "",
                             sample  ? "sample"
-                            : fewer ? r->blocks
+                            : fewer ? mpr_recorded_name(r->blocks)
                                     : "");
 }
 
@@ -153,7 +153,7 @@ static const char *options(struct mpr_document *doc, const struct mpr_recording 
 static uint64_t counted_only(const struct mpr_log_peaks *log)
 {
     uint64_t bytes = 0;
-    if (strcmp(log->summary.recording.blocks, "large") != 0) return 0;
+    if (log->summary.recording.blocks != MPR_RECORDED_LARGE) return 0;
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
         for (size_t k = 0; k < h->rows && strcmp(h->name, "host/heap") == 0; k++)
@@ -167,8 +167,8 @@ static uint64_t counted_only(const struct mpr_log_peaks *log)
 void mpr_hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_summary *s = &log->summary;
-    const bool off = strcmp(s->recording.stacks, "off") == 0,
-               large = strcmp(s->recording.stacks, "large") == 0;
+    const bool off = s->recording.stacks == MPR_RECORDED_OFF,
+               large = s->recording.stacks == MPR_RECORDED_LARGE;
     const char *heaps = large || off ? without_names(doc, log, mpr_hint_is_host) : "";
     const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log),
                    counted = counted_only(log);

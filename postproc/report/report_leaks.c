@@ -304,7 +304,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
  * the log, that is enough. */
 static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
-    const bool sampled = strcmp(l->peaks.log[0].summary.recording.blocks, "sample") == 0 &&
+    const bool sampled = l->peaks.log[0].summary.recording.blocks == MPR_RECORDED_SAMPLE &&
                          mpf_heap_named(h->live->name) == MPF_HEAP_HOST;
     return !h->growings && (h->grows ? h->fews || sampled : h->fews && h->live->inside);
 }
@@ -419,7 +419,7 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     if (python) mpr_doc_line(doc, "too few samples of Python's small objects: run longer");
     if (!others) return;
     const struct mpr_summary *s = &l->peaks.log[0].summary;
-    const bool sampled = strcmp(s->recording.blocks, "sample") == 0;
+    const bool sampled = s->recording.blocks == MPR_RECORDED_SAMPLE;
     mpr_doc_line(doc, "too few samples: run longer, or with %s:",
                  sampled ? "a shorter period" : "a stack for every block");
     mpr_report_run(doc, s, sampled ? "memprof run --host=sample:64K" : "memprof run --stacks=all");

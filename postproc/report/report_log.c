@@ -35,7 +35,9 @@ static struct mpr_value blocks(const void *row, const void *context)
 {
     const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
     (void)context;
-    return strcmp(r->blocks, "all") != 0 ? mpr_value_text(r->blocks) : mpr_value_absent;
+    return r->blocks == MPR_RECORDED_ALL
+               ? mpr_value_absent
+               : mpr_value_known_text(mpr_recorded_name(r->blocks), MPR_UNKNOWN);
 }
 
 /* 0 tells something: that none was ever open. */
@@ -350,13 +352,13 @@ static void window(struct mpr_document *doc, const struct mpr_recording *r)
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
 {
     if (*r->window.text) window(doc, r);
-    if (strcmp(r->blocks, "off") == 0)
+    if (r->blocks == MPR_RECORDED_OFF)
         mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
-    if (strcmp(r->blocks, "large") == 0)
+    if (r->blocks == MPR_RECORDED_LARGE)
         mpr_doc_line(doc,
                      "host/heap: %sblocks of at least %s each, the rest as totals, in usable bytes",
                      r->window.blocks ? "outside of it " : "", mpr_doc_size(doc, r->blocks_large));
-    if (strcmp(r->blocks, "sample") != 0) return;
+    if (r->blocks != MPR_RECORDED_SAMPLE) return;
     mpr_doc_line(doc, "host/heap: blocks of at least %s each, of the others one in %s on average",
                  mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
     mpr_doc_line(

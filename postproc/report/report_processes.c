@@ -53,7 +53,7 @@ static struct mpr_value title(const void *row, const void *context)
 /* What was not recorded is not 0. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
 {
-    const bool off = strcmp(s->recording.blocks, "off") == 0;
+    const bool off = s->recording.blocks == MPR_RECORDED_OFF;
     return off ? mpr_value_unknown : mpr_value_number(MPR_BYTES, bytes);
 }
 

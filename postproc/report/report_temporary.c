@@ -203,7 +203,7 @@ static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks
 static void no_lives(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const bool sampled =
-        (log->heaps && log->heap[0].inside) || strcmp(log->summary.recording.blocks, "sample") == 0;
+        (log->heaps && log->heap[0].inside) || log->summary.recording.blocks == MPR_RECORDED_SAMPLE;
     mpr_doc_gap(doc);
     if (sampled) mpr_doc_line(doc, "only samples of its blocks were recorded");
     else if (log->heaps)

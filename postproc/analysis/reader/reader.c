@@ -126,21 +126,21 @@ void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
     out->start_ns = h->start.real;
 }
 
-static struct mpr_recording recording(const struct mpr_header *h, struct mpr_arena *arena)
+static struct mpr_recording recording(const struct mpr_header *h)
 {
     const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root"),
                *blocks = mpr_header_get(h, "host.blocks"),
                *blocks_large = mpr_header_get(h, "host.large"),
                *blocks_mean = mpr_header_get(h, "host.mean");
-    return (struct mpr_recording){
-        .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
-        .stacks_large = large ? strtoull(large, NULL, 10) : 0,
-        .small_objects = mpr_replay_options_sample(mpr_header_get(h, "stacks.python")),
-        .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
-        .blocks_large = blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
-        .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
-        .root = root && strcmp(root, "1") == 0
-    };
+    return (struct mpr_recording){ .stacks = mpr_recorded_named(mpr_header_get(h, "stacks")),
+                                   .stacks_large = large ? strtoull(large, NULL, 10) : 0,
+                                   .small_objects = mpr_recorded_named(mpr_header_get(
+                                                        h, "stacks.python")) == MPR_RECORDED_SAMPLE,
+                                   .blocks = blocks ? mpr_recorded_named(blocks) : MPR_RECORDED_ALL,
+                                   .blocks_large =
+                                       blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
+                                   .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
+                                   .root = root && strcmp(root, "1") == 0 };
 }
 
 static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
@@ -302,7 +302,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
-    out->recording = recording(mpr_log_header(reader->log), arena);
+    out->recording = recording(mpr_log_header(reader->log));
     fill_windows(mpr_log_header(reader->log), &reader->replay, arena, &out->recording);
     out->allocator =
         mpr_arena_text(arena, mpr_header_get(mpr_log_header(reader->log), "allocator"));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "basename.h"
+#include "recorded.h"
 
 #define MPR_NOWHERE UINT64_MAX
 
@@ -22,18 +23,17 @@ struct mpr_process_info {
 
 /* What was to be recorded. */
 struct mpr_recording {
-    const char *stacks;    /* which host blocks have call stacks: "off", "large", "sample", "all";
-                              "": not known */
-    uint64_t stacks_large; /* bytes from which every block has one */
-    bool small_objects;    /* a sample of Python's, in host/python */
-    const char *blocks;    /* which blocks of malloc are: "all", "sample", "large", "off" */
-    uint64_t blocks_large; /* "sample", "large": those of so many usable bytes and more */
-    uint64_t blocks_mean;  /* "sample": bytes from one of the others to the next, on average */
-    bool root;             /* the user started the process, as argv says */
-    struct {               /* MEMPROF_WINDOW */
-        const char *text;  /* "": none, all is recorded always */
-        bool blocks;       /* each block in one is recorded; else they are of call stacks only */
-        uint64_t count;    /* times that one was open; */
+    enum mpr_recorded stacks; /* which host blocks have call stacks */
+    uint64_t stacks_large;    /* bytes from which every block has one */
+    bool small_objects;       /* a sample of Python's, in host/python */
+    enum mpr_recorded blocks; /* which blocks of malloc are recorded */
+    uint64_t blocks_large;    /* SAMPLE, LARGE: usable bytes from which each block is recorded */
+    uint64_t blocks_mean;     /* SAMPLE: bytes from one smaller block to the next, on average */
+    bool root;                /* the user started the process, as argv says */
+    struct {                  /* MEMPROF_WINDOW */
+        const char *text;     /* "": none, all is recorded always */
+        bool blocks;          /* each block in one is recorded; else they are of call stacks only */
+        uint64_t count;       /* times that one was open; */
         uint64_t from_ns, to_ns; /* from the first opening to the last closing, or the log's end, */
         uint64_t ns;             /* and together */
     } window;

@@ -90,7 +90,7 @@ static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
         .rss_high = log->rss_high,
         .named = mpr_digest_text(d, log->choice.source),
         .host_blocks =
-            mpr_digest_text(d, strcmp(s->recording.blocks, "all") != 0 ? s->recording.blocks : ""),
+            s->recording.blocks == MPR_RECORDED_ALL ? "" : mpr_recorded_name(s->recording.blocks),
     };
 }
 
