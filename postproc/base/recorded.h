@@ -1,5 +1,5 @@
-/* Which blocks have a record of their own, or a call stack: what a log's header says under
- * host.blocks, stacks, stacks.torch and stacks.python. */
+/* Which blocks are recorded one by one, or have a call stack.  The values of host.blocks,
+ * stacks, stacks.torch and stacks.python in a log's header. */
 #ifndef MPR_RECORDED_H
 #define MPR_RECORDED_H
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "fate.h"
+#include "heap_names.h"
 #include "mpf/event.h"
 #include "reports.h"
 #include "row.h"
@@ -437,10 +438,9 @@ void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_report_lines(doc, s);
 }
 
-bool mpr_report_is_thinned(const struct mpr_summary *s, const char *heap)
+bool mpr_report_is_thinned(const struct mpr_summary *s, uint8_t heap)
 {
-    const unsigned code = mpf_heap_named(heap);
-    return s->fold.events && (code == MPF_HEAP_HOST || mpf_heap_code(code) == MPF_HEAP_TORCH);
+    return s->fold.events && (heap == MPF_HEAP_HOST || mpr_heap_is_torch(heap));
 }
 
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice)
@@ -448,9 +448,9 @@ void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice
     if (*choice->source) mpr_doc_line(doc, "ranges: %s", choice->source);
 }
 
-void mpr_report_inside(struct mpr_document *doc, const char *inside)
+void mpr_report_inside(struct mpr_document *doc, uint8_t inside)
 {
-    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", inside);
+    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", mpr_heap_name(inside));
 }
 
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes)

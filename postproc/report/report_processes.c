@@ -256,7 +256,7 @@ static struct mpr_value index_of(size_t index)
 }
 
 static const struct mpr_column heap_columns[] = {
-    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_process_heap, name) },
+    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_process_heap, heap) },
     { .key = "peak_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, peak_bytes) },
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_FIELD(mpr_process_heap, peak_time) },
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, end_bytes) },
@@ -315,7 +315,7 @@ static const struct mpr_column record_columns[] = {
     { .key = "largest_peak_bytes", .type = MPR_BYTES, OF(peak_bytes) },
     { .key = "host_heap_peak_bytes", .type = MPR_BYTES, .get = host_peak },
     { .key = "host_heap_end_bytes", .type = MPR_BYTES, .get = host_end },
-    { .key = "device", .type = MPR_TEXT, OF(gpu.name) },
+    { .key = "device", .type = MPR_TEXT, OF(gpu.heap) },
     { .key = "device_peak_bytes", .type = MPR_BYTES, OF(gpu.peak_bytes) },
     { .key = "device_end_bytes", .type = MPR_BYTES, OF(gpu.end_bytes) },
     { .key = "rss_high_water_bytes", .type = MPR_BYTES, OF(rss_high),

@@ -23,17 +23,17 @@ struct mpr_process_info {
 
 /* What was to be recorded. */
 struct mpr_recording {
-    enum mpr_recorded stacks; /* which host blocks have call stacks */
-    uint64_t stacks_large;    /* bytes from which every block has one */
-    bool small_objects;       /* a sample of Python's, in host/python */
-    enum mpr_recorded blocks; /* which blocks of malloc are recorded */
-    uint64_t blocks_large;    /* SAMPLE, LARGE: usable bytes from which each block is recorded */
-    uint64_t blocks_mean;     /* SAMPLE: bytes from one smaller block to the next, on average */
-    bool root;                /* the user started the process, as argv says */
-    struct {                  /* MEMPROF_WINDOW */
-        const char *text;     /* "": none, all is recorded always */
-        bool blocks;          /* each block in one is recorded; else they are of call stacks only */
-        uint64_t count;       /* times that one was open; */
+    enum mpr_recorded stacks;    /* which host blocks have call stacks */
+    uint64_t stacks_large;       /* bytes from which every block has one */
+    bool small_objects;          /* a sample of Python's, in host/python */
+    enum mpr_recorded blocks;    /* which blocks of malloc are recorded */
+    uint64_t blocks_large;       /* SAMPLE, LARGE: usable bytes from which each block is recorded */
+    uint64_t blocks_mean;        /* SAMPLE: bytes from one smaller block to the next, on average */
+    bool root;                   /* the user started the process, as argv says */
+    struct {                     /* MEMPROF_WINDOW */
+        const char *text;        /* "": none, all is recorded always */
+        bool blocks;             /* a window records each block, not only more call stacks */
+        uint64_t count;          /* how often a window was open, */
         uint64_t from_ns, to_ns; /* from the first opening to the last closing, or the log's end, */
         uint64_t ns;             /* and together */
     } window;

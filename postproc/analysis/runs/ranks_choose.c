@@ -30,7 +30,7 @@ static struct claim claim_of(const struct mpr_digest *d)
     for (size_t i = 0; i < d->heaps; i++) {
         const uint64_t peak = d->heap[i].peak_bytes;
         if (peak > c.largest) c.largest = peak;
-        if (strncmp(d->heap[i].heap, "gpu", 3) == 0 && peak > c.device) c.device = peak;
+        if (mpf_heap_is_gpu(d->heap[i].heap) && peak > c.device) c.device = peak;
     }
     return c;
 }
