@@ -79,15 +79,16 @@ static bool is_told_to_go(const struct mpr_process *p)
            p->summary.fate_status == SIGTERM && p->summary.oom == MPR_FATE_NO_OOM;
 }
 
-/* Of one that ended as one should: nothing. */
+/* Returns how the process ended; "" if it runs or ended as a process should. */
 static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 {
-    static const char *const fine[] = { "exit", "_exit", "exit 0", "runs" };
-    if (is_told_to_go(p)) return "";
-    const char *ending = mpr_report_ending(&doc->arena, &p->summary);
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (strcmp(ending, fine[i]) == 0) return "";
-    return strcmp(ending, "not told") == 0 ? "end not told" : ending;
+    const struct mpr_summary *s = &p->summary;
+    const bool own = s->fate == MPR_FATE_OWN, oom = s->oom != MPR_FATE_NO_OOM,
+               fine = own ? s->end == MPF_END_EXIT || s->end == MPF_END_EXIT_NOW
+                          : s->fate == MPR_FATE_EXIT;
+    if (s->life == MPR_RUNS || is_told_to_go(p) || (!oom && fine && !s->fate_status)) return "";
+    if (!oom && (s->fate == MPR_FATE_UNKNOWN || (own && !s->end))) return "end not told";
+    return mpr_report_ending(&doc->arena, s);
 }
 
 /* " 404.00 MiB of host/heap", " 404.00 MiB" of the heap that was told last; "": nothing was

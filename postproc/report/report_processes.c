@@ -27,7 +27,7 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
     if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(arena, "exit %d", s->fate_status);
     if (s->fate == MPR_FATE_UNKNOWN) return "not told";
     if (s->status_told && s->fate_status) return mpr_arena_format(arena, "exit %d", s->fate_status);
-    return *s->end_reason ? s->end_reason : "not told";
+    return s->end ? mpf_end_name[s->end] : "not told";
 }
 
 /* ---- lines */

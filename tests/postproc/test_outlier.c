@@ -30,7 +30,7 @@ static int alone(void **state)
         heap[i][1] = (struct mpr_heap_line){ .heap = MPF_HEAP_MMAP, .peak_bytes = 10 * MIB };
         run[i].heap = heap[i];
         run[i].heaps = 2;
-        run[i].summary = (struct mpr_summary){ .path = path[i], .end_reason = "exit" };
+        run[i].summary = (struct mpr_summary){ .path = path[i], .end = MPF_END_EXIT };
         run[i].summary.process.host = "n01";
         run[i].summary.process.rank = run[i].summary.process.parent_log = "";
         run[i].summary.process.pid = 100 + i;

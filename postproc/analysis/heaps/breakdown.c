@@ -217,7 +217,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
     const struct mpr_heap *heap = &r->books.heap[code];
     size_t count;
     struct mpr_block_life *life = mpr_lives_end(lives, r, device, &count);
-    const bool broken_off = strcmp(breakdown->summary.end_reason, "exit") != 0;
+    const bool broken_off = breakdown->summary.end != MPF_END_EXIT;
     struct told *told = tell(lives, r, broken_off, life, count);
     const struct mpr_moment *instant = &lives->device[device].instant;
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];

@@ -166,9 +166,10 @@ static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *a
 
 static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
 {
-    static const char *const state[] = {
-        [MPR_LOG_WHOLE] = "",      [MPR_LOG_FOLDED] = "folded",   [MPR_LOG_LACKS] = "missing",
-        [MPR_LOG_OLDER] = "older", [MPR_LOG_FOREIGN] = "foreign", [MPR_LOG_DAMAGED] = "damaged"
+    static const enum mpr_fold_state state[] = {
+        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,      [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
+        [MPR_LOG_LACKS] = MPR_FOLD_MISSING,   [MPR_LOG_OLDER] = MPR_FOLD_OLDER,
+        [MPR_LOG_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_DAMAGED] = MPR_FOLD_DAMAGED
     };
     return (struct mpr_summary_fold){ state[f->state], f->until_ns, f->grain_ns, f->events,
                                       f->bytes };
@@ -177,7 +178,7 @@ static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
                        struct mpr_summary *out)
 {
-    out->end_reason = mpr_arena_text(arena, s->end_reason);
+    out->end = s->end;
     out->life = s->process.life == MPR_LIFE_RUNS      ? MPR_RUNS
                 : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD
                                                       : MPR_ENDED;
@@ -223,8 +224,7 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
     const bool cut_off = s->copied || (s->cut && !s->has_journal), /* it ended then or later, by any
                                                                        means */
         ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
-    if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0))
-        return;
+    if (!s->has_header || !ended || (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)) return;
     out->fate = fate[s->run.how];
     out->oom = oom[s->run.oom];
     out->fate_status = s->run.status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "basename.h"
+#include "mpf/end.h"
 #include "recorded.h"
 
 #define MPR_NOWHERE UINT64_MAX
@@ -67,8 +68,14 @@ struct mpr_unwritten_row {
 
 /* What became of the log's beginning, where it is not whole any more. */
 struct mpr_summary_fold {
-    const char *state; /* "folded"; what is wrong with LOG.fold: "missing", "older", "foreign",
-                          "damaged"; "": neither */
+    enum mpr_fold_state {
+        MPR_FOLD_NONE,
+        MPR_FOLD_GOOD,
+        MPR_FOLD_MISSING, /* from here on: what is wrong with LOG.fold */
+        MPR_FOLD_OLDER,
+        MPR_FOLD_FOREIGN,
+        MPR_FOLD_DAMAGED
+    } state;
     uint64_t until_ns, grain_ns; /* thinned up to this time; finer nothing is told of before */
     uint64_t events;             /* that were taken away */
     uint64_t bytes;              /* of LOG.fold; 0: it is in the log */
@@ -81,7 +88,7 @@ struct mpr_summary {
     const char *allocator;     /* file that serves malloc; "": not known */
     const char *unseen_malloc; /* file that serves malloc in front of memprof: no host/heap; "":
                                   none */
-    const char *end_reason;    /* what the END frame says; "" : none */
+    enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
     int fate_status;    /* that it exited with, or the signal */
