@@ -140,7 +140,7 @@ struct mpr_one {
     const struct argp_option *options; /* its own, beside those of every report; NULL: none */
     error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* these */
     void *chosen;
-    const char *const *heap; /* of `chosen`: the heap that the report is about; NULL: it has none */
+    const uint8_t *heap; /* points into `chosen`, or is NULL without the option --heap */
 };
 
 /* A subcommand that reads each of its logs and prints one report of them. */

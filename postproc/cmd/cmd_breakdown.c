@@ -32,7 +32,7 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
     static struct mpr_breakdown breakdown;
     const char *const *at = chosen;
     struct mpr_instant instant = MPR_INSTANT_PEAK;
-    if (*at && mpr_selection_instant(*at, 0, path, NULL, progress, &instant, error) != 0)
+    if (*at && mpr_selection_instant(*at, 0, path, MPF_HEAP_NONE, progress, &instant, error) != 0)
         return NULL;
     if (mpr_breakdown_read(&breakdown, path, instant, false, progress, error) != 0) return NULL;
     *incomplete = breakdown.summary.incomplete;

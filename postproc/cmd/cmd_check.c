@@ -5,7 +5,6 @@
 #include "alloc.h"
 #include "check.h"
 #include "cmd.h"
-#include "heap_names.h"
 #include "junit.h"
 #include "logs.h"
 #include "reports.h"
@@ -169,7 +168,7 @@ static void suggest_line(FILE *out, const struct mpr_limit *limit)
     else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
     else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
     else fputs("heap ", out);
-    fprintf(out, "%s %" PRIu64 "\n", limit->heap, limit->bytes);
+    fprintf(out, "%s %" PRIu64 "\n", limit->account, limit->bytes);
 }
 
 static void suggest(const struct mpr_renderer *renderer, FILE *out, const void *result,

@@ -125,7 +125,8 @@ int mpr_export_window(const struct mpr_export *e, const char *path,
                       const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
                       struct mpr_error *error)
 {
-    if (mpr_selection_span(e->from, e->until, path, NULL, progress, from_ns, until_ns, error) != 0)
+    if (mpr_selection_span(e->from, e->until, path, MPF_HEAP_NONE, progress, from_ns, until_ns,
+                           error) != 0)
         return -1;
     if (*from_ns <= *until_ns) {
         warn_begin(e, path, progress, *from_ns);

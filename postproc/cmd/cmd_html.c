@@ -111,7 +111,7 @@ static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_n
 /* Two runs, or of many the one that differs most and the middle of all.  False: there are none. */
 static bool choose_two(const struct runs *runs, struct mpr_page *page)
 {
-    struct mpr_outlier found = { .outlier = 1, .heap = "" };
+    struct mpr_outlier found = { .outlier = 1 };
     if (runs->count != 2 && !mpr_outlier_find(runs->at, runs->count, &found)) return false;
     page->base = found.median;
     page->now = found.outlier;
@@ -162,7 +162,7 @@ static void read_family(const struct runs *runs, struct mpr_processes *family)
         struct mpr_process_heap *heap = mpr_alloc(t->heaps, sizeof *heap);
         for (size_t k = 0; k < t->heaps; k++) {
             const struct mpr_heap_line *h = &t->heap[k];
-            heap[k] = (struct mpr_process_heap){ h->name, h->peak_bytes, h->peak_time, h->end_bytes,
+            heap[k] = (struct mpr_process_heap){ h->heap, h->peak_bytes, h->peak_time, h->end_bytes,
                                                  h->is_about };
         }
         mpr_processes_add_read(family, &t->summary, heap, t->heaps);

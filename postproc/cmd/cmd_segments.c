@@ -40,7 +40,8 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
     if (at && strcmp(at, "oom") == 0) wanted.which = MPR_SEGMENTS_AT_OOM;
     if (!is_instant(at)) {
         wanted.which = MPR_SEGMENTS_AT_TIME;
-        if (mpr_selection_instant(at, 0, path, NULL, progress, &wanted.at, error) != 0) return NULL;
+        if (mpr_selection_instant(at, 0, path, MPF_HEAP_NONE, progress, &wanted.at, error) != 0)
+            return NULL;
     }
     if (mpr_segments_read(&segments, path, &wanted, progress, error) != 0) return NULL;
     *incomplete = segments.summary.incomplete;

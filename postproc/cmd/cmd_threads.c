@@ -12,7 +12,7 @@ static const struct argp_option options[] = {
 
 static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
-    const char **heap = chosen;
+    uint8_t *heap = chosen;
     switch (key) {
     case KEY_HEAP: *heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -23,7 +23,7 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
                       bool *incomplete, struct mpr_error *error)
 {
     static struct mpr_thread_use use;
-    const char *const *heap = chosen;
+    const uint8_t *heap = chosen;
     if (mpr_thread_use_read(&use, path, *heap, progress, error) != 0) return NULL;
     *incomplete = use.peaks.log[0].summary.incomplete;
     return &use;
@@ -38,7 +38,7 @@ static void release(void *result) { mpr_thread_use_free(result); }
 
 int mpr_cmd_threads(int argc, char **argv)
 {
-    const char *chosen = NULL;
+    uint8_t chosen = 0; /* any heap */
     const struct mpr_one one = {
         .doc =
             "Shows what each thread held at each heap's peak and at the end, what it allocated in all, and when it lived."

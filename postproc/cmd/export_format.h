@@ -15,7 +15,8 @@ enum { MPR_EXPORT_MIN = 1, MPR_EXPORT_HEAP = 2 };
 struct mpr_export {
     struct mpr_logs logs;
     struct mpr_telling *telling;
-    const char *output, *from, *until, *heap;
+    const char *output, *from, *until;
+    uint8_t heap; /* MPF_HEAP_NONE for all */
     uint64_t min_bytes;
     unsigned given; /* of those options */
 };

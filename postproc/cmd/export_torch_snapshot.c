@@ -4,6 +4,7 @@
 #include "cmd.h"
 #include "error.h"
 #include "export_format.h"
+#include "mpf/event.h"
 #include "named_instant.h"
 #include "range_turns.h"
 #include "torch_snapshot.h"
@@ -25,7 +26,7 @@ struct writing {
 static bool find_instant(const struct writing *w, const char *name, struct mpr_instant *at)
 {
     struct mpr_error none;
-    return mpr_named_instant_find(w->log, name, NULL, w->progress, at, &none) == 0;
+    return mpr_named_instant_find(w->log, name, MPF_HEAP_NONE, w->progress, at, &none) == 0;
 }
 
 /* A program that ran out of device memory frees it all before it ends: its snapshot is that of the

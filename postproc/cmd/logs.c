@@ -6,7 +6,7 @@
 
 #include "arena.h"
 #include "basename.h"
-#include "mpf/event.h"
+#include "heap_names.h"
 #include "units.h"
 #include "utf8.h"
 #include "who.h"
@@ -154,9 +154,10 @@ static void tell_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps
     const char *text = "";
     for (unsigned i = 0; i < MPR_WHO_HEAPS; i++)
         if (heaps->there[i])
-            text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "", mpf_heap_name(i));
-    if (*text) mpr_cmd_say("no heap %s; there are: %s", logs->heap, text);
-    else mpr_cmd_say("no heap %s: no allocations were recorded", logs->heap);
+            text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "",
+                                    mpr_heap_name((uint8_t)i));
+    if (*text) mpr_cmd_say("no heap %s; there are: %s", mpr_heap_name(logs->heap), text);
+    else mpr_cmd_say("no heap %s: no allocations were recorded", mpr_heap_name(logs->heap));
     mpr_arena_free(&arena);
 }
 
@@ -229,7 +230,8 @@ static const char *why(struct mpr_arena *arena, const struct mpr_logs *logs,
 {
     struct mpr_number size;
     const bool has = logs->heap && !end->lacks;
-    const char *of = has ? mpr_arena_format(arena, " of those with %s", logs->heap) : "";
+    const char *of =
+        has ? mpr_arena_format(arena, " of those with %s", mpr_heap_name(logs->heap)) : "";
     if (end->failed != MPR_NEVER)
         return mpr_arena_format(arena, "the first%s that memory ran out for", of);
     return mpr_arena_format(arena, "the largest peak%s, %s", of, mpr_units_size(&size, end->peak));

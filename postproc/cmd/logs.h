@@ -13,7 +13,7 @@
 struct mpr_logs {
     struct mpr_paths paths;
     const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
-    const char *heap;    /* the report's heap, which at least one log must have, or NULL for all */
+    uint8_t heap;        /* the report's heap, which at least one log must have, or NONE for all */
     bool heap_elsewhere; /* none needs to: the logs of the other side may */
     bool failed;         /* an argument gave none, or one cannot be read: said on stderr */
 };

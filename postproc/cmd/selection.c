@@ -5,7 +5,6 @@
 
 #include "cmd.h"
 #include "error.h"
-#include "heap_names.h"
 #include "log.h"
 #include "named_instant.h"
 #include "units.h"
@@ -32,9 +31,9 @@ enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
     return MPR_GROUP_AUTO;
 }
 
-const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
+uint8_t mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
 {
-    const char *heap = mpr_heap_named(arg);
+    const uint8_t heap = mpr_heap_named(arg);
     if (!heap) argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
     return heap;
 }
@@ -94,7 +93,7 @@ static int instant_of_clock(const char *text, const char *log, struct mpr_instan
     return 0;
 }
 
-int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
+int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
                           const struct mpr_progress *progress, struct mpr_instant *at,
                           struct mpr_error *error)
 {
@@ -111,13 +110,13 @@ int mpr_selection_check_begin(const char *from, uint64_t begin, const char *log,
     struct mpr_instant end;
     struct mpr_number time;
     if (!from || mpr_selection_is_named(from)) return 0;
-    if (mpr_named_instant_find(log, "end", NULL, progress, &end, error) != 0) return -1;
+    if (mpr_named_instant_find(log, "end", MPF_HEAP_NONE, progress, &end, error) != 0) return -1;
     if (begin <= end.to + PRINTED_NS) return 0;
     return mpr_fail(error, "%s: --from=%s is after the end of the log, at %s", log, from,
                     mpr_units_time(&time, end.to));
 }
 
-int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,
+int mpr_selection_span(const char *from, const char *to, const char *log, uint8_t heap,
                        const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
                        struct mpr_error *error)
 {

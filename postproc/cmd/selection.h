@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "group.h"
+#include "heap_names.h"
 #include "instant.h"
 #include "progress.h"
 
@@ -34,8 +35,9 @@ struct mpr_error;
 
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);
-/* The name of a heap; a usage error that says what is wanted unless there is one of this name. */
-const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state);
+/* Returns the heap of that name.  Another name is a usage error.
+ * @wanted: the names that the message lists. */
+uint8_t mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state);
 
 /* A usage error, naming the option, unless the text is an instant. */
 void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state);
@@ -44,15 +46,15 @@ void mpr_selection_check_instant(const char *text, const char *option, struct ar
 uint64_t mpr_selection_length(const char *text, const char *option, struct argp_state *state);
 /* True for an instant that each log has its own of.  NULL: false. */
 bool mpr_selection_is_named(const char *text);
-/* The instant in one log.  heap: whose peak; NULL: the largest heap's.  text NULL: `otherwise`.  0,
- * or -1 with *error filled. */
-int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
+/* The instant in one log.  @heap: whose peak, MPF_HEAP_NONE for the largest heap's.  text NULL:
+ * `otherwise`.  0, or -1 with *error filled. */
+int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
                           const struct mpr_progress *progress, struct mpr_instant *at,
                           struct mpr_error *error);
 
 /* From the beginning of one instant to the end of the other one, in one log.  from NULL: its
  * beginning; to NULL: its end.  0, or -1 with *error filled; *begin may be behind *end. */
-int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,
+int mpr_selection_span(const char *from, const char *to, const char *log, uint8_t heap,
                        const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
                        struct mpr_error *error);
 /* Returns 0, or -1 with *error filled if the log ends earlier than @begin or cannot be read.

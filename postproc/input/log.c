@@ -73,8 +73,7 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
     const char *const end = at + frame->body_bytes;
     log->status.ended = true;
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
-        if (strcmp(key, "reason") == 0)
-            snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
+        if (strcmp(key, "reason") == 0) log->status.end = mpf_end_named(value);
         if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
         if (strcmp(key, "hwm") == 0) log->status.hwm = strtoull(value, NULL, 10);
         if (strcmp(key, "unwritten.errno") == 0)
@@ -316,8 +315,8 @@ static bool may_miss(const struct mpr_log *log, const struct mpr_run_end *end)
 static void find_end(struct mpr_log *log)
 {
     struct mpr_log_status *s = &log->status;
-    const bool told = s->ended && strcmp(s->end_reason, "recovered") != 0,
-               exited = told && strcmp(s->end_reason, "exit") == 0;
+    const bool told = s->ended && s->end != MPF_END_RECOVERED,
+               exited = told && s->end == MPF_END_EXIT;
     const bool wanted = (exited || !told) && s->process.life != MPR_LIFE_RUNS;
     const struct mpr_run_end run =
         wanted ? mpr_run_find(log->path, &log->header) : (struct mpr_run_end){ .known = false };

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "header.h"
 #include "life.h"
+#include "mpf/end.h"
 #include "mpf/event.h"
 #include "run.h"
 
@@ -67,7 +68,7 @@ struct mpr_log_status {
     bool status_told;               /* END says "exit", and the run's record with what status: */
     int exit_status;
     uint8_t major, minor; /* of the format */
-    char end_reason[64];  /* what END says; "" when it is not there */
+    enum mpf_end end;     /* the reason in END; MPF_END_NONE without END */
 };
 
 struct mpr_log;

@@ -19,6 +19,7 @@
 #include "journal.h"
 #include "life.h"
 #include "map.h"
+#include "mpf/end.h"
 #include "mpf/header.h"
 #include "pending.h"
 
@@ -175,7 +176,7 @@ static int add_end(struct output *out, uint64_t seq)
     uint8_t payload[MPF_FRAME_HEAD + END_BYTES];
     struct mpf_pairs pairs;
     mpf_pairs_init(&pairs, payload + MPF_FRAME_HEAD, END_BYTES);
-    mpf_pairs_add(&pairs, "reason", "recovered");
+    mpf_pairs_add(&pairs, "reason", mpf_end_name[MPF_END_RECOVERED]);
     return add_frame(out, MPF_FRAME_END, seq, payload, mpf_pairs_bytes(&pairs));
 }
 

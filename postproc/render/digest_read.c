@@ -20,6 +20,7 @@ struct reading {
     struct mpr_arena *arena;
     const char **why;
     unsigned steps;
+    uint8_t heap; /* that was read last */
 };
 
 static enum mpr_digest_found say(struct reading *r, enum mpr_digest_found found, const char *why)
@@ -126,6 +127,14 @@ static const char *text_at(struct reading *r, sqlite3_stmt *s, int at)
     return mpr_arena_text(&r->digest->arena, (const char *)sqlite3_column_text(s, at));
 }
 
+/* Many rows in a row have one heap. */
+static bool take_heap(struct reading *r, sqlite3_stmt *s, int at)
+{
+    const char *name = (const char *)sqlite3_column_text(s, at);
+    if (!name) name = "";
+    return strcmp(mpr_heap_name(r->heap), name) == 0 || mpr_heap_read(name, &r->heap);
+}
+
 /* False: it is no such value. */
 static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_column *c, void *row)
 {
@@ -135,6 +144,10 @@ static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_co
     const bool none = type == SQLITE_NULL;
     switch (c->held) {
     case MPR_AS_TEXT: *(const char **)to = text_at(r, s, at); return none || type == SQLITE_TEXT;
+    case MPR_AS_HEAP:
+        if (!take_heap(r, s, at)) return false;
+        *(uint8_t *)to = r->heap;
+        return none || type == SQLITE_TEXT;
     case MPR_AS_BOOL: *(bool *)to = number; return type == SQLITE_INTEGER;
     case MPR_AS_I64: *(int64_t *)to = number; return type == SQLITE_INTEGER && number != INT64_MIN;
     case MPR_AS_U64:

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct mpr_diff;
@@ -18,7 +19,7 @@ struct mpr_page {
     const struct mpr_diff *diff; /* of two timelines, `now` against `base`; NULL: none */
     size_t base, now;
     const bool *alike;               /* by timeline: are they compared with each other? */
-    const char *differs_in;          /* of more than two: the heap in which they differ most */
+    uint8_t differs_in;              /* of more than two: the heap in which they differ most */
     const struct mpr_naming *naming; /* of its rows */
 };
 

@@ -197,7 +197,7 @@ static void marks(struct mpr_json *j, const struct mpr_timeline *t)
         if (m->kind == MPR_MARK_GRAPH) graph(j, m);
         mpr_json_number(j, "node", m->node);
         mpr_json_number(j, "thread", m->thread);
-        mpr_json_text(j, "heap", m->heap);
+        mpr_json_text(j, "heap", mpr_heap_name(m->heap));
         mpr_json_text(j, "text", m->text);
         mpr_json_close(j, '}');
     }
@@ -332,22 +332,14 @@ static void estimates(struct mpr_json *j, const struct mpr_heap_peak *h, enum mp
     mpr_arena_free(&arena);
 }
 
-static const struct mpr_heap_peak *peak_of(const struct mpr_insights *in, const char *heap)
-{
-    const struct mpr_log_peaks *log = in ? &in->peaks.log[0] : NULL;
-    for (size_t i = 0; log && i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, heap) == 0) return &log->heap[i];
-    return NULL;
-}
-
 static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
                  const struct mpr_heap_line *h)
 {
     const struct mpr_timeline *t = &page->timeline[log];
     const struct mpr_insights *in = page->insights[log];
     mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "heap", h->name);
-    if (h->inside) mpr_json_text(j, "inside", h->inside);
+    mpr_json_text(j, "heap", mpr_heap_name(h->heap));
+    if (h->inside) mpr_json_text(j, "inside", mpr_heap_name(h->inside));
     mpr_json_number(j, "peak_bytes", h->peak_bytes);
     mpr_json_number(j, "peak_time_ns", h->peak_time);
     mpr_json_number(j, "peak_blocks", h->peak_blocks);
@@ -361,7 +353,7 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     bands(j, h);
     lines(j, h);
     holders(j, h);
-    estimates(j, peak_of(in, h->name), t->best.by, page->naming);
+    estimates(j, in ? mpr_peaks_heap(&in->peaks.log[0], h->heap) : NULL, t->best.by, page->naming);
     mpr_json_close(j, '}');
 }
 
@@ -462,7 +454,7 @@ static void differences(struct mpr_json *j, const struct mpr_page *page, size_t 
     const bool is_of = page->diff && log == page->now;
     mpr_html_differences(j, is_of ? page->diff : NULL, page->naming);
     mpr_json_known(j, "differs_from", is_of ? page->base : UINT64_MAX, UINT64_MAX);
-    mpr_json_text(j, "differs_in", is_of ? page->differs_in : "");
+    mpr_json_text(j, "differs_in", is_of ? mpr_heap_name(page->differs_in) : "");
     mpr_json_flag(j, "alike", page->alike[log]);
 }
 

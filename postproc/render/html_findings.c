@@ -14,7 +14,7 @@ static void finding(struct mpr_json *j, struct mpr_document *doc, const struct m
     mpr_json_text(j, "what", mpr_report_finding_words(doc, f));
     mpr_json_text(j, "change", f->change);
     mpr_json_text(j, "see", mpr_report_finding_command(doc, in, f));
-    mpr_json_text(j, "heap", f->heap);
+    mpr_json_text(j, "heap", mpr_heap_name(f->heap));
     mpr_json_number(j, "time_ns", f->time);
     mpr_json_close(j, '}');
 }

@@ -33,7 +33,7 @@ static void heap(struct mpr_json *j, const struct mpr_steps *s, const struct mpr
 {
     size_t shown = 0;
     mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "heap", h->heap->name);
+    mpr_json_text(j, "heap", mpr_heap_name(h->heap->heap));
     mpr_json_number(j, "median_peak_bytes", h->median_peak);
     mpr_json_signed(j, "median_kept_bytes", h->median_kept);
     mpr_json_number(j, "peaks_out", h->peaks_out);
@@ -103,7 +103,7 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
     }
     const struct mpr_instances_heap *heap = s->heap[s->shown].heap;
     mpr_json_open(j, "compared", '{');
-    mpr_json_text(j, "heap", heap->name);
+    mpr_json_text(j, "heap", mpr_heap_name(heap->heap));
     instance(j, "instance", &s->instances, heap, c->instance);
     mpr_json_close(j, '}');
     instance(j, "median", &s->instances, heap, c->median);

@@ -217,7 +217,7 @@ static uint64_t end_of(const struct mpr_timeline *t)
 static void put_heap(struct mpr_perfetto *p, uint64_t track, const struct mpr_heap_line *h)
 {
     uint64_t newest = UINT64_MAX;
-    describe_counter(p, track, h->name);
+    describe_counter(p, track, mpr_heap_name(h->heap));
     for (size_t i = 0; i < h->spans; i++) {
         const struct mpr_span *s = &h->span[i];
         const uint64_t end = i + 1 < h->spans ? s[1].start - 1 : end_of(p->timeline);
@@ -284,7 +284,7 @@ static void put_mark(struct mpr_perfetto *p, const struct mpr_mark *m)
     const uint64_t track = thread_track(p, m->thread);
     begin_event(p, m->time, INSTANT, track);
     mpr_protobuf_text(&p->data, EVENT_NAME, mark_name(m));
-    annotate_text(p, "heap", m->heap);
+    annotate_text(p, "heap", mpr_heap_name(m->heap));
     if (failed) annotate_number(p, "bytes asked for", m->bytes);
     if (failed && m->free_bytes != UINT64_MAX) annotate_number(p, "bytes free", m->free_bytes);
     if (graph) annotate_number(p, "nodes", m->graph.nodes);

@@ -169,9 +169,9 @@ static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile,
 }
 
 /* What a heap's stacks stand on, so that sums of several do not run together. */
-static uint32_t heap_location(struct mpr_pprof *p, const char *heap)
+static uint32_t heap_location(struct mpr_pprof *p, uint8_t heap)
 {
-    const uint32_t id = function(p, heap, ""), known = mpr_index_get(&p->heap, id);
+    const uint32_t id = function(p, mpr_heap_name(heap), ""), known = mpr_index_get(&p->heap, id);
     if (known) return known;
     mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
     mpr_protobuf_number(&p->message, LOCATION_MAPPING, PROGRAM);
@@ -213,7 +213,7 @@ static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
     put_stack(p, profile, s);
     for (unsigned i = 0; i < MPR_PROFILE_VALUES; i++) mpr_blob_number(&p->inside, s->value[i]);
     mpr_protobuf_message(&p->message, SAMPLE_VALUE, &p->inside);
-    put_label(p, "heap", s->heap);
+    put_label(p, "heap", mpr_heap_name(s->heap));
     put_label(p, "range", s->range);
     put_label(p, "thread", s->thread);
     put_label(p, "rank", profile->summary.process.rank);

@@ -182,7 +182,7 @@ static void heap(FILE *out, const struct mpr_heap_line *h)
     for (size_t i = 0; i < h->bands; i++) {
         struct line line = { .out = out };
         if (!vector[i]) continue;
-        frame(&line, h->name);
+        frame(&line, mpr_heap_name(h->heap));
         if (h->band[i].kind == MPR_BAND_OTHER) frame(&line, "everything else");
         else frames(&line, h->band[i].path, h->band[i].depth);
         fprintf(out, " %" PRIu64 "\n", vector[i]);

@@ -10,7 +10,8 @@ static void record(FILE *out, const struct mpr_calltree *t, const char *const *p
                    uint64_t bytes, uint64_t blocks)
 {
     mpr_csv_field(out, t->summary.path);
-    fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",", t->summary.process.pid, t->heap, t->time);
+    fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",", t->summary.process.pid, mpr_heap_name(t->heap),
+            t->time);
     if (depth) mpr_csv_path(out, path, depth);
     else mpr_csv_field(out, t->options.python ? "(no Python call stack)" : "(no call stack)");
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d\n", bytes, blocks, t->samples != 0);

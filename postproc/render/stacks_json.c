@@ -44,9 +44,9 @@ void mpr_stacks_json(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     mpr_json_log(&j, &t->summary);
     mpr_json_text(&j, "by", t->options.python ? "python" : "stack");
     mpr_json_flag(&j, "bottom_up", t->options.bottom_up);
-    if (t->heap) mpr_json_text(&j, "heap", t->heap);
+    if (t->heap) mpr_json_text(&j, "heap", mpr_heap_name(t->heap));
     else mpr_json_null(&j, "heap");
-    if (t->inside) mpr_json_text(&j, "inside", t->inside);
+    if (t->inside) mpr_json_text(&j, "inside", mpr_heap_name(t->inside));
     mpr_json_number(&j, "time_ns", t->time);
     mpr_json_number(&j, "bytes", t->bytes);
     mpr_json_number(&j, "blocks", t->blocks);

@@ -176,7 +176,7 @@ static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     mpr_report_too_late(doc, &t->summary, t->options.at);
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_STRONG, "%s", t->heap);
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_heap_name(t->heap));
     mpr_doc_say(doc, "  %s %s%s at %s, by %scall stack, %s",
                 mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
                 mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
@@ -192,7 +192,7 @@ static void no_stacks(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no %scall stacks were recorded%s%s", t->options.python ? "Python " : "",
-                 t->options.heap ? " of " : "", t->options.heap ? t->options.heap : "");
+                 t->options.heap ? " of " : "", mpr_heap_name(t->options.heap));
 }
 
 static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
@@ -202,9 +202,9 @@ static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
         mpr_doc_line(doc, "~ estimated from %s sample%s", mpr_doc_count(doc, t->samples),
                      t->samples == 1 ? "" : "s");
     for (size_t i = 0; i < t->others; i++) {
-        if (strcmp(t->other[i], t->heap) == 0) continue;
+        if (t->other[i] == t->heap) continue;
         if (!any) mpr_doc_gap(doc);
-        mpr_doc_say(doc, any ? ", %s" : "other heaps (--heap): %s", t->other[i]);
+        mpr_doc_say(doc, any ? ", %s" : "other heaps (--heap): %s", mpr_heap_name(t->other[i]));
         any = true;
     }
     mpr_doc_end(doc);

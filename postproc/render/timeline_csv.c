@@ -21,8 +21,8 @@ static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mp
     fprintf(out,
             ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%" PRIu64 ",",
-            t->summary.process.pid, h->name, s->start, s->time, s->max, s->min, s->close, s->allocs,
-            s->frees);
+            t->summary.process.pid, mpr_heap_name(h->heap), s->start, s->time, s->max, s->min,
+            s->close, s->allocs, s->frees);
 }
 
 static void span_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,

@@ -72,8 +72,8 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
 {
     uint64_t *scratch = mpr_alloc(h->spans, sizeof *scratch);
     mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "heap", h->name);
-    if (h->inside) mpr_json_text(j, "inside", h->inside);
+    mpr_json_text(j, "heap", mpr_heap_name(h->heap));
+    if (h->inside) mpr_json_text(j, "inside", mpr_heap_name(h->inside));
     mpr_json_number(j, "peak_bytes", h->peak_bytes);
     mpr_json_number(j, "peak_time_ns", h->peak_time);
     mpr_json_number(j, "end_bytes", h->end_bytes);

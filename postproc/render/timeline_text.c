@@ -291,7 +291,7 @@ static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_he
     struct mpr_document doc = { .clock = style->clock };
     mpr_doc_began(&doc, t->summary.process.start_ns);
     mpr_doc_gap(&doc);
-    mpr_doc_add(&doc, MPR_STRONG, "%s", h->name);
+    mpr_doc_add(&doc, MPR_STRONG, "%s", mpr_heap_name(h->heap));
     mpr_doc_say(&doc, "  peak %s%s at %s, at the end %s%s", h->is_about || h->inside ? "~" : "",
                 mpr_doc_size(&doc, h->peak_bytes), mpr_doc_time(&doc, h->peak_time),
                 h->inside ? "~" : "", mpr_doc_size(&doc, h->end_bytes));
@@ -335,7 +335,7 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
         "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates",
         "host/heap is sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
     };
-    const bool host = strcmp(t->summary.recording.blocks, "sample") == 0;
+    const bool host = t->summary.recording.blocks == MPR_RECORDED_SAMPLE;
     if (has_bounds(t)) mpr_text_notes(out, &note[host], 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);

@@ -1,8 +1,7 @@
 #include "document.h"
 
-#include <string.h>
-
 #include "amount.h"
+#include "heap_names.h"
 #include "units.h"
 
 /* ---- values */
@@ -24,6 +23,8 @@ struct mpr_value mpr_value_text(const char *text)
 {
     return (struct mpr_value){ .type = MPR_TEXT, .text = text };
 }
+
+struct mpr_value mpr_value_heap(uint8_t heap) { return mpr_value_text(mpr_heap_name(heap)); }
 
 struct mpr_value mpr_value_path(const char *const *path, size_t depth)
 {
@@ -68,6 +69,7 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
     case MPR_AS_U32: v.number = *(const uint32_t *)at; break;
     case MPR_AS_I64: v.amount = *(const int64_t *)at; break;
     case MPR_AS_BOOL: v.number = *(const bool *)at; break;
+    case MPR_AS_HEAP: v.text = mpr_heap_name(*(const uint8_t *)at); break;
     case MPR_AS_TEXT: v.text = *(const char *const *)at; break;
     case MPR_AS_PATH:
         v.path = *(const char *const *const *)at;
@@ -79,7 +81,7 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
 
 static bool is_zero(const struct mpr_column *c, const struct mpr_value *v)
 {
-    if (c->held == MPR_AS_TEXT) return is_none(v->text);
+    if (c->held == MPR_AS_TEXT || c->held == MPR_AS_HEAP) return is_none(v->text);
     return c->held == MPR_AS_PATH ? !v->path : !v->number;
 }
 

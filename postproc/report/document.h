@@ -62,6 +62,7 @@ struct mpr_value {
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
 struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount);
 struct mpr_value mpr_value_text(const char *text);
+struct mpr_value mpr_value_heap(uint8_t heap);
 struct mpr_value mpr_value_path(const char *const *path, size_t depth);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
@@ -81,11 +82,19 @@ enum mpr_format {
     MPR_EVERYWHERE = MPR_FOR_PEOPLE | MPR_IN_JSON | MPR_IN_CSV
 };
 
-/* How C holds a value.  MPR_HELD finds it by the member's type; what has no place here does not
- * compile. */
-enum mpr_held { MPR_AS_U64, MPR_AS_U32, MPR_AS_I64, MPR_AS_BOOL, MPR_AS_TEXT, MPR_AS_PATH };
+/* The C type of a value.  MPR_HELD finds it by the member's type, and other types do not compile.
+ * One byte is a heap (heap_names.h), whose value is its name. */
+enum mpr_held {
+    MPR_AS_U64,
+    MPR_AS_U32,
+    MPR_AS_I64,
+    MPR_AS_BOOL,
+    MPR_AS_HEAP,
+    MPR_AS_TEXT,
+    MPR_AS_PATH
+};
 #define MPR_HELD(member)                                                                           \
-    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, const char *: MPR_AS_TEXT)
+    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT)
 
 /* What a value says of itself: zero (of a text: "" or NULL, of a path: NULL) or the largest number
  * may stand for none. */

@@ -7,13 +7,6 @@
 #include "naming.h"
 #include "telling.h"
 
-static const struct mpr_heap_peak *mappings(const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, "host/mmap") == 0) return &log->heap[i];
-    return NULL;
-}
-
 /* Returns the call of such an allocator that mapped most, or NULL.
  * @bytes: mapped by all such calls. */
 static const char *allocator_of(struct mpr_telling *t, const struct mpr_heap_peak *h,
@@ -46,7 +39,7 @@ static bool is_recorded(const struct mpr_log_peaks *log)
 
 void mpr_hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
-    const struct mpr_heap_peak *h = mappings(log);
+    const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_MMAP);
     uint64_t bytes = 0;
     if (!h || !doc->naming || !doc->naming->telling || is_recorded(log)) return;
     const char *call = allocator_of(doc->naming->telling, h, &bytes);

@@ -10,11 +10,11 @@
 void mpr_hint_calls(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_heap_peak *h = log->heap;
-    if (log->choice.by != MPR_GROUP_AUTO || !log->heaps || !mpr_hint_is_host(h->name)) return;
+    if (log->choice.by != MPR_GROUP_AUTO || !log->heaps || !mpf_heap_is_host(h->heap)) return;
     if (!mpr_hint_is_much(h->by_library, h->peak_bytes)) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "%s%s of %s told by library; by call stack:", h->samples ? "~" : "",
-                 mpr_doc_size(doc, h->by_library), h->name);
+                 mpr_doc_size(doc, h->by_library), mpr_heap_name(h->heap));
     mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
                     mpr_shell_word(&doc->arena, log->summary.path));
 }
@@ -73,7 +73,7 @@ void mpr_hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *log,
     if (note && noted) return;
     mpr_doc_gap(doc);
     mpr_doc_say(doc, "%s%s of %s told by addresses in %s: %s", h->samples ? "~" : "",
-                mpr_doc_size(doc, bytes), h->name, object,
+                mpr_doc_size(doc, bytes), mpr_heap_name(h->heap), object,
                 note ? note : "it was stripped, and its debug file is not here");
     if (fetch) mpr_doc_say(doc, "; a server of debuginfod may have it:");
     mpr_doc_end_wrapped(doc, 2);

@@ -16,9 +16,6 @@ static inline bool mpr_hint_is_much(uint64_t bytes, uint64_t whole)
     return bytes >= MPR_HINT_MUCH && bytes > whole / MPR_HINT_TENTH;
 }
 
-/* Of these heaps blocks of any size can have a call stack. */
-bool mpr_hint_is_host(const char *heap);
-
 /* hint_record.c: what would have a name in another recording. */
 void mpr_hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log);
 void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log);

@@ -16,30 +16,21 @@ static uint64_t nameless(const struct mpr_heap_peak *h)
     return mpr_hint_is_much(bytes, h->peak_bytes) ? bytes : 0;
 }
 
-bool mpr_hint_is_host(const char *heap)
-{
-    return strcmp(heap, "host/heap") == 0 || strcmp(heap, "host/mmap") == 0 ||
-           strcmp(heap, "host/shm") == 0;
-}
-
-/* PyTorch's blocks have ranges and Python call stacks, native ones only where all blocks do. */
-static bool is_torch(const char *heap)
-{
-    const char *part = strchr(heap, '/');
-    return part && strcmp(part, "/torch") == 0;
-}
-
-/* What has no name in such heaps: "37.50 MiB of host/heap, 8.00 MiB of host/mmap"; "": little. */
+/* Returns the bytes without a name, as "37.50 MiB of host/heap, 8.00 MiB of host/mmap", or "" if
+ * they are few.
+ * @torch: in PyTorch's heaps, whose blocks have ranges and Python call stacks, native ones only if
+ * all blocks do; else in the host's heaps, whose blocks of any size can have a call stack. */
 static const char *without_names(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                                 bool (*is_meant)(const char *heap))
+                                 bool torch)
 {
     const char *line = "";
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        const uint64_t bytes = is_meant(h->name) ? nameless(h) : 0;
+        const bool is_meant = torch ? mpr_heap_is_torch(h->heap) : mpf_heap_is_host(h->heap);
+        const uint64_t bytes = is_meant ? nameless(h) : 0;
         if (bytes)
             line = mpr_arena_format(&doc->arena, "%s%s%s of %s", line, *line ? ", " : "",
-                                    mpr_doc_size(doc, bytes), h->name);
+                                    mpr_doc_size(doc, bytes), mpr_heap_name(h->heap));
     }
     return line;
 }
@@ -55,38 +46,33 @@ static uint64_t arenas(const struct mpr_heap_peak *h)
     return bytes;
 }
 
-/* Python's small objects, of which nothing more is known. */
-static uint64_t much_in_arenas(const struct mpr_heap_peak *h)
-{
-    const uint64_t bytes = arenas(h);
-    return mpr_hint_is_much(bytes, h->peak_bytes) ? bytes : 0;
-}
-
 void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
                        const struct mpr_heap_peak *h)
 {
-    for (size_t i = 0; i < log->heaps; i++) {
-        const uint64_t bytes =
-            strcmp(log->heap[i].name, h->inside) == 0 ? arenas(&log->heap[i]) : 0;
-        if (bytes && h->peak_bytes > bytes)
-            mpr_doc_say(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
-    }
+    const struct mpr_heap_peak *around = mpr_peaks_heap(log, h->inside);
+    const uint64_t bytes = around ? arenas(around) : 0;
+    if (bytes && h->peak_bytes > bytes)
+        mpr_doc_say(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
 }
 
+/* Python's small objects, of which nothing more is known. */
 static uint64_t in_arenas(const struct mpr_log_peaks *log)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < log->heaps; i++) bytes += much_in_arenas(&log->heap[i]);
-    return bytes;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const uint64_t bytes = arenas(&log->heap[i]);
+        if (mpr_hint_is_much(bytes, log->heap[i].peak_bytes)) sum += bytes;
+    }
+    return sum;
 }
 
 /* ---- PyTorch */
 
 void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
-    const char *heaps = without_names(doc, log, is_torch);
+    const char *heaps = without_names(doc, log, true);
     const enum mpr_group by = log->choice.by;
-    if (!*heaps || (by == MPR_GROUP_STACK && strcmp(log->summary.recording.stacks, "all") == 0))
+    if (!*heaps || (by == MPR_GROUP_STACK && log->summary.recording.stacks == MPR_RECORDED_ALL))
         return;
     mpr_doc_gap(doc);
     mpr_doc_say(doc, "%s ", heaps);
@@ -108,21 +94,21 @@ void mpr_hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log)
 
 /* Which blocks of the heap have none; NULL: all could have one, or it is not known. */
 static const char *without_stacks(struct mpr_document *doc, const struct mpr_recording *r,
-                                  const char *heap)
+                                  uint8_t heap)
 {
-    const bool small = mpr_hint_is_host(heap) || is_torch(heap);
-    if (strcmp(r->stacks, "off") == 0) return "call stacks were not recorded";
-    if (!small || !*r->stacks || strcmp(r->stacks, "all") == 0) return NULL;
+    const bool small = mpf_heap_is_host(heap) || mpr_heap_is_torch(heap);
+    if (r->stacks == MPR_RECORDED_OFF) return "call stacks were not recorded";
+    if (!small || r->stacks == MPR_RECORDED_UNKNOWN || r->stacks == MPR_RECORDED_ALL) return NULL;
     const char *below = mpr_doc_size(doc, r->stacks_large);
-    if (mpr_hint_is_host(heap) && strcmp(r->stacks, "large") == 0)
+    if (mpf_heap_is_host(heap) && r->stacks == MPR_RECORDED_LARGE)
         return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
     return mpr_arena_format(&doc->arena,
                             "of blocks below %s a sample has a call stack, and is counted as it is",
                             below);
 }
 
-bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                            const char *heap, uint64_t named, uint64_t all)
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log, uint8_t heap,
+                            uint64_t named, uint64_t all)
 {
     const enum mpr_group by = log->choice.by;
     const char *why = without_stacks(doc, &log->summary.recording, heap);
@@ -136,16 +122,16 @@ bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks
 static const char *options(struct mpr_document *doc, const struct mpr_recording *r, bool stacks,
                            bool small, bool sample)
 {
-    const bool more = strcmp(r->stacks, "sample") == 0 || strcmp(r->stacks, "all") == 0,
-               fewer = *r->blocks && strcmp(r->blocks, "all") != 0;
+    const bool more = r->stacks >= MPR_RECORDED_SAMPLE,
+               fewer = r->blocks && r->blocks != MPR_RECORDED_ALL;
     return mpr_arena_format(&doc->arena, "%s%s%s%s%s", stacks || more ? " --stacks=" : "",
                             stacks ? "sample"
-                            : more ? r->stacks
+                            : more ? mpr_recorded_name(r->stacks)
                                    : "",
                             small || r->small_objects ? " --python=small" : "",
                             sample || fewer ? " --host=" : "",
                             sample  ? "sample"
-                            : fewer ? r->blocks
+                            : fewer ? mpr_recorded_name(r->blocks)
                                     : "");
 }
 
@@ -153,23 +139,21 @@ static const char *options(struct mpr_document *doc, const struct mpr_recording 
 static uint64_t counted_only(const struct mpr_log_peaks *log)
 {
     uint64_t bytes = 0;
-    if (strcmp(log->summary.recording.blocks, "large") != 0) return 0;
-    for (size_t i = 0; i < log->heaps; i++) {
-        const struct mpr_heap_peak *h = &log->heap[i];
-        for (size_t k = 0; k < h->rows && strcmp(h->name, "host/heap") == 0; k++)
-            if (h->row[k].depth == 1 && strncmp(h->row[k].path[0], "(blocks under ", 14) == 0 &&
-                h->row[k].bytes > h->peak_bytes / MPR_HINT_TENTH)
-                bytes += h->row[k].bytes;
-    }
+    if (log->summary.recording.blocks != MPR_RECORDED_LARGE) return 0;
+    const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_HOST);
+    for (size_t i = 0; h && i < h->rows; i++)
+        if (h->row[i].depth == 1 && strncmp(h->row[i].path[0], "(blocks under ", 14) == 0 &&
+            h->row[i].bytes > h->peak_bytes / MPR_HINT_TENTH)
+            bytes += h->row[i].bytes;
     return bytes >= MPR_HINT_MUCH ? bytes : 0;
 }
 
 void mpr_hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_summary *s = &log->summary;
-    const bool off = strcmp(s->recording.stacks, "off") == 0,
-               large = strcmp(s->recording.stacks, "large") == 0;
-    const char *heaps = large || off ? without_names(doc, log, mpr_hint_is_host) : "";
+    const bool off = s->recording.stacks == MPR_RECORDED_OFF,
+               large = s->recording.stacks == MPR_RECORDED_LARGE;
+    const char *heaps = large || off ? without_names(doc, log, false) : "";
     const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log),
                    counted = counted_only(log);
     if (!*heaps && !small && !counted) return;

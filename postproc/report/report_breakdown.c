@@ -63,7 +63,9 @@ const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown
 /* What columns need beside the row. */
 struct around {
     struct mpr_site_context site;
-    const char *log, *heap, *role;
+    const char *log;
+    uint8_t heap;
+    const char *role;
 };
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
@@ -92,18 +94,19 @@ static void role_fields(struct mpr_document *doc, const struct mpr_breakdown *b,
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around =
-        (struct around){ { doc, MPR_GROUP_AUTO }, b->summary.path, h->name, mpr_role_key(s->role) };
+        (struct around){ { doc, MPR_GROUP_AUTO }, b->summary.path, h->heap, mpr_role_key(s->role) };
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "role", mpr_value_text(around->role));
     mpr_doc_fact(doc, "rule", mpr_value_text(mpr_role_rule(s->role)));
     mpr_doc_facts(doc, share_columns, s);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(s->row, s->rows),
-                                            .context = around,
-                                            .omitted = "parts_omitted_bytes",
-                                            .folded = { h->name, "role", "bytes" } });
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .key = "parts",
+                                       .only = MPR_IN_JSON | MPR_IN_CSV,
+                                       MPR_COLUMNS(part_columns),
+                                       MPR_ROWS(s->row, s->rows),
+                                       .context = around,
+                                       .omitted = "parts_omitted_bytes",
+                                       .folded = { mpr_heap_name(h->heap), "role", "bytes" } });
     mpr_doc_close(doc);
 }
 
@@ -124,7 +127,7 @@ static void role_lines(struct mpr_document *doc, const struct mpr_breakdown_heap
 #define OF(member) MPR_FIELD(mpr_breakdown_heap, member)
 
 static const struct mpr_column heap_fields[] = {
-    { .key = "heap", .type = MPR_TEXT, OF(name) },
+    { .key = "heap", .type = MPR_TEXT, OF(heap) },
     { .key = "device", .type = MPR_COUNT, OF(device) },
     { .key = "time_ns", .type = MPR_TIME, OF(time) },
     { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
@@ -146,7 +149,7 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     for (int i = 0; i < MPR_ROLES; i++) role_fields(doc, b, h, &h->role[i]);
     mpr_doc_close(doc);
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_STRONG, "%s", h->name);
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_heap_name(h->heap));
     mpr_doc_line(doc, "  %s %s, %s: %s", mpr_doc_size(doc, h->bytes),
                  mpr_instant_is_peak(b->at) ? "at its peak" : "then", mpr_doc_time(doc, h->time),
                  mpr_report_pass(doc, b, h));

@@ -15,10 +15,10 @@ static const char *const of_words[] = {
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->limit.of == MPR_LIMIT_DEVICE)
-        return mpr_arena_format(&doc->arena, "%s used bytes", r->limit.heap);
-    if (!*r->limit.name) return r->limit.heap;
+        return mpr_arena_format(&doc->arena, "%s used bytes", r->limit.account);
+    if (!*r->limit.name) return r->limit.account;
     return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", of_words[r->limit.of], r->limit.name,
-                            r->limit.heap);
+                            r->limit.account);
 }
 
 /* The largest line of what it is made of; NULL: it is one itself. */
@@ -78,7 +78,7 @@ static const struct mpr_column columns[] = {
     { .key = "log", .type = MPR_TEXT, OF(log) },
     { .key = "of", .get = of_what },
     { .key = "name", .type = MPR_TEXT, OF(limit.name), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "heap", .type = MPR_TEXT, OF(limit.heap) },
+    { .key = "heap", .type = MPR_TEXT, OF(limit.account) },
     { .key = "limit_bytes", .type = MPR_BYTES, OF(limit.bytes) },
     { .key = "bytes", .type = MPR_BYTES, OF(is) },
     { .key = "over_bytes", .type = MPR_BYTES, OF(over) },
@@ -131,7 +131,7 @@ static bool is_lacking(const struct mpr_check_row *r) { return r->absent || r->u
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)
-        mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", r->log, r->limit.heap);
+        mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", r->log, r->limit.account);
     if (r->unmatched)
         mpr_doc_line(doc, "note: %s has no %s (%s)", r->log, mpr_report_limit(doc, r),
                      r->limit.from);

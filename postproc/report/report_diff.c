@@ -58,13 +58,6 @@ static struct mpr_value of_what(const void *row, const void *context)
     return mpr_value_text(of_words[a->of]);
 }
 
-static struct mpr_value inside(const void *row, const void *context)
-{
-    const struct mpr_diff_account *a = row;
-    (void)context;
-    return a->inside ? mpr_value_text(a->inside) : mpr_value_absent;
-}
-
 /* Nothing where the change is exact. */
 static struct mpr_value error_of(double variance)
 {
@@ -98,7 +91,7 @@ static struct mpr_value account_error(const void *row, const void *context)
 static const struct mpr_column account_fields[] = {
     { .key = "of", .get = of_what },
     { .key = "name", .type = MPR_TEXT, OF_ACCOUNT(name) },
-    { .key = "inside", .get = inside },
+    { .key = "inside", .type = MPR_TEXT, OF_ACCOUNT(inside), .unless = MPR_ABSENT_AT_0 },
     CHANGE_COLUMNS(OF_ACCOUNT),
     { .key = "noise", .type = MPR_FLAG, OF_ACCOUNT(noise) },
     { .key = "change_error_bytes", .type = MPR_BYTES, .get = account_error },
@@ -222,7 +215,8 @@ static struct shown shown_account(struct mpr_document *doc, const struct mpr_dif
     };
     struct shown shown = shown_of(doc, &row);
     shown.name = a->name;
-    shown.note = a->inside ? mpr_arena_format(&doc->arena, "inside %s", a->inside) : "";
+    shown.note =
+        a->inside ? mpr_arena_format(&doc->arena, "inside %s", mpr_heap_name(a->inside)) : "";
     if (a->noise && a->change) shown.note = "noise";
     if (a->change) shown.note = with_error(doc, shown.note, a->variance);
     return shown;

@@ -44,7 +44,7 @@ static const struct mpr_column processes[] = {
 #define OF_HEAP(member) MPR_FIELD(mpr_content_heap, member)
 
 static const struct mpr_column heaps[] = {
-    { .key = "heap", .type = MPR_TEXT, OF_HEAP(name) },
+    { .key = "heap", .type = MPR_TEXT, OF_HEAP(heap) },
     { .key = "inside", .type = MPR_TEXT, OF_HEAP(inside), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "estimated", .type = MPR_FLAG, OF_HEAP(estimated) },
     { .key = "peak_bytes", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
@@ -160,7 +160,7 @@ static const struct mpr_column uses[] = {
 #define OF_SPAN(member) MPR_FIELD(mpr_span, member)
 
 static const struct mpr_column series[] = {
-    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_heap_line, name) },
+    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_heap_line, heap) },
     { .key = "start_ns", .type = MPR_TIME, OF_SPAN(start) },
     { .key = "time_of_max_ns", .type = MPR_TIME, OF_SPAN(time) },
     { .key = "max_bytes", .type = MPR_BYTES, OF_SPAN(max) },

@@ -79,36 +79,37 @@ static bool is_told_to_go(const struct mpr_process *p)
            p->summary.fate_status == SIGTERM && p->summary.oom == MPR_FATE_NO_OOM;
 }
 
-/* Of one that ended as one should: nothing. */
+/* Returns how the process ended; "" if it runs or ended as a process should. */
 static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 {
-    static const char *const fine[] = { "exit", "_exit", "exit 0", "runs" };
-    if (is_told_to_go(p)) return "";
-    const char *ending = mpr_report_ending(&doc->arena, &p->summary);
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (strcmp(ending, fine[i]) == 0) return "";
-    return strcmp(ending, "not told") == 0 ? "end not told" : ending;
+    const struct mpr_summary *s = &p->summary;
+    const bool own = s->fate == MPR_FATE_OWN, oom = s->oom != MPR_FATE_NO_OOM,
+               fine = own ? s->end == MPF_END_EXIT || s->end == MPF_END_EXIT_NOW
+                          : s->fate == MPR_FATE_EXIT;
+    if (s->life == MPR_RUNS || is_told_to_go(p) || (!oom && fine && !s->fate_status)) return "";
+    if (!oom && (s->fate == MPR_FATE_UNKNOWN || (own && !s->end))) return "end not told";
+    return mpr_report_ending(&doc->arena, s);
 }
 
 /* " 404.00 MiB of host/heap", " 404.00 MiB" of the heap that was told last; "": nothing was
  * recorded.
  */
-static const char *held(struct mpr_document *doc, const struct mpr_process *p, const char **heap)
+static const char *held(struct mpr_document *doc, const struct mpr_process *p, uint8_t *heap)
 {
     size_t i = 0;
     while (i < p->heaps && p->heap[i].peak_bytes < p->peak_bytes) i++;
     if (i == p->heaps) return "";
     const char *size = mpr_arena_format(&doc->arena, "%s%s", p->heap[i].is_about ? "~" : "",
                                         mpr_doc_size(doc, p->peak_bytes));
-    if (strcmp(*heap, p->heap[i].name) == 0) return mpr_arena_format(&doc->arena, " %s", size);
-    *heap = p->heap[i].name;
-    return mpr_arena_format(&doc->arena, " %s of %s", size, *heap);
+    if (*heap == p->heap[i].heap) return mpr_arena_format(&doc->arena, " %s", size);
+    *heap = p->heap[i].heap;
+    return mpr_arena_format(&doc->arena, " %s of %s", size, mpr_heap_name(*heap));
 }
 
 /* "3 x worker {1..3} up to 404.00 MiB of host/heap", "python3 train.py (pid 7) 401.37 MiB of
  * host/heap, OOM-killed"; root: what runs the same is its fork.  NULL: there is none. */
 static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
-                         const struct mpr_family_line *root, const char **heap)
+                         const struct mpr_family_line *root, uint8_t *heap)
 {
     const struct mpr_process_info *who = &l->last->summary.process;
     const bool forked = root && strcmp(l->last->title, root->last->title) == 0;
@@ -158,7 +159,7 @@ static uint64_t sum_of(const struct mpr_family_line *line, size_t lines)
 
 /* lead: before the first. */
 static void kinds(struct mpr_document *doc, const char *lead, const struct mpr_family_line *line,
-                  size_t lines, const struct mpr_family_line *root, const char **heap)
+                  size_t lines, const struct mpr_family_line *root, uint8_t *heap)
 {
     const struct mpr_family_line *chosen[KINDS];
     const size_t count = choose(doc, line, lines, chosen);
@@ -203,7 +204,7 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(line, lines) });
     if (!lines) return;
-    const char *heap = "";
+    uint8_t heap = MPF_HEAP_NONE;
     const bool tree = line->processes == 1 && lines > 1 && line[1].depth,
                alone = sum_of(line, lines) == 1; /* it needs no heading */
     mpr_doc_gap(doc);

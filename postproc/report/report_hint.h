@@ -16,8 +16,8 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
 void mpr_report_hint_alone(struct mpr_document *doc, const struct mpr_insights *insights);
 /* For people, of a heap's blocks that are counted one by one: how many have a name, and why no
  * more, where a tenth or more have none; true: a recording with all call stacks would name them. */
-bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                            const char *heap, uint64_t named, uint64_t all);
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log, uint8_t heap,
+                            uint64_t named, uint64_t all);
 /* For people, behind a line on a heap that is estimated inside another one: where its samples stand
  * for more than pymalloc's arenas hold, what these do. */
 void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,

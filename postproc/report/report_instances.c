@@ -36,11 +36,11 @@ void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *
 {
     for (size_t i = 0, next; i < log->heaps; i = next) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        const char *names = h->name, *in = where(doc, &h->instance);
+        const char *names = mpr_heap_name(h->heap), *in = where(doc, &h->instance);
         for (next = i + 1; next < log->heaps; next++) {
             const struct mpr_heap_peak *other = &log->heap[next];
             if (strcmp(where(doc, &other->instance), in) != 0) break;
-            names = mpr_arena_format(&doc->arena, "%s, %s", names, other->name);
+            names = mpr_arena_format(&doc->arena, "%s, %s", names, mpr_heap_name(other->heap));
         }
         if (*in) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", in);
     }

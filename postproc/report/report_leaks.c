@@ -214,7 +214,9 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
 
 struct around {
     struct mpr_site_context site;
-    const char *log, *heap, *kind;
+    const char *log;
+    uint8_t heap;
+    const char *kind;
 };
 
 #define OF_ROW(member) MPR_FIELD(mpr_leaks_row, member)
@@ -251,8 +253,8 @@ static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
                  const char *bytes, const struct mpr_leaks_row *row, size_t count)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ { doc, by }, l->peaks.log[0].summary.path, h->live->name, kind };
-    const char *of = mpr_arena_format(&doc->arena, "%s, %s", h->live->name, kind);
+    *around = (struct around){ { doc, by }, l->peaks.log[0].summary.path, h->live->heap, kind };
+    const char *of = mpr_arena_format(&doc->arena, "%s, %s", mpr_heap_name(h->live->heap), kind);
     mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
@@ -315,8 +317,8 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
  * the log, that is enough. */
 static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
-    const bool sampled = strcmp(l->peaks.log[0].summary.recording.blocks, "sample") == 0 &&
-                         mpf_heap_named(h->live->name) == MPF_HEAP_HOST;
+    const bool sampled = l->peaks.log[0].summary.recording.blocks == MPR_RECORDED_SAMPLE &&
+                         h->live->heap == MPF_HEAP_HOST;
     return !h->growings && (h->grows ? h->fews || sampled : h->fews && h->live->inside);
 }
 
@@ -368,7 +370,7 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
     const char *about = h->live->inside ? "~" : "";
-    mpr_doc_say(doc, "%s: %s%s in %s%s block%s live", h->live->name, about,
+    mpr_doc_say(doc, "%s: %s%s in %s%s block%s live", mpr_heap_name(h->live->heap), about,
                 mpr_doc_size(doc, h->live->peak_bytes), about,
                 mpr_doc_count(doc, h->live->peak_blocks), h->live->peak_blocks == 1 ? "" : "s");
     if (is_known(l) && h->growings) say_growth(doc, l, h);
@@ -386,13 +388,13 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h)
 {
     const enum mpr_group by = l->peaks.log[0].choice.by;
-    const char *name = h->live->name, *word = mpr_group_word(h->by);
+    const char *name = mpr_heap_name(h->live->heap), *word = mpr_group_word(h->by);
     const bool is_short = mpr_startup_is_short(l);
     size_t live;
     const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(name));
-    if (h->live->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->live->inside));
+    if (h->live->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->live->inside));
     mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
     mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
@@ -433,13 +435,13 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct mpr_leaks_heap *h = &l->heap[i];
         if (!has_few(l, h)) continue;
-        if (mpf_heap_named(h->live->name) == MPF_HEAP_PYTHON) python = true;
+        if (h->live->heap == MPF_HEAP_PYTHON) python = true;
         else others = true;
     }
     if (python) mpr_doc_line(doc, "too few samples of Python's small objects: run longer");
     if (!others) return;
     const struct mpr_summary *s = &l->peaks.log[0].summary;
-    const bool sampled = strcmp(s->recording.blocks, "sample") == 0;
+    const bool sampled = s->recording.blocks == MPR_RECORDED_SAMPLE;
     mpr_doc_line(doc, "too few samples: run longer, or with %s:",
                  sampled ? "a shorter period" : "a stack for every block");
     mpr_report_run(doc, s, sampled ? "memprof run --host=sample:64K" : "memprof run --stacks=all");

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "fate.h"
+#include "heap_names.h"
 #include "mpf/event.h"
 #include "reports.h"
 #include "row.h"
@@ -35,7 +36,9 @@ static struct mpr_value blocks(const void *row, const void *context)
 {
     const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
     (void)context;
-    return strcmp(r->blocks, "all") != 0 ? mpr_value_text(r->blocks) : mpr_value_absent;
+    return r->blocks == MPR_RECORDED_ALL
+               ? mpr_value_absent
+               : mpr_value_known_text(mpr_recorded_name(r->blocks), MPR_UNKNOWN);
 }
 
 /* 0 tells something: that none was ever open. */
@@ -56,6 +59,11 @@ static struct mpr_value windows_from(const void *row, const void *context)
                            : mpr_value_absent;
 }
 
+static const char *const fold_words[] = {
+    [MPR_FOLD_NONE] = "",       [MPR_FOLD_GOOD] = "folded",     [MPR_FOLD_MISSING] = "missing",
+    [MPR_FOLD_OLDER] = "older", [MPR_FOLD_FOREIGN] = "foreign", [MPR_FOLD_DAMAGED] = "damaged"
+};
+
 // clang-format off
 static const struct mpr_column state_columns[] = {
     { .key = "path", .type = MPR_TEXT, OF_SUMMARY(path) },
@@ -66,8 +74,8 @@ static const struct mpr_column state_columns[] = {
     { .key = "running", .get = running },
     { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason),
       .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end_reason), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "fold", .type = MPR_TEXT, OF_SUMMARY(fold.state), .unless = MPR_ABSENT_AT_0 },
+    { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end), .words = mpf_end_name, .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "fold", .type = MPR_TEXT, OF_SUMMARY(fold.state), .words = fold_words, .unless = MPR_ABSENT_AT_0 },
     { .key = "folded_until_ns", .type = MPR_TIME, OF_SUMMARY(fold.until_ns),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "folded_events", .type = MPR_COUNT, OF_SUMMARY(fold.events),
@@ -224,8 +232,8 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
     else mpr_doc_say(doc, "recovered from its journal, nothing is missing");
     if (s->fate != MPR_FATE_OWN)
         mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
-    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)
-        mpr_doc_say(doc, ", ended by %s", s->end_reason);
+    if (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)
+        mpr_doc_say(doc, ", ended by %s", mpf_end_name[s->end]);
     if (s->status_told) mpr_doc_say(doc, ", status %d", s->fate_status);
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
         mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)",
@@ -278,18 +286,16 @@ static void folded(struct mpr_document *doc, const struct mpr_summary *s)
 
 static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    static const struct {
-        const char *state, *text;
-    } wrong[] = {
-        { "missing", "is not there, and the log's beginning is in it; put it beside the log" },
-        { "older", "is older than the log, which it does not reach; take both at the same time" },
-        { "foreign", "is of another log or of another user, and was not read" },
-        { "damaged", "is damaged, and was not read" },
+    static const char *const wrong[] = {
+        [MPR_FOLD_MISSING] =
+            "is not there, and the log's beginning is in it; put it beside the log",
+        [MPR_FOLD_OLDER] =
+            "is older than the log, which it does not reach; take both at the same time",
+        [MPR_FOLD_FOREIGN] = "is of another log or of another user, and was not read",
+        [MPR_FOLD_DAMAGED] = "is damaged, and was not read",
     };
-    const char *slash = strrchr(s->path, '/');
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (strcmp(s->fold.state, wrong[i].state) == 0)
-            WARNING(doc, "%s.fold %s", slash ? slash + 1 : s->path, wrong[i].text);
+    if (wrong[s->fold.state])
+        WARNING(doc, "%s.fold %s", mpr_basename(s->path), wrong[s->fold.state]);
 }
 
 /* Before what is only in the journal, if frames between the log and that are missing. */
@@ -301,7 +307,7 @@ static uint64_t whole_until(const struct mpr_summary *s)
 /* LOG.fold without the newest part, which is kept whole in LOG. */
 static bool is_beginning(const struct mpr_summary *s)
 {
-    return s->fold.until_ns && whole_until(s) <= s->fold.until_ns && !*s->end_reason &&
+    return s->fold.until_ns && whole_until(s) <= s->fold.until_ns && s->end == MPF_END_NONE &&
            (!s->journal || s->missing_frames);
 }
 
@@ -314,7 +320,7 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
     else if (is_beginning(s))
         WARNING(doc, "what came after %s is missing: this is the log's beginning, which was folded",
                 mpr_doc_time(doc, whole_until(s)));
-    else if (!*s->end_reason && !s->journal && !s->cut)
+    else if (s->end == MPF_END_NONE && !s->journal && !s->cut)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");
     if (s->copied)
@@ -350,13 +356,13 @@ static void window(struct mpr_document *doc, const struct mpr_recording *r)
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
 {
     if (*r->window.text) window(doc, r);
-    if (strcmp(r->blocks, "off") == 0)
+    if (r->blocks == MPR_RECORDED_OFF)
         mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
-    if (strcmp(r->blocks, "large") == 0)
+    if (r->blocks == MPR_RECORDED_LARGE)
         mpr_doc_line(doc,
                      "host/heap: %sblocks of at least %s each, the rest as totals, in usable bytes",
                      r->window.blocks ? "outside of it " : "", mpr_doc_size(doc, r->blocks_large));
-    if (strcmp(r->blocks, "sample") != 0) return;
+    if (r->blocks != MPR_RECORDED_SAMPLE) return;
     mpr_doc_line(doc, "host/heap: blocks of at least %s each, of the others one in %s on average",
                  mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
     mpr_doc_line(
@@ -435,10 +441,9 @@ void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_report_lines(doc, s);
 }
 
-bool mpr_report_is_thinned(const struct mpr_summary *s, const char *heap)
+bool mpr_report_is_thinned(const struct mpr_summary *s, uint8_t heap)
 {
-    const unsigned code = mpf_heap_named(heap);
-    return s->fold.events && (code == MPF_HEAP_HOST || mpf_heap_code(code) == MPF_HEAP_TORCH);
+    return s->fold.events && (heap == MPF_HEAP_HOST || mpr_heap_is_torch(heap));
 }
 
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice)
@@ -446,9 +451,9 @@ void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice
     if (*choice->source) mpr_doc_line(doc, "ranges: %s", choice->source);
 }
 
-void mpr_report_inside(struct mpr_document *doc, const char *inside)
+void mpr_report_inside(struct mpr_document *doc, uint8_t inside)
 {
-    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", inside);
+    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", mpr_heap_name(inside));
 }
 
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes)

@@ -98,7 +98,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
 {
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
-    mpr_doc_line(doc, "  %s  %s%s", s->heap, exact_time(doc, s->time), order);
+    mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), exact_time(doc, s->time), order);
     request(doc, s);
     supply(doc, s);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "amount.h"
-#include "heap_names.h"
 #include "mpf/sample.h"
 #include "naming.h"
 #include "readings.h"
@@ -194,26 +193,17 @@ static void elsewhere(struct cause *c)
 
 /* ---- the heap that ran out */
 
-static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
-{
-    for (size_t i = 0; name && i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
-    return NULL;
-}
-
 /* What ran out: of a device PyTorch's blocks rather than their segments; of the host the largest
  * heap. */
 static const struct mpr_heap_peak *heap_of(const struct cause *c)
 {
     const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
     if (c->story) {
-        const struct mpr_heap_peak *torch =
-            heap_named(log, mpr_heap_torch_of(&c->doc->arena, c->story->heap));
-        return torch ? torch : heap_named(log, c->story->heap);
+        const struct mpr_heap_peak *torch = mpr_peaks_heap(log, mpr_heap_torch_of(c->story->heap));
+        return torch ? torch : mpr_peaks_heap(log, c->story->heap);
     }
     for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside && strncmp(log->heap[i].name, "host/", strlen("host/")) == 0)
-            return &log->heap[i];
+        if (!log->heap[i].inside && log->heap[i].heap < MPF_HEAP_NVTX) return &log->heap[i];
     return NULL;
 }
 
@@ -292,7 +282,7 @@ static void held(struct cause *c)
     mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
                 mpr_doc_path(doc, most->row.path, most->row.depth), *most->caller ? " <- " : "",
                 most->caller, most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
-                mpr_doc_size(doc, h->peak_bytes), h->name);
+                mpr_doc_size(doc, h->peak_bytes), mpr_heap_name(h->heap));
     if (most_touched(c) < most->row.bytes)
         mpr_doc_say(doc, "; at most %s was seen in memory or swap",
                     mpr_doc_size(doc, most_touched(c)));

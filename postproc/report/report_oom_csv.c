@@ -62,7 +62,7 @@ static struct record of_device(const struct mpr_ooms_log *log, const struct mpr_
 {
     struct record r = record_of(log, "device", s->hard ? "hard" : "got_over");
     r.time = s->time;
-    r.heap = s->heap;
+    r.heap = mpr_heap_name(s->heap);
     r.thread = s->thread;
     r.maker = s->library;
     r.path = s->path;
@@ -82,7 +82,7 @@ static struct record of_refusal(const struct mpr_ooms_log *log, const struct mpr
 {
     struct record r = record_of(log, "host", "refused");
     r.time = f->time;
-    r.heap = f->heap;
+    r.heap = mpr_heap_name(f->heap);
     r.thread = f->thread;
     r.path = f->path;
     r.depth = f->depth;

@@ -150,8 +150,8 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
         const struct mpr_host_refusal *f = &s->refusal[i];
         const char *why = strerror((int)f->error);
         row[i] = (struct refusal){ *f, mpr_arena_format(&doc->arena, "%s %s, %s, %s",
-                                                        mpr_doc_time(doc, f->time), f->heap, why,
-                                                        f->thread) };
+                                                        mpr_doc_time(doc, f->time),
+                                                        mpr_heap_name(f->heap), why, f->thread) };
     }
     mpr_doc_table(doc, &(struct mpr_table){ .key = "failed",
                                             .title = "failed allocations",

@@ -17,7 +17,7 @@ static const struct mpr_heap_peak *largest(const struct mpr_log_peaks *log)
     const struct mpr_heap_peak *found = NULL;
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        if (h->inside || !mpf_heap_is_host(mpf_heap_named(h->name))) continue;
+        if (h->inside || !mpf_heap_is_host(h->heap)) continue;
         if (!found || h->peak_bytes > found->peak_bytes) found = h;
     }
     return found;
@@ -98,7 +98,7 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
 {
     const struct mpr_heap_peak *h = ooms->threads.logs ? largest(&ooms->threads.log[0]) : NULL;
     if (!h || !is_shared(h)) return;
-    mpr_doc_fact(doc, "threads_of", mpr_value_text(h->name));
+    mpr_doc_fact(doc, "threads_of", mpr_value_heap(h->heap));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "threads",
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(columns),
@@ -106,12 +106,13 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
                                             .omitted = "threads_omitted_bytes" });
     size_t rows;
     const struct mpr_row *row = by_name(doc, h, &rows);
-    mpr_report_rows(
-        doc, &(struct mpr_rows){ .row = row,
-                                 .rows = rows,
-                                 .by = MPR_GROUP_RANGE,
-                                 .heading = mpr_arena_format(&doc->arena, "%s by thread", h->name),
-                                 .bytes = "held then",
-                                 .whole = h->peak_bytes,
-                                 .top = TOP });
+    mpr_report_rows(doc,
+                    &(struct mpr_rows){ .row = row,
+                                        .rows = rows,
+                                        .by = MPR_GROUP_RANGE,
+                                        .heading = mpr_arena_format(&doc->arena, "%s by thread",
+                                                                    mpr_heap_name(h->heap)),
+                                        .bytes = "held then",
+                                        .whole = h->peak_bytes,
+                                        .top = TOP });
 }

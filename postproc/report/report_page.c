@@ -1,6 +1,5 @@
 /* What the page shows without scripting: who held each heap's peak. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "lines.h"
 #include "reports.h"
@@ -96,8 +95,8 @@ static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
         row[i] = (struct held){ h->held[i], path_of(doc, &h->held[i]) };
     const char *about = h->is_about || h->inside ? "~" : "";
     const char *title = mpr_arena_format(
-        &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", h->name, about,
-        mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
+        &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", mpr_heap_name(h->heap),
+        about, mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
         mpr_doc_time(doc, h->peak_time), about, mpr_doc_size(doc, h->end_bytes));
     mpr_doc_table(doc, &(struct mpr_table){ .title = title,
                                             .only = MPR_IN_PAGE,

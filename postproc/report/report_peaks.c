@@ -32,7 +32,7 @@ struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
 
 /* For people, one below the other. */
 static const struct mpr_column heap_columns[] = {
-    { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
+    { .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
     { .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
     { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .title = "blocks",
@@ -57,7 +57,7 @@ static const struct mpr_column heap_columns[] = {
 };
 
 static const struct mpr_column heap_fields[] = {
-    { .key = "heap", .type = MPR_WORD, OF_HEAP(name) },
+    { .key = "heap", .type = MPR_WORD, OF_HEAP(heap) },
     { .key = "peak_bytes", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
     { .key = "peak_time_ns", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .key = "end_bytes", .type = MPR_BYTES, OF_HEAP(end_bytes) },
@@ -90,9 +90,9 @@ static const struct mpr_column touched_fields[] = {
 
 static void never_more(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
-    mpr_doc_line(doc, "%s: of %s never more than %s was in memory, up to %s", h->name,
-                 mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
-                 mpr_doc_time(doc, h->touched.time));
+    mpr_doc_line(doc, "%s: of %s never more than %s was in memory, up to %s",
+                 mpr_heap_name(h->heap), mpr_doc_size(doc, h->peak_bytes),
+                 mpr_doc_size(doc, h->touched.bytes), mpr_doc_time(doc, h->touched.time));
 }
 
 static void not_sampled(struct mpr_document *doc, const struct mpr_heap_peak *h)
@@ -100,8 +100,8 @@ static void not_sampled(struct mpr_document *doc, const struct mpr_heap_peak *h)
     mpr_doc_line(doc,
                  "%s: how much of %s was in memory at the peak is not known; %s at %s, when it was "
                  "sampled",
-                 h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->sampled.bytes),
-                 mpr_doc_time(doc, h->sampled.time));
+                 mpr_heap_name(h->heap), mpr_doc_size(doc, h->peak_bytes),
+                 mpr_doc_size(doc, h->sampled.bytes), mpr_doc_time(doc, h->sampled.time));
 }
 
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
@@ -112,8 +112,8 @@ void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h
         mpr_doc_line(
             doc,
             "%s: of %s at most %s was in memory or swap in samples at its peak, the largest of %s",
-            h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, most->bytes),
-            mpr_doc_time(doc, most->time));
+            mpr_heap_name(h->heap), mpr_doc_size(doc, h->peak_bytes),
+            mpr_doc_size(doc, most->bytes), mpr_doc_time(doc, most->time));
     if (most->ever && most->bytes >= h->peak_bytes / 2 && h->sampled.bytes < h->peak_bytes / 2)
         not_sampled(doc, h);
 }
@@ -124,13 +124,13 @@ void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log
         if (log->heap[i].nested)
             mpr_doc_line(doc,
                          "%s: what libraries told NVTX of; inside memory that other heaps count",
-                         log->heap[i].name);
+                         mpr_heap_name(log->heap[i].heap));
 }
 
 /* The driver has numbers of its own: 2 is out of memory. */
 static const char *failure_text(const struct mpr_heap_peak *h)
 {
-    if (strncmp(h->name, "gpu", 3) != 0 && strcmp(h->name, "host/pinned") != 0)
+    if (!mpf_heap_is_gpu(h->heap) && h->heap != MPF_HEAP_PINNED)
         return strerror((int)h->failure_errno);
     return h->failure_errno == 2 ? "CUDA: out of memory"
                                  : "CUDA: an error that is not lack of memory";
@@ -139,10 +139,10 @@ static const char *failure_text(const struct mpr_heap_peak *h)
 static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (!h->failures) return;
-    mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name,
-                mpr_doc_count(doc, h->failures), h->failures == 1 ? "" : "s",
-                mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time),
-                failure_text(h));
+    mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)",
+                mpr_heap_name(h->heap), mpr_doc_count(doc, h->failures),
+                h->failures == 1 ? "" : "s", mpr_doc_size(doc, h->failure_bytes),
+                mpr_doc_time(doc, h->failure_time), failure_text(h));
     mpr_doc_end(doc);
 }
 
@@ -154,7 +154,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *
 {
     if (!h->estimated) return;
     mpr_doc_say(doc, "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
-                h->name);
+                mpr_heap_name(h->heap));
     if (h->inside) mpr_report_beyond(doc, log, h);
     mpr_doc_end(doc);
 }
@@ -248,7 +248,7 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
     mpr_doc_add(doc, MPR_FAINT,
                 at_peak ? "what the kernel charged at the peak of %s"
                         : "what the kernel charged then",
-                h->name);
+                mpr_heap_name(h->heap));
     mpr_doc_end(doc);
     if (rss->valid) rss_lines(doc, rss);
     if (cgroup->valid) cgroup_line(doc, cgroup);
@@ -269,7 +269,8 @@ static struct mpr_value error(const void *row, const void *context)
 /* What the records of CSV have besides the row. */
 struct around {
     struct mpr_site_context site;
-    const char *log, *heap, *inside;
+    const char *log;
+    uint8_t heap, inside;
     uint64_t pid, peak_bytes, peak_time;
     bool incomplete;
 };
@@ -309,8 +310,8 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ .site = { doc, log->choice.by },
                                .log = log->summary.path,
-                               .heap = h->name,
-                               .inside = h->inside ? h->inside : "",
+                               .heap = h->heap,
+                               .inside = h->inside,
                                .pid = log->summary.process.pid,
                                .peak_bytes = h->peak_bytes,
                                .peak_time = h->peak_time,
@@ -325,10 +326,10 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                     &(struct mpr_rows){ .row = h->row,
                                         .rows = h->rows,
                                         .by = log->choice.by,
-                                        .of = h->name,
+                                        .of = mpr_heap_name(h->heap),
                                         .bytes = at_peak ? "at the peak" : "at that time",
                                         .whole = h->peak_bytes,
-                                        .bounds = mpr_report_is_thinned(&log->summary, h->name),
+                                        .bounds = mpr_report_is_thinned(&log->summary, h->heap),
                                         .ever = true });
     if (h->rows && h->samples)
         mpr_doc_line(doc, "  ~ estimated from %s sample%s", mpr_doc_count(doc, h->samples),
@@ -351,7 +352,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     if (h->instance.beyond) mpr_doc_fact(doc, "more_ranges_open", mpr_value_flag(true));
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
-    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));
+    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->inside));
     if (h->is_about) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));

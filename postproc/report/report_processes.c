@@ -27,7 +27,7 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
     if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(arena, "exit %d", s->fate_status);
     if (s->fate == MPR_FATE_UNKNOWN) return "not told";
     if (s->status_told && s->fate_status) return mpr_arena_format(arena, "exit %d", s->fate_status);
-    return *s->end_reason ? s->end_reason : "not told";
+    return s->end ? mpf_end_name[s->end] : "not told";
 }
 
 /* ---- lines */
@@ -53,7 +53,7 @@ static struct mpr_value title(const void *row, const void *context)
 /* What was not recorded is not 0. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
 {
-    const bool off = strcmp(s->recording.blocks, "off") == 0;
+    const bool off = s->recording.blocks == MPR_RECORDED_OFF;
     return off ? mpr_value_unknown : mpr_value_number(MPR_BYTES, bytes);
 }
 
@@ -256,7 +256,7 @@ static struct mpr_value index_of(size_t index)
 }
 
 static const struct mpr_column heap_columns[] = {
-    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_process_heap, name) },
+    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_process_heap, heap) },
     { .key = "peak_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, peak_bytes) },
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_FIELD(mpr_process_heap, peak_time) },
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, end_bytes) },
@@ -315,7 +315,7 @@ static const struct mpr_column record_columns[] = {
     { .key = "largest_peak_bytes", .type = MPR_BYTES, OF(peak_bytes) },
     { .key = "host_heap_peak_bytes", .type = MPR_BYTES, .get = host_peak },
     { .key = "host_heap_end_bytes", .type = MPR_BYTES, .get = host_end },
-    { .key = "device", .type = MPR_TEXT, OF(gpu.name) },
+    { .key = "device", .type = MPR_TEXT, OF(gpu.heap) },
     { .key = "device_peak_bytes", .type = MPR_BYTES, OF(gpu.peak_bytes) },
     { .key = "device_end_bytes", .type = MPR_BYTES, OF(gpu.end_bytes) },
     { .key = "rss_high_water_bytes", .type = MPR_BYTES, OF(rss_high),

@@ -202,8 +202,8 @@ static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
     if (r->heat_width && first->failed_ns >= r->heat_from)
         mpr_doc_say(doc, " at %s", mpr_doc_time(doc, first->failed_ns - r->heat_from));
     if (o)
-        mpr_doc_say(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes), o->heap,
-                    o->path);
+        mpr_doc_say(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes),
+                    mpr_heap_name(o->heap), o->path);
     else
         mpr_doc_say(doc, ": %s",
                     first->digest->process->ooms_hard ? "out of device memory"

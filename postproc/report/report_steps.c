@@ -66,7 +66,7 @@ static struct mpr_step step_of(const struct mpr_steps *s, const struct mpr_steps
     const struct mpr_instance_heap *of = &h->heap->of[i];
     struct mpr_step step = {
         .log = s->instances.summary.path,
-        .heap = h->heap->name,
+        .heap = h->heap->heap,
         .range = s->instances.range,
         .name = instance->name,
         .last = instance->last,
@@ -110,8 +110,8 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
     struct mpr_step *step = mpr_arena_alloc(&doc->arena, in->instances * sizeof *step);
     for (size_t i = 0; i < in->instances; i++) step[i] = step_of(s, h, i);
     mpr_doc_open(doc, NULL);
-    mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
-    if (h->heap->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->heap->inside));
+    mpr_doc_fact(doc, "heap", mpr_value_heap(h->heap->heap));
+    if (h->heap->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->heap->inside));
     mpr_doc_facts(doc, heap_fields, h);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "instances",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
@@ -120,7 +120,7 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
                                             .all = MPR_IN_JSON | MPR_IN_CSV });
     if (index == s->shown) {
         const struct mpr_step_lines l = mpr_step_lines(doc, step, in->instances, h->median_peak);
-        mpr_doc_table(doc, &(struct mpr_table){ .title = h->heap->name,
+        mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_heap_name(h->heap->heap),
                                                 .only = MPR_FOR_PEOPLE,
                                                 MPR_COLUMNS(columns),
                                                 MPR_ROWS(l.line, l.lines),
@@ -156,7 +156,8 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
     const char *least = mpr_doc_size(doc, h->least_peak), *most = mpr_doc_size(doc, h->most_peak);
-    mpr_doc_say(doc, "%s: peak %s%s", h->heap->name, h->heap->inside ? "~" : "", least);
+    mpr_doc_say(doc, "%s: peak %s%s", mpr_heap_name(h->heap->heap), h->heap->inside ? "~" : "",
+                least);
     if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
     if (h->peaks_out) {
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
@@ -195,7 +196,8 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
                      mpr_doc_count(doc, in->left_out));
     for (size_t i = 0; i < in->heaps; i++) headline(doc, s, &s->heap[i]);
     if (in->heaps > 1)
-        mpr_doc_line(doc, "below: %s; others with --heap", s->heap[s->shown].heap->name);
+        mpr_doc_line(doc, "below: %s; others with --heap",
+                     mpr_heap_name(s->heap[s->shown].heap->heap));
 }
 
 /* ---- the worst against the median */
@@ -225,7 +227,7 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
         mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
                                                  .rows = rows,
                                                  .by = by,
-                                                 .of = s->heap[s->shown].heap->name,
+                                                 .of = mpr_heap_name(s->heap[s->shown].heap->heap),
                                                  .bytes = heading,
                                                  .whole = whole,
                                                  .changes = true });
@@ -252,11 +254,11 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     const struct mpr_steps_heap *h = &s->heap[s->shown];
     const char *instance = at_peak(doc, s, h, c->instance), *median = at_peak(doc, s, h, c->median);
     mpr_doc_open(doc, "compared");
-    mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
+    mpr_doc_fact(doc, "heap", mpr_value_heap(h->heap->heap));
     mpr_doc_fact(doc, "instance", mpr_value_text(instance));
     mpr_doc_fact(doc, "median", mpr_value_text(median));
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_word(c->choice.by)));
-    compared_rows(doc, c, "paths", h->heap->name);
+    compared_rows(doc, c, "paths", mpr_heap_name(h->heap->heap));
     if (s->calls.rows) compared_rows(doc, &s->calls, "stacks", NULL);
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap_names.h"
 #include "insights.h"
 #include "mpf/sample.h"
 #include "report_device.h"
@@ -69,7 +68,7 @@ static void refused(struct mpr_document *doc, const struct mpr_refused *r)
     mpr_doc_facts(doc, refused_fields, r);
     mpr_doc_close(doc);
     mpr_doc_add(doc, MPR_WARN, "REFUSED");
-    mpr_doc_say(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), r->heap,
+    mpr_doc_say(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), mpr_heap_name(r->heap),
                 mpr_doc_time(doc, r->time));
     if (r->limit.name)
         mpr_doc_say(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
@@ -98,13 +97,6 @@ static void devices(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_doc_close(doc);
 }
 
-static struct mpr_value inside(const void *row, const void *context)
-{
-    const struct mpr_heap_peak *h = row;
-    (void)context;
-    return h->inside ? mpr_value_text(h->inside) : mpr_value_absent;
-}
-
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
 /* The instance of a repeated range that the peak is in, where it is in one. */
@@ -125,8 +117,8 @@ static struct mpr_value instance_range(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column heap_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
-    { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
-    { .key = "inside", .get = inside, .only = MPR_IN_JSON },
+    { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
+    { .key = "inside", .type = MPR_TEXT, OF_HEAP(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
     { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak,
       .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
@@ -143,7 +135,7 @@ static const struct mpr_column heap_columns[] = {
       .estimate = true, .spare = 1 },
     { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes),
       .unless = MPR_ABSENT_AT_MAX, .only = MPR_IN_JSON },
-    { .key = "inside", .get = inside, .only = MPR_IN_CSV },
+    { .key = "inside", .type = MPR_TEXT, OF_HEAP(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_CSV },
     { .key = "estimated", .type = MPR_FLAG, OF_HEAP(estimated), .only = MPR_IN_CSV },
 };
 // clang-format on
@@ -154,7 +146,7 @@ static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
 {
     for (size_t i = 0; i < log->heaps; i++) {
         if (!log->heap[i].inside) continue;
-        mpr_doc_say(doc, "%s", log->heap[i].name);
+        mpr_doc_say(doc, "%s", mpr_heap_name(log->heap[i].heap));
         mpr_report_inside(doc, log->heap[i].inside);
         mpr_report_beyond(doc, log, &log->heap[i]);
         mpr_doc_end(doc);
@@ -181,23 +173,17 @@ static void sleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *lo
     }
 }
 
-static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
-    return NULL;
-}
-
 /* Where no range of the program's own says which step the peak is in, its passes do. */
 static void passes(struct mpr_document *doc, const struct mpr_insights *in)
 {
     static const char torch[] = "torch:";
     const struct mpr_breakdown *b = &in->breakdown;
     for (size_t i = 0; in->has_breakdown && b->ran && i < b->heaps; i++) {
-        const struct mpr_heap_peak *h = heap_named(&in->peaks.log[0], b->heap[i].name);
+        const struct mpr_heap_peak *h = mpr_peaks_heap(&in->peaks.log[0], b->heap[i].heap);
         if (!h || h->peak_time != b->heap[i].time) continue;
         if (*h->instance.name && strncmp(h->instance.range, torch, strlen(torch)) != 0) continue;
-        mpr_doc_line(doc, "%s: peak %s", h->name, mpr_report_pass(doc, b, &b->heap[i]));
+        mpr_doc_line(doc, "%s: peak %s", mpr_heap_name(h->heap),
+                     mpr_report_pass(doc, b, &b->heap[i]));
     }
 }
 
@@ -243,7 +229,8 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 /* ---- owners */
 
 struct owned {
-    const char *of, *bytes;
+    uint8_t of; /* MPF_HEAP_NONE: nothing was recorded */
+    const char *bytes;
     const struct mpr_row *row;
     size_t rows;
     uint64_t whole;
@@ -260,10 +247,9 @@ static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
 }
 
 /* What lives on a device, apart from what is asleep. */
-static struct owned awake(struct mpr_document *doc, unsigned device, const char *at,
-                          const struct mpr_device_state *s)
+static struct owned awake(unsigned device, const char *at, const struct mpr_device_state *s)
 {
-    return (struct owned){ mpr_arena_format(&doc->arena, "gpu%u/torch", device),
+    return (struct owned){ mpf_heap_gpu(MPF_HEAP_TORCH, device),
                            at,
                            s->row,
                            s->rows,
@@ -272,32 +258,30 @@ static struct owned awake(struct mpr_document *doc, unsigned device, const char 
 }
 
 /* The device whose blocks of PyTorch sleep; NULL: none do. */
-static const struct mpr_device *sleeper(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                                        const char *torch)
+static const struct mpr_device *sleeper(const struct mpr_log_peaks *log, uint8_t torch)
 {
     for (size_t i = 0; i < log->devices; i++) {
         const struct mpr_device *d = &log->device[i];
-        const char *name = mpr_arena_format(&doc->arena, "gpu%u/torch", d->index);
-        if (d->peak.valid && d->peak.asleeps && strcmp(name, torch) == 0) return d;
+        if (d->peak.valid && d->peak.asleeps && torch == mpf_heap_gpu(MPF_HEAP_TORCH, d->index))
+            return d;
     }
     return NULL;
 }
 
 /* Of the device that ran out of memory; else of the largest heap: PyTorch's blocks rather than the
  * segments that they lie in, and of these what is backed by memory when the device was fullest. */
-static struct owned owners_of(struct mpr_document *doc, const struct mpr_insights *in)
+static struct owned owners_of(const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     if (in->oom.told && in->oom.state.rows)
-        return awake(doc, in->oom.device, "at the OOM", &in->oom.state);
-    const struct mpr_heap_peak *h = largest_of(log), *torch = NULL;
-    const char *blocks = h ? mpr_heap_torch_of(&doc->arena, h->name) : NULL;
-    if (blocks) torch = heap_named(log, blocks);
+        return awake(in->oom.device, "at the OOM", &in->oom.state);
+    const struct mpr_heap_peak *h = largest_of(log),
+                               *torch = h ? mpr_peaks_heap(log, mpr_heap_torch_of(h->heap)) : NULL;
     if (torch) h = torch;
-    if (!h) return (struct owned){ .of = "", .bytes = "" };
-    const struct mpr_device *sleeps = sleeper(doc, log, h->name);
-    if (sleeps) return awake(doc, sleeps->index, "at the peak", &sleeps->peak);
-    return (struct owned){ h->name, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
+    if (!h) return (struct owned){ .bytes = "" };
+    const struct mpr_device *sleeps = sleeper(log, h->heap);
+    if (sleeps) return awake(sleeps->index, "at the peak", &sleeps->peak);
+    return (struct owned){ h->heap, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
 }
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
@@ -322,7 +306,7 @@ static void owner_table(struct mpr_document *doc, const char *key, const char *o
 static void sleepers(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
 {
     const struct mpr_device_state *s = o->asleep;
-    const char *of = mpr_arena_format(&doc->arena, "%s, asleep", o->of);
+    const char *of = mpr_arena_format(&doc->arena, "%s, asleep", mpr_heap_name(o->of));
     owner_table(doc, "owners_asleep", "owners_asleep_omitted_bytes", of, s->asleep, s->asleeps);
     mpr_report_rows(doc, &(struct mpr_rows){ .row = s->asleep,
                                              .rows = s->asleeps,
@@ -335,22 +319,23 @@ static void sleepers(struct mpr_document *doc, const struct mpr_insights *in, co
 
 /* Whose objects fill Python's arenas, which are mappings of nobody's: a part of these, in no sum.
  */
-static void small_objects(struct mpr_document *doc, const struct mpr_insights *in, const char *of)
+static void small_objects(struct mpr_document *doc, const struct mpr_insights *in, uint8_t of)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        if (!h->inside || strcmp(h->inside, of) != 0 || !h->rows) continue;
-        mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(h->name));
-        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", h->name, h->row, h->rows);
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
-                                                 .rows = h->rows,
-                                                 .by = log->choice.by,
-                                                 .of = mpr_arena_format(
-                                                     &doc->arena, "%s, in these arenas,", h->name),
-                                                 .bytes = "at its peak",
-                                                 .whole = h->peak_bytes,
-                                                 .top = MORE_OWNERS });
+        if (!h->inside || h->inside != of || !h->rows) continue;
+        const char *name = mpr_heap_name(h->heap);
+        mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(name));
+        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", name, h->row, h->rows);
+        mpr_report_rows(doc, &(struct mpr_rows){
+                                 .row = h->row,
+                                 .rows = h->rows,
+                                 .by = log->choice.by,
+                                 .of = mpr_arena_format(&doc->arena, "%s, in these arenas,", name),
+                                 .bytes = "at its peak",
+                                 .whole = h->peak_bytes,
+                                 .top = MORE_OWNERS });
     }
 }
 
@@ -358,26 +343,26 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
 static void modules(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
 {
     const struct mpr_heap_peak *h =
-        in->has_breakdown && !o->asleep ? heap_named(&in->by_python.log[0], o->of) : NULL;
+        in->has_breakdown && !o->asleep ? mpr_peaks_heap(&in->by_python.log[0], o->of) : NULL;
     if (h) mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
     else mpr_report_modules(doc, o->row, o->rows, o->whole);
 }
 
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 {
-    const struct owned o = owners_of(doc, in);
+    const struct owned o = owners_of(in);
     if (!o.rows) return;
-    mpr_doc_fact(doc, "owners_of", mpr_value_text(o.of));
-    owner_table(doc, "owners", NULL, o.of, o.row, o.rows);
-    mpr_report_rows(doc,
-                    &(struct mpr_rows){
-                        .row = o.row,
-                        .rows = o.rows,
-                        .by = in->peaks.log[0].choice.by,
-                        .of = o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", o.of) : o.of,
-                        .bytes = o.bytes,
-                        .whole = o.whole,
-                        .top = OWNERS });
+    const char *of = mpr_heap_name(o.of);
+    mpr_doc_fact(doc, "owners_of", mpr_value_text(of));
+    owner_table(doc, "owners", NULL, of, o.row, o.rows);
+    mpr_report_rows(doc, &(struct mpr_rows){
+                             .row = o.row,
+                             .rows = o.rows,
+                             .by = in->peaks.log[0].choice.by,
+                             .of = o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", of) : of,
+                             .bytes = o.bytes,
+                             .whole = o.whole,
+                             .top = OWNERS });
     modules(doc, in, &o);
     if (o.asleep) sleepers(doc, in, &o);
     else small_objects(doc, in, o.of);

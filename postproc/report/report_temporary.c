@@ -16,7 +16,8 @@
 
 struct around {
     struct mpr_site_context site;
-    const char *log, *heap;
+    const char *log;
+    uint8_t heap;
 };
 
 #define OF_ROW(member) MPR_FIELD(mpr_temporary_row, member)
@@ -108,16 +109,16 @@ static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap
     for (size_t i = 0; i < lines; i++)
         shown[i] = (struct shown){ line[i], sum_of(&line[i], row, h->row) };
     const char *word = mpr_group_word(by);
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by %s", h->name, word),
-                                  .only = MPR_FOR_PEOPLE,
-                                  MPR_COLUMNS(shown_columns),
-                                  MPR_ROWS(shown, lines),
-                                  .idle = lines - live,
-                                  .whole = h->all.soon,
-                                  .bounds = bounds,
-                                  .estimated = estimated,
-                                  .by = by });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by %s",
+                                                                      mpr_heap_name(h->heap), word),
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(shown_columns),
+                                            MPR_ROWS(shown, lines),
+                                            .idle = lines - live,
+                                            .whole = h->all.soon,
+                                            .bounds = bounds,
+                                            .estimated = estimated,
+                                            .by = by });
 }
 
 static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t,
@@ -126,11 +127,12 @@ static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t
     struct mpr_number share, within;
     mpr_units_share(&share, h->all.soon, h->all.blocks);
     mpr_doc_gap(doc);
-    mpr_doc_line(
-        doc, "%s: %s%s allocation%s, %s in all; %s (%s) freed within %s, %s", h->name,
-        bounds ? "at least " : "", mpr_doc_count(doc, h->all.blocks), h->all.blocks == 1 ? "" : "s",
-        mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
-        mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
+    mpr_doc_line(doc, "%s: %s%s allocation%s, %s in all; %s (%s) freed within %s, %s",
+                 mpr_heap_name(h->heap), bounds ? "at least " : "",
+                 mpr_doc_count(doc, h->all.blocks), h->all.blocks == 1 ? "" : "s",
+                 mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
+                 mpr_units_span(&within, t->options.within_ns),
+                 mpr_doc_size(doc, h->all.soon_bytes));
 }
 
 /* Temporary blocks that a range or a call names. */
@@ -145,7 +147,7 @@ static uint64_t named(const struct mpr_temporary_heap *h)
 /* ---- all */
 
 static const struct mpr_column heap_fields[] = {
-    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_temporary_heap, name) },
+    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_temporary_heap, heap) },
     { .key = "temporary_blocks", .type = MPR_COUNT, MPR_FIELD(mpr_temporary_heap, all.soon) },
     { .key = "temporary_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_temporary_heap, all.soon_bytes) },
     { .key = "blocks", .type = MPR_COUNT, MPR_FIELD(mpr_temporary_heap, all.blocks) },
@@ -157,21 +159,22 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                  const struct mpr_temporary_heap *h)
 {
     const struct mpr_log_peaks *log = &t->peaks.log[0];
-    const bool bounds = mpr_report_is_thinned(&log->summary, h->name);
+    const bool bounds = mpr_report_is_thinned(&log->summary, h->heap);
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ .site = { doc, log->choice.by },
                                .log = log->summary.path,
-                               .heap = h->name };
+                               .heap = h->heap };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(h->row, h->rows),
-                                            .context = around,
-                                            .folded = { h->name, NULL, "temporary_bytes" } });
+    mpr_doc_table(
+        doc, &(struct mpr_table){ .key = "rows",
+                                  .only = MPR_IN_JSON | MPR_IN_CSV,
+                                  MPR_COLUMNS(row_columns),
+                                  MPR_ROWS(h->row, h->rows),
+                                  .context = around,
+                                  .folded = { mpr_heap_name(h->heap), NULL, "temporary_bytes" } });
     summary_line(doc, t, h, bounds);
-    const bool hint = mpr_report_hint_counts(doc, log, h->name, named(h), h->all.soon);
+    const bool hint = mpr_report_hint_counts(doc, log, h->heap, named(h), h->all.soon);
     if (h->all.soon) shown_rows(doc, h, log->choice.by, bounds);
     mpr_doc_close(doc);
     return hint;
@@ -182,7 +185,7 @@ static void lives_line(struct mpr_document *doc, const struct mpr_temporary *t)
 {
     uint64_t soon = 0;
     for (size_t i = 0; i < t->heaps; i++)
-        if (strncmp(t->heap[i].name, "host/", strlen("host/")) == 0) soon += t->heap[i].all.soon;
+        if (t->heap[i].heap < MPF_HEAP_NVTX) soon += t->heap[i].all.soon;
     if (!soon || t->options.within_ns >= CLOCK_NS) return;
     mpr_doc_gap(doc);
     mpr_doc_say(doc, "host blocks: lives may be told up to 0.1 s too short where one thread alone "
@@ -195,7 +198,8 @@ static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks
 {
     const char *text = "";
     for (size_t i = 0; i < log->heaps; i++)
-        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? ", " : "", log->heap[i].name);
+        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? ", " : "",
+                                mpr_heap_name(log->heap[i].heap));
     return text;
 }
 
@@ -203,7 +207,7 @@ static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks
 static void no_lives(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const bool sampled =
-        (log->heaps && log->heap[0].inside) || strcmp(log->summary.recording.blocks, "sample") == 0;
+        (log->heaps && log->heap[0].inside) || log->summary.recording.blocks == MPR_RECORDED_SAMPLE;
     mpr_doc_gap(doc);
     if (sampled) mpr_doc_line(doc, "only samples of its blocks were recorded");
     else if (log->heaps)

@@ -3,7 +3,8 @@
 #include "thread_lines.h"
 
 struct around {
-    const char *log, *heap;
+    const char *log;
+    uint8_t heap;
 };
 
 #define OF(member) MPR_FIELD(mpr_thread_row, member)
@@ -41,7 +42,7 @@ static const struct mpr_column thread_columns[] = {
 // clang-format on
 
 static const struct mpr_column heap_fields[] = {
-    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_thread_heap, name) },
+    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_thread_heap, heap) },
     { .key = "peak_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_thread_heap, peak_bytes) },
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_FIELD(mpr_thread_heap, peak_time) },
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_thread_heap, end_bytes) },
@@ -51,18 +52,18 @@ static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
                  const struct mpr_thread_heap *h)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ use->peaks.log[0].summary.path, h->name };
+    *around = (struct around){ use->peaks.log[0].summary.path, h->heap };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
-    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));
+    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->inside));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(h->row, h->rows),
                                             .context = around });
-    mpr_report_thread_lines(doc, h, mpr_report_is_thinned(&use->peaks.log[0].summary, h->name));
+    mpr_report_thread_lines(doc, h, mpr_report_is_thinned(&use->peaks.log[0].summary, h->heap));
     if (h->inside) {
-        mpr_doc_say(doc, "%s", h->name);
+        mpr_doc_say(doc, "%s", mpr_heap_name(h->heap));
         mpr_report_inside(doc, h->inside);
         mpr_doc_end(doc);
     }

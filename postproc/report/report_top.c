@@ -129,21 +129,14 @@ static struct mpr_value heap_grew(const void *row, const void *context)
     return grew_in(((const struct heap_context *)context)->look, h->grew);
 }
 
-static struct mpr_value inside(const void *row, const void *context)
-{
-    const struct mpr_live_heap *h = row;
-    (void)context;
-    return h->inside ? mpr_value_text(h->inside) : mpr_value_absent;
-}
-
 static bool estimated(const void *row) { return ((const struct mpr_live_heap *)row)->estimated; }
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(heap_context, log), .only = MPR_IN_CSV },
     { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(heap_context, pid), .only = MPR_IN_CSV },
-    { .key = "heap", .title = "heap", .type = MPR_WORD, OF(name), .width = 14 },
-    { .key = "inside", .get = inside, .only = MPR_IN_JSON },
+    { .key = "heap", .title = "heap", .type = MPR_WORD, OF(heap), .width = 14 },
+    { .key = "inside", .type = MPR_TEXT, OF(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
     { .key = "bytes", .title = "now", .type = MPR_BYTES, OF(bytes), .estimate = true },
     { .key = "grew_bytes", .title = "grew", .type = MPR_CHANGE, .get = heap_grew, .estimate = true },
     { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF(peak_bytes), .estimate = true },
@@ -258,25 +251,26 @@ static const struct mpr_column owner_columns[] = {
 
 static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
 {
-    mpr_doc_fact(doc, "owners_of", mpr_value_known_text(look->shown, MPR_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "owners",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(owner_columns),
-                                            MPR_ROWS(look->row, look->rows),
-                                            .omitted = "owners_omitted_bytes",
-                                            .folded = { look->shown, NULL, "bytes" } });
+    mpr_doc_fact(doc, "owners_of", mpr_value_known_text(mpr_heap_name(look->shown), MPR_UNKNOWN));
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .key = "owners",
+                                       .only = MPR_IN_JSON,
+                                       MPR_COLUMNS(owner_columns),
+                                       MPR_ROWS(look->row, look->rows),
+                                       .omitted = "owners_omitted_bytes",
+                                       .folded = { mpr_heap_name(look->shown), NULL, "bytes" } });
     if (look->rows)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = look->row,
                                                  .rows = look->rows,
                                                  .by = look->choice.by,
-                                                 .of = look->shown,
+                                                 .of = mpr_heap_name(look->shown),
                                                  .bytes = "now",
                                                  .whole = look->whole,
                                                  .top = OWNERS });
     mpr_report_growth(doc, "growth", &look->growth, NULL);
     if (!look->growth.valid || !look->growth.rows) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s grew", look->shown);
+    mpr_doc_line(doc, "%s grew", mpr_heap_name(look->shown));
     mpr_report_growth_rows(doc, NULL, &look->growth, look->choice.by);
 }
 

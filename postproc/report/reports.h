@@ -113,12 +113,13 @@ void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* Are blocks of that heap, which were made and freed again, only counted (thinning.md)? */
-bool mpr_report_is_thinned(const struct mpr_summary *s, const char *heap);
+bool mpr_report_is_thinned(const struct mpr_summary *s, uint8_t heap);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
 /* For people: what could not be done. */
-/* Behind a heap's amounts, which are part of that one's; NULL: nothing. */
-void mpr_report_inside(struct mpr_document *doc, const char *inside);
+/* Adds to a line about a heap that its bytes are part of the heap @inside.  MPF_HEAP_NONE: nothing.
+ */
+void mpr_report_inside(struct mpr_document *doc, uint8_t inside);
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes);
 
 #endif

@@ -7,7 +7,8 @@
 
 /* An instance of a heap, or for people some in a row. */
 struct mpr_step {
-    const char *log, *heap, *range, *name, *last, *thread, *note;
+    uint8_t heap;
+    const char *log, *range, *name, *last, *thread, *note;
     uint64_t number, count, begin_ns, end_ns;
     uint64_t peak_bytes, peak_time, peak_number, begin_bytes, end_bytes, allocations;
     int64_t kept, change; /* change: of the peak, against the instance before */

@@ -109,12 +109,12 @@ void mpr_report_thread_lines(struct mpr_document *doc, const struct mpr_thread_h
 {
     size_t lines;
     const struct thread_line *line = lines_of(doc, h, &lines);
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by thread", h->name),
-                                  .only = MPR_FOR_PEOPLE,
-                                  MPR_COLUMNS(columns),
-                                  MPR_ROWS(line, lines),
-                                  .whole = h->peak_bytes,
-                                  .bounds = bounds,
-                                  .estimated = estimated });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by thread",
+                                                                      mpr_heap_name(h->heap)),
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(line, lines),
+                                            .whole = h->peak_bytes,
+                                            .bounds = bounds,
+                                            .estimated = estimated });
 }

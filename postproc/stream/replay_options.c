@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "recorded.h"
 #include "units.h"
 
 static double positive(const char *text)
@@ -12,7 +12,11 @@ static double positive(const char *text)
     return value > 0 && value < 1e15 ? value : 0;
 }
 
-bool mpr_replay_options_sample(const char *mode) { return mode && strcmp(mode, "sample") == 0; }
+/* Returns true if the header says under @key that there is only a sample. */
+static bool is_sample(const struct mpr_header *header, const char *key)
+{
+    return mpr_recorded_named(mpr_header_get(header, key)) == MPR_RECORDED_SAMPLE;
+}
 
 /* Call stacks of a sample of the smaller blocks. */
 static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
@@ -20,10 +24,9 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     const char *large = mpr_header_get(header, "stacks.large");
     const double mean = positive(mpr_header_get(header, "stacks.mean")),
                  python_mean = positive(mpr_header_get(header, "stacks.python.mean"));
-    if (mpr_replay_options_sample(mpr_header_get(header, "stacks"))) options->sample_mean = mean;
-    if (mpr_replay_options_sample(mpr_header_get(header, "stacks.torch")))
-        options->torch_sample_mean = mean;
-    if (mpr_replay_options_sample(mpr_header_get(header, "stacks.python")))
+    if (is_sample(header, "stacks")) options->sample_mean = mean;
+    if (is_sample(header, "stacks.torch")) options->torch_sample_mean = mean;
+    if (is_sample(header, "stacks.python"))
         options->python_sample_mean = python_mean > 0 ? python_mean : mean;
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
@@ -34,7 +37,7 @@ static void read_rest(const struct mpr_header *header, struct mpr_replay_options
     struct mpr_number size;
     const char *large = mpr_header_get(header, "host.large");
     const uint64_t from = large ? strtoull(large, NULL, 10) : 0;
-    if (mpr_replay_options_sample(mpr_header_get(header, "host.blocks"))) {
+    if (is_sample(header, "host.blocks")) {
         options->host_sample_mean = positive(mpr_header_get(header, "host.mean"));
         options->host_sample_below = from;
     }

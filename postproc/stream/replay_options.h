@@ -7,7 +7,5 @@
 
 /* Sets all but what the caller chooses: what a cell is, and the instant. */
 void mpr_replay_options_read(struct mpr_replay_options *options, const struct mpr_header *header);
-/* Does a header's value say that there is only a sample? */
-bool mpr_replay_options_sample(const char *mode);
 
 #endif

@@ -102,7 +102,7 @@ static void whole_log_is_complete(void **state)
     assert_int_equal(seen.sum, 199 * 200 / 2);
     assert_true(seen.status.ended);
     assert_false(seen.incomplete);
-    assert_string_equal(seen.status.end_reason, "exit");
+    assert_int_equal(seen.status.end, MPF_END_EXIT);
     assert_int_equal(seen.status.good_ns, 19900);
 }
 
@@ -195,7 +195,7 @@ static void recovered_log_says_the_same(void **state)
     assert_int_equal(after.sum, before.sum);
     assert_true(after.status.ended);
     assert_true(after.status.has_journal);
-    assert_string_equal(after.status.end_reason, "recovered");
+    assert_int_equal(after.status.end, MPF_END_RECOVERED);
     assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
     assert_int_equal(recovery.outcome, MPR_RECOVER_WHOLE);
 }

@@ -7,7 +7,7 @@
 /* 400 MiB of the process's that no block holds, of which 50 MiB were there at the heap's peak. */
 static void look_at_retained(struct fixture *f, uint64_t fallen, uint64_t kept)
 {
-    struct mpr_heap_peak heap = { .name = "host/heap", .allocations = 1 };
+    struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .allocations = 1 };
     f->log.heap = &heap;
     f->log.heaps = 1;
     f->log.summary.unseen_malloc = "";
@@ -62,7 +62,7 @@ static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
 /* One site of that stack grew by 100 MiB in ten seconds. */
 static void look_at_growth(struct fixture *f, const char *const *path, size_t depth)
 {
-    struct mpr_heap_peak heap = { .name = "host/heap", .peak_bytes = 200 * MIB };
+    struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .peak_bytes = 200 * MIB };
     struct mpr_leaks_row row = { .row = { .bytes = 100 * MIB, .path = path, .depth = depth } };
     struct mpr_leaks_heap grown = { .live = &heap, .growing = &row, .growings = 1 };
     f->log.heap = &heap;
@@ -236,7 +236,7 @@ static void a_small_worker_is_not_one_of_the_large_ones(void **state)
 static void what_workers_map_and_touch_is_theirs(void **state)
 {
     struct fixture *f = *state;
-    struct mpr_process_heap map = { .name = "host/mmap", .peak_bytes = 80 * MIB, .peak_time = 9 };
+    struct mpr_process_heap map = { .heap = MPF_HEAP_MMAP, .peak_bytes = 80 * MIB, .peak_time = 9 };
     struct mpr_process child = { .image_of = MPR_NO_PROCESS, .heap = &map, .heaps = 1 };
     const uint64_t bytes[] = { 10 * MIB, 10 * MIB, 11 * MIB };
     look_at_workers(f, child, bytes);
@@ -247,7 +247,7 @@ static void what_workers_map_and_touch_is_theirs(void **state)
     look_at_workers(f, child, bytes);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 180 * MIB);
-    assert_string_equal(f->out.finding[0].heap, "host/mmap");
+    assert_int_equal(f->out.finding[0].heap, MPF_HEAP_MMAP);
     assert_int_equal(f->out.finding[0].time, 9);
     child.summary.alone = 0;
     child.summary.anonymous = 90 * MIB;

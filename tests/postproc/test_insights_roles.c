@@ -12,7 +12,7 @@ static uint64_t passes = 1; /* of the log */
 static void look_at_roles(struct fixture *f, struct mpr_breakdown_heap *h)
 {
     struct mpr_breakdown breakdown = { .heap = h, .heaps = 1, .passes = passes, .ran = true };
-    h->name = "gpu0/torch";
+    h->heap = MPF_HEAP_TORCH;
     mpr_insights_roles(&f->out, &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
 }
 

@@ -3,7 +3,7 @@
 
 /* Five instances of "step" on one heap, of which the third is the worst; each ends with so many
  * bytes more than the one before. */
-static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept,
+static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64_t kept,
                           uint64_t rise)
 {
     struct mpr_instance instance[5] = { { .name = "step:1" },
@@ -11,7 +11,7 @@ static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, i
                                         { .name = "step:3", .number = 3 } };
     struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
     for (size_t i = 0; i < 5; i++) of[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
-    struct mpr_instances_heap whole = { .name = heap, .of = of, .peak_bytes = worst };
+    struct mpr_instances_heap whole = { .heap = heap, .of = of, .peak_bytes = worst };
     struct mpr_steps_heap h = { .heap = &whole,
                                 .median_peak = 1000 * (uint64_t)MIB,
                                 .median_kept = kept,
@@ -31,7 +31,7 @@ static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, i
 static void an_instance_that_stands_out_is_named(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "gpu0/torch", 1500 * (uint64_t)MIB, 0, 0);
+    look_at_steps(f, MPF_HEAP_TORCH, 1500 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "instance");
     assert_string_equal(f->out.finding[0].where, "gpu0");
@@ -47,7 +47,7 @@ static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
     struct mpr_instance instance = {
         .name = "step:9999", .last = "step:10014", .number = 9999, .count = 16
     };
-    struct mpr_instances_heap whole = { .name = "host/heap", .of = &of };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = &of };
     struct mpr_steps_heap h = { .heap = &whole, .peaks_out = 1 };
     const struct mpr_steps steps = { .instances = { .range = "step",
                                                     .instance = &instance,
@@ -68,20 +68,20 @@ static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
 static void an_instance_below_the_heaps_peak_is_fine(void **state)
 {
     struct fixture *f = *state;
-    struct mpr_heap_peak peak = { .name = "gpu0/torch", .peak_bytes = 2001 * (uint64_t)MIB };
+    struct mpr_heap_peak peak = { .heap = MPF_HEAP_TORCH, .peak_bytes = 2001 * (uint64_t)MIB };
     f->log.heap = &peak;
     f->log.heaps = 1;
-    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    look_at_steps(f, MPF_HEAP_TORCH, 2000 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 0);
     peak.peak_bytes = 2000 * (uint64_t)MIB;
-    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    look_at_steps(f, MPF_HEAP_TORCH, 2000 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 1);
 }
 
 static void what_each_instance_keeps_is_growth(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
+    look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "growth");
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
@@ -95,7 +95,7 @@ static void what_came_once_is_no_growth(void **state)
 {
     struct fixture *f = *state;
     struct mpr_instance_heap of[8] = { 0 };
-    struct mpr_instances_heap whole = { .name = "gpu0/torch", .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_TORCH, .of = of, .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 50 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "backward",
                                                     .instances = 8,
@@ -118,7 +118,7 @@ static void what_an_instance_keeps_is_told_of_one(void **state)
 {
     struct fixture *f = *state;
     struct mpr_instance_heap of[4] = { 0 };
-    struct mpr_instances_heap whole = { .name = "host/heap", .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = of, .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 100 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "request",
                                                     .instances = 4,
@@ -141,25 +141,25 @@ static void what_an_instance_keeps_is_told_of_one(void **state)
 static void what_is_given_back_between_instances_is_no_growth(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 0);
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 24 * MIB);
-    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
+    look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 0);
+    look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 24 * MIB);
+    look_at_steps(f, MPF_HEAP_TORCH, 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
     assert_int_equal(f->out.findings, 0);
-    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
+    look_at_steps(f, MPF_HEAP_TORCH, 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 64 * MIB);
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 25 * MIB);
+    look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 25 * MIB);
     assert_int_equal(f->out.findings, 2);
-    look_at_steps(f, "host/heap", 40 * (uint64_t)MIB, 2 * MIB, 2 * MIB);
+    look_at_steps(f, MPF_HEAP_HOST, 40 * (uint64_t)MIB, 2 * MIB, 2 * MIB);
     assert_int_equal(f->out.findings, 3);
 }
 
 static void steps_alike_and_segments_are_fine(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 10 * MIB, 10 * MIB);
-    look_at_steps(f, "gpu0/torch", 1040 * (uint64_t)MIB, -10 * MIB, 0);
-    look_at_steps(f, "gpu0/device", 1500 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
+    look_at_steps(f, MPF_HEAP_TORCH, 1000 * (uint64_t)MIB, 10 * MIB, 10 * MIB);
+    look_at_steps(f, MPF_HEAP_TORCH, 1040 * (uint64_t)MIB, -10 * MIB, 0);
+    look_at_steps(f, MPF_HEAP_DEVICE, 1500 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 0);
 }
 

@@ -10,7 +10,7 @@
 
 static struct mpr_summary process(const char *path, uint64_t start, uint64_t pid, uint64_t ppid)
 {
-    struct mpr_summary s = { .path = path, .end_reason = "exit", .duration_ns = 100 };
+    struct mpr_summary s = { .path = path, .end = MPF_END_EXIT, .duration_ns = 100 };
     s.process.host = "n01";
     s.process.parent_log = "";
     s.process.start_ns = start;
@@ -90,7 +90,7 @@ static void what_it_executed_has_its_parent(void **state)
     struct mpr_kin kin[4];
     struct mpr_summary all[] = { process("shell", 1, 7, 1), process("image", 2, 8, 7),
                                  process("tool", 3, 8, 7), process("child", 4, 9, 8) };
-    all[1].end_reason = "exec";
+    all[1].end = MPF_END_EXEC;
     find(all, 4, kin);
     assert_int_equal(kin[2].image_of, 1);
     assert_int_equal(kin[2].parent, 0);
@@ -106,7 +106,7 @@ static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **st
                                  process("worker", 3, 12, 11), process("there", 4, 13, 11),
                                  process("other", 5, 20, 1) };
     all[0].recording.root = all[1].recording.root = all[4].recording.root = true;
-    all[0].end_reason = "exec";
+    all[0].end = MPF_END_EXEC;
     all[2].process.parent_log = "gone.zst";
     all[3].process.host = "n02";
     find(all, 5, kin);

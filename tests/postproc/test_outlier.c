@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "mpf/event.h"
 #include "outlier.h"
 
 #define MIB UINT64_C(1048576)
@@ -25,11 +26,11 @@ static int alone(void **state)
     memset(run, 0, sizeof run);
     for (size_t i = 0; i < RUNS; i++) {
         snprintf(path[i], sizeof path[i], "p.%zu.zst", i);
-        heap[i][0] = (struct mpr_heap_line){ .name = "host/heap", .peak_bytes = 100 * MIB };
-        heap[i][1] = (struct mpr_heap_line){ .name = "host/mmap", .peak_bytes = 10 * MIB };
+        heap[i][0] = (struct mpr_heap_line){ .heap = MPF_HEAP_HOST, .peak_bytes = 100 * MIB };
+        heap[i][1] = (struct mpr_heap_line){ .heap = MPF_HEAP_MMAP, .peak_bytes = 10 * MIB };
         run[i].heap = heap[i];
         run[i].heaps = 2;
-        run[i].summary = (struct mpr_summary){ .path = path[i], .end_reason = "exit" };
+        run[i].summary = (struct mpr_summary){ .path = path[i], .end = MPF_END_EXIT };
         run[i].summary.process.host = "n01";
         run[i].summary.process.rank = run[i].summary.process.parent_log = "";
         run[i].summary.process.pid = 100 + i;
@@ -53,7 +54,7 @@ static void the_farthest_in_any_heap_is_found(void **state)
     heap[4][1].peak_bytes = 50 * MIB;
     assert_true(mpr_outlier_find(run, RUNS, &out));
     assert_int_equal(out.outlier, 4);
-    assert_string_equal(out.heap, "host/mmap");
+    assert_int_equal(out.heap, MPF_HEAP_MMAP);
 }
 
 static void a_fork_among_independent_runs_hides_none(void **state)

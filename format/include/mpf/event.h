@@ -72,9 +72,9 @@ static inline int mpf_fail_ends_move(unsigned heap)
 #define MPF_PYMALLOC_ARENA "pymalloc arena"
 
 #define MPF_GPUS 16
-static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device)
+static inline uint8_t mpf_heap_gpu(enum mpf_heap heap, unsigned device)
 {
-    return heap | device << 4;
+    return (uint8_t)(heap | device << 4);
 }
 /* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */

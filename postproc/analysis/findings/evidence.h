@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "breakdown.h"
+#include "heap_names.h"
 #include "insights.h"
 #include "leaks.h"
 #include "mpf/event.h"
@@ -73,7 +74,7 @@ static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
 struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, const char *where,
                                     uint64_t bytes);
 /* Of which heap it was seen, and when. */
-void mpr_finding_at(struct mpr_finding *f, const char *heap, uint64_t time);
+void mpr_finding_at(struct mpr_finding *f, uint8_t heap, uint64_t time);
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value);
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
 /* Words of a sentence, in the result's memory. */
@@ -83,7 +84,8 @@ const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns);
 /* "s" where there are several. */
 static inline const char *mpr_finding_plural(uint64_t count) { return count == 1 ? "" : "s"; }
 const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
-const char *mpr_finding_torch(struct mpr_insights *out, unsigned index); /* its heap */
+/* Returns the part of the name that says whose heap it is: "gpu0", "host". */
+const char *mpr_finding_place(struct mpr_insights *out, uint8_t heap);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);

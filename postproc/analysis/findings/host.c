@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
@@ -148,7 +147,7 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
                                           .largest = k->largest,
                                           .time = k->time,
                                           .error = k->error,
-                                          .heap = mpr_label_heap(arena, k->heap),
+                                          .heap = k->heap,
                                           .thread = mpr_label_thread(arena, r, k->thread) };
         out->path = mpr_label_best(arena, reader, k->node, k->at, &out->depth);
     }
@@ -163,7 +162,7 @@ struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, stru
                                .bytes = newest->largest,
                                .error = newest->error,
                                .limit = refusals->newest.limit,
-                               .heap = mpr_label_heap(arena, newest->heap) };
+                               .heap = newest->heap };
     if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at, &out.depth);
     return out;
 }

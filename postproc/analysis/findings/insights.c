@@ -167,7 +167,7 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
                                     .asked = oom->bytes,
                                     .free = oom->free,
                                     .total = oom->total,
-                                    .heap = mpr_label_heap(&out->arena, oom->heap) };
+                                    .heap = oom->heap };
     mpr_composition(&o->state, &out->arena, reader, &oom->picture);
     o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python, &o->depth);
 }
@@ -189,7 +189,7 @@ static void take_instances(struct gathering *g, const struct mpr_reader *reader)
     struct mpr_error none;
     g->measured = mpr_instances_none;
     g->has_measured =
-        mpr_instances_take(&g->measured, g->instances, reader, g->path, NULL, &none) == 0;
+        mpr_instances_take(&g->measured, g->instances, reader, g->path, MPF_HEAP_NONE, &none) == 0;
     if (!g->has_measured) mpr_instances_free(&g->measured);
 }
 
@@ -223,7 +223,7 @@ struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, c
     return f;
 }
 
-void mpr_finding_at(struct mpr_finding *f, const char *heap, uint64_t time)
+void mpr_finding_at(struct mpr_finding *f, uint8_t heap, uint64_t time)
 {
     f->heap = heap;
     f->time = time;
@@ -267,9 +267,10 @@ const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index)
     return mpr_arena_format(&out->arena, "gpu%u", index);
 }
 
-const char *mpr_finding_torch(struct mpr_insights *out, unsigned index)
+const char *mpr_finding_place(struct mpr_insights *out, uint8_t heap)
 {
-    return mpr_arena_format(&out->arena, "gpu%u/torch", index);
+    const char *name = mpr_heap_name(heap);
+    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(name, "/"), name);
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -351,7 +352,7 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
     const struct mpr_leaks_heap *h = out->leaks.heap;
     const size_t heaps = out->leaks.peaks.log[0].heaps;
     uint64_t all = 0;
-    for (size_t i = 0; i < heaps && strcmp(h->live->name, f->heap) != 0; i++) h++;
+    for (size_t i = 0; i < heaps && h->live->heap != f->heap; i++) h++;
     if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.depth) return;
     for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
     f->path = h->growing[0].row.path;
@@ -379,7 +380,7 @@ static void read_growth(struct mpr_insights *out, const struct mpr_first_look *l
 static bool has_torch(const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
-        if (strstr(log->heap[i].name, "/torch")) return true;
+        if (mpr_heap_is_torch(log->heap[i].heap)) return true;
     return false;
 }
 

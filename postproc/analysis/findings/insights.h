@@ -41,7 +41,7 @@ struct mpr_finding {
     size_t depth;
     const char *change; /* what to do */
     const char *look;   /* the report that shows more of it, without the log: "segments" */
-    const char *heap;   /* of which it was seen, and when: what the page goes to */
+    uint8_t heap;       /* the page links to its chart, at `time` */
     uint64_t time;
     struct mpr_fact fact[MPR_FACTS_MOST];
     size_t facts;
@@ -52,7 +52,7 @@ struct mpr_insights_oom {
     bool told, capturing;
     unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
-    const char *heap;
+    uint8_t heap;
     const char *const *path; /* ranges; where there are none, the Python stack */
     size_t depth;
     struct mpr_device_state state; /* of the device, then */
@@ -63,7 +63,7 @@ struct mpr_refused {
     uint64_t count, time, bytes; /* count: of all that failed; 0: none did */
     unsigned error;              /* errno */
     struct mpr_rlimit limit;     /* that was in the way */
-    const char *heap;
+    uint8_t heap;
     const char *const *path;
     size_t depth;
 };

@@ -12,19 +12,15 @@ static int64_t part(const struct mpr_device_state *s, const char *key)
     return 0;
 }
 
-static const char *heap_of(struct mpr_insights *out, const char *gpu)
-{
-    return mpr_arena_format(&out->arena, "%s/device", gpu);
-}
-
 /* The driver keeps as much for each thread that the device can hold as the most demanding kernel
  * needs, or as cudaLimitStackSize says. */
 static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s,
-                         const char *gpu)
+                         unsigned device)
 {
     const int64_t bytes = part(s, "local_memory");
     if (bytes < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f = mpr_finding_add(out, "local_memory", gpu, (uint64_t)bytes);
+    struct mpr_finding *f =
+        mpr_finding_add(out, "local_memory", mpr_finding_gpu(out, device), (uint64_t)bytes);
     f->what = mpr_arena_format(&out->arena,
                                "local memory of kernels (stacks, spills, local arrays) is %s",
                                mpr_finding_size(out, (uint64_t)bytes));
@@ -32,12 +28,12 @@ static void local_memory(struct mpr_insights *out, const struct mpr_device_state
                 "cudaLimitStackSize: the driver keeps that much for every thread that fits on the "
                 "device";
     f->look = "peaks";
-    mpr_finding_at(f, heap_of(out, gpu), s->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_bytes(f, "local_memory_bytes", (uint64_t)bytes);
 }
 
 /* Buffers come with the communicator; without a collective they were for nothing. */
-static void idle(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
+static void idle(struct mpr_insights *out, const struct mpr_device_state *s, unsigned device)
 {
     uint64_t bytes = 0, count = 0;
     const struct mpr_comm_row *largest = NULL;
@@ -49,7 +45,8 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, con
         count++;
     }
     if (bytes < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f = mpr_finding_add(out, "idle_communicators", gpu, bytes);
+    struct mpr_finding *f =
+        mpr_finding_add(out, "idle_communicators", mpr_finding_gpu(out, device), bytes);
     f->what = mpr_arena_format(&out->arena,
                                "%s communicator%s ran no collective and hold%s %s, most of it NCCL "
                                "%s",
@@ -57,7 +54,7 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, con
                                count == 1 ? "s" : "", mpr_finding_size(out, bytes), largest->name);
     f->change = "do not make this process group, or make it where it is used first";
     f->look = "peaks --by comm";
-    mpr_finding_at(f, heap_of(out, gpu), s->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
 }
@@ -90,7 +87,7 @@ static bool is_world(const struct mpr_comm_row *c, uint64_t ranks)
 /* Communicators of all ranks that are known are likely to have the same members, where the process
  * has the same rank in each: in the groups of a mesh it has not. */
 static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
-                    const struct mpr_device_state *s, const char *gpu)
+                    const struct mpr_device_state *s, unsigned device)
 {
     const uint64_t ranks = ranks_known(out, e, s);
     const struct mpr_comm_row *largest = NULL;
@@ -106,7 +103,8 @@ static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
     if (!largest || ranks < 2) return;
     const uint64_t more = bytes - largest->bytes;
     if (more < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f = mpr_finding_add(out, "doubled_communicators", gpu, more);
+    struct mpr_finding *f =
+        mpr_finding_add(out, "doubled_communicators", mpr_finding_gpu(out, device), more);
     f->what = mpr_arena_format(&out->arena,
                                "%s communicators of %s ranks hold %s together, the largest %s",
                                mpr_finding_number(out, count), mpr_finding_number(out, ranks),
@@ -114,7 +112,7 @@ static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "one process group for both if their ranks are the same, or fewer channels for the "
                 "second (NCCL_MAX_CTAS, or its config's max_ctas)";
     f->look = "peaks --by comm";
-    mpr_finding_at(f, heap_of(out, gpu), s->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_count(f, "ranks", ranks);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
@@ -126,10 +124,9 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; i < e->log->devices; i++) {
         const unsigned device = e->log->device[i].index;
         const struct mpr_device_state *s = &e->state[device];
-        const char *gpu = mpr_finding_gpu(out, device);
         if (!s->valid) continue;
-        local_memory(out, s, gpu);
-        idle(out, s, gpu);
-        doubled(out, e, s, gpu);
+        local_memory(out, s, device);
+        idle(out, s, device);
+        doubled(out, e, s, device);
     }
 }

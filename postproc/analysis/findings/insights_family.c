@@ -35,7 +35,7 @@ static const struct mpr_process_heap *mapped(const struct mpr_process *p)
 {
     static const struct mpr_process_heap none;
     for (size_t i = 0; i < p->heaps; i++)
-        if (strcmp(p->heap[i].name, "host/mmap") == 0) return &p->heap[i];
+        if (p->heap[i].heap == MPF_HEAP_MMAP) return &p->heap[i];
     return &none;
 }
 
@@ -161,8 +161,8 @@ static void look_at(struct mpr_finding *f, const struct mpr_process *seen)
 {
     const struct mpr_process_heap *mappings = mapped(seen);
     if (mappings->peak_bytes > seen->host.peak_bytes)
-        mpr_finding_at(f, mappings->name, mappings->peak_time);
-    else mpr_finding_at(f, "host/heap", seen->host.peak_time);
+        mpr_finding_at(f, mappings->heap, mappings->peak_time);
+    else mpr_finding_at(f, MPF_HEAP_HOST, seen->host.peak_time);
 }
 
 /* What workers have in common. */

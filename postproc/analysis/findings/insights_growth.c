@@ -33,20 +33,13 @@ static struct grown grown_of(const struct mpr_leaks_heap *h)
 }
 
 /* Does a heap inside of it say more of the same growth? */
-static bool is_told_inside(const struct mpr_leaks *l, const char *heap)
+static bool is_told_inside(const struct mpr_leaks *l, uint8_t heap)
 {
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct mpr_leaks_heap *h = &l->heap[i];
-        if (h->growings && h->live->inside && strcmp(h->live->inside, heap) == 0) return true;
+        if (h->growings && h->live->inside == heap) return true;
     }
     return false;
-}
-
-static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, heap) == 0) return log->heap[i].peak_bytes;
-    return 0;
 }
 
 /* Returns true if the growth of a moment is more than loading. */
@@ -62,9 +55,10 @@ static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_hea
 {
     if (!g->sites) return false;
     if (mpr_leaks_steps(e->leaks) < MOMENT_SECONDS && !is_told_soon(e->log, g)) return false;
-    return mpr_worth_growth(g->bytes, peak_of(e->log, h->live->name)) &&
-           !strstr(h->live->name, "/device") && /* PyTorch's segments: its cache */
-           !is_told_inside(e->leaks, h->live->name);
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->live->heap);
+    return mpr_worth_growth(g->bytes, whole ? whole->peak_bytes : 0) &&
+           !mpr_heap_is_device(h->live->heap) && /* PyTorch's segments: its cache */
+           !is_told_inside(e->leaks, h->live->heap);
 }
 
 /* "~7.50 MiB (+-35 %)" */
@@ -90,10 +84,9 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     const uint64_t ns = l->last_ns - l->warm_ns,
                    second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
     const bool is_short = mpr_startup_is_short(l);
-    const char *heap = h->live->name, *about = g->variance > 0 ? "~" : "";
-    struct mpr_finding *f = mpr_finding_add(
-        out, "growth", mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap),
-        g->bytes);
+    const char *heap = mpr_heap_name(h->live->heap), *about = g->variance > 0 ? "~" : "";
+    struct mpr_finding *f =
+        mpr_finding_add(out, "growth", mpr_finding_place(out, h->live->heap), g->bytes);
     f->about = g->variance > 0;
     mpr_units_span(&span, ns);
     if (is_short)
@@ -111,7 +104,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     f->look = "leaks";
     f->path = g->row->path;
     f->depth = g->row->depth;
-    mpr_finding_at(f, heap, l->last_ns);
+    mpr_finding_at(f, h->live->heap, l->last_ns);
     mpr_finding_bytes(f, "grown_bytes", g->bytes);
     mpr_finding_bytes(f, "a_second_bytes", second);
     mpr_finding_count(f, "grown_in_ns", ns);

@@ -1,6 +1,4 @@
 /* What the process has and its blocks do not need. */
-#include <string.h>
-
 #include "evidence.h"
 
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
@@ -25,7 +23,7 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
                     : "if malloc kept it: malloc_trim(0) after many frees, or an allocator that "
                       "gives memory back (jemalloc)";
     f->look = "timeline --heap host/heap";
-    mpr_finding_at(f, "host/heap", r->time);
+    mpr_finding_at(f, MPF_HEAP_HOST, r->time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
     mpr_finding_bytes(f, "live_bytes", r->live);
@@ -33,15 +31,9 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "fallen_bytes", r->fallen);
 }
 
-/* Without it nobody knows what is live. */
-static bool has_heap(const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (log->heap[i].allocations && strcmp(log->heap[i].name, "host/heap") == 0) return true;
-    return false;
-}
-
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
 {
-    if (has_heap(e->log) && !*e->log->summary.unseen_malloc) retention(out, e);
+    const struct mpr_heap_peak *h = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
+    /* Without malloc's blocks the live bytes are not known. */
+    if (h && h->allocations && !*e->log->summary.unseen_malloc) retention(out, e);
 }

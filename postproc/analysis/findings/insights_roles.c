@@ -28,7 +28,7 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
             : "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao), "
               "or over several ranks (ZeroRedundancyOptimizer, FSDP)";
     f->look = "breakdown";
-    mpr_finding_at(f, h->name, state->oldest);
+    mpr_finding_at(f, h->heap, state->oldest);
     mpr_finding_bytes(f, "state_bytes", state->bytes);
     mpr_finding_bytes(f, "parameter_bytes", parameters);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
@@ -51,7 +51,7 @@ static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_h
                          mpr_finding_size(out, beside), mpr_finding_size(out, h->bucket_bytes));
     f->change = "DistributedDataParallel(..., gradient_as_bucket_view=True)";
     f->look = "breakdown";
-    mpr_finding_at(f, h->name, h->time);
+    mpr_finding_at(f, h->heap, h->time);
     mpr_finding_bytes(f, "gradient_bytes", beside);
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
 }
@@ -84,14 +84,14 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
     struct mpr_finding *f = mpr_finding_add(out, "temporaries", gpu, row->bytes);
     f->what = mpr_arena_format(
         &out->arena, "%s of %s's %s were made and gone within %s, %s of it in one place",
-        mpr_finding_size(out, share->bytes), h->name, mpr_finding_size(out, h->bytes), pass,
-        mpr_finding_size(out, row->bytes));
+        mpr_finding_size(out, share->bytes), mpr_heap_name(h->heap),
+        mpr_finding_size(out, h->bytes), pass, mpr_finding_size(out, row->bytes));
     f->path = row->path;
     f->depth = row->depth;
     f->change = "less at a time (a loss over pieces of the batch, a smaller one), in place or "
                 "fused, or where less else lives";
     f->look = "breakdown";
-    mpr_finding_at(f, h->name, h->time);
+    mpr_finding_at(f, h->heap, h->time);
     mpr_finding_bytes(f, "temporary_bytes", share->bytes);
     mpr_finding_count(f, "temporary_blocks", share->blocks);
     mpr_finding_bytes(f, "place_bytes", row->bytes);

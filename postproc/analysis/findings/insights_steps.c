@@ -1,22 +1,6 @@
 /* What the instances of a repeated range tell: one that stands out, and what each of them keeps. */
-#include <string.h>
-
 #include "amount.h"
 #include "evidence.h"
-
-/* "gpu0" of "gpu0/torch" */
-static const char *whose(struct mpr_insights *out, const char *heap)
-{
-    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap);
-}
-
-/* Of the whole run, inside of instances or not. */
-static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, heap) == 0) return log->heap[i].peak_bytes;
-    return 0;
-}
 
 static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
                        const struct mpr_steps_heap *h)
@@ -25,13 +9,15 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
     const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes,
                    more = mpr_less(peak, h->median_peak);
     if (!h->peaks_out || !mpr_worth(more, peak)) return;
-    if (peak < peak_of(e->log, h->heap->name)) return; /* less of it would not lower that */
-    struct mpr_finding *f = mpr_finding_add(out, "instance", whose(out, h->heap->name), more);
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
+    if (whole && peak < whole->peak_bytes) return; /* less of it would not lower that */
+    struct mpr_finding *f =
+        mpr_finding_add(out, "instance", mpr_finding_place(out, h->heap->heap), more);
     f->what =
         mpr_arena_format(&out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
                          mpr_instances_at_peak(&out->arena, &s->instances, h->heap, h->worst_peak),
                          mpr_finding_number(out, s->instances.count), mpr_finding_size(out, peak),
-                         h->heap->name, mpr_finding_size(out, more));
+                         mpr_heap_name(h->heap->heap), mpr_finding_size(out, more));
     f->change = "what this one does and the others do not: a longer sequence, a larger batch, an "
                 "evaluation";
     f->look = "steps";
@@ -40,7 +26,7 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
         f->path = cause->path;
         f->depth = cause->depth;
     }
-    mpr_finding_at(f, h->heap->name, h->heap->of[h->worst_peak].peak_time);
+    mpr_finding_at(f, h->heap->heap, h->heap->of[h->worst_peak].peak_time);
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
@@ -72,8 +58,8 @@ static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap
 /* Of a device instances may be the layers of one pass. */
 static bool is_worth_it(const struct mpr_instances_heap *h, uint64_t bytes)
 {
-    return strncmp(h->name, "gpu", 3) == 0 ? mpr_worth(bytes, h->peak_bytes)
-                                           : mpr_worth_growth(bytes, h->peak_bytes);
+    return mpf_heap_is_gpu(h->heap) ? mpr_worth(bytes, h->peak_bytes)
+                                    : mpr_worth_growth(bytes, h->peak_bytes);
 }
 
 /* Half of the instances, or more, keep at least so much. */
@@ -86,16 +72,17 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
     if (risen(s, h->heap) < all) all = risen(s, h->heap);
     if (!is_worth_it(h->heap, all)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "growth", whose(out, h->heap->name), all);
-    f->what =
-        mpr_arena_format(&out->arena,
-                         "%s instances of %s keep %s of %s each at the median, %s in "
-                         "half of them",
-                         mpr_finding_number(out, count), s->instances.range,
-                         mpr_finding_size(out, kept), h->heap->name, mpr_finding_size(out, all));
+    struct mpr_finding *f =
+        mpr_finding_add(out, "growth", mpr_finding_place(out, h->heap->heap), all);
+    f->what = mpr_arena_format(&out->arena,
+                               "%s instances of %s keep %s of %s each at the median, %s in "
+                               "half of them",
+                               mpr_finding_number(out, count), s->instances.range,
+                               mpr_finding_size(out, kept), mpr_heap_name(h->heap->heap),
+                               mpr_finding_size(out, all));
     f->change = "what holds on to it: a list of losses that keeps graphs, a cache without a bound";
     f->look = "leaks";
-    mpr_finding_at(f, h->heap->name, h->heap->of[s->instances.instances - 1].peak_time);
+    mpr_finding_at(f, h->heap->heap, h->heap->of[s->instances.instances - 1].peak_time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_count(f, "instances", count);
 }
@@ -104,7 +91,7 @@ void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_steps *s = e->steps;
     for (size_t i = 0; s && i < s->instances.heaps; i++) {
-        if (strstr(s->heap[i].heap->name, "/device")) continue; /* PyTorch's segments: its cache */
+        if (mpr_heap_is_device(s->heap[i].heap->heap)) continue; /* PyTorch's segments: its cache */
         stands_out(out, e, &s->heap[i]);
         growth(out, s, &s->heap[i]);
     }

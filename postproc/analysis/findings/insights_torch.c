@@ -42,7 +42,7 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "make what lives long before what dies soon; PYTORCH_CUDA_ALLOC_CONF="
                 "expandable_segments:True may help (not computed: a piece with a live block stays)";
     f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";
-    mpr_finding_at(f, mpr_finding_torch(out, d->index), d->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, d->index), d->time);
     mpr_finding_bytes(f, "split_free_bytes", d->split_free);
     mpr_finding_bytes(f, "pinned_bytes", pin->free);
     mpr_finding_count(f, "pinning_blocks", pin->blocks);
@@ -65,7 +65,7 @@ static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsig
     f->change = "torch.cuda.empty_cache() before what peaks, or garbage_collection_threshold:0.8 "
                 "in PYTORCH_CUDA_ALLOC_CONF";
     f->look = e->at_oom[device] ? "segments --at oom" : "segments --at peak";
-    mpr_finding_at(f, mpr_finding_torch(out, device), s->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time);
     mpr_finding_bytes(f, "releasable_bytes", s->releasable);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }
@@ -94,7 +94,7 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_d
     f->change = "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
                 "pool=first.pool()), the largest captured first";
     f->look = "graphs";
-    mpr_finding_at(f, mpr_finding_torch(out, d->index), d->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, d->index), d->time);
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
@@ -116,7 +116,7 @@ static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "capture into the pool that is there: torch.cuda.graph(g, pool=first.pool()), the "
                 "largest captured first; or fewer graphs";
     f->look = "graphs";
-    mpr_finding_at(f, mpr_finding_torch(out, device), s->time);
+    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time);
     mpr_finding_bytes(f, "free_bytes", s->pool_free);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }

@@ -253,7 +253,7 @@ static int by_live(const void *left, const void *right)
 {
     const struct mpr_live_heap *a = left, *b = right;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 static struct mpr_live_heap heap_of(struct mpr_live *l, uint8_t code, const struct past *base,
@@ -262,8 +262,8 @@ static struct mpr_live_heap heap_of(struct mpr_live *l, uint8_t code, const stru
     const struct mpr_heap *h = &l->reader.replay.books.heap[code];
     const bool first = l->events == UINT64_MAX;
     return (struct mpr_live_heap){
-        .name = mpr_label_heap(&l->arena, code),
-        .inside = mpr_label_around(code),
+        .heap = code,
+        .inside = mpr_heap_around(code),
         .bytes = h->bytes,
         .blocks = h->blocks,
         .peak_bytes = h->peak_bytes,
@@ -303,14 +303,14 @@ static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t pas
 static uint8_t heap_shown(const struct mpr_live *l)
 {
     const struct mpr_books *books = &l->reader.replay.books;
-    if (l->options.heap) return (uint8_t)mpf_heap_named(l->options.heap);
+    if (l->options.heap) return l->options.heap;
     uint8_t most = MPF_HEAP_HOST;
     for (int i = 0; i < MPR_HEAPS; i++)
-        if (books->heap[i].bytes > books->heap[most].bytes && !mpr_label_around((uint8_t)i) &&
+        if (books->heap[i].bytes > books->heap[most].bytes && !mpr_heap_around((uint8_t)i) &&
             !mpr_label_is_nested((uint8_t)i))
             most = (uint8_t)i;
     if (!mpf_heap_is_gpu(most)) return most;
-    const uint8_t torch = (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(most));
+    const uint8_t torch = mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(most));
     return books->heap[torch].bytes ? torch : most;
 }
 
@@ -396,7 +396,7 @@ static void fill_owners(struct mpr_live *l, const struct past *base)
     const struct mpr_books *books = &l->reader.replay.books;
     const uint8_t shown = heap_shown(l);
     struct mpr_held *held = mpr_held_heap(&l->reader.replay, shown);
-    l->look.shown = books->heap[shown].used ? mpr_label_heap(&l->arena, shown) : "";
+    l->look.shown = books->heap[shown].used ? shown : MPF_HEAP_NONE;
     l->look.whole = books->heap[shown].bytes;
     fill_rows(l, shown, held);
     fill_growth(l, shown, held, base);

@@ -21,12 +21,12 @@ struct mpr_error;
 struct mpr_live_options {
     enum mpr_group by; /* of the owners; AUTO: what tells most when the process is first looked at
                         */
-    const char *heap;  /* whose owners; NULL: the largest one's, PyTorch's blocks rather than their
-                          segments */
+    uint8_t heap; /* the heap whose owners are shown, or MPF_HEAP_NONE for the largest: PyTorch's
+                     blocks, not their segments */
 };
 
 struct mpr_live_heap {
-    const char *name, *inside; /* inside: the heap whose bytes these are a part of; NULL: none */
+    uint8_t heap, inside; /* inside: the heap whose bytes these are a part of; MPF_HEAP_NONE */
     uint64_t bytes, blocks, peak_bytes, peak_time;
     uint64_t allocations; /* a second since the last look; MPF_UNKNOWN: at the first one */
     int64_t grew;         /* bytes, in span_ns */
@@ -59,8 +59,8 @@ struct mpr_live_look {
     int64_t host_grew;
     struct mpr_live_heap *heap; /* largest first */
     size_t heaps;
-    const char *shown; /* the heap whose owners these are; "": nothing is live */
-    uint64_t whole;    /* its bytes */
+    uint8_t shown;  /* the heap whose owners these are; MPF_HEAP_NONE: nothing is live */
+    uint64_t whole; /* its bytes */
     struct mpr_row *row;
     size_t rows;
     struct mpr_growth growth;  /* of the same heap */

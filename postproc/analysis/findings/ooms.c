@@ -151,7 +151,7 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
     *s = (struct mpr_oom_story){
         .time = o->time,
         .real_time = start ? start + o->time : 0,
-        .heap = mpr_label_heap(arena, o->heap),
+        .heap = o->heap,
         .thread = mpr_label_thread(arena, r, o->thread),
         .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
         .index = mpf_heap_device(o->heap),

@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "device.h"
+#include "heap_names.h"
 #include "insights.h"
 #include "reading.h"
 #include "row.h"
@@ -58,7 +59,8 @@ struct mpr_growth {
 
 struct mpr_oom_story {
     uint64_t time, real_time; /* ns since the process's start; CLOCK_REALTIME, 0: not known */
-    const char *heap, *thread, *library;
+    uint8_t heap;
+    const char *thread, *library;
     const char *const *path, *const *python; /* outermost first */
     size_t depth, python_depth;
     unsigned index;         /* of the device */
@@ -79,7 +81,8 @@ struct mpr_oom_story {
 
 /* Allocations of host memory that failed in the same place in the same way. */
 struct mpr_host_refusal {
-    const char *heap, *thread;
+    uint8_t heap;
+    const char *thread;
     const char *const *path;
     size_t depth;
     uint64_t count, largest, time; /* time: of the newest, ns */

@@ -10,12 +10,6 @@
 
 void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
 
-bool mpr_breakdown_has(const char *heap)
-{
-    const unsigned code = mpf_heap_named(heap);
-    return code && code == mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(code));
-}
-
 /* A block at the instant, with what decides its role. */
 struct told {
     const struct mpr_block_life *life;
@@ -219,16 +213,16 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
                       const struct mpr_reader *reader, unsigned device)
 {
     const struct mpr_replay *r = &reader->replay;
-    const uint8_t code = (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, device);
+    const uint8_t code = mpf_heap_gpu(MPF_HEAP_TORCH, device);
     const struct mpr_heap *heap = &r->books.heap[code];
     size_t count;
     struct mpr_block_life *life = mpr_lives_end(lives, r, device, &count);
-    const bool broken_off = strcmp(breakdown->summary.end_reason, "exit") != 0;
+    const bool broken_off = breakdown->summary.end != MPF_END_EXIT;
     struct told *told = tell(lives, r, broken_off, life, count);
     const struct mpr_moment *instant = &lives->device[device].instant;
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
     *out = (struct mpr_breakdown_heap){ .device = device,
-                                        .name = mpr_label_heap(&breakdown->arena, code),
+                                        .heap = code,
                                         .bytes = heap->peak_bytes,
                                         .blocks = heap->peak_blocks,
                                         .time = heap->peak_time,

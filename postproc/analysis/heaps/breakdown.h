@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "heap_names.h"
 #include "instant.h"
 #include "progress.h"
 #include "row.h"
@@ -59,7 +60,7 @@ struct mpr_role_share {
 /* PyTorch's memory of one device. */
 struct mpr_breakdown_heap {
     unsigned device;
-    const char *name;       /* "gpu0/torch" */
+    uint8_t heap;           /* "gpu0/torch" */
     uint64_t bytes, blocks; /* at the instant */
     uint64_t time;          /* ns, of the instant */
     enum mpr_phase phase;   /* then */
@@ -97,11 +98,10 @@ void mpr_breakdown_see(void *reading, struct mpr_reader *reader);
 void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader);
 void mpr_breakdown_end(struct mpr_breakdown_reading *reading);
 
-/* Has a heap of this name roles: is it PyTorch's, of a device? */
-bool mpr_breakdown_has(const char *heap);
-
 /* "optimizer_state", "optimizer state", and what made it that. */
 const char *mpr_role_key(enum mpr_role role);
+/* Returns the role of that key, or MPR_ROLES. */
+enum mpr_role mpr_role_named(const char *key);
 const char *mpr_role_name(enum mpr_role role);
 const char *mpr_role_rule(enum mpr_role role);
 

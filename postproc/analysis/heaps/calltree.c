@@ -115,14 +115,13 @@ static bool has_stacks(const struct mpr_replay *r, unsigned heap)
 static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
 {
     int found = -1;
-    const char **other = mpr_arena_alloc(&t->arena, MPR_HEAPS * sizeof *other);
+    uint8_t *other = mpr_arena_alloc(&t->arena, MPR_HEAPS * sizeof *other);
     for (int i = 0; i < MPR_HEAPS; i++) {
         if (!r->books.heap[i].used || !has_stacks(r, (unsigned)i)) continue;
-        const char *name = mpr_label_heap(&t->arena, (uint8_t)i);
-        other[t->others++] = name;
+        other[t->others++] = (uint8_t)i;
         const bool larger =
             found < 0 || r->books.heap[i].peak_bytes > r->books.heap[found].peak_bytes;
-        if (t->options.heap ? strcmp(t->options.heap, name) == 0 : larger) found = i;
+        if (t->options.heap ? i == t->options.heap : larger) found = i;
     }
     t->other = other;
     return found;
@@ -136,8 +135,8 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     uint64_t known_bytes = 0, known_blocks = 0;
     if (heap < 0) return;
     struct mpr_held *held = mpr_held_heap(r, (uint8_t)heap);
-    t->heap = mpr_label_heap(&t->arena, (uint8_t)heap);
-    t->inside = mpr_label_around((uint8_t)heap);
+    t->heap = (uint8_t)heap;
+    t->inside = mpr_heap_around(t->heap);
     t->time = r->books.heap[heap].peak_time;
     t->bytes = r->books.heap[heap].peak_bytes;
     t->blocks = heap == MPF_HEAP_PYTHON ? 0 : r->books.heap[heap].peak_blocks; /* the sum of its

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "heap_names.h"
 #include "instant.h"
 #include "progress.h"
 #include "summary.h"
@@ -15,9 +16,9 @@
 struct mpr_error;
 
 struct mpr_calltree_options {
-    bool python;      /* Python's stacks, not native ones */
-    bool bottom_up;   /* from who allocated towards main */
-    const char *heap; /* NULL: the one with the largest peak that has stacks */
+    bool python;    /* Python's stacks, not native ones */
+    bool bottom_up; /* from who allocated towards main */
+    uint8_t heap;   /* MPF_HEAP_NONE: the one with the largest peak that has stacks */
     struct mpr_instant at;
 };
 
@@ -34,14 +35,14 @@ struct mpr_calltree {
     struct mpr_calltree_options options;
     struct mpr_arena arena;
     struct mpr_summary summary;
-    const char *heap;                       /* NULL: no heap has stacks */
-    const char *inside;                     /* the heap whose bytes its are a part of; NULL: none */
-    uint64_t time, bytes, blocks;           /* of the heap then */
+    uint8_t heap;                 /* MPF_HEAP_NONE: no heap has stacks */
+    uint8_t inside;               /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
+    uint64_t time, bytes, blocks; /* the instant, and the heap's bytes and blocks then */
     uint64_t unknown_bytes, unknown_blocks; /* without a stack */
     uint64_t samples; /* figures are estimates from so many blocks; 0: they are exact */
     struct mpr_call *call;
     size_t calls;
-    const char *const *other; /* heaps that have stacks, too */
+    const uint8_t *other; /* all heaps that have stacks */
     size_t others;
     const char *const *note; /* what names could not be found, and why */
     size_t notes;

@@ -216,7 +216,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_peak){
-        .name = mpr_label_heap(&peaks->arena, code),
+        .heap = code,
         .peak_bytes = heap->peak_bytes,
         .peak_time = heap->peak_time,
         .peak_blocks = heap->peak_blocks,
@@ -230,7 +230,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         .failure_time = heap->largest.time,
         .failure_errno = heap->largest.error,
     };
-    out->inside = mpr_label_around(code);
+    out->inside = mpr_heap_around(code);
     out->nested = mpr_label_is_nested((uint8_t)code);
     out->is_about = mpr_label_is_about(r, code);
     fill_rows(peaks, reader, code, out);
@@ -243,7 +243,7 @@ static int by_peak(const void *left, const void *right)
 {
     const struct mpr_heap_peak *a = left, *b = right;
     if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
@@ -254,10 +254,7 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
-        if (!r->books.heap[i].used) continue;
-        if (peaks->options.heap &&
-            strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
-            continue;
+        if (!r->books.heap[i].used || (peaks->options.heap && i != peaks->options.heap)) continue;
         fill_heap(peaks, reader, (uint8_t)i, &out->heap[out->heaps++]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
@@ -361,6 +358,13 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     if (peaks->options.guest) peaks->options.guest->end(peaks->options.guest->arg, &reader);
     mpr_reader_close(&reader);
     return 0;
+}
+
+const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (log->heap[i].heap == heap) return &log->heap[i];
+    return NULL;
 }
 
 /* ---- the process tree */

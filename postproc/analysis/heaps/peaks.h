@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "device.h"
+#include "heap_names.h"
 #include "instant.h"
 #include "progress.h"
 #include "reading.h"
@@ -34,7 +35,7 @@ struct mpr_peaks_options {
     const struct mpr_choice *choice; /* what AUTO stands for; NULL: it is found out */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges stand below their forward operators' */
-    const char *heap;      /* only this one; NULL: all */
+    uint8_t heap;          /* only this one; MPF_HEAP_NONE: all */
     enum mpr_order order;  /* of rows */
     struct mpr_instant at; /* what stands for the peak */
     bool only_then;        /* who held then is all that is asked for: of a log whose blocks are all
@@ -64,14 +65,14 @@ struct mpr_peak_instance {
 };
 
 struct mpr_heap_peak {
-    const char *name;
+    uint8_t heap;
     uint64_t peak_bytes, peak_time, peak_blocks;
     uint64_t end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
     uint64_t made_bytes; /* by allocations of the host's heaps, of which most may be freed */
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
-    const char *inside;  /* of the heap whose bytes these are a part of: in no sum; NULL: none */
+    uint8_t inside;      /* the heap whose bytes these are a part of: in no sum; MPF_HEAP_NONE */
     bool nested;         /* its bytes are in other heaps, too, whichever: in no sum */
     bool estimated;      /* from samples */
     bool is_about;       /* some of its blocks were counted now and then: its peak may be another */
@@ -123,6 +124,8 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
                   struct mpr_error *error);
 /* After the last log: sorts, finds parents, sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
+/* Returns the heap of the log, or NULL. */
+const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
 /* Is one of the logs? */
 bool mpr_peaks_incomplete(const struct mpr_peaks *peaks);
 void mpr_peaks_free(struct mpr_peaks *peaks);

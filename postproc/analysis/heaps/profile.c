@@ -96,17 +96,11 @@ static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_
     memcpy(&r->key[2 * r->out->samples], key, sizeof key);
     struct mpr_profile_sample *s = &r->out->sample[r->out->samples++];
     mpr_index_add(&r->number, hash, (uint32_t)r->out->samples);
-    *s = (struct mpr_profile_sample){ .heap = mpr_label_heap(&r->out->arena, cell->heap),
+    *s = (struct mpr_profile_sample){ .heap = cell->heap,
                                       .range = range_name(r, of.node),
                                       .thread = thread_name(r, of.thread),
                                       .stack = stack_of(r, of.node, cell->site) };
     return s;
-}
-
-static bool is_wanted(struct reading *r, const struct mpr_cell *cell)
-{
-    return !r->options->heap ||
-           strcmp(r->options->heap, mpr_label_heap(&r->out->arena, cell->heap)) == 0;
 }
 
 /* Of what is held: the heaps of which the log may have samples only. */
@@ -140,7 +134,7 @@ static void add_cell(struct reading *r, uint32_t number, const struct weighed *w
                                                  [MPR_PROFILE_MADE_BYTES] = rounded(made.bytes),
                                                  [MPR_PROFILE_LIVE_BLOCKS] = held.then_blocks,
                                                  [MPR_PROFILE_LIVE_BYTES] = held.then };
-    if (!is_wanted(r, cell)) return;
+    if (r->options->heap && cell->heap != r->options->heap) return;
     uint64_t any = 0;
     for (unsigned i = 0; i < MPR_PROFILE_VALUES; i++) any |= value[i];
     if (!any) return;

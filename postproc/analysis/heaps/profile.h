@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "code.h"
+#include "heap_names.h"
 #include "instant.h"
 #include "progress.h"
 #include "summary.h"
@@ -25,14 +26,15 @@ enum mpr_profile_value {
 };
 
 struct mpr_profile_options {
-    const char *heap; /* only this one; NULL: all */
+    uint8_t heap; /* only this one; MPF_HEAP_NONE: all */
     struct mpr_instant at;
     uint64_t from_ns, until_ns;
 };
 
 /* Of one heap, range, thread and stack; over a heap live bytes sum to its bytes at the instant. */
 struct mpr_profile_sample {
-    const char *heap, *range, *thread; /* range: its path, "outer > inner" */
+    uint8_t heap;
+    const char *range, *thread; /* range: its path, "outer > inner" */
     uint32_t stack; /* of `code`; where no call stack is known, the range's; 0: none either */
     uint64_t value[MPR_PROFILE_VALUES];
 };

@@ -2,6 +2,8 @@
  * says (roles below). */
 #include "roles.h"
 
+#include <string.h>
+
 static const struct {
     const char *key, *name, *rule;
 } roles[MPR_ROLES] = {
@@ -34,6 +36,14 @@ static const struct {
 };
 
 const char *mpr_role_key(enum mpr_role role) { return roles[role].key; }
+
+enum mpr_role mpr_role_named(const char *key)
+{
+    enum mpr_role role = 0;
+    while (role < MPR_ROLES && strcmp(roles[role].key, key) != 0) role++;
+    return role;
+}
+
 const char *mpr_role_name(enum mpr_role role) { return roles[role].name; }
 const char *mpr_role_rule(enum mpr_role role) { return roles[role].rule; }
 

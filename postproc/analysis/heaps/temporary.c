@@ -1,7 +1,6 @@
 #include "temporary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "labels.h"
 #include "lasting.h"
@@ -54,7 +53,7 @@ static int by_heap(const void *left, const void *right)
 {
     const struct mpr_temporary_heap *a = left, *b = right;
     if (a->all.soon != b->all.soon) return a->all.soon > b->all.soon ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 /* Its blocks stand for others, and what these do is not known. */
@@ -70,8 +69,8 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->heap = mpr_arena_alloc(&out->peaks.arena, MPR_HEAPS * sizeof *out->heap);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_temporary_heap *heap = &out->heap[out->heaps];
-        heap->name = mpr_label_heap(&out->peaks.arena, (uint8_t)i);
-        if (out->options.heap && strcmp(out->options.heap, heap->name) != 0) continue;
+        heap->heap = (uint8_t)i;
+        if (out->options.heap && i != out->options.heap) continue;
         if (is_sample(&reader->replay, (uint8_t)i)) continue;
         fill_rows(g, reader, (uint8_t)i, heap);
         out->heaps += heap->rows != 0;

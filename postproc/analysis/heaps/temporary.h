@@ -9,7 +9,7 @@
 
 struct mpr_temporary_options {
     enum mpr_group by;
-    const char *heap;   /* only this one; NULL: all whose blocks are recorded, not sampled */
+    uint8_t heap; /* only this one; MPF_HEAP_NONE: all whose blocks are recorded, not sampled */
     uint64_t within_ns; /* who lived no longer was temporary */
 };
 
@@ -20,7 +20,7 @@ struct mpr_temporary_row {
 };
 
 struct mpr_temporary_heap {
-    const char *name;
+    uint8_t heap;
     struct mpr_tally all;
     struct mpr_temporary_row *row; /* by temporary blocks, most first */
     size_t rows;

@@ -1,7 +1,6 @@
 #include "thread_use.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "held.h"
 #include "labels.h"
@@ -78,7 +77,7 @@ static int by_peak(const void *left, const void *right)
 {
     const struct mpr_thread_heap *a = left, *b = right;
     if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void fill_heaps(struct gathering *g, const struct mpr_replay *r)
@@ -87,14 +86,13 @@ static void fill_heaps(struct gathering *g, const struct mpr_replay *r)
     out->at = mpr_arena_alloc(&out->peaks.arena, MPR_HEAPS * sizeof *out->at);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &r->books.heap[i];
-        const char *name = mpr_label_heap(&out->peaks.arena, (uint8_t)i);
-        if (!h->used || (out->heap && strcmp(out->heap, name) != 0)) continue;
+        if (!h->used || (out->heap && i != out->heap)) continue;
         struct mpr_thread_heap *heap = &out->at[out->heaps++];
-        *heap = (struct mpr_thread_heap){ .name = name,
+        *heap = (struct mpr_thread_heap){ .heap = (uint8_t)i,
                                           .peak_bytes = h->peak_bytes,
                                           .peak_time = h->peak_time,
                                           .end_bytes = h->bytes,
-                                          .inside = mpr_label_around((uint8_t)i) };
+                                          .inside = mpr_heap_around((uint8_t)i) };
         fill_rows(g, r, (uint8_t)i, heap);
     }
     if (out->heaps) qsort(out->at, out->heaps, sizeof *out->at, by_peak);
@@ -123,7 +121,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     fill_heaps(g, &reader->replay);
 }
 
-int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, const char *heap,
+int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, uint8_t heap,
                         const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct gathering g = { .out = out };

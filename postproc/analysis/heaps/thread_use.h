@@ -24,24 +24,24 @@ struct mpr_thread_row {
 };
 
 struct mpr_thread_heap {
-    const char *name;
+    uint8_t heap;
     uint64_t peak_bytes, peak_time, end_bytes;
-    const char *inside;         /* as of struct mpr_heap_peak */
+    uint8_t inside;             /* as of struct mpr_heap_peak */
     struct mpr_thread_row *row; /* by bytes at the peak, largest first */
     size_t rows;
 };
 
 struct mpr_thread_use {
     struct mpr_peaks peaks;         /* of the one log: its summary */
-    const char *heap;               /* only this one; NULL: all */
+    uint8_t heap;                   /* only this one; MPF_HEAP_NONE: all */
     struct mpr_thread_life *thread; /* all of them, by number */
     size_t threads;
     struct mpr_thread_heap *at; /* largest peak first */
     size_t heaps;
 };
 
-/* heap: NULL: all.  0, or -1 with *error filled (nothing to free then). */
-int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, const char *heap,
+/* @heap: MPF_HEAP_NONE for all.  0, or -1 with *error filled (nothing to free then). */
+int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, uint8_t heap,
                         const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_thread_use_free(struct mpr_thread_use *out);
 

@@ -1,13 +1,40 @@
-/* Heaps by the names that reports have them under. */
+/* Heaps and their names.  Results carry a heap as its byte of the log (mpf/event.h), MPF_HEAP_NONE
+ * for none or for any; only renderers and options deal in names. */
 #ifndef MPR_HEAP_NAMES_H
 #define MPR_HEAP_NAMES_H
 
-#include "arena.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* That name as long as the process; NULL: no report has a heap of that name. */
-const char *mpr_heap_named(const char *name);
-/* Of "gpu0/device" the heap of the blocks that PyTorch makes of it, "gpu0/torch"; NULL: it is no
- * device's. */
-const char *mpr_heap_torch_of(struct mpr_arena *arena, const char *heap);
+#include "mpf/event.h"
+
+/* Returns "host/heap", "gpu0/torch" and so on, "heap 13" for a heap that this program does not
+ * know, and "" for MPF_HEAP_NONE.  The text is never freed. */
+const char *mpr_heap_name(uint8_t heap);
+/* Returns the heap that reports show under the name, or MPF_HEAP_NONE. */
+uint8_t mpr_heap_named(const char *name);
+/* Reads a name that mpr_heap_name returned, perhaps in another process.  Returns false for any
+ * other text. */
+bool mpr_heap_read(const char *name, uint8_t *heap);
+/* Compares the names, as strcmp does. */
+int mpr_heap_by_name(uint8_t a, uint8_t b);
+
+/* Returns the heap whose bytes include those of @heap, or MPF_HEAP_NONE. */
+static inline uint8_t mpr_heap_around(uint8_t heap)
+{
+    return heap == MPF_HEAP_PYTHON ? MPF_HEAP_MMAP : MPF_HEAP_NONE;
+}
+static inline bool mpr_heap_is_torch(uint8_t heap) { return mpf_heap_code(heap) == MPF_HEAP_TORCH; }
+static inline bool mpr_heap_is_device(uint8_t heap)
+{
+    return mpf_heap_code(heap) == MPF_HEAP_DEVICE;
+}
+/* Returns the heap of the blocks that PyTorch makes of the device's memory; MPF_HEAP_NONE if @heap
+ * is not a device's. */
+static inline uint8_t mpr_heap_torch_of(uint8_t heap)
+{
+    return mpr_heap_is_device(heap) ? mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(heap))
+                                    : MPF_HEAP_NONE;
+}
 
 #endif

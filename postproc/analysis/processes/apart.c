@@ -64,8 +64,3 @@ size_t mpr_apart_above(const uint64_t *value, size_t values)
     while (count < values / 4 && value[count] - median > least) count++;
     return count;
 }
-
-const char *mpr_apart_kind(const char *heap)
-{
-    return strncmp(heap, "gpu", 3) == 0 && strchr(heap, '/') ? strchr(heap, '/') : heap;
-}

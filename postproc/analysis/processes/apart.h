@@ -17,8 +17,4 @@ size_t mpr_apart_find(const uint64_t *value, size_t values, size_t *apart);
  * as much as the upper quartile is; of fewer than four none does. */
 size_t mpr_apart_above(const uint64_t *value, size_t values);
 
-/* What heaps of one kind are called alike, for each rank has a GPU of its own: "/device" of
- * "gpu3/device".  It lies in the name. */
-const char *mpr_apart_kind(const char *heap);
-
 #endif

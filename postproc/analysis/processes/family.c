@@ -132,7 +132,7 @@ static int by_kind(const struct entry *a, const struct entry *b)
     if (!order) order = compare(x->fate, y->fate);
     if (!order) order = compare(x->oom, y->oom);
     if (!order) order = compare((uint64_t)x->fate_status, (uint64_t)y->fate_status);
-    return order ? order : strcmp(x->end_reason, y->end_reason);
+    return order ? order : compare(x->end, y->end);
 }
 
 /* The largest first, of equals the one that began first. */

@@ -40,10 +40,8 @@ static void add_heap(struct mpr_process *out, const struct mpr_process_heap *hea
         out->peak_bytes = heap->peak_bytes;
         out->is_about = heap->is_about;
     }
-    if (strcmp(heap->name, "host/heap") == 0) out->host = *heap;
-    if (strcmp(mpr_apart_kind(heap->name), "/device") == 0 &&
-        heap->peak_bytes > out->gpu.peak_bytes)
-        out->gpu = *heap;
+    if (heap->heap == MPF_HEAP_HOST) out->host = *heap;
+    if (mpr_heap_is_device(heap->heap) && heap->peak_bytes > out->gpu.peak_bytes) out->gpu = *heap;
 }
 
 /* With room for so many heaps; its summary is to be filled. */
@@ -52,8 +50,6 @@ static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
     MPR_GROW(all->at, all->count, all->cap);
     struct mpr_process *out = &all->at[all->count++];
     *out = (struct mpr_process){ .heap = mpr_arena_alloc(&all->arena, heaps * sizeof *out->heap),
-                                 .host = { .name = "" },
-                                 .gpu = { .name = "" },
                                  .rss_high = MPF_UNKNOWN,
                                  .parent = MPR_NO_PROCESS,
                                  .above = MPR_NO_PROCESS,
@@ -74,9 +70,9 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &reader.replay.books.heap[i];
         if (h->used)
-            add_heap(out, &(struct mpr_process_heap){
-                              mpr_label_heap(&all->arena, (uint8_t)i), h->peak_bytes, h->peak_time,
-                              h->bytes, mpr_label_is_about(&reader.replay, (uint8_t)i) });
+            add_heap(out,
+                     &(struct mpr_process_heap){ (uint8_t)i, h->peak_bytes, h->peak_time, h->bytes,
+                                                 mpr_label_is_about(&reader.replay, (uint8_t)i) });
     }
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "heap_names.h"
 #include "kin.h"
 #include "progress.h"
 #include "summary.h"
@@ -15,7 +16,7 @@
 struct mpr_error;
 
 struct mpr_process_heap {
-    const char *name;
+    uint8_t heap;
     uint64_t peak_bytes, peak_time, end_bytes;
     bool is_about; /* its peak may be another (struct mpr_heap_peak) */
 };
@@ -29,7 +30,7 @@ struct mpr_process {
     size_t heaps;
     uint64_t peak_bytes;               /* of the largest heap */
     bool is_about;                     /* that may be another */
-    struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, name "" and 0: none */
+    struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, 0 bytes: none */
     uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
     size_t parent;   /* who started it, before this one in the list; MPR_NO_PROCESS: not among these
                       */

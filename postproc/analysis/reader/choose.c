@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "recorded.h"
+
 struct found {
     bool application, torch, python, stack;
 };
@@ -33,7 +35,7 @@ static struct found look(const struct mpr_replay *r)
 static bool has_stacks_of_blocks(const struct mpr_reader *reader)
 {
     const char *mode = mpr_header_get(mpr_log_header(reader->log), "stacks");
-    return mode && strcmp(mode, "off") != 0;
+    return mode && mpr_recorded_named(mode) != MPR_RECORDED_OFF;
 }
 
 /* Where the first has no name for a block, the next has. */

@@ -72,8 +72,8 @@ static size_t root_of(const struct known *k, const struct mpr_summary *s)
     const uint32_t number = mpr_index_get(&k->roots, place_key(s));
     if (!number || number == SEVERAL) return MPR_NO_PROCESS;
     const struct mpr_summary *root = k->log[number - 1];
-    const bool over =
-        *root->end_reason && root->process.start_ns + root->duration_ns < s->process.start_ns;
+    const bool over = root->end != MPF_END_NONE &&
+                      root->process.start_ns + root->duration_ns < s->process.start_ns;
     return over || !same_place(root, s) ? MPR_NO_PROCESS : number - 1;
 }
 
@@ -82,7 +82,7 @@ static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
 {
     const struct mpr_process_info *who = &s->process;
     const size_t before = numbered(k, s, who->pid);
-    if (before != MPR_NO_PROCESS && strcmp(k->log[before]->end_reason, "exec") == 0)
+    if (before != MPR_NO_PROCESS && k->log[before]->end == MPF_END_EXEC)
         return (struct mpr_kin){ kin[before].parent, kin[before].above, before };
     const size_t parent = *who->parent_log ? named(k, s) : numbered(k, s, who->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;

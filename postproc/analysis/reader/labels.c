@@ -3,24 +3,14 @@
 #include <inttypes.h>
 
 #include "backward.h"
+#include "heap_names.h"
 #include "maker.h"
 #include "names.h"
 #include "symbols.h"
 
-const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
-{
-    const char *name = mpf_heap_name(heap);
-    return name && *name ? name : mpr_arena_format(arena, "heap %u", heap);
-}
-
 bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap)
 {
     return heap == MPF_HEAP_HOST && r->totals.told;
-}
-
-const char *mpr_label_around(uint8_t heap)
-{
-    return heap == MPF_HEAP_PYTHON ? mpf_heap_name(MPF_HEAP_MMAP) : NULL;
 }
 
 bool mpr_label_is_nested(uint8_t heap) { return heap == MPF_HEAP_NVTX; }
@@ -202,7 +192,7 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_read
                     : mpr_label_size(arena, (uint32_t)cell->key);
         break;
     case MPR_GROUP_COMM: *path = comm_label(arena, r, cell); break;
-    default: *path = mpr_label_heap(arena, cell->heap); break;
+    default: *path = mpr_heap_name(cell->heap); break;
     }
     return path;
 }

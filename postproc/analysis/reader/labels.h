@@ -7,12 +7,9 @@
 
 /* Were some of the heap's blocks counted now and then, so that a peak of it may be another? */
 bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap);
-/* The heap that has the bytes of this one too, which is a part of it; NULL: none. */
-const char *mpr_label_around(uint8_t heap);
 /* Does each byte of it lie in memory that other heaps count, whichever those are?  Regions that
  * libraries told NVTX of do: they are in no sum. */
 bool mpr_label_is_nested(uint8_t heap);
-const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
                                   const struct mpr_cell *cell, size_t *depth);

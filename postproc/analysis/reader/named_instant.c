@@ -153,13 +153,12 @@ static int find_instance(struct mpr_reader *reader, const char *path,
 
 /* ---- words */
 
-static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
+static uint64_t peak_time(const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_heap *found = NULL;
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &r->books.heap[i];
-        const char *name = mpf_heap_name(i);
-        if (!h->used || (heap && (!name || strcmp(name, heap) != 0))) continue;
+        if (!h->used || (heap && i != heap)) continue;
         if (!found || h->peak_bytes > found->peak_bytes) found = h;
     }
     return found ? found->peak_time : 0;
@@ -171,7 +170,7 @@ int mpr_no_oom(const char *path, struct mpr_error *error)
         error, "%s: no lack of device memory was recorded that the program did not get over", path);
 }
 
-static int of_word(const struct mpr_replay *r, const char *text, const char *path, const char *heap,
+static int of_word(const struct mpr_replay *r, const char *text, const char *path, uint8_t heap,
                    struct mpr_instant *at, struct mpr_error *error)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
@@ -182,7 +181,7 @@ static int of_word(const struct mpr_replay *r, const char *text, const char *pat
     return 0;
 }
 
-int mpr_named_instant_find(const char *path, const char *text, const char *heap,
+int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
                            const struct mpr_progress *progress, struct mpr_instant *at,
                            struct mpr_error *error)
 {

@@ -16,7 +16,7 @@ struct mpr_error;
 bool mpr_named_instant_parse(const char *text);
 /* Reads the log for such an instant: of a range's instance the state that its event left behind.
  * heap: whose peak; NULL: the largest heap's.  0, or -1 with *error filled (none such). */
-int mpr_named_instant_find(const char *path, const char *text, const char *heap,
+int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
                            const struct mpr_progress *progress, struct mpr_instant *at,
                            struct mpr_error *error);
 

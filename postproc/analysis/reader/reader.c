@@ -126,21 +126,21 @@ void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
     out->start_ns = h->start.real;
 }
 
-static struct mpr_recording recording(const struct mpr_header *h, struct mpr_arena *arena)
+static struct mpr_recording recording(const struct mpr_header *h)
 {
     const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root"),
                *blocks = mpr_header_get(h, "host.blocks"),
                *blocks_large = mpr_header_get(h, "host.large"),
                *blocks_mean = mpr_header_get(h, "host.mean");
-    return (struct mpr_recording){
-        .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
-        .stacks_large = large ? strtoull(large, NULL, 10) : 0,
-        .small_objects = mpr_replay_options_sample(mpr_header_get(h, "stacks.python")),
-        .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
-        .blocks_large = blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
-        .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
-        .root = root && strcmp(root, "1") == 0
-    };
+    return (struct mpr_recording){ .stacks = mpr_recorded_named(mpr_header_get(h, "stacks")),
+                                   .stacks_large = large ? strtoull(large, NULL, 10) : 0,
+                                   .small_objects = mpr_recorded_named(mpr_header_get(
+                                                        h, "stacks.python")) == MPR_RECORDED_SAMPLE,
+                                   .blocks = blocks ? mpr_recorded_named(blocks) : MPR_RECORDED_ALL,
+                                   .blocks_large =
+                                       blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
+                                   .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
+                                   .root = root && strcmp(root, "1") == 0 };
 }
 
 static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
@@ -166,9 +166,10 @@ static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *a
 
 static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
 {
-    static const char *const state[] = {
-        [MPR_LOG_WHOLE] = "",      [MPR_LOG_FOLDED] = "folded",   [MPR_LOG_LACKS] = "missing",
-        [MPR_LOG_OLDER] = "older", [MPR_LOG_FOREIGN] = "foreign", [MPR_LOG_DAMAGED] = "damaged"
+    static const enum mpr_fold_state state[] = {
+        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,      [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
+        [MPR_LOG_LACKS] = MPR_FOLD_MISSING,   [MPR_LOG_OLDER] = MPR_FOLD_OLDER,
+        [MPR_LOG_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_DAMAGED] = MPR_FOLD_DAMAGED
     };
     return (struct mpr_summary_fold){ state[f->state], f->until_ns, f->grain_ns, f->events,
                                       f->bytes };
@@ -177,7 +178,7 @@ static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
                        struct mpr_summary *out)
 {
-    out->end_reason = mpr_arena_text(arena, s->end_reason);
+    out->end = s->end;
     out->life = s->process.life == MPR_LIFE_RUNS      ? MPR_RUNS
                 : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD
                                                       : MPR_ENDED;
@@ -223,8 +224,7 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
     const bool cut_off = s->copied || (s->cut && !s->has_journal), /* it ended then or later, by any
                                                                        means */
         ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
-    if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0))
-        return;
+    if (!s->has_header || !ended || (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)) return;
     out->fate = fate[s->run.how];
     out->oom = oom[s->run.oom];
     out->fate_status = s->run.status;
@@ -302,7 +302,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
-    out->recording = recording(mpr_log_header(reader->log), arena);
+    out->recording = recording(mpr_log_header(reader->log));
     fill_windows(mpr_log_header(reader->log), &reader->replay, arena, &out->recording);
     out->allocator =
         mpr_arena_text(arena, mpr_header_get(mpr_log_header(reader->log), "allocator"));

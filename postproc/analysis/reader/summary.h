@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "basename.h"
+#include "mpf/end.h"
+#include "recorded.h"
 
 #define MPR_NOWHERE UINT64_MAX
 
@@ -22,18 +24,17 @@ struct mpr_process_info {
 
 /* What was to be recorded. */
 struct mpr_recording {
-    const char *stacks;    /* which host blocks have call stacks: "off", "large", "sample", "all";
-                              "": not known */
-    uint64_t stacks_large; /* bytes from which every block has one */
-    bool small_objects;    /* a sample of Python's, in host/python */
-    const char *blocks;    /* which blocks of malloc are: "all", "sample", "large", "off" */
-    uint64_t blocks_large; /* "sample", "large": those of so many usable bytes and more */
-    uint64_t blocks_mean;  /* "sample": bytes from one of the others to the next, on average */
-    bool root;             /* the user started the process, as argv says */
-    struct {               /* MEMPROF_WINDOW */
-        const char *text;  /* "": none, all is recorded always */
-        bool blocks;       /* each block in one is recorded; else they are of call stacks only */
-        uint64_t count;    /* times that one was open; */
+    enum mpr_recorded stacks;    /* which host blocks have call stacks */
+    uint64_t stacks_large;       /* bytes from which every block has one */
+    bool small_objects;          /* a sample of Python's, in host/python */
+    enum mpr_recorded blocks;    /* which blocks of malloc are recorded */
+    uint64_t blocks_large;       /* SAMPLE, LARGE: usable bytes from which each block is recorded */
+    uint64_t blocks_mean;        /* SAMPLE: bytes from one smaller block to the next, on average */
+    bool root;                   /* the user started the process, as argv says */
+    struct {                     /* MEMPROF_WINDOW */
+        const char *text;        /* "": none, all is recorded always */
+        bool blocks;             /* a window records each block, not only more call stacks */
+        uint64_t count;          /* how often a window was open, */
         uint64_t from_ns, to_ns; /* from the first opening to the last closing, or the log's end, */
         uint64_t ns;             /* and together */
     } window;
@@ -67,8 +68,14 @@ struct mpr_unwritten_row {
 
 /* What became of the log's beginning, where it is not whole any more. */
 struct mpr_summary_fold {
-    const char *state; /* "folded"; what is wrong with LOG.fold: "missing", "older", "foreign",
-                          "damaged"; "": neither */
+    enum mpr_fold_state {
+        MPR_FOLD_NONE,
+        MPR_FOLD_GOOD,
+        MPR_FOLD_MISSING, /* from here on: what is wrong with LOG.fold */
+        MPR_FOLD_OLDER,
+        MPR_FOLD_FOREIGN,
+        MPR_FOLD_DAMAGED
+    } state;
     uint64_t until_ns, grain_ns; /* thinned up to this time; finer nothing is told of before */
     uint64_t events;             /* that were taken away */
     uint64_t bytes;              /* of LOG.fold; 0: it is in the log */
@@ -81,7 +88,7 @@ struct mpr_summary {
     const char *allocator;     /* file that serves malloc; "": not known */
     const char *unseen_malloc; /* file that serves malloc in front of memprof: no host/heap; "":
                                   none */
-    const char *end_reason;    /* what the END frame says; "" : none */
+    enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
     int fate_status;    /* that it exited with, or the signal */

@@ -30,7 +30,7 @@ static uint64_t first_failure(const struct mpr_gpu *gpu, const struct mpr_summar
     return s->oom == MPR_FATE_NO_OOM ? MPR_NEVER : s->process.start_ns + s->duration_ns;
 }
 
-int mpr_who_ended(struct mpr_who_end *end, const char *path, const char *heap,
+int mpr_who_ended(struct mpr_who_end *end, const char *path, uint8_t heap,
                   const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
@@ -41,7 +41,7 @@ int mpr_who_ended(struct mpr_who_end *end, const char *path, const char *heap,
     mpr_reader_summary(&reader, path, &arena, &summary);
     const struct mpr_books *books = &reader.replay.books;
     *end = (struct mpr_who_end){ .peak = largest_peak(books),
-                                 .lacks = heap && !books->heap[mpf_heap_named(heap)].used,
+                                 .lacks = heap && !books->heap[heap].used,
                                  .failed = first_failure(&reader.replay.gpu, &summary) };
     mpr_reader_close(&reader);
     mpr_arena_free(&arena);
@@ -55,16 +55,16 @@ bool mpr_who_rather(const struct mpr_who_end *left, const struct mpr_who_end *ri
     return left->peak > right->peak;
 }
 
-int mpr_who_has_heap(const char *path, const char *heap, struct mpr_who_heaps *heaps,
+int mpr_who_has_heap(const char *path, uint8_t heap, struct mpr_who_heaps *heaps,
                      const struct mpr_progress *progress, struct mpr_error *error)
 {
     static_assert(MPR_WHO_HEAPS == MPR_HEAPS, "each heap has its place");
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, error) != 0) return -1;
-    reader.until_heap = mpf_heap_named(heap);
+    reader.until_heap = heap;
     if (mpr_reader_replay(&reader, path, progress, error) < 0) return -1;
     const struct mpr_books *books = &reader.replay.books;
-    const bool has = books->heap[mpf_heap_named(heap)].used;
+    const bool has = books->heap[heap].used;
     for (unsigned i = 0; i < MPR_HEAPS; i++) heaps->there[i] |= books->heap[i].used;
     mpr_reader_close(&reader);
     return has;

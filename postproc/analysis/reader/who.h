@@ -26,8 +26,9 @@ struct mpr_who_end {
                         for host memory; MPR_NEVER */
 };
 
-/* From the whole log, but by heap alone.  heap: wanted; NULL: any.  0, or -1 with *error filled. */
-int mpr_who_ended(struct mpr_who_end *end, const char *path, const char *heap,
+/* From the whole log, but by heap alone.  @heap: the heap that is asked for, or
+ * MPF_HEAP_NONE.  0, or -1 with *error filled. */
+int mpr_who_ended(struct mpr_who_end *end, const char *path, uint8_t heap,
                   const struct mpr_progress *progress, struct mpr_error *error);
 /* Would a report on one log be on the left one rather?  One that has the heap, of these the one
  * that failed first, else the one with the larger peak. */
@@ -39,7 +40,7 @@ struct mpr_who_heaps {
 };
 /* Has the log this heap?  Read as far as its first block.  1; 0: all of it was read, and *heaps has
  * those that it has, beside what was there; -1 with *error filled. */
-int mpr_who_has_heap(const char *path, const char *heap, struct mpr_who_heaps *heaps,
+int mpr_who_has_heap(const char *path, uint8_t heap, struct mpr_who_heaps *heaps,
                      const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "breakdown.h"
 #include "error.h"
-#include "heap_names.h"
 #include "nearest.h"
 
 enum { WORDS = 6 }; /* in one line: kind, name, heap, number, unit, optional */
@@ -16,7 +14,8 @@ enum { WORDS = 6 }; /* in one line: kind, name, heap, number, unit, optional */
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
     MPR_GROW(b->limit, b->limits, b->cap);
-    b->limit[b->limits++] = *limit;
+    b->limit[b->limits] = *limit;
+    b->limit[b->limits++].account = mpr_heap_name(limit->heap);
 }
 
 void mpr_budget_free(struct mpr_budget *b)
@@ -97,6 +96,7 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
         limit->of = kinds[i].of;
         limit->name = words == 4 ? word[1] : "";
         limit->heap = mpr_heap_named(word[words - 2]);
+        limit->role = mpr_role_named(limit->name);
         return limit->heap && mpr_budget_size(word[words - 1], &limit->bytes);
     }
     return false;
@@ -110,13 +110,6 @@ static const char *role_hint(struct mpr_arena *arena, const char *name)
         mpr_nearest_try(&nearest, mpr_role_key(role));
     if (!nearest.word || !nearest.letters) return ""; /* there is one: the heap is another one's */
     return mpr_arena_format(arena, "; is %s meant?", nearest.word);
-}
-
-static bool is_role(const struct mpr_limit *limit)
-{
-    for (enum mpr_role role = 0; role < MPR_ROLES; role++)
-        if (strcmp(mpr_role_key(role), limit->name) == 0) return mpr_breakdown_has(limit->heap);
-    return false;
 }
 
 /* "50 MB" is one word. */
@@ -150,7 +143,7 @@ int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct m
             "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
             "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
             from);
-    if (limit.of == MPR_LIMIT_ROLE && !is_role(&limit))
+    if (limit.of == MPR_LIMIT_ROLE && (limit.role == MPR_ROLES || !mpr_heap_is_torch(limit.heap)))
         return mpr_fail(error,
                         "%s: expected a role of breakdown and a heap of PyTorch, such as: "
                         "role activations gpu0/torch 4GiB%s",

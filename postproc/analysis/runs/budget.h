@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "breakdown.h"
 
 struct mpr_error;
 
@@ -33,10 +34,12 @@ enum mpr_limit_of {
 
 struct mpr_limit {
     enum mpr_limit_of of;
-    const char *name; /* a pattern of ranges or threads, a role's key, or a line of `diff`; "": the
-                         whole */
-    const char *heap; /* or another account of `diff` */
-    const char *from; /* "budget.txt:3", "--max" */
+    const char *name;    /* a pattern of ranges or threads, a role's key, or a line of `diff`; "":
+                            the whole */
+    enum mpr_role role;  /* of a role */
+    uint8_t heap;        /* MPF_HEAP_NONE: of another account of `diff` */
+    const char *account; /* for people: the heap's name or that account's */
+    const char *from;    /* "budget.txt:3", "--max" */
     uint64_t bytes;
     bool optional; /* it may be about nothing that there is */
 };
@@ -47,7 +50,7 @@ struct mpr_budget {
     size_t limits, cap;
 };
 
-/* Its texts must last as long. */
+/* Its texts must last as long.  The account is set to the heap. */
 void mpr_budget_add(struct mpr_budget *budget, const struct mpr_limit *limit);
 /* 0, or -1 with *error filled: file, line, and what is wanted there. */
 int mpr_budget_read(struct mpr_budget *budget, const char *path, struct mpr_error *error);

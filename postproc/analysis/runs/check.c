@@ -44,13 +44,6 @@ static void add(struct mpr_check *check, struct mpr_check_row row)
 
 /* ---- what a limit is about */
 
-static const struct mpr_heap_peak *heap_of(const struct mpr_log_peaks *log, const char *name)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
-    return NULL;
-}
-
 /* "step > forward" and what was opened inside. */
 static bool is_within(const char *pattern, const struct mpr_row *row)
 {
@@ -101,7 +94,8 @@ static const char *near_heap(struct mpr_check *check, const struct mpr_log_peaks
                              const char *name)
 {
     struct mpr_nearest nearest = { .text = name };
-    for (size_t i = 0; i < log->heaps; i++) mpr_check_near(&nearest, log->heap[i].name);
+    for (size_t i = 0; i < log->heaps; i++)
+        mpr_check_near(&nearest, mpr_heap_name(log->heap[i].heap));
     return nearest.word && !nearest.letters ? mpr_arena_text(&check->arena, nearest.word) : "";
 }
 
@@ -116,7 +110,7 @@ static void find_near_line(struct mpr_check *check, struct mpr_check_row *out)
 {
     struct mpr_nearest nearest = { .text = out->limit.name };
     const struct mpr_heap_peak *heap =
-        heap_of(&check->best.log[check->best.logs - 1], out->limit.heap);
+        mpr_peaks_heap(&check->best.log[check->best.logs - 1], out->limit.heap);
     const struct mpr_check_table table = table_of(check, heap);
     if (heap) mpr_check_lines_near(&table, &check->arena, &nearest);
     if (!nearest.word) return;
@@ -158,12 +152,12 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
                                     : of == MPR_LIMIT_THREAD ? &check->threads
                                                              : &check->best;
     const struct mpr_log_peaks *log = &peaks->log[peaks->logs - 1];
-    const struct mpr_heap_peak *heap = heap_of(log, out->limit.heap);
+    const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
     out->log = log->summary.path;
     out->by = log->choice.by;
     out->absent = !heap;
     if (!heap) {
-        out->nearest = near_heap(check, log, out->limit.heap);
+        out->nearest = near_heap(check, log, out->limit.account);
         return;
     }
     if (of == MPR_LIMIT_LINE) {
@@ -188,15 +182,13 @@ static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row 
     out->by = MPR_GROUP_AUTO;
     out->absent = true;
     for (size_t i = 0; i < b->heaps; i++) {
-        if (strcmp(b->heap[i].name, out->limit.heap) != 0) continue;
+        if (b->heap[i].heap != out->limit.heap) continue;
+        const struct mpr_role_share *share = &b->heap[i].role[out->limit.role];
         out->absent = false;
-        for (enum mpr_role role = 0; role < MPR_ROLES; role++) {
-            if (strcmp(mpr_role_key(role), out->limit.name) != 0) continue;
-            out->is = b->heap[i].role[role].bytes;
-            out->unmatched = !b->heap[i].role[role].blocks;
-            out->row = b->heap[i].role[role].row;
-            out->rows = b->heap[i].role[role].rows;
-        }
+        out->is = share->bytes;
+        out->unmatched = !share->blocks;
+        out->row = share->row;
+        out->rows = share->rows;
     }
 }
 
@@ -312,7 +304,9 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
     struct mpr_check_row out = { .log = diff->peaks.log[a->now_run].summary.path,
                                  .limit = { .of = of[a->of],
                                             .name = "",
-                                            .heap = a->name,
+                                            .heap =
+                                                a->of == MPR_DIFF_HEAP ? a->which : MPF_HEAP_NONE,
+                                            .account = a->name,
                                             .from = diff->peaks.log[a->base_run].summary.path,
                                             .bytes = base + more },
                                  .is = bytes_of(a->now.is),
@@ -422,7 +416,7 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
     for (size_t i = 0; i < ranges; i++) {
         struct mpr_check_row row = { .limit = { .of = MPR_LIMIT_RANGE,
                                                 .name = range[i].pattern,
-                                                .heap = mpr_arena_text(&budget->arena, heap->name),
+                                                .heap = heap->heap,
                                                 .from = "" } };
         if (range[i].bytes < heap->peak_bytes / 100) continue;
         pick(check, &row, heap, is_within); /* the pattern may match more */
@@ -472,12 +466,11 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
     for (size_t i = 0; i < subjects; i++) {
         if (subject[i].bytes < heap->peak_bytes / 100) continue;
         const struct mpr_check_lines found = mpr_check_lines_of(&table, subject[i].pattern);
-        mpr_budget_add(budget,
-                       &(struct mpr_limit){ .of = MPR_LIMIT_LINE,
-                                            .name = subject[i].pattern,
-                                            .heap = mpr_arena_text(&budget->arena, heap->name),
-                                            .from = "",
-                                            .bytes = with_part(found.bytes, part) });
+        mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_LINE,
+                                                    .name = subject[i].pattern,
+                                                    .heap = heap->heap,
+                                                    .from = "",
+                                                    .bytes = with_part(found.bytes, part) });
     }
 }
 
@@ -488,19 +481,19 @@ static void suggest_roles(const struct mpr_breakdown *b, struct mpr_budget *budg
         for (enum mpr_role role = 0; role < MPR_ROLE_UNEXPLAINED; role++) {
             const uint64_t bytes = b->heap[i].role[role].bytes;
             if (!bytes || bytes < b->heap[i].bytes / 100) continue;
-            mpr_budget_add(budget, &(struct mpr_limit){
-                                       .of = MPR_LIMIT_ROLE,
-                                       .name = mpr_role_key(role),
-                                       .heap = mpr_arena_text(&budget->arena, b->heap[i].name),
-                                       .from = "",
-                                       .bytes = with_part(bytes, part) });
+            mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_ROLE,
+                                                        .name = mpr_role_key(role),
+                                                        .role = role,
+                                                        .heap = b->heap[i].heap,
+                                                        .from = "",
+                                                        .bytes = with_part(bytes, part) });
         }
 }
 
 static bool has_roles(const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
-        if (mpr_breakdown_has(log->heap[i].name)) return true;
+        if (mpr_heap_is_torch(log->heap[i].heap)) return true;
     return false;
 }
 
@@ -516,14 +509,13 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
         if (heap->inside || !heap->peak_bytes) continue; /* a limit of 0 breaks at the first byte */
-        mpr_budget_add(budget,
-                       &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
-                                            .name = "",
-                                            .heap = mpr_arena_text(&budget->arena, heap->name),
-                                            .from = "",
-                                            .bytes = with_part(heap->peak_bytes, part) });
+        mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
+                                                    .name = "",
+                                                    .heap = heap->heap,
+                                                    .from = "",
+                                                    .bytes = with_part(heap->peak_bytes, part) });
         suggest_ranges(check, budget, heap, part);
-        suggest_lines(check, budget, heap_of(best, heap->name), heap, part);
+        suggest_lines(check, budget, mpr_peaks_heap(best, heap->heap), heap, part);
     }
     if (!has_roles(log)) return 0;
     if (read_roles(check, path, progress, error) != 0) return -1;

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
@@ -64,23 +63,33 @@ int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_
 
 /* ---- accounts */
 
+static const char *name_of(struct mpr_arena *arena, enum mpr_diff_of of, uint8_t which)
+{
+    switch (of) {
+    case MPR_DIFF_HEAP: return mpr_heap_name(which);
+    case MPR_DIFF_GRAPHS: return "CUDA graphs";
+    default: return mpr_arena_format(arena, of == MPR_DIFF_COMMS ? "gpu%u NCCL" : "gpu%u", which);
+    }
+}
+
 static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_of of,
-                                           const char *name, enum mpr_group by)
+                                           uint8_t which, enum mpr_group by)
 {
     for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].of == of && strcmp(diff->account[i].name, name) == 0)
-            return &diff->account[i];
+        if (diff->account[i].of == of && diff->account[i].which == which) return &diff->account[i];
     MPR_GROW(diff->account, diff->accounts, diff->cap);
     struct mpr_diff_account *a = &diff->account[diff->accounts++];
-    *a = (struct mpr_diff_account){ .of = of, .name = name, .by = by };
+    *a = (struct mpr_diff_account){
+        .of = of, .which = which, .name = name_of(&diff->peaks.arena, of, which), .by = by
+    };
     a->run = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *a->run);
     return a;
 }
 
-static struct mpr_diff_run *begin(struct mpr_diff *diff, enum mpr_diff_of of, const char *name,
+static struct mpr_diff_run *begin(struct mpr_diff *diff, enum mpr_diff_of of, uint8_t which,
                                   enum mpr_group by, size_t run, size_t most)
 {
-    struct mpr_diff_run *r = &account_of(diff, of, name, by)->run[run];
+    struct mpr_diff_run *r = &account_of(diff, of, which, by)->run[run];
     r->entry = mpr_arena_alloc(&diff->peaks.arena, most * sizeof *r->entry);
     return r;
 }
@@ -94,10 +103,10 @@ static void add(struct mpr_diff_run *r, const char *const *path, size_t depth, i
 
 static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_peak *h)
 {
-    const char *name = mpr_diff_heap(diff, run, h->name);
+    const uint8_t heap = mpr_diff_heap(diff, run, h->heap);
     const enum mpr_group by = diff->peaks.log[run].choice.by;
-    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, name, by, run, h->rows);
-    struct mpr_diff_account *a = account_of(diff, MPR_DIFF_HEAP, name, by);
+    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, heap, by, run, h->rows);
+    struct mpr_diff_account *a = account_of(diff, MPR_DIFF_HEAP, heap, by);
     a->inside = h->inside;
     a->is_about |= h->is_about;
     for (size_t i = 0; i < h->rows; i++) {
@@ -112,9 +121,8 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
     const struct mpr_device_state *s = &d->peak;
     if (!s->parts) return;
     struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_DEVICE,
-              mpr_arena_format(&diff->peaks.arena, "gpu%u", diff->devices[run].number[d->index]),
-              MPR_GROUP_HEAP, run, s->parts);
+        begin(diff, MPR_DIFF_DEVICE, (uint8_t)diff->devices[run].number[d->index], MPR_GROUP_HEAP,
+              run, s->parts);
     for (size_t i = 0; i < s->parts; i++) add(r, &s->part[i].name, 1, s->part[i].bytes, false, 0);
 }
 
@@ -125,9 +133,8 @@ static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device
     struct mpr_arena *arena = &diff->peaks.arena;
     if (!s->comms) return;
     struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_COMMS,
-              mpr_arena_format(arena, "gpu%u NCCL", diff->devices[run].number[d->index]),
-              MPR_GROUP_HEAP, run, s->comms);
+        begin(diff, MPR_DIFF_COMMS, (uint8_t)diff->devices[run].number[d->index], MPR_GROUP_HEAP,
+              run, s->comms);
     for (size_t i = 0; i < s->comms; i++) {
         const struct mpr_comm_row *c = &s->comm[i];
         const char **path = mpr_arena_alloc(arena, sizeof *path);
@@ -143,8 +150,7 @@ static void add_graphs(struct mpr_diff *diff, size_t run)
 {
     const struct mpr_graphs *g = &diff->graphs[run];
     if (!g->rows) return;
-    struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_GRAPHS, "CUDA graphs", MPR_GROUP_RANGE, run, g->rows);
+    struct mpr_diff_run *r = begin(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE, run, g->rows);
     for (size_t i = 0; i < g->rows; i++)
         add(r, g->row[i].path, g->row[i].depth, mpr_graph_total(&g->row[i]), false, 0);
 }
@@ -233,7 +239,7 @@ static int by_size(const void *left, const void *right)
     const struct mpr_diff_account *a = left, *b = right;
     if (a->of != b->of) return a->of < b->of ? -1 : 1;
     if (larger(a) != larger(b)) return larger(a) > larger(b) ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
 }
 
 void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling)

@@ -41,10 +41,11 @@ enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAP
 
 struct mpr_diff_account {
     enum mpr_diff_of of;
-    const char *name;
-    const char *inside; /* of a heap: the one whose bytes these are a part of; NULL: none */
-    bool is_about;      /* a run's peak may be another (struct mpr_heap_peak) */
-    enum mpr_group by;  /* of its rows */
+    uint8_t which; /* the heap, or the device's number; devices are numbered as in the first run */
+    const char *name;  /* for people: a heap's name, "gpu0 NCCL" */
+    uint8_t inside;    /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
+    bool is_about;     /* a run's peak may be another (struct mpr_heap_peak) */
+    enum mpr_group by; /* of its rows */
     struct mpr_spread base, now;
     int64_t change;
     double variance; /* of change, as a row's */

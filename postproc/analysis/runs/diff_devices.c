@@ -115,10 +115,9 @@ void mpr_diff_devices_match(struct mpr_diff *diff, size_t run)
     number_others(&m);
 }
 
-const char *mpr_diff_heap(const struct mpr_diff *diff, size_t run, const char *name)
+uint8_t mpr_diff_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
 {
-    const unsigned heap = mpf_heap_named(name);
-    if (strncmp(name, "gpu", 3) != 0 || !heap) return name;
+    if (!mpf_heap_is_gpu(heap)) return heap;
     const unsigned number = diff->devices[run].number[mpf_heap_device(heap)];
-    return mpf_heap_name((heap & 15) | number << 4);
+    return (uint8_t)(mpf_heap_code(heap) | number << 4);
 }

@@ -84,8 +84,8 @@ static double unseen(const struct comparison *c, const struct mpr_line *line, si
 {
     const struct mpr_recording *r = &c->diff->peaks.log[run].summary.recording;
     const double mean = (double)r->blocks_mean;
-    const bool sampled =
-        strcmp(r->blocks, "sample") == 0 && strcmp(c->account->name, "host/heap") == 0;
+    const bool sampled = r->blocks == MPR_RECORDED_SAMPLE && c->account->of == MPR_DIFF_HEAP &&
+                         c->account->which == MPF_HEAP_HOST;
     return sampled && !line->of_run[run] ? mean * mean : 0;
 }
 

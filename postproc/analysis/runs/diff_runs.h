@@ -27,7 +27,7 @@ struct mpr_diff_devices {
 /* Fills diff->devices[run], and says what is worth a note. */
 void mpr_diff_devices_match(struct mpr_diff *diff, size_t run);
 /* What a heap of the run is called. */
-const char *mpr_diff_heap(const struct mpr_diff *diff, size_t run, const char *name);
+uint8_t mpr_diff_heap(const struct mpr_diff *diff, size_t run, uint8_t heap);
 
 /* Of the sides, by the runs' bytes. */
 struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is);

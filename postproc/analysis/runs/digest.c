@@ -1,7 +1,6 @@
 #include "digest.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "alloc.h"
@@ -90,7 +89,7 @@ static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
         .rss_high = log->rss_high,
         .named = mpr_digest_text(d, log->choice.source),
         .host_blocks =
-            mpr_digest_text(d, strcmp(s->recording.blocks, "all") != 0 ? s->recording.blocks : ""),
+            s->recording.blocks == MPR_RECORDED_ALL ? "" : mpr_recorded_name(s->recording.blocks),
     };
 }
 
@@ -103,7 +102,7 @@ static size_t spans_each(const struct mpr_timeline *t)
     return share < MPR_DIGEST_SPANS_LEAST ? MPR_DIGEST_SPANS_LEAST : share;
 }
 
-static void add_span(struct mpr_digest *d, const char *heap, const struct mpr_span *s)
+static void add_span(struct mpr_digest *d, uint8_t heap, const struct mpr_span *s)
 {
     d->span[d->spans++] =
         (struct mpr_digest_span){ heap, s->start, s->time, s->max, s->min, s->close };
@@ -126,10 +125,9 @@ static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
     d->span = mpr_arena_alloc(&d->arena, t->heaps * each * sizeof *d->span);
     for (size_t i = 0; i < t->heaps; i++) {
         const struct mpr_heap_line *h = &t->heap[i];
-        const char *heap = mpr_digest_text(d, h->name);
         const size_t joined = (h->spans + each - 1) / each;
         for (size_t k = 0; k < h->spans; k++) {
-            if (k % joined == 0) add_span(d, heap, &h->span[k]);
+            if (k % joined == 0) add_span(d, h->heap, &h->span[k]);
             else widen(&d->span[d->spans - 1], &h->span[k]);
         }
     }
@@ -157,7 +155,7 @@ static bool any_failed(const struct mpr_insights *in)
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     bool any = in->oom.told || log->summary.oom != MPR_FATE_NO_OOM;
     for (size_t i = 0; i < log->heaps; i++)
-        any |= log->heap[i].failures && strncmp(log->heap[i].name, "gpu", 3) == 0;
+        any |= log->heap[i].failures && mpf_heap_is_gpu(log->heap[i].heap);
     return any;
 }
 
@@ -165,7 +163,7 @@ static struct mpr_digest_oom oom_of(struct mpr_digest *d, const struct mpr_oom_s
 {
     return (struct mpr_digest_oom){ .time_ns = s->time,
                                     .device = s->index,
-                                    .heap = mpr_digest_text(d, s->heap),
+                                    .heap = s->heap,
                                     .thread = mpr_digest_text(d, s->thread),
                                     .path = mpr_digest_path(d, MPR_GROUP_RANGE, s->path, s->depth),
                                     .asked_bytes = s->bytes,
@@ -189,7 +187,7 @@ static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_pr
 {
     struct mpr_who_end end;
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
-    if (mpr_who_ended(&end, path, NULL, progress, error) != 0) return -1;
+    if (mpr_who_ended(&end, path, MPF_HEAP_NONE, progress, error) != 0) return -1;
     if (end.failed != MPR_NEVER && end.failed >= d->process->start_ns)
         d->process->failed_ns = end.failed - d->process->start_ns;
     const int status = mpr_ooms_add(&ooms, path, progress, error);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "heap_names.h"
 #include "naming.h"
 #include "progress.h"
 
@@ -44,7 +45,7 @@ struct mpr_digest_process {
 };
 
 struct mpr_digest_heap {
-    const char *heap, *inside; /* inside: the heap whose bytes these are a part of; "" */
+    uint8_t heap, inside; /* inside: the heap whose bytes these are a part of; MPF_HEAP_NONE */
     bool estimated; /* from samples, or its peak may be another: blocks were counted now and then */
     uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
@@ -53,7 +54,7 @@ struct mpr_digest_heap {
 
 /* A line of a heap's table at its peak, as `peaks` shows it. */
 struct mpr_digest_line {
-    const char *heap;
+    uint8_t heap;
     const char *path, *caller; /* as people see them: names joined by " > "; caller "" */
     const char *alike;         /* the path without numbers that count: the same in all ranks; of
                                   the rest "" */
@@ -84,14 +85,16 @@ struct mpr_digest_comm {
 };
 
 struct mpr_digest_role {
-    const char *heap, *role;
+    uint8_t heap;
+    const char *role;
     uint64_t at_ns, bytes, blocks;
 };
 
 /* An instance of the outermost range that repeats, or `count` of them in a row: their peak is the
  * largest. */
 struct mpr_digest_instance {
-    const char *heap, *range, *name; /* name: the first one's */
+    uint8_t heap;
+    const char *range, *name; /* name: the first one's */
     uint64_t number, count, begin_ns, end_ns;
     bool ended;
     uint64_t peak_bytes, begin_bytes, end_bytes;
@@ -99,7 +102,8 @@ struct mpr_digest_instance {
 
 struct mpr_digest_oom {
     uint64_t time_ns, device;
-    const char *heap, *thread, *path;
+    uint8_t heap;
+    const char *thread, *path;
     uint64_t asked_bytes, free_bytes, total_bytes; /* UINT64_MAX: not known */
     bool got_over;
 };
@@ -111,7 +115,7 @@ struct mpr_digest_finding {
 };
 
 struct mpr_digest_span {
-    const char *heap;
+    uint8_t heap;
     uint64_t start_ns, time_of_max_ns, max_bytes, min_bytes, close_bytes;
 };
 

@@ -1,6 +1,4 @@
 /* Who held what at the peaks, of a digest. */
-#include <string.h>
-
 #include "alike_path.h"
 #include "digest_parts.h"
 
@@ -9,8 +7,8 @@
 static void fill_heap(struct mpr_digest *d, const struct mpr_heap_peak *h)
 {
     d->heap[d->heaps++] = (struct mpr_digest_heap){
-        .heap = mpr_digest_text(d, h->name),
-        .inside = mpr_digest_text(d, h->inside),
+        .heap = h->heap,
+        .inside = h->inside,
         .estimated = h->estimated || h->is_about,
         .peak_bytes = h->peak_bytes,
         .peak_ns = h->peak_time,
@@ -33,7 +31,7 @@ static size_t lines_each(size_t heaps)
     return share < MPR_DIGEST_LINES_LEAST ? MPR_DIGEST_LINES_LEAST : share;
 }
 
-static struct mpr_digest_line line_of(struct mpr_digest *d, const char *heap, enum mpr_group by,
+static struct mpr_digest_line line_of(struct mpr_digest *d, uint8_t heap, enum mpr_group by,
                                       const struct mpr_line *line)
 {
     const struct mpr_row *r = &line->row;
@@ -53,8 +51,7 @@ static struct mpr_digest_line line_of(struct mpr_digest *d, const char *heap, en
     };
 }
 
-static void add_rest(struct mpr_digest *d, const char *heap, const struct mpr_line *line,
-                     size_t lines)
+static void add_rest(struct mpr_digest *d, uint8_t heap, const struct mpr_line *line, size_t lines)
 {
     struct mpr_line sum = line[0];
     for (size_t i = 1; i < lines; i++) mpr_line_add(&sum, &line[i]);
@@ -72,15 +69,14 @@ static void fill_lines(struct mpr_digest *d, const struct mpr_log_peaks *log,
     d->line = mpr_arena_alloc(&d->arena, log->heaps * (each + 1) * sizeof *d->line);
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        const char *heap = mpr_digest_text(d, h->name);
         struct mpr_arena arena = { 0 };
         size_t lines, live;
         struct mpr_line *line =
             mpr_naming_lines(&arena, naming, log->choice.by, h->row, h->rows, &lines, &live);
         const size_t own = live < each ? live : each;
         for (size_t k = 0; k < own; k++)
-            d->line[d->lines++] = line_of(d, heap, log->choice.by, &line[k]);
-        if (lines > own) add_rest(d, heap, line + own, lines - own);
+            d->line[d->lines++] = line_of(d, h->heap, log->choice.by, &line[k]);
+        if (lines > own) add_rest(d, h->heap, line + own, lines - own);
         mpr_arena_free(&arena);
     }
 }

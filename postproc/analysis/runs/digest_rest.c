@@ -8,11 +8,10 @@ static void fill_roles(struct mpr_digest *d, const struct mpr_breakdown *b)
     d->role = mpr_arena_alloc(&d->arena, b->heaps * MPR_ROLES * sizeof *d->role);
     for (size_t i = 0; i < b->heaps; i++) {
         const struct mpr_breakdown_heap *h = &b->heap[i];
-        const char *heap = mpr_digest_text(d, h->name);
         for (int k = 0; k < MPR_ROLES; k++) {
             const struct mpr_role_share *r = &h->role[k];
             if (r->blocks)
-                d->role[d->roles++] = (struct mpr_digest_role){ heap, mpr_role_key(r->role),
+                d->role[d->roles++] = (struct mpr_digest_role){ h->heap, mpr_role_key(r->role),
                                                                 h->time, r->bytes, r->blocks };
         }
     }
@@ -20,7 +19,7 @@ static void fill_roles(struct mpr_digest *d, const struct mpr_breakdown *b)
 
 /* ---- instances */
 
-static struct mpr_digest_instance instance_of(struct mpr_digest *d, const char *heap,
+static struct mpr_digest_instance instance_of(struct mpr_digest *d, uint8_t heap,
                                               const struct mpr_instances *all, size_t at,
                                               const struct mpr_instance_heap *held)
 {
@@ -56,10 +55,9 @@ static void fill_instances(struct mpr_digest *d, const struct mpr_instances *all
     d->instance = mpr_arena_alloc(&d->arena, heaps * MPR_DIGEST_INSTANCES * sizeof *d->instance);
     for (size_t h = 0; h < heaps; h++) {
         const struct mpr_instances_heap *heap = &all->heap[h];
-        const char *name = mpr_digest_text(d, heap->name);
         for (size_t i = 0; i < all->instances; i++) {
             if (i % joined == 0)
-                d->instance[d->instances++] = instance_of(d, name, all, i, &heap->of[i]);
+                d->instance[d->instances++] = instance_of(d, heap->heap, all, i, &heap->of[i]);
             else add_instance(&d->instance[d->instances - 1], &all->instance[i], &heap->of[i]);
         }
     }

@@ -8,13 +8,18 @@
 #include "books.h"
 #include "kin.h"
 
-static const char HOST[] = "host/heap";
-
-static uint64_t peak_of(const struct mpr_timeline *t, const char *kind)
+/* @kind: the heap without its device (mpf_heap_code), because each rank has its own GPU. */
+static const struct mpr_heap_line *heap_of(const struct mpr_timeline *t, unsigned kind)
 {
     for (size_t i = 0; i < t->heaps; i++) /* largest peak first */
-        if (strcmp(mpr_apart_kind(t->heap[i].name), kind) == 0) return t->heap[i].peak_bytes;
-    return 0;
+        if (mpf_heap_code(t->heap[i].heap) == kind) return &t->heap[i];
+    return NULL;
+}
+
+static uint64_t peak_of(const struct mpr_timeline *t, unsigned kind)
+{
+    const struct mpr_heap_line *heap = heap_of(t, kind);
+    return heap ? heap->peak_bytes : 0;
 }
 
 /* ---- like with like */
@@ -26,8 +31,10 @@ static bool stands_for_rank(const struct mpr_timeline *run, size_t runs, size_t 
     const char *rank = run[which].summary.process.rank;
     for (size_t i = 0; i < runs; i++) {
         if (i == which || strcmp(run[i].summary.process.rank, rank) != 0) continue;
-        const uint64_t device = peak_of(&run[which], "/device"), host = peak_of(&run[which], HOST),
-                       other = peak_of(&run[i], "/device"), its = peak_of(&run[i], HOST);
+        const uint64_t device = peak_of(&run[which], MPF_HEAP_DEVICE),
+                       host = peak_of(&run[which], MPF_HEAP_HOST),
+                       other = peak_of(&run[i], MPF_HEAP_DEVICE),
+                       its = peak_of(&run[i], MPF_HEAP_HOST);
         if (other > device || (other == device && (its > host || (its == host && i < which))))
             return false;
     }
@@ -76,7 +83,7 @@ void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike)
 
 /* By the heaps of that kind: how far away the outlier is; 0: none is. */
 static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_t count,
-                      const char *kind, struct mpr_outlier *out)
+                      unsigned kind, struct mpr_outlier *out)
 {
     uint64_t *peak = mpr_alloc(count, sizeof *peak), most = 0;
     size_t *apart = mpr_alloc(count, sizeof *apart);
@@ -93,24 +100,17 @@ static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_
     return most;
 }
 
-static const char *heap_of(const struct mpr_timeline *t, const char *kind)
-{
-    for (size_t i = 0; i < t->heaps; i++)
-        if (strcmp(mpr_apart_kind(t->heap[i].name), kind) == 0) return t->heap[i].name;
-    return kind;
-}
-
 /* Kinds of heaps: there are few, whatever the number of runs. */
 struct kinds {
-    const char *name[MPR_HEAPS];
+    unsigned kind[MPR_HEAPS];
     size_t count;
 };
 
-static void add_kind(struct kinds *k, const char *kind)
+static void add_kind(struct kinds *k, unsigned kind)
 {
     for (size_t i = 0; i < k->count; i++)
-        if (strcmp(k->name[i], kind) == 0) return;
-    if (k->count < MPR_HEAPS) k->name[k->count++] = kind;
+        if (k->kind[i] == kind) return;
+    if (k->count < MPR_HEAPS) k->kind[k->count++] = kind;
 }
 
 static struct kinds kinds_of(const struct mpr_timeline *run, const size_t *which, size_t count)
@@ -119,7 +119,7 @@ static struct kinds kinds_of(const struct mpr_timeline *run, const size_t *which
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < run[which[i]].heaps; k++) {
             const struct mpr_heap_line *heap = &run[which[i]].heap[k];
-            if (!heap->inside) add_kind(&kinds, mpr_apart_kind(heap->name));
+            if (!heap->inside) add_kind(&kinds, mpf_heap_code(heap->heap));
         }
     return kinds;
 }
@@ -131,11 +131,12 @@ static uint64_t find(const struct mpr_timeline *run, const size_t *which, size_t
     uint64_t most = 0;
     for (size_t i = 0; i < kinds.count; i++) {
         struct mpr_outlier found;
-        const uint64_t away = judge(run, which, count, kinds.name[i], &found);
+        const uint64_t away = judge(run, which, count, kinds.kind[i], &found);
         if (away <= most) continue;
         most = away;
         *out = found;
-        out->heap = heap_of(&run[found.outlier], kinds.name[i]);
+        const struct mpr_heap_line *heap = heap_of(&run[found.outlier], kinds.kind[i]);
+        out->heap = heap ? heap->heap : (uint8_t)kinds.kind[i];
     }
     return most;
 }

@@ -7,7 +7,7 @@
 
 struct mpr_outlier {
     size_t median, outlier; /* numbers of runs */
-    const char *heap; /* by whose peaks, as the outlier calls it: a rank has a GPU of its own */
+    uint8_t heap; /* the heap whose peaks differ most, with the number of the outlier's GPU */
 };
 
 /* Which of the runs are compared: those of ranks, one a rank; where there are none those that one

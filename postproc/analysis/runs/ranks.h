@@ -57,8 +57,8 @@ struct mpr_ranks_stage {
 /* What is compared: the peak of a heap of one kind, or a part of a device's account.  Of a rank
  * with several devices it is that of the one where it is largest, or that is used most. */
 struct mpr_ranks_measure {
-    bool part;
-    const char *key;  /* of a heap what its name has behind "gpu0", of a part its key */
+    unsigned kind;    /* mpf_heap_code of a heap; MPF_HEAP_NONE for a part */
+    const char *part; /* its key in a device's account, or NULL for a heap */
     const char *name; /* "gpu0/torch"; "gpuN/torch" where ranks have devices of their own */
     bool inside;      /* a heap that lies in another: it makes no outlier */
     bool estimated;   /* in some rank it is from samples, or may be another */

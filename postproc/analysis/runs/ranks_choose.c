@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "fold.h"
+#include "mpf/end.h"
 #include "ranks_parts.h"
 
 enum { GENERATIONS = 16, MISSING_MOST = 1 << 20 };
@@ -30,7 +31,7 @@ static struct claim claim_of(const struct mpr_digest *d)
     for (size_t i = 0; i < d->heaps; i++) {
         const uint64_t peak = d->heap[i].peak_bytes;
         if (peak > c.largest) c.largest = peak;
-        if (strncmp(d->heap[i].heap, "gpu", 3) == 0 && peak > c.device) c.device = peak;
+        if (mpf_heap_is_gpu(d->heap[i].heap) && peak > c.device) c.device = peak;
     }
     return c;
 }
@@ -108,7 +109,7 @@ static void add_rank(struct mpr_ranks *r, const struct claim *c)
 static bool same_process(const struct mpr_digest_process *a, const struct mpr_digest_process *b)
 {
     return a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
-           strcmp(a->start_ns <= b->start_ns ? a->ended : b->ended, "exec") == 0;
+           mpf_end_named(a->start_ns <= b->start_ns ? a->ended : b->ended) == MPF_END_EXEC;
 }
 
 /* Those of one rank, of which the first one stands for it. */
@@ -134,8 +135,8 @@ static bool is_larger(const struct claim *a, const struct claim *b)
 static void add_process(struct mpr_ranks *r, struct claim *claim, size_t claims, size_t first)
 {
     struct claim last = claim[first], most = last;
-    for (size_t i = first + 1; i < claims && strcmp(last.digest->process->ended, "exec") == 0;
-         i++) {
+    for (size_t i = first + 1;
+         i < claims && mpf_end_named(last.digest->process->ended) == MPF_END_EXEC; i++) {
         if (!claim[i].digest || !same_process(last.digest->process, claim[i].digest->process))
             continue;
         last = claim[i];

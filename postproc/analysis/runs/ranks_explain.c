@@ -31,11 +31,11 @@ static void name(struct mpr_ranks_cause *c, const char *path, bool again)
     else if (again && *c->alike) c->path = c->alike;
 }
 
-static void add_lines(struct causes *all, const struct mpr_digest *d, const char *heap, bool here)
+static void add_lines(struct causes *all, const struct mpr_digest *d, uint8_t heap, bool here)
 {
     for (size_t i = 0; i < d->lines; i++) {
         const struct mpr_digest_line *l = &d->line[i];
-        if (strcmp(l->heap, heap) != 0 || !l->bytes) continue;
+        if (l->heap != heap || !l->bytes) continue;
         struct mpr_ranks_cause *c = cause_of(all, l->alike, l->caller);
         uint64_t *bytes = here ? &c->here : &c->median;
         name(c, *l->alike ? l->path : "smaller lines", *bytes && (here || !c->here));
@@ -91,8 +91,8 @@ static void explain_lines(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
     const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
-    const struct mpr_digest_heap *own = mpr_ranks_heap(here, m->key),
-                                 *other = mpr_ranks_heap(median, m->key);
+    const struct mpr_digest_heap *own = mpr_ranks_heap(here, m->kind),
+                                 *other = mpr_ranks_heap(median, m->kind);
     struct causes all = begin(o, here->lines + median->lines);
     if (own) add_lines(&all, here, own->heap, true);
     if (other) add_lines(&all, median, other->heap, false);
@@ -103,7 +103,7 @@ static void explain_parts(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *m = &r->measure[o->measure];
     const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
-    if (m->key[0] != '/') return;
+    if (!mpf_heap_is_gpu(m->kind)) return;
     struct causes all = begin(o, here->parts + median->parts);
     add_parts(&all, here, true);
     add_parts(&all, median, false);
@@ -122,11 +122,9 @@ static bool goes_with(const struct mpr_ranks_measure *m, const struct mpr_ranks_
 /* A segment stands under the range that PyTorch needed it in first, a block under its own. */
 static size_t lines_of(const struct mpr_ranks *r, const struct mpr_ranks_outlier *o)
 {
-    if (strcmp(r->measure[o->measure].key, "/device") != 0) return o->measure;
+    if (r->measure[o->measure].kind != MPF_HEAP_DEVICE) return o->measure;
     for (size_t i = 0; i < r->measures; i++)
-        if (!r->measure[i].part && strcmp(r->measure[i].key, "/torch") == 0 &&
-            goes_with(&r->measure[i], o))
-            return i;
+        if (r->measure[i].kind == MPF_HEAP_TORCH && goes_with(&r->measure[i], o)) return i;
     return o->measure;
 }
 

@@ -1,6 +1,4 @@
 /* Ranks over time, in columns of the clock on the wall. */
-#include <string.h>
-
 #include "ranks_parts.h"
 
 static uint64_t end_of(const struct mpr_rank *rank)
@@ -37,15 +35,15 @@ static void raise(struct mpr_ranks *r, uint64_t *row, size_t from, size_t to, ui
 }
 
 /* A span's maximum is in the column of its time; what it ended with lasts until the next one. */
-static void draw(struct mpr_ranks *r, size_t rank, const char *heap)
+static void draw(struct mpr_ranks *r, size_t rank, uint8_t heap)
 {
     const struct mpr_digest *d = r->rank[rank].digest;
     const uint64_t start = r->rank[rank].start_ns;
     uint64_t *row = r->heat + rank * MPR_RANKS_COLUMNS;
     for (size_t i = 0; i < d->spans; i++) {
         const struct mpr_digest_span *s = &d->span[i];
-        if (strcmp(s->heap, heap) != 0) continue;
-        const bool last = i + 1 == d->spans || strcmp(d->span[i + 1].heap, heap) != 0;
+        if (s->heap != heap) continue;
+        const bool last = i + 1 == d->spans || d->span[i + 1].heap != heap;
         const uint64_t end = last ? d->process->duration_ns : d->span[i + 1].start_ns;
         const size_t at = column_of(r, start + s->time_of_max_ns),
                      to = column_of(r, start + (end ? end - 1 : 0));
@@ -61,7 +59,7 @@ void mpr_ranks_heat(struct mpr_ranks *r)
     r->heat = mpr_arena_alloc(&r->arena, r->ranks * MPR_RANKS_COLUMNS * sizeof *r->heat);
     for (size_t i = 0; i < r->ranks; i++) {
         const struct mpr_digest_heap *h =
-            mpr_ranks_heap(r->rank[i].digest, r->measure[r->shown].key);
+            mpr_ranks_heap(r->rank[i].digest, r->measure[r->shown].kind);
         if (h && r->rank[i].start_ns) draw(r, i, h->heap);
     }
 }

@@ -7,11 +7,11 @@
 #include "apart.h"
 #include "ranks_parts.h"
 
-const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, const char *kind)
+const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigned kind)
 {
     const struct mpr_digest_heap *found = NULL;
     for (size_t i = 0; i < d->heaps; i++)
-        if (strcmp(mpr_apart_kind(d->heap[i].heap), kind) == 0 &&
+        if (mpf_heap_code(d->heap[i].heap) == kind &&
             (!found || d->heap[i].peak_bytes > found->peak_bytes))
             found = &d->heap[i];
     return found;
@@ -29,32 +29,29 @@ const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *d)
 
 /* ---- values */
 
-static struct mpr_ranks_measure *measure_of(struct mpr_ranks *r, bool part, const char *key)
+/* Returns the measure of a kind of heap, or of a part of a device's account; made when new.
+ * @kind: MPF_HEAP_NONE for a part.  @part: its key, NULL for a heap. */
+static struct mpr_ranks_measure *measure_of(struct mpr_ranks *r, size_t *cap, unsigned kind,
+                                            const char *part, const char *name)
 {
     for (size_t i = 0; i < r->measures; i++)
-        if (r->measure[i].part == part && strcmp(r->measure[i].key, key) == 0)
+        if (part ? r->measure[i].part && strcmp(r->measure[i].part, part) == 0
+                 : r->measure[i].kind == kind)
             return &r->measure[i];
-    return NULL;
-}
-
-static struct mpr_ranks_measure *add_measure(struct mpr_ranks *r, size_t *cap, bool part,
-                                             const char *key, const char *name)
-{
     MPR_GROW(r->measure, r->measures, *cap);
     struct mpr_ranks_measure *m = &r->measure[r->measures++];
-    *m = (struct mpr_ranks_measure){ .part = part, .key = key, .name = name };
+    *m = (struct mpr_ranks_measure){ .kind = kind, .part = part, .name = name };
     m->value = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->value);
     return m;
 }
 
+/* A heap that ranks have on different devices is called "gpuN/torch". */
 static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct mpr_digest_heap *h)
 {
-    const char *kind = mpr_apart_kind(h->heap);
-    struct mpr_ranks_measure *m = measure_of(r, false, kind);
-    if (!m) m = add_measure(r, cap, false, kind, h->heap);
-    if (kind != h->heap && strcmp(m->name, h->heap) != 0)
-        m->name = mpr_arena_format(&r->arena, "gpuN%s", kind);
-    m->inside |= *h->inside != 0;
+    const char *name = mpr_heap_name(h->heap);
+    struct mpr_ranks_measure *m = measure_of(r, cap, mpf_heap_code(h->heap), NULL, name);
+    if (m->name != name) m->name = mpr_arena_format(&r->arena, "gpuN%s", name + strcspn(name, "/"));
+    m->inside |= h->inside != MPF_HEAP_NONE;
     m->estimated |= h->estimated;
     if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
 }
@@ -67,9 +64,7 @@ static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
     for (size_t i = 0; device && i < d->parts; i++) {
         const struct mpr_digest_part *p = &d->part[i];
         if (p->device != device->device || p->bytes <= 0) continue;
-        struct mpr_ranks_measure *m = measure_of(r, true, p->part);
-        if (!m) m = add_measure(r, cap, true, p->part, p->name);
-        m->value[rank] = (uint64_t)p->bytes;
+        measure_of(r, cap, MPF_HEAP_NONE, p->part, p->name)->value[rank] = (uint64_t)p->bytes;
     }
 }
 
@@ -87,7 +82,7 @@ static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
 static int by_size(const void *left, const void *right)
 {
     const struct mpr_ranks_measure *a = left, *b = right;
-    if (a->part != b->part) return a->part ? 1 : -1;
+    if (!a->part != !b->part) return a->part ? 1 : -1;
     if (a->median != b->median) return a->median > b->median ? -1 : 1;
     if (a->most != b->most) return a->most > b->most ? -1 : 1;
     return strcmp(a->name, b->name);
@@ -139,9 +134,8 @@ static size_t shown(const struct mpr_ranks *r)
     size_t found = 0;
     while (found < r->measures && (r->measure[found].inside || r->measure[found].part)) found++;
     for (size_t i = 0;
-         found < r->measures && strcmp(r->measure[found].key, "/device") == 0 && i < r->measures;
-         i++)
-        if (!r->measure[i].part && strcmp(r->measure[i].key, "/torch") == 0) found = i;
+         found < r->measures && r->measure[found].kind == MPF_HEAP_DEVICE && i < r->measures; i++)
+        if (r->measure[i].kind == MPF_HEAP_TORCH) found = i;
     return found < r->measures ? found : 0;
 }
 

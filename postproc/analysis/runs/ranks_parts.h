@@ -25,7 +25,7 @@ void mpr_ranks_judge(struct mpr_ranks *ranks, size_t measure);
 /* "{0..7}"; places in the list where ranks have no numbers. */
 const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks);
 /* The heap of that kind with the largest peak; NULL: the rank has none. */
-const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, const char *kind);
+const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, unsigned kind);
 /* The device that is used most; NULL: none is known. */
 const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *digest);
 

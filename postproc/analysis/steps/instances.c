@@ -188,30 +188,28 @@ static int by_peak(const void *left, const void *right)
 {
     const struct mpr_instances_heap *a = left, *b = right;
     if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
-static void fill_heap(struct mpr_instances *out, const char *name, const char *inside,
-                      const struct mpr_instance_heap *of)
+static void fill_heap(struct mpr_instances *out, uint8_t heap, const struct mpr_instance_heap *of)
 {
     const size_t bytes = out->instances * sizeof *of;
-    struct mpr_instances_heap *heap = &out->heap[out->heaps++];
-    *heap = (struct mpr_instances_heap){
-        .name = name, .inside = inside, .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of, bytes)
-    };
+    struct mpr_instances_heap *to = &out->heap[out->heaps++];
+    *to =
+        (struct mpr_instances_heap){ .heap = heap,
+                                     .inside = mpr_heap_around(heap),
+                                     .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of, bytes) };
     for (size_t i = 0; i < out->instances; i++)
-        if (of[i].peak_bytes > heap->peak_bytes) heap->peak_bytes = of[i].peak_bytes;
+        if (of[i].peak_bytes > to->peak_bytes) to->peak_bytes = of[i].peak_bytes;
 }
 
-static void fill_heaps(const struct mpr_instances_reading *b, const char *only,
+static void fill_heaps(const struct mpr_instances_reading *b, uint8_t only,
                        struct mpr_instances *out)
 {
     out->heap = mpr_arena_alloc(&out->arena, b->taken.heaps.count * sizeof *out->heap);
     for (uint32_t i = 0; i < b->taken.heaps.count; i++) {
-        const char *name = mpr_label_heap(&out->arena, b->taken.heaps.code[i]);
-        if (!only || strcmp(only, name) == 0)
-            fill_heap(out, name, mpr_label_around(b->taken.heaps.code[i]),
-                      b->taken.heap[b->taken.heaps.code[i]]);
+        const uint8_t heap = b->taken.heaps.code[i];
+        if (!only || heap == only) fill_heap(out, heap, b->taken.heap[heap]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
@@ -228,7 +226,7 @@ static void fill_path(const struct mpr_instances_reading *b, struct mpr_instance
 }
 
 static void fill(const struct mpr_instances_reading *b, const struct mpr_reader *reader,
-                 const char *only, struct mpr_instances *out)
+                 uint8_t only, struct mpr_instances *out)
 {
     out->range = mpr_arena_text(&out->arena, b->name);
     fill_path(b, out);
@@ -289,7 +287,7 @@ void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *rea
 }
 
 int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *b,
-                       const struct mpr_reader *reader, const char *path, const char *heap,
+                       const struct mpr_reader *reader, const char *path, uint8_t heap,
                        struct mpr_error *error)
 {
     mpr_follow_end(&b->follow, &reader->replay);
@@ -310,7 +308,7 @@ void mpr_instances_end(struct mpr_instances_reading *b)
     free(b);
 }
 
-static int measure(struct mpr_instances_reading *b, const char *path, const char *heap,
+static int measure(struct mpr_instances_reading *b, const char *path, uint8_t heap,
                    const struct mpr_progress *progress, struct mpr_instances *out,
                    struct mpr_error *error)
 {
@@ -324,7 +322,7 @@ static int measure(struct mpr_instances_reading *b, const char *path, const char
     return status;
 }
 
-static int measure_range(const char *range, const char *path, const char *only_heap,
+static int measure_range(const char *range, const char *path, uint8_t only_heap,
                          const struct mpr_progress *progress, struct mpr_instances *out,
                          struct mpr_error *error)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "heap_names.h"
 #include "instance_heap.h"
 #include "progress.h"
 #include "summary.h"
@@ -20,7 +21,7 @@ struct mpr_error;
 struct mpr_instances_options {
     const char *range; /* which one: its name or path ("outer > inner"), with or without the numbers
                           in it; NULL: the outermost one that repeats (repeats.h) */
-    const char *heap;  /* only this one; NULL: all */
+    uint8_t heap;      /* only this one; MPF_HEAP_NONE: all */
 };
 
 /* One instance; of more than MPR_INSTANCES_MAX, several in a row: their peak is the largest, and
@@ -38,8 +39,8 @@ struct mpr_instance {
 };
 
 struct mpr_instances_heap {
-    const char *name;
-    const char *inside;                 /* the heap whose bytes these are a part of; NULL: none */
+    uint8_t heap;
+    uint8_t inside; /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
     const struct mpr_instance_heap *of; /* by instance */
     uint64_t peak_bytes;                /* of all instances */
 };
@@ -77,7 +78,7 @@ struct mpr_instances_reading *mpr_instances_begin(const char *range);
 void mpr_instances_watch(struct mpr_instances_reading *reading, struct mpr_reader *reader);
 /* After the last one, once, as mpr_instances_read. */
 int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *reading,
-                       const struct mpr_reader *reader, const char *path, const char *heap,
+                       const struct mpr_reader *reader, const char *path, uint8_t heap,
                        struct mpr_error *error);
 void mpr_instances_end(struct mpr_instances_reading *reading); /* NULL: nothing */
 

@@ -243,7 +243,7 @@ static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
     const size_t heaps = out->peaks.log[0].heaps;
     struct found found = { .heap = { NULL } };
     for (size_t i = 0; i < heaps; i++) {
-        const unsigned code = mpf_heap_named(out->heap[i].live->name);
+        const unsigned code = out->heap[i].live->heap;
         found.heap[code] = &out->heap[i];
         fill_growth(&out->heap[i], &g->history, code,
                     code == MPF_HEAP_HOST && reader->replay.totals.told);
@@ -313,8 +313,7 @@ static const struct mpr_first_heap *largest_heap(const struct mpr_leaks *out,
                                                  const struct mpr_first_look *known)
 {
     const struct mpr_first_heap *largest = &known->heap[0];
-    const unsigned wanted = out->options.heap ? mpf_heap_named(out->options.heap) : 0;
-    if (wanted) return &known->heap[wanted];
+    if (out->options.heap) return &known->heap[out->options.heap];
     for (size_t i = 1; i < MPR_HEAPS; i++)
         if (known->heap[i].peak_bytes > largest->peak_bytes) largest = &known->heap[i];
     return largest;
@@ -419,10 +418,10 @@ static void take_rows(struct mpr_leaks_heap *to, const struct mpr_leaks_heap *ca
     to->fews = calls->fews;
 }
 
-static const struct mpr_leaks_heap *heap_named(const struct mpr_leaks *l, const char *name)
+static const struct mpr_leaks_heap *heap_of(const struct mpr_leaks *l, uint8_t heap)
 {
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++)
-        if (strcmp(l->heap[i].live->name, name) == 0) return &l->heap[i];
+        if (l->heap[i].live->heap == heap) return &l->heap[i];
     return NULL;
 }
 
@@ -447,7 +446,7 @@ static int read_calls(struct mpr_leaks *out, const char *path, const struct mpr_
     }
     out->calls = l;
     for (size_t i = 0; i < out->peaks.log[0].heaps; i++) {
-        const struct mpr_leaks_heap *heap = heap_named(l, out->heap[i].live->name);
+        const struct mpr_leaks_heap *heap = heap_of(l, out->heap[i].live->heap);
         if (heap && names_more(heap, &out->heap[i])) take_rows(&out->heap[i], heap, calls);
     }
     return 0;

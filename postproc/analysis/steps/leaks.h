@@ -15,7 +15,7 @@ struct mpr_first_look;
 
 struct mpr_leaks_options {
     enum mpr_group by;
-    const char *heap;      /* only this one; NULL: all */
+    uint8_t heap;          /* only this one; MPF_HEAP_NONE: all */
     struct mpr_instant at; /* whose live blocks are wanted; growth ends then, too */
     bool at_end;           /* when the log ends, instead */
     const char *range; /* whose instances growth is told by (instances.h); NULL: the outermost that

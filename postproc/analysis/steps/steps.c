@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "heap_names.h"
 #include "peaks.h"
 #include "unnumbered.h"
 
@@ -113,13 +112,13 @@ static uint64_t excess(const struct mpr_steps_heap *h)
 
 /* The largest heap that is no part of another one; PyTorch's blocks rather than the segments that
  * they lie in. */
-static size_t leading(struct mpr_instances *in)
+static size_t leading(const struct mpr_instances *in)
 {
     size_t first = 0;
     while (first + 1 < in->heaps && in->heap[first].inside) first++;
-    const char *torch = mpr_heap_torch_of(&in->arena, in->heap[first].name);
+    const uint8_t torch = mpr_heap_torch_of(in->heap[first].heap);
     for (size_t i = 0; torch && i < in->heaps; i++)
-        if (strcmp(in->heap[i].name, torch) == 0) return i;
+        if (in->heap[i].heap == torch) return i;
     return first;
 }
 
@@ -228,7 +227,7 @@ static int read_peak(const struct mpr_steps *s, size_t instance, enum mpr_group 
     const struct mpr_instances_heap *heap = &s->instances.heap[s->shown];
     const struct mpr_peaks_options options = { .by = by,
                                                .choice = choice,
-                                               .heap = heap->name,
+                                               .heap = heap->heap,
                                                .only_then = true,
                                                .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
     mpr_peaks_init(peaks, &options);

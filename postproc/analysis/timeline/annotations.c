@@ -253,7 +253,7 @@ static struct mpr_mark mark_of(struct mpr_tree *tree, struct mpr_arena *arena,
         .free_bytes = m->free,
         .node = mpr_tree_number(tree, m->node),
         .thread = m->thread,
-        .heap = m->heap ? mpr_label_heap(arena, m->heap) : "",
+        .heap = m->heap,
         .text = m->said                    ? m->said
                 : m->kind == MPR_MARK_NVTX ? mpr_label_name(arena, r, m->name, m->domain)
                                            : "",
@@ -261,8 +261,7 @@ static struct mpr_mark mark_of(struct mpr_tree *tree, struct mpr_arena *arena,
 }
 
 /* As `graphs` has it. */
-static struct mpr_mark mark_of_graph(struct mpr_tree *tree, struct mpr_arena *arena,
-                                     const struct mpr_graph_row *row)
+static struct mpr_mark mark_of_graph(struct mpr_tree *tree, const struct mpr_graph_row *row)
 {
     return (struct mpr_mark){
         .kind = MPR_MARK_GRAPH,
@@ -270,7 +269,7 @@ static struct mpr_mark mark_of_graph(struct mpr_tree *tree, struct mpr_arena *ar
         .free_bytes = MPF_UNKNOWN,
         .node = mpr_tree_number(tree, row->node),
         .thread = row->maker,
-        .heap = mpr_label_heap(arena, (uint8_t)mpf_heap_gpu(MPF_HEAP_DEVICE, row->device)),
+        .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
         .text = "",
         .graph = { row->instantiated, row->nodes, row->segment_bytes, row->executable_bytes,
                    row->launch_bytes, mpr_graph_total(row) },
@@ -287,7 +286,7 @@ static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree,
     out->mark = mpr_arena_alloc(&out->arena, (h->marks + shown) * sizeof *out->mark);
     for (size_t i = 0, k = 0; out->mark && i + k < h->marks + shown;) {
         const bool graph = i == h->marks || (k < shown && graphs.row[k].time < h->mark[i].time);
-        out->mark[out->marks++] = graph ? mark_of_graph(tree, &out->arena, &graphs.row[k++])
+        out->mark[out->marks++] = graph ? mark_of_graph(tree, &graphs.row[k++])
                                         : mark_of(tree, &out->arena, r, &h->mark[i++]);
     }
     out->marks_left_out = h->marks_left_out + graphs.rows - shown;

@@ -22,8 +22,7 @@ struct reading {
     const struct mpr_replay *replay;
     struct mpr_ledger ledger;
     struct mpr_open_ranges open;
-    const char *heap[MPR_HEAPS]; /* names; NULL: not asked for yet */
-    bool *is_used;               /* by range: a row names it, or one inside */
+    bool *is_used; /* by range: a row names it, or one inside */
     uint32_t nodes;
 };
 
@@ -40,12 +39,6 @@ static void use_range(struct reading *r, const struct mpr_ranges *ranges, uint32
     for (; !r->is_used[node]; node = ranges->node[node].parent) r->is_used[node] = true;
 }
 
-static const char *heap_name(struct reading *r, uint8_t code)
-{
-    if (!r->heap[code]) r->heap[code] = mpr_label_heap(&r->out->arena, code);
-    return r->heap[code];
-}
-
 static void tell_block(void *arg, const struct mpr_ledger_entry *e)
 {
     struct reading *r = arg;
@@ -54,7 +47,7 @@ static void tell_block(void *arg, const struct mpr_ledger_entry *e)
     const bool freer = e->freer.thread != MPR_NOBODY;
     if (e->size < r->options->min_bytes || !is_within(r->options, e->from, e->to)) return;
     if (freer) use_range(r, &r->replay->ranges, e->freer.node);
-    const struct mpr_content_block block = { .heap = heap_name(r, (uint8_t)e->key),
+    const struct mpr_content_block block = { .heap = (uint8_t)e->key,
                                              .address = e->key >> 8,
                                              .bytes = e->size,
                                              .made_ns = e->from,
@@ -127,8 +120,8 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
         const struct mpr_heap *h = &r->books.heap[i];
         if (!h->used) continue;
         out->heap[out->heaps++] =
-            (struct mpr_content_heap){ .name = mpr_label_heap(&out->arena, (uint8_t)i),
-                                       .inside = mpr_label_around((uint8_t)i),
+            (struct mpr_content_heap){ .heap = (uint8_t)i,
+                                       .inside = mpr_heap_around((uint8_t)i),
                                        .peak_bytes = h->peak_bytes,
                                        .peak_ns = h->peak_time,
                                        .peak_blocks = h->peak_blocks,
@@ -165,7 +158,7 @@ static void fill_uses(struct reading *r, const struct mpr_replay *replay)
         const struct mpr_cell *cell = &books->cell[i];
         const struct mpr_all of = mpr_all_of(cell->key);
         out->use[out->uses++] = (struct mpr_content_use){
-            .heap = heap_name(r, cell->heap),
+            .heap = cell->heap,
             .range = of.node,
             .thread = of.thread,
             .site = cell->site,

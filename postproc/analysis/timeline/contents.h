@@ -29,7 +29,7 @@ struct mpr_telling;
  * freed_thread: the thread that gave it back and what was open there; UINT64_MAX: nobody, or not
  * known who. */
 struct mpr_content_block {
-    const char *heap;
+    uint8_t heap;
     uint64_t address, bytes, made_ns, freed_ns;
     uint64_t range, thread, site;
     uint64_t freed_range, freed_thread;
@@ -57,7 +57,7 @@ struct mpr_content_sink {
 /* ---- the result */
 
 struct mpr_content_heap {
-    const char *name, *inside; /* inside: the heap whose bytes these are a part of; NULL: none */
+    uint8_t heap, inside; /* inside: the heap whose bytes these are a part of; MPF_HEAP_NONE */
     uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures, unmatched;
     bool estimated; /* from a sample of its blocks */
@@ -66,7 +66,7 @@ struct mpr_content_heap {
 /* Who held what: blocks of one range, thread, site and size class.  Over a heap they sum to its
  * bytes, at its peak and at the end. */
 struct mpr_content_use {
-    const char *heap;
+    uint8_t heap;
     uint64_t range, thread, site;
     uint64_t size_up_to; /* bytes, of a block: over half of it */
     uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, own_peak, allocations;

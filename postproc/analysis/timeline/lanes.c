@@ -252,7 +252,7 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_tree *tree, struct mpr
     out->boxes_shortest = l->shortest;
     out->boxes_left_out = l->left_out;
     for (size_t i = 0; i < out->heaps; i++) {
-        const uint8_t code = (uint8_t)mpf_heap_named(out->heap[i].name);
+        const uint8_t code = out->heap[i].heap;
         struct mpr_instance_heap *of = mpr_arena_alloc(&out->arena, bytes);
         if (l->taken.heap[code]) memcpy(of, l->taken.heap[code], bytes);
         out->heap[i].box = of;

@@ -1,7 +1,6 @@
 #include "timeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "excerpts.h"
@@ -22,7 +21,7 @@ static int by_peak(const void *left, const void *right)
 {
     const struct mpr_heap_line *a = left, *b = right;
     if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
@@ -31,7 +30,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_line){
-        .name = mpr_label_heap(&t->arena, code),
+        .heap = code,
         .peak_bytes = heap->peak_bytes,
         .peak_time = heap->peak_time,
         .peak_blocks = heap->peak_blocks,
@@ -40,7 +39,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
         .allocations = heap->allocations,
         .frees = heap->frees,
         .failures = heap->failures,
-        .inside = mpr_label_around(code),
+        .inside = mpr_heap_around(code),
         .is_about = mpr_label_is_about(r, code),
     };
     if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_heap_lines_make(t, reader, code);
@@ -54,12 +53,9 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     t->heap = mpr_arena_alloc(&t->arena, used * sizeof *t->heap);
-    for (int i = 0; i < MPR_HEAPS; i++) {
-        const bool wanted =
-            !t->options.heap || strcmp(t->options.heap, mpr_label_heap(&t->arena, (uint8_t)i)) == 0;
-        if (r->books.heap[i].used && wanted)
+    for (int i = 0; i < MPR_HEAPS; i++)
+        if (r->books.heap[i].used && (!t->options.heap || i == t->options.heap))
             fill_heap(t, reader, levels, (uint8_t)i, &t->heap[t->heaps++]);
-    }
     qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
 }
 
@@ -138,9 +134,8 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_callers_init(&callers, &t->arena, reader);
     for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        const uint8_t code = (uint8_t)mpf_heap_named(h->name);
         mpr_holders_fill(t, &tree, &callers, h);
-        mpr_lifetimes_fill(t, &tree, &callers, o->large, code, h);
+        mpr_lifetimes_fill(t, &tree, &callers, o->large, h->heap, h);
         for (size_t k = 0; k < h->bands; k++) {
             h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
             h->band[k].python = mpr_callers_python(&callers, h->band[k].python);

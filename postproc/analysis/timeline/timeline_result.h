@@ -13,6 +13,7 @@
 
 #include "accounts.h"
 #include "arena.h"
+#include "heap_names.h"
 #include "instance_heap.h"
 #include "row.h"
 #include "segments.h"
@@ -25,7 +26,7 @@ struct mpr_line;
 
 struct mpr_timeline_options {
     enum mpr_group by;
-    const char *heap;  /* only this one; NULL: all */
+    uint8_t heap;      /* only this one; MPF_HEAP_NONE: all */
     uint64_t from, to; /* ns */
     size_t buckets;    /* of a heap at most */
     size_t bands;      /* of a heap at most: the largest, and one for the rest */
@@ -113,7 +114,7 @@ struct mpr_mark {
         int64_t executable_bytes, launch_bytes, bytes;
     } graph;
     uint32_t node, thread;
-    const char *heap; /* "" : none */
+    uint8_t heap;     /* MPF_HEAP_NONE: none */
     const char *text; /* of MPR_MARK_NVTX */
 };
 
@@ -209,10 +210,10 @@ struct mpr_band_flow {
 };
 
 struct mpr_heap_line {
-    const char *name;
+    uint8_t heap;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    const char *inside;    /* the heap whose bytes these are a part of; NULL: none */
+    uint8_t inside;        /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
     bool is_about;         /* some of its blocks were counted now and then */
     uint64_t width_ns;     /* 1: every change has its own span */
     struct mpr_band *band; /* those of their own first, by largest */
