@@ -645,14 +645,17 @@ def run_record(directory):
     return [(kind, dict(pair.split("=", 1) for pair in pairs)) for kind, *pairs in lines]
 
 
-# Its launcher has a pidfd of each process that it watches.
+# The launcher has a pidfd of each process that it watches.  It opens and closes other descriptors all the time.
 WATCHED = """
 import ctypes, os, signal, subprocess, sys, time
+def text(path):
+    try: return open(path).read()
+    except OSError: return ""
 def watched(pid):
-    while not any(f"Pid:\\t{pid}\\n" in open(f"/proc/{os.getppid()}/fdinfo/{fd}").read() for fd in os.listdir(f"/proc/{os.getppid()}/fdinfo")):
-        time.sleep(0.01)
+    folder = f"/proc/{os.getppid()}/fdinfo"
+    while not any(f"Pid:\\t{pid}\\n" in text(f"{folder}/{fd}") for fd in os.listdir(folder)): time.sleep(0.01)
 def recorded(line):
-    while line not in open(sys.argv[1] + "/memprof.run").read(): time.sleep(0.01)
+    while line not in text(sys.argv[1] + "/memprof.run"): time.sleep(0.01)
 """
 
 ENDS = WATCHED + """
