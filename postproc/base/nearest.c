@@ -1,34 +1,69 @@
 #include "nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-enum { MOST = 100, LETTERS = 2 };
+enum { MAX_LENGTH = 100, MAX_LETTERS = 2, MIN_PREFIX = 3 };
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
-/* How many letters to add, remove or change make one of the other (Levenshtein). */
+/* The number of letters to add, remove or change that turns one word into the other
+ * (Levenshtein). */
 static size_t distance(const char *a, size_t as, const char *b, size_t bs)
 {
-    size_t row[MOST + 1];
+    size_t row[MAX_LENGTH + 1];
     for (size_t k = 0; k <= bs; k++) row[k] = k;
     for (size_t i = 0; i < as; i++) {
         size_t diagonal = row[0];
         row[0] = i + 1;
         for (size_t k = 0; k < bs; k++) {
             const size_t above = row[k + 1], changed = diagonal + (a[i] != b[k]);
-            row[k + 1] = least(changed, least(above, row[k]) + 1);
+            row[k + 1] = min(changed, min(above, row[k]) + 1);
             diagonal = above;
         }
     }
     return row[bs];
 }
 
+static bool same_but_numbers(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+    while (*a && *b) {
+        const size_t in_a = strspn(a, digits), in_b = strspn(b, digits);
+        if (!in_a != !in_b || (!in_a && *a != *b)) return false;
+        a += in_a ? in_a : 1;
+        b += in_b ? in_b : 1;
+    }
+    return !*a && !*b;
+}
+
+/* False: the word is not near.  A difference is counted up to the length of words that are
+ * compared letter by letter; longer words count as different by all of their letters. */
+static bool compare(const char *text, const char *word, enum mpr_nearness *nearness,
+                    size_t *letters)
+{
+    const size_t length = strlen(text), bytes = strlen(word);
+    const bool begins = length >= MIN_PREFIX && strncmp(text, word, length) == 0;
+    if (begins) {
+        *nearness = bytes == length ? MPR_NEAR_EQUAL : MPR_NEAR_PREFIX;
+        *letters = bytes - length;
+        return true;
+    }
+    const bool numbers = same_but_numbers(text, word),
+               short_enough = length <= MAX_LENGTH && bytes <= MAX_LENGTH;
+    *letters = short_enough ? distance(text, length, word, bytes) : bytes;
+    *nearness = !*letters ? MPR_NEAR_EQUAL : numbers ? MPR_NEAR_NUMBERS : MPR_NEAR_LETTERS;
+    return numbers || (short_enough && *letters <= MAX_LETTERS && 2 * *letters < bytes);
+}
+
 void mpr_nearest_try(struct mpr_nearest *n, const char *word)
 {
-    const size_t length = strlen(n->text), bytes = strlen(word);
-    if (length > MOST || bytes > MOST) return;
-    const size_t letters = distance(n->text, length, word, bytes);
-    if (letters > LETTERS || 2 * letters >= bytes || (n->word && letters >= n->letters)) return;
+    enum mpr_nearness nearness;
+    size_t letters;
+    if (!compare(n->text, word, &nearness, &letters)) return;
+    const bool nearer = nearness != n->nearness ? nearness < n->nearness : letters < n->letters;
+    if (n->word && !nearer) return;
     n->word = word;
+    n->nearness = nearness;
     n->letters = letters;
 }

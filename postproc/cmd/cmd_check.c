@@ -78,13 +78,13 @@ static void add_max(struct arguments *a, const char *arg, struct argp_state *sta
     if (arg[name] && name && !limit.heap)
         argp_error(state, "--max=%s: there is no heap %s: %s", arg, heap, MPR_HEAPS_WANTED);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
-    const char *behind = arg + rest + length;
+    const char *after = arg + rest + length;
     free(heap);
     free(size);
-    limit.optional = strcmp(behind, ",optional") == 0;
-    if (!good || (*behind && !limit.optional))
+    limit.optional = *after && strcmp(after + 1 + strspn(after + 1, " "), "optional") == 0;
+    if (!good || (*after && !limit.optional))
         argp_error(state,
-                   "--max=%s: HEAP=SIZE is wanted, such as host/heap=500MiB or gpu0/torch=12GiB",
+                   "--max=%s: expected HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB",
                    arg);
     a->limited = true;
     mpr_budget_add(&a->budget, &limit);
@@ -104,7 +104,7 @@ static double part(const char *option, const char *arg, struct argp_state *state
     char *end;
     const double percent = strtod(arg, &end);
     if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
-        argp_error(state, "--%s=%s: a percentage is wanted, such as 2%%", option, arg);
+        argp_error(state, "--%s=%s: expected a percentage, such as 2%%", option, arg);
     return percent / 100;
 }
 
@@ -115,7 +115,7 @@ static void check_usage(const struct arguments *a, struct argp_state *state)
         argp_error(state, "--suggest checks nothing: --max, --budget, --against, --junit and "
                           "--format do not go with it");
     if (!a->suggest && !limited)
-        argp_error(state, "a limit is wanted: --max, --budget or --against");
+        argp_error(state, "expected a limit: --max, --budget or --against");
     if (a->junit && !mpr_output_path(a->junit) && !a->output.path)
         argp_error(state, "--junit=-: the report goes to standard output: --output writes it "
                           "elsewhere");

@@ -12,6 +12,7 @@
 #include "alloc.h"
 #include "arena.h"
 #include "index.h"
+#include "nearest.h"
 #include "shell.h"
 #include "utf8.h"
 
@@ -303,6 +304,28 @@ static void the_middle_of_a_long_text_goes(void **state)
     mpr_arena_free(&arena);
 }
 
+static const char *nearest_of(const char *text, const char *const *word)
+{
+    struct mpr_nearest nearest = { .text = text };
+    while (*word) mpr_nearest_try(&nearest, *word++);
+    return nearest.word ? nearest.word : "";
+}
+
+static void a_name_that_begins_like_the_text_is_nearer_than_a_similar_name(void **state)
+{
+    static const char *const word[] = { "bs=64", "bs=96", "phase_one (a.py:7)", "phase_two", NULL };
+    (void)state;
+    assert_string_equal(nearest_of("bs=9", word), "bs=96");
+    assert_string_equal(nearest_of("bs=97", word), "bs=96");
+    assert_string_equal(nearest_of("bs=1024", word), "bs=64");
+    assert_string_equal(nearest_of("phase_", word), "phase_two");
+    assert_string_equal(nearest_of("phase_o", word), "phase_one (a.py:7)");
+    assert_string_equal(nearest_of("phase_twi", word), "phase_two");
+    assert_string_equal(nearest_of("phase_one (a.py:12)", word), "phase_one (a.py:7)");
+    assert_string_equal(nearest_of("ph", word), "");
+    assert_string_equal(nearest_of("other", word), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +344,7 @@ int main(void)
         cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(bash_reads_the_word),
         cmocka_unit_test_setup(entries_of_one_key_come_one_by_one, plain_hash),
+        cmocka_unit_test(a_name_that_begins_like_the_text_is_nearer_than_a_similar_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

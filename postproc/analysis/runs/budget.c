@@ -9,7 +9,7 @@
 #include "error.h"
 #include "nearest.h"
 
-enum { WORDS = 6 }; /* in one line: kind, name, heap, number, unit, optional */
+enum { WORDS = 7 }; /* in one line: kind, name, heap, number, unit, comma, optional */
 
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
@@ -79,27 +79,61 @@ static size_t words_of(char *line, char *word[WORDS + 1])
     return bad ? WORDS + 1 : count;
 }
 
-/* False: the line is none. */
-static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
+struct form {
+    const char *word;
+    enum mpr_limit_of of;
+    size_t words;
+    const char *form, *example;
+};
+
+static const struct form forms[] = {
+    { "heap", MPR_LIMIT_HEAP, 3, "heap NAME SIZE", "heap host/heap 500MiB" },
+    { "range", MPR_LIMIT_RANGE, 4, "range \"PATH\" HEAP SIZE",
+      "range \"step * > forward\" host/heap 500MiB" },
+    { "line", MPR_LIMIT_LINE, 4, "line \"TEXT\" HEAP SIZE",
+      "line \"load (loader.py:*)\" host/heap 500MiB" },
+    { "thread", MPR_LIMIT_THREAD, 4, "thread NAME HEAP SIZE", "thread loader* host/heap 500MiB" },
+    { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" }
+};
+
+/* NULL: no limit begins with that word. */
+static const struct form *form_of(const char *word)
 {
-    static const struct {
-        const char *word;
-        enum mpr_limit_of of;
-        size_t words;
-    } kinds[] = { { "heap", MPR_LIMIT_HEAP, 3 },
-                  { "range", MPR_LIMIT_RANGE, 4 },
-                  { "line", MPR_LIMIT_LINE, 4 },
-                  { "thread", MPR_LIMIT_THREAD, 4 },
-                  { "role", MPR_LIMIT_ROLE, 4 } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].words != words || strcmp(kinds[i].word, word[0]) != 0) continue;
-        limit->of = kinds[i].of;
-        limit->name = words == 4 ? word[1] : "";
-        limit->heap = mpr_heap_named(word[words - 2]);
-        limit->role = mpr_role_named(limit->name);
-        return limit->heap && mpr_budget_size(word[words - 1], &limit->bytes);
-    }
-    return false;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strcmp(forms[i].word, word) == 0) return &forms[i];
+    return NULL;
+}
+
+static int fail_form(const char *from, const struct form *form, struct mpr_error *error)
+{
+    if (form)
+        return mpr_fail(error, "%s: expected %s, such as: %s, and after the size perhaps: optional",
+                        from, form->form, form->example);
+    return mpr_fail(
+        error,
+        "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
+        "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
+        from);
+}
+
+static int read_limit(char *const *word, size_t words, const char *from, struct mpr_limit *limit,
+                      struct mpr_error *error)
+{
+    const struct form *form = form_of(word[0]);
+    if (!form || form->words != words) return fail_form(from, form, error);
+    limit->of = form->of;
+    limit->name = words == 4 ? word[1] : "";
+    limit->heap = mpr_heap_named(word[words - 2]);
+    limit->role = mpr_role_named(limit->name);
+    if (!limit->heap)
+        return mpr_fail(error,
+                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
+                        "gpu0/device, gpu0/torch, ...",
+                        from, word[words - 2]);
+    if (!mpr_budget_size(word[words - 1], &limit->bytes))
+        return mpr_fail(error, "%s: invalid size %s: expected a number and a unit, such as: %s",
+                        from, word[words - 1], form->example);
+    return 0;
 }
 
 /* "; is activations meant?" where a role has nearly the name, else "". */
@@ -108,15 +142,32 @@ static const char *role_hint(struct mpr_arena *arena, const char *name)
     struct mpr_nearest nearest = { .text = name };
     for (enum mpr_role role = 0; role < MPR_ROLES; role++)
         mpr_nearest_try(&nearest, mpr_role_key(role));
-    if (!nearest.word || !nearest.letters) return ""; /* there is one: the heap is another one's */
+    if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL) return ""; /* the heap is wrong */
     return mpr_arena_format(arena, "; is %s meant?", nearest.word);
+}
+
+/* Removes "optional" from the end of the line and a comma before it.  Returns false if the line
+ * does not end with it. */
+static bool take_optional(char **word, size_t *words)
+{
+    char *last = word[*words - 1], *comma = strrchr(last, ',');
+    if (strcmp(comma ? comma + 1 : last, "optional") != 0) return false;
+    if (comma && comma > last) {
+        *comma = 0;
+        return true;
+    }
+    last = word[--*words - 1];
+    const size_t length = strlen(last);
+    if (length && last[length - 1] == ',') last[length - 1] = 0;
+    if (!*last) --*words;
+    return true;
 }
 
 /* "50 MB" is one word. */
 static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
 {
     double unit;
-    if (words < 2 || words > WORDS) return words;
+    if (words < 2) return words;
     char *number = word[words - 2];
     if (number[strspn(number, "0123456789.")] || !unit_of(word[words - 1], &unit)) return words;
     const char *size = mpr_arena_format(arena, "%s%s", number, word[words - 1]);
@@ -130,19 +181,11 @@ int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct m
     struct mpr_limit limit = { 0 };
     size_t words = words_of(line, word);
     if (!words) return 0;
-    limit.optional = words <= WORDS && strcmp(word[words - 1], "optional") == 0;
-    words = join_unit(&b->arena, word, words - limit.optional);
-    if (words > 2 && words <= WORDS && !mpr_heap_named(word[words - 2]))
-        return mpr_fail(error,
-                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
-                        "gpu0/device, gpu0/torch, ...",
-                        from, word[words - 2]);
-    if (words > WORDS || !limit_of(word, words, &limit))
-        return mpr_fail(
-            error,
-            "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
-            "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
-            from);
+    if (words > WORDS) return fail_form(from, word[0] ? form_of(word[0]) : NULL, error);
+    limit.optional = words > 1 && take_optional(word, &words);
+    if (!words) return fail_form(from, NULL, error);
+    words = join_unit(&b->arena, word, words);
+    if (read_limit(word, words, from, &limit, error) != 0) return -1;
     if (limit.of == MPR_LIMIT_ROLE && (limit.role == MPR_ROLES || !mpr_heap_is_torch(limit.heap)))
         return mpr_fail(error,
                         "%s: expected a role of breakdown and a heap of PyTorch, such as: "

@@ -95,8 +95,10 @@ static const char *near_heap(struct mpr_check *check, const struct mpr_log_peaks
 {
     struct mpr_nearest nearest = { .text = name };
     for (size_t i = 0; i < log->heaps; i++)
-        mpr_check_near(&nearest, mpr_heap_name(log->heap[i].heap));
-    return nearest.word && !nearest.letters ? mpr_arena_text(&check->arena, nearest.word) : "";
+        mpr_nearest_try(&nearest, mpr_heap_name(log->heap[i].heap));
+    return nearest.word && nearest.nearness == MPR_NEAR_NUMBERS
+               ? mpr_arena_text(&check->arena, nearest.word)
+               : "";
 }
 
 static struct mpr_check_table table_of(const struct mpr_check *check,
@@ -127,8 +129,8 @@ static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
     for (size_t i = 0; i < heap->rows; i++) {
         const struct mpr_row *row = &heap->row[i];
         if (row->depth)
-            mpr_check_near(&nearest, range ? mpr_arena_path(&check->arena, row->path, row->depth)
-                                           : thread_name(&check->arena, row));
+            mpr_nearest_try(&nearest, range ? mpr_arena_path(&check->arena, row->path, row->depth)
+                                            : thread_name(&check->arena, row));
     }
     if (nearest.word) out->nearest = nearest.word;
     else if (range) find_near_line(check, out);
@@ -452,7 +454,7 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
     const char **name = range_names(&check->arena, ranges, &names);
     const struct mpr_check_table table = table_of(check, heap);
     size_t lines, subjects = 0;
-    const struct mpr_line *line = mpr_check_table_lines(&check->arena, &table, true, &lines);
+    const struct mpr_line *line = mpr_check_live_lines(&check->arena, &table, &lines);
     struct subject *subject = mpr_arena_alloc(&check->arena, lines * sizeof *subject);
     for (size_t i = 0; i < lines; i++) {
         const char *text = mpr_check_line_pattern(&check->arena, &line[i]);

@@ -5,14 +5,21 @@
 
 #include "path_pattern.h"
 
-struct mpr_line *mpr_check_table_lines(struct mpr_arena *arena, const struct mpr_check_table *table,
-                                       bool unfold, size_t *lines)
+/* @live: that many of the lines, which come first, hold something. */
+static struct mpr_line *lines_of(struct mpr_arena *arena, const struct mpr_check_table *table,
+                                 bool unfold, size_t *lines, size_t *live)
 {
-    size_t all;
     struct mpr_naming naming = *table->naming;
     naming.unfold |= unfold;
-    return mpr_naming_lines(arena, &naming, table->by, table->heap->row, table->heap->rows, &all,
-                            lines);
+    return mpr_naming_lines(arena, &naming, table->by, table->heap->row, table->heap->rows, lines,
+                            live);
+}
+
+struct mpr_line *mpr_check_live_lines(struct mpr_arena *arena, const struct mpr_check_table *table,
+                                      size_t *live)
+{
+    size_t lines;
+    return lines_of(arena, table, true, &lines, live);
 }
 
 static const char *text_of(struct mpr_arena *arena, const struct mpr_line *line, enum mpr_group by)
@@ -32,8 +39,8 @@ static struct mpr_check_lines sum(const struct mpr_check_table *table, const cha
 {
     struct mpr_arena scratch = { 0 };
     struct mpr_check_lines found = { 0 };
-    size_t lines;
-    const struct mpr_line *line = mpr_check_table_lines(&scratch, table, unfold, &lines);
+    size_t lines, live;
+    const struct mpr_line *line = lines_of(&scratch, table, unfold, &lines, &live);
     for (size_t i = 0; i < lines; i++) {
         const char *text = text_of(&scratch, &line[i], table->by);
         if (!mpr_path_pattern_matches(pattern, text) &&
@@ -53,36 +60,15 @@ struct mpr_check_lines mpr_check_lines_of(const struct mpr_check_table *table, c
     return found.lines ? found : sum(table, pattern, false);
 }
 
-static bool same_but_numbers(const char *a, const char *b)
-{
-    static const char digits[] = "0123456789";
-    while (*a && *b) {
-        const size_t in_a = strspn(a, digits), in_b = strspn(b, digits);
-        if (!in_a != !in_b || (!in_a && *a != *b)) return false;
-        a += in_a ? in_a : 1;
-        b += in_b ? in_b : 1;
-    }
-    return !*a && !*b;
-}
-
-void mpr_check_near(struct mpr_nearest *nearest, const char *word)
-{
-    if (nearest->word && !nearest->letters) return;
-    if (same_but_numbers(nearest->text, word)) {
-        nearest->word = word;
-        nearest->letters = 0;
-    } else mpr_nearest_try(nearest, word);
-}
-
 void mpr_check_lines_near(const struct mpr_check_table *table, struct mpr_arena *arena,
                           struct mpr_nearest *nearest)
 {
-    size_t lines;
-    const struct mpr_line *line = mpr_check_table_lines(arena, table, true, &lines);
+    size_t lines, live;
+    const struct mpr_line *line = lines_of(arena, table, true, &lines, &live);
     for (size_t i = 0; i < lines; i++) {
         const char *text = text_of(arena, &line[i], table->by);
-        mpr_check_near(nearest, text);
-        if (*line[i].caller) mpr_check_near(nearest, with_caller(arena, &line[i], text));
+        mpr_nearest_try(nearest, text);
+        if (*line[i].caller) mpr_nearest_try(nearest, with_caller(arena, &line[i], text));
     }
 }
 

@@ -25,19 +25,18 @@ struct mpr_check_lines {
 };
 
 /* Sums the lines whose text, with or without " <- caller", matches the pattern (path_pattern.h).
+ * Lines that hold nothing are also counted.
  * Lines that differ in a number are matched one by one, and if none matches, as they are printed
  * ("layers.{0..15}"). */
 struct mpr_check_lines mpr_check_lines_of(const struct mpr_check_table *table, const char *pattern);
 /* Tries the text of each line, in the arena. */
 void mpr_check_lines_near(const struct mpr_check_table *table, struct mpr_arena *arena,
                           struct mpr_nearest *nearest);
-/* Like mpr_nearest_try, but a word that differs only in numbers is always near. */
-void mpr_check_near(struct mpr_nearest *nearest, const char *word);
 /* The text of a line, with * for the numbers of source lines and for addresses, or NULL for a line
  * without a call. */
 const char *mpr_check_line_pattern(struct mpr_arena *arena, const struct mpr_line *line);
-/* The lines that hold something, in the arena. */
-struct mpr_line *mpr_check_table_lines(struct mpr_arena *arena, const struct mpr_check_table *table,
-                                       bool unfold, size_t *lines);
+/* The lines that hold something, in the arena; lines that differ in a number are separate. */
+struct mpr_line *mpr_check_live_lines(struct mpr_arena *arena, const struct mpr_check_table *table,
+                                      size_t *live);
 
 #endif
