@@ -216,13 +216,16 @@ void mpr_host_blocks_move_end(struct mpr_replay *r, struct mpr_thread *t, const 
 void mpr_host_blocks_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_heap *heap = &r->books.heap[e->heap];
-    const uint64_t size = e->size | e->addr >> 32 << 40;
+    const bool huge = e->addr & MPF_FAIL_HUGE_PAGES;
+    struct mpr_failure *largest = huge ? &heap->largest_huge : &heap->largest;
+    const uint64_t size = mpf_fail_bytes(e->addr, e->size);
     if (mpf_fail_ends_move(e->heap)) move_back(r, t);
     if (e->heap == MPF_HEAP_MMAP && t->remaps) mpr_host_maps_refused(r, t);
-    heap->failures++;
+    heap->failures += !huge;
+    heap->huge_failures += huge;
     heap->used = true;
-    if (size >= heap->largest.size)
-        heap->largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
+    if (size >= largest->size)
+        *largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
 }
 
 /* ---- blocks that are a part of another heap's */

@@ -1,5 +1,6 @@
 /* Who held the bytes at the peak: each process's devices and heaps, then the processes as a tree.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,6 +75,13 @@ static const struct mpr_column failure_fields[] = {
     { .key = "largest_failure_errno", .type = MPR_COUNT, OF_HEAP(failure_errno) },
 };
 
+static const struct mpr_column huge_failure_fields[] = {
+    { .key = "huge_page_failures", .type = MPR_COUNT, OF_HEAP(huge_failures) },
+    { .key = "largest_huge_page_failure_bytes", .type = MPR_BYTES, OF_HEAP(huge_failure_bytes) },
+    { .key = "largest_huge_page_failure_time_ns", .type = MPR_TIME, OF_HEAP(huge_failure_time) },
+    { .key = "largest_huge_page_failure_errno", .type = MPR_COUNT, OF_HEAP(huge_failure_errno) },
+};
+
 static const struct mpr_column instance_fields[] = {
     { .key = "range", .type = MPR_TEXT, OF_HEAP(instance.range) },
     { .key = "name", .type = MPR_TEXT, OF_HEAP(instance.name) },
@@ -146,6 +154,18 @@ static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
     mpr_doc_end(doc);
 }
 
+static void failed_huge_pages(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    if (!h->huge_failures) return;
+    const char *reason = h->huge_failure_errno == ENOMEM
+                             ? "the kernel's pool of huge pages was too small"
+                             : strerror((int)h->huge_failure_errno);
+    mpr_doc_line(doc, "%s: %s failed allocation%s of huge pages, the largest %s at %s (%s)",
+                 mpr_heap_name(h->heap), mpr_doc_count(doc, h->huge_failures),
+                 h->huge_failures == 1 ? "" : "s", mpr_doc_size(doc, h->huge_failure_bytes),
+                 mpr_doc_time(doc, h->huge_failure_time), reason);
+}
+
 static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
 
 /* Whose memory it is, and what its numbers are. */
@@ -174,7 +194,10 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
     for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
     mpr_report_nested(doc, log);
     for (size_t i = 0; i < log->heaps; i++) mpr_report_reserved(doc, &log->heap[i]);
-    for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) {
+        failed(doc, &log->heap[i]);
+        failed_huge_pages(doc, &log->heap[i]);
+    }
     if (log->heaps) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no allocations were recorded");
@@ -343,6 +366,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
     if (h->failures) mpr_doc_facts(doc, failure_fields, h);
+    if (h->huge_failures) mpr_doc_facts(doc, huge_failure_fields, h);
     if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
     if (*h->instance.name) {
         mpr_doc_open(doc, "instance");

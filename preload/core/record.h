@@ -92,6 +92,13 @@ static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
     mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
 }
 
+/* A failed call for `bytes` of huge pages. */
+static inline void mp_record_fail_huge_pages(unsigned heap, int error, uint64_t bytes)
+{
+    mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32 | MPF_FAIL_HUGE_PAGES,
+                   bytes & MPF_SIZE_MAX);
+}
+
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 

@@ -34,7 +34,19 @@ static unsigned heap_of(int flags, int fd)
     const int type = flags & MAP_TYPE;
     const bool shared = type == MAP_SHARED || type == MAP_SHARED_VALIDATE;
     if (flags & MAP_ANONYMOUS) return shared ? MPF_HEAP_SHM : MPF_HEAP_MMAP;
-    return shared && mp_shm_has(fd) ? MPF_HEAP_SHM : MPF_HEAP_NONE;
+    return shared && mp_shm_kind(fd) != MP_SHM_NONE ? MPF_HEAP_SHM : MPF_HEAP_NONE;
+}
+
+/* The kernel ignores MAP_HUGETLB for files. */
+static bool asks_huge_pages(int flags, int fd)
+{
+    return flags & MAP_ANONYMOUS ? flags & MAP_HUGETLB : mp_shm_kind(fd) == MP_SHM_HUGE;
+}
+
+static void not_mapped(unsigned heap, size_t bytes, int flags, int fd)
+{
+    if (asks_huge_pages(flags, fd)) mp_record_fail_huge_pages(heap, errno, bytes);
+    else mp_record_fail(heap, errno, bytes);
 }
 
 static void mapped(const void *caller, void *p, size_t bytes, int prot, int flags, int fd)
@@ -42,7 +54,7 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
     if (mp_real_in_allocator(caller)) return;
     const unsigned heap = heap_of(flags, fd);
     if (p == MAP_FAILED) {
-        if (heap != MPF_HEAP_NONE) mp_record_fail(heap, errno, bytes);
+        if (heap != MPF_HEAP_NONE) not_mapped(heap, bytes, flags, fd);
     } else if (heap == MPF_HEAP_MMAP && mp_pymalloc_mapped(caller, p, bytes)) return;
     else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));

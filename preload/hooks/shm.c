@@ -13,8 +13,8 @@
 
 static dev_t memfds, huge_memfds; /* their devices */
 
-/* Mounted devices that were looked up: number << 2 | shared memory << 1 | 1.  One whose place
- * another has taken is looked up again. */
+/* Mounted devices that were looked up: number << 3 | kind << 1 | 1.  One whose place another has
+ * taken is looked up again. */
 enum { DEVICES = 64 };
 static uint64_t device[DEVICES];
 
@@ -35,27 +35,32 @@ void mp_shm_init(void)
 }
 
 /* "36 35 0:25 / /dev/shm rw,nosuid shared:4 - tmpfs tmpfs rw": a device that no disk has. */
-static bool mounts_shared(const char *line, const char *number)
+static enum mp_shm_kind kind_in(const char *line, const char *number)
 {
-    static const char *const types[] = { "tmpfs ", "devtmpfs ", "hugetlbfs " };
+    static const struct {
+        const char *name;
+        enum mp_shm_kind kind;
+    } types[] = { { "tmpfs ", MP_SHM_PAGES },
+                  { "devtmpfs ", MP_SHM_PAGES },
+                  { "hugetlbfs ", MP_SHM_HUGE } };
     const char *type = strstr(line, number) ? strstr(line, " - ") : NULL;
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
-        if (!strncmp(type + 3, types[i], strlen(types[i]))) return true;
-    return false;
+        if (!strncmp(type + 3, types[i].name, strlen(types[i].name))) return types[i].kind;
+    return MP_SHM_NONE;
 }
 
 struct search {
     const char *number;
-    bool found;
+    enum mp_shm_kind kind;
 };
 
 static void look_at(void *arg, const char *line)
 {
     struct search *s = arg;
-    s->found = s->found || mounts_shared(line, s->number);
+    if (s->kind == MP_SHM_NONE) s->kind = kind_in(line, s->number);
 }
 
-static bool look_up(dev_t number)
+static enum mp_shm_kind look_up(dev_t number)
 {
     char text[32];
     struct mp_text t = MP_TEXT(text);
@@ -64,19 +69,20 @@ static bool look_up(dev_t number)
     mp_text_str(&t, " ");
     struct search s = { .number = text };
     mp_worker_lines("/proc/self/mountinfo", look_at, &s);
-    return s.found;
+    return s.kind;
 }
 
 /* Not inlined, because few mappings need what it has on the stack. */
-__attribute__((noinline)) bool mp_shm_has(int fd)
+__attribute__((noinline)) enum mp_shm_kind mp_shm_kind(int fd)
 {
     struct stat st;
-    if (mp_sys_fstat(fd, &st) != 0 || major(st.st_dev) != 0) return false;
-    if (st.st_dev == memfds || st.st_dev == huge_memfds) return true;
+    if (mp_sys_fstat(fd, &st) != 0 || major(st.st_dev) != 0) return MP_SHM_NONE;
+    if (st.st_dev == memfds) return MP_SHM_PAGES;
+    if (st.st_dev == huge_memfds) return MP_SHM_HUGE;
     uint64_t *const place = &device[minor(st.st_dev) % DEVICES],
                     known = __atomic_load_n(place, __ATOMIC_RELAXED);
-    if (known >> 2 == st.st_dev && known & 1) return known & 2;
-    const bool shared = look_up(st.st_dev);
-    __atomic_store_n(place, (uint64_t)st.st_dev << 2 | (uint64_t)shared << 1 | 1, __ATOMIC_RELAXED);
-    return shared;
+    if (known >> 3 == st.st_dev && known & 1) return (enum mp_shm_kind)(known >> 1 & 3);
+    const enum mp_shm_kind kind = look_up(st.st_dev);
+    __atomic_store_n(place, (uint64_t)st.st_dev << 3 | (uint64_t)kind << 1 | 1, __ATOMIC_RELAXED);
+    return kind;
 }

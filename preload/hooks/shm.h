@@ -6,12 +6,15 @@
 #ifndef MP_SHM_H
 #define MP_SHM_H
 
-#include <stdbool.h>
-
 /* Learns the devices that no mount shows, those of memfds.  Once, from the constructor or at the
  * first event. */
 void mp_shm_init(void);
+enum mp_shm_kind {
+    MP_SHM_NONE,
+    MP_SHM_PAGES,
+    MP_SHM_HUGE /* hugetlbfs: of huge pages */
+};
 /* Any thread, any context. */
-bool mp_shm_has(int fd);
+enum mp_shm_kind mp_shm_kind(int fd);
 
 #endif

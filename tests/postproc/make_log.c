@@ -181,6 +181,17 @@ static void probed(const char *path)
     testlog_close(log, "exit");
 }
 
+/* Two requests for huge pages that the pool does not have.  The program does not repeat them. */
+static void huge_pages(const char *path)
+{
+    const uint64_t no_memory = 12 | MPF_FAIL_HUGE_PAGES;
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_FAIL, MPF_HEAP_MMAP, no_memory, 146 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, 0x20000000, 32 * MIB);
+    testlog_event(log, 3 * MS, 1, MPF_OP_FAIL, MPF_HEAP_SHM, no_memory | 2ull << 32, 5);
+    testlog_close(log, "exit");
+}
+
 /* A refusal that the program answers with a request for half as much. */
 static void halved(const char *path)
 {
@@ -780,11 +791,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "whole", whole },     { "unended", unended }, { "reserved", reserved },
-        { "samples", samples }, { "full", full },       { "limited", limited },
-        { "killed", killed },   { "lossy", lossy },     { "hole", hole },
-        { "nasty", nasty },     { "child", child },     { "crashed", crashed },
-        { "probed", probed },   { "halved", halved },
+        { "whole", whole },       { "unended", unended },
+        { "reserved", reserved }, { "samples", samples },
+        { "full", full },         { "limited", limited },
+        { "killed", killed },     { "lossy", lossy },
+        { "hole", hole },         { "nasty", nasty },
+        { "child", child },       { "crashed", crashed },
+        { "probed", probed },     { "huge_pages", huge_pages },
+        { "halved", halved },
     };
     static const struct {
         const char *name;

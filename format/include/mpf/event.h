@@ -68,6 +68,16 @@ static inline int mpf_fail_ends_move(unsigned heap)
     return heap != MPF_HEAP_MMAP && heap != MPF_HEAP_SHM;
 }
 
+/* A failed allocation of huge pages, by MAP_HUGETLB or in a file of hugetlbfs, has this bit of the
+ * addr word: the pool of huge pages was too small, which says nothing about other memory. */
+#define MPF_FAIL_HUGE_PAGES (UINT64_C(1) << 63)
+
+/* Returns the bytes that a FAIL asked for, from its addr and size words. */
+static inline uint64_t mpf_fail_bytes(uint64_t addr, uint64_t size)
+{
+    return size | addr >> 32 << 40; /* the bits of the addr word from 56 up are no part of it */
+}
+
 /* What a mapping's frame without a file says where CPython's allocator of small objects made it. */
 #define MPF_PYMALLOC_ARENA "pymalloc arena"
 

@@ -64,11 +64,12 @@ static void see_awaited(const struct mpr_refusals *refusals, struct mpr_limited 
     if (!l->limit.name) see_limits(refusals, l, r);
 }
 
-/* The kernel also refuses mappings for their arguments, and addresses that are taken.  An allocator
- * has one reason, and need not set errno. */
+/* The kernel also refuses mappings for their arguments, addresses that are taken, and huge pages
+ * that its pool does not have.  An allocator has one reason, and need not set errno. */
 static bool is_for_memory(const struct mpf_event *e)
 {
     const uint32_t error = (uint32_t)e->addr;
+    if (e->addr & MPF_FAIL_HUGE_PAGES) return false;
     return e->heap == MPF_HEAP_HOST || error == ENOMEM || error == EAGAIN || error == ENOSPC;
 }
 
@@ -78,7 +79,8 @@ static bool allocates(const struct mpf_event *e)
            e->op == MPF_OP_RESERVE || e->op == MPF_OP_REMAP_TO;
 }
 
-/* A request for huge pages is rounded up to these, and repeated without the rounding. */
+/* A request for huge pages is rounded up to these, and repeated without the rounding.  Logs before
+ * 1.11 do not say what was asked for. */
 static bool is_as_large(uint64_t bytes, uint64_t refused)
 {
     enum { ROUNDED_BY = 8 };
@@ -105,7 +107,7 @@ static void see_failure(struct mpr_refusals *refusals, const struct mpr_replay *
     count_pending(refusals);
     struct mpr_limited *l = &refusals->pending;
     l->refusal = (struct mpr_refusal){ .count = 1,
-                                       .largest = e->size | e->addr >> 32 << 40,
+                                       .largest = mpf_fail_bytes(e->addr, e->size),
                                        .time = r->now,
                                        .node = t->node,
                                        .thread = t->number,

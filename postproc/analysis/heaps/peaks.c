@@ -229,6 +229,10 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         .failure_bytes = heap->largest.size,
         .failure_time = heap->largest.time,
         .failure_errno = heap->largest.error,
+        .huge_failures = heap->huge_failures,
+        .huge_failure_bytes = heap->largest_huge.size,
+        .huge_failure_time = heap->largest_huge.time,
+        .huge_failure_errno = heap->largest_huge.error,
     };
     out->inside = mpr_heap_around(code);
     out->nested = mpr_label_is_nested((uint8_t)code);

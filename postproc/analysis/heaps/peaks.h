@@ -72,6 +72,9 @@ struct mpr_heap_peak {
     uint64_t made_bytes; /* by allocations of the host's heaps, of which most may be freed */
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
+    uint64_t huge_failures; /* of huge pages; not in `failures` */
+    uint64_t huge_failure_bytes, huge_failure_time;
+    unsigned huge_failure_errno;
     uint8_t inside;      /* the heap whose bytes these are a part of: in no sum; MPF_HEAP_NONE */
     bool nested;         /* its bytes are in other heaps, too, whichever: in no sum */
     bool estimated;      /* from samples */

@@ -122,8 +122,9 @@ static void see_return(const struct mpr_replay *r, const struct mpf_event *e)
 static void add_failure(struct mpr_annotations *h, const struct mpr_replay *r,
                         const struct mpr_thread *t, const struct mpf_event *e)
 {
+    if (e->addr & MPF_FAIL_HUGE_PAGES) return;
     exact(r, e, MPR_EXCERPT_FAILURE);
-    add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40);
+    add_mark(h, t, e, MPR_MARK_FAILED, mpf_fail_bytes(e->addr, e->size));
 }
 
 static void add_refusal(struct mpr_annotations *h, const struct mpr_replay *r,
