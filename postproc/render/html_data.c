@@ -465,7 +465,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     const struct mpr_insights *in = page->insights[log];
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "schema", "memprof.page/1");
-    mpr_json_log(j, &t->summary);
+    mpr_json_log(j, &t->summary, MPR_INSTANT_PEAK);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_flag(j, "sampled", t->sampled);
     mpr_json_text(j, "ranges_from", t->best.source);

@@ -3,12 +3,14 @@
 #define MPR_JSON_DOCUMENT_H
 
 #include "document.h"
+#include "instant.h"
 #include "json.h"
 
 /* top: rows of a table at most; 0: all. */
 void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
-/* The fields of the log, for reports that have a renderer of their own. */
+/* The fields of the log and the warnings of a report on @at, for reports with their own renderer.
+ */
 struct mpr_summary;
-void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s);
+void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at);
 
 #endif

@@ -116,10 +116,11 @@ void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_
     }
 }
 
-void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s)
+void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at)
 {
     struct mpr_document doc = { 0 };
     mpr_report_fields(&doc, s);
+    mpr_report_too_late_field(&doc, s, at);
     mpr_json_document(j, &doc, 0);
     mpr_doc_free(&doc);
 }

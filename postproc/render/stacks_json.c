@@ -41,7 +41,7 @@ void mpr_stacks_json(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     struct mpr_json j = { out, 0, true };
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.stacks/1");
-    mpr_json_log(&j, &t->summary);
+    mpr_json_log(&j, &t->summary, t->options.at);
     mpr_json_text(&j, "by", t->options.python ? "python" : "stack");
     mpr_json_flag(&j, "bottom_up", t->options.bottom_up);
     if (t->heap) mpr_json_text(&j, "heap", mpr_heap_name(t->heap));

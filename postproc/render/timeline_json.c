@@ -131,7 +131,7 @@ void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr
     if (*t->choice.source) mpr_json_text(&j, "ranges_from", t->choice.source);
     mpr_json_number(&j, "from_ns", t->options.from);
     mpr_json_known(&j, "to_ns", t->options.to, UINT64_MAX);
-    mpr_json_log(&j, &t->summary);
+    mpr_json_log(&j, &t->summary, MPR_INSTANT_PEAK);
     mpr_json_open(&j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(&j, &t->heap[i]);
     mpr_json_close(&j, ']');

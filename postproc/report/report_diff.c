@@ -309,7 +309,7 @@ static void side_lines(struct mpr_document *doc, const char *word, const struct 
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
         mpr_doc_line(doc, "  %s%s", mpr_report_label(doc, s),
                      then(doc, mpr_report_shown(s, log[i].at)));
-        mpr_report_too_late(doc, s, log[i].at);
+        mpr_report_too_late_line(doc, s, log[i].at);
         mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,
@@ -325,7 +325,9 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
     for (size_t i = 0; i < logs; i++) {
         mpr_doc_open(doc, NULL);
         mpr_report_fields(doc, &log[i].summary);
-        mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, log[i].at.from, MPR_PEAK_TIME));
+        const struct mpr_instant at = mpr_report_shown(&log[i].summary, log[i].at);
+        mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
+        mpr_report_too_late_field(doc, &log[i].summary, log[i].at);
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);

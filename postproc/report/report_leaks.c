@@ -551,11 +551,11 @@ void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_report_log(doc, &log->summary);
     mpr_report_choice(doc, &log->choice);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
-    mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, l->options.at.from));
+    const struct mpr_instant at = mpr_report_shown(&log->summary, l->options.at);
+    mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, at.from));
     mpr_doc_facts(doc, fields, l);
     mpr_report_too_late(doc, &log->summary, l->options.at);
-    mpr_doc_line(doc, "live at %s",
-                 mpr_doc_time(doc, mpr_report_shown(&log->summary, l->options.at).from));
+    mpr_doc_line(doc, "live at %s", mpr_doc_time(doc, at.from));
     growth_line(doc, l);
     for (size_t i = 0; i < log->heaps; i++) headline(doc, l, &l->heap[i]);
     more_samples(doc, l);

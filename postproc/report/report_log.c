@@ -427,12 +427,34 @@ struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_inst
     return is_too_late(s, at) ? MPR_INSTANT_END_OF(s->duration_ns) : at;
 }
 
+static const char *too_late(struct mpr_document *doc, const struct mpr_summary *s,
+                            struct mpr_instant at)
+{
+    return mpr_arena_format(&doc->arena,
+                            "%s is after the end of the log, at %s: the state at the end is shown",
+                            mpr_doc_time(doc, at.from), mpr_doc_time(doc, s->duration_ns));
+}
+
+void mpr_report_too_late_field(struct mpr_document *doc, const struct mpr_summary *s,
+                               struct mpr_instant at)
+{
+    if (!is_too_late(s, at)) return;
+    const char **warning = mpr_arena_alloc(&doc->arena, sizeof *warning);
+    *warning = too_late(doc, s, at);
+    mpr_doc_fact(doc, "warnings", mpr_value_path(warning, 1));
+}
+
+void mpr_report_too_late_line(struct mpr_document *doc, const struct mpr_summary *s,
+                              struct mpr_instant at)
+{
+    if (is_too_late(s, at)) WARNING(doc, "%s", too_late(doc, s, at));
+}
+
 void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
                          struct mpr_instant at)
 {
-    if (!is_too_late(s, at)) return;
-    WARNING(doc, "%s is after the end of the log, at %s: the state at the end is shown",
-            mpr_doc_time(doc, at.from), mpr_doc_time(doc, s->duration_ns));
+    mpr_report_too_late_field(doc, s, at);
+    mpr_report_too_late_line(doc, s, at);
 }
 
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)

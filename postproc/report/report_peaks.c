@@ -32,6 +32,7 @@ struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
 }
 
 /* For people, one below the other. */
+enum { HEAP_BYTES = 1 };
 static const struct mpr_column heap_columns[] = {
     { .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
     { .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
@@ -179,15 +180,26 @@ static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *
     mpr_doc_end(doc);
 }
 
+/* A state that is not the largest one of an instant is no peak. */
+static const struct mpr_column *columns_at(struct mpr_document *doc, struct mpr_instant at)
+{
+    if (!at.settled) return heap_columns;
+    struct mpr_column *column = mpr_arena_alloc(&doc->arena, sizeof heap_columns);
+    memcpy(column, heap_columns, sizeof heap_columns);
+    column[HEAP_BYTES].title = "live";
+    return column;
+}
+
 static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                       struct mpr_instant at)
+                       struct mpr_instant at, uint64_t tick)
 {
     mpr_doc_table(doc, &(struct mpr_table){ .title = "heap",
                                             .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(heap_columns),
+                                            .column = columns_at(doc, at),
+                                            .columns = sizeof heap_columns / sizeof *heap_columns,
                                             MPR_ROWS(log->heap, log->heaps),
                                             .all = MPR_FOR_PEOPLE,
-                                            .tick = width_of(at),
+                                            .tick = tick,
                                             .estimated = estimated,
                                             .flush = true });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
@@ -459,7 +471,7 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
-    const struct mpr_instant at = peaks->options.at;
+    const struct mpr_instant asked = peaks->options.at, at = mpr_report_shown(&log->summary, asked);
     const bool at_peak = mpr_instant_is_peak(at);
     const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
@@ -471,10 +483,11 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     if (log->executed >= 0)
         mpr_doc_fact(doc, "executed", mpr_value_number(MPR_COUNT, (uint64_t)log->executed));
     mpr_report_readings(doc, "largest", log->largest);
-    mpr_report_too_late(doc, &log->summary, peaks->options.at);
-    if (!at_peak && mpr_report_shown(&log->summary, at).from == at.from) chosen(doc, at);
+    mpr_report_too_late(doc, &log->summary, asked);
+    if (at.from != asked.from) mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, at.from));
+    else if (!at_peak) chosen(doc, at);
     devices(doc, log, at_peak);
-    heap_table(doc, log, at);
+    heap_table(doc, log, at, width_of(asked));
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);
@@ -581,9 +594,20 @@ static enum mpr_group by_of(const struct mpr_peaks *peaks)
     return peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
 }
 
+/* The instant that is shown, of the longest log if the instant is after the end of all of them. */
+static struct mpr_instant shown(const struct mpr_peaks *peaks)
+{
+    struct mpr_instant last = peaks->options.at;
+    for (size_t i = 0; i < peaks->logs; i++) {
+        const struct mpr_instant at = mpr_report_shown(&peaks->log[i].summary, peaks->options.at);
+        if (i == 0 || at.from > last.from) last = at;
+    }
+    return last;
+}
+
 static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
-    const struct mpr_instant at = peaks->options.at;
+    const struct mpr_instant at = shown(peaks);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[by_of(peaks)]));
     mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
     if (!mpr_instant_is_peak(at))

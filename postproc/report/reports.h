@@ -95,9 +95,14 @@ void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
 /* The instant that a report on @at shows: the end of the log if @at is later, else @at. */
 struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_instant at);
-/* Warns if @at is later than the end of the log. */
+/* Warns if @at is later than the end of the log, in a line for people and in a field of the JSON
+ * object that is open; the line; the field. */
 void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
                          struct mpr_instant at);
+void mpr_report_too_late_line(struct mpr_document *doc, const struct mpr_summary *s,
+                              struct mpr_instant at);
+void mpr_report_too_late_field(struct mpr_document *doc, const struct mpr_summary *s,
+                               struct mpr_instant at);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
  * one in one line. */
