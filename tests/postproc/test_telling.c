@@ -55,11 +55,37 @@ static void tells(struct fixture *f, const char *const *path, size_t depth, bool
 static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
 {
     struct fixture *f = *state;
-    static const char *const entry[] = { "je_malloc",        "_rjem_je_malloc_default (lib.so)",
-                                         "_rjem_malloc",     "mi_malloc",
-                                         "mi_heap_malloc",   "tc_new",
-                                         "rpmalloc",         "rpaligned_alloc",
-                                         "snmalloc::alloc_", "scudo::Allocator::allocate" };
+    static const char *const entry[] = { "je_malloc",
+                                         "_rjem_je_malloc_default (lib.so)",
+                                         "_rjem_malloc",
+                                         "mi_malloc",
+                                         "mi_heap_malloc",
+                                         "tc_new",
+                                         "rpmalloc",
+                                         "rpaligned_alloc",
+                                         "duckdb_je_malloc",
+                                         "redis_je_calloc",
+                                         "ks_je_malloc",
+                                         "_rjem_rallocx",
+                                         "je_sdallocx",
+                                         "je_malloc_usable_size",
+                                         "tc_memalign",
+                                         "tc_posix_memalign",
+                                         "tc_newarray",
+                                         "mi_heap_zalloc_aligned_at",
+                                         "mi_new_nothrow",
+                                         "mi_strdup",
+                                         "_mi_heap_malloc_zero (alloc.c:7)",
+                                         "sn_rust_alloc",
+                                         "sn_malloc",
+                                         "dlmalloc",
+                                         "dlposix_memalign",
+                                         "nedmalloc",
+                                         "nedpcalloc",
+                                         "os_pages_map (pages.c:7)",
+                                         "_mi_os_alloc_aligned (os.c:3)",
+                                         "snmalloc::alloc_",
+                                         "scudo::Allocator::allocate" };
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const char *const path[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
                                      "os_pages_map (pages.c:7)", "grow" };
@@ -67,9 +93,34 @@ static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
         assert_ptr_equal(mpr_telling_allocator(f->telling, path, 5), entry[i]);
         assert_null(mpr_telling_allocator(f->telling, path, 2));
     }
-    tells(f, PATH("_rjem_je_background_thread (b.c:1)", "pages_map (pages.c:7)"), true,
+    tells(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
           "_rjem_je_background_thread (b.c:1)");
     tells(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "je_parse (a.c:7) <- main");
+}
+
+static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const own[] = { "tc_alloc_tiles",
+                                       "sn_alloc_nodes",
+                                       "mi_reallocate_image",
+                                       "je_parse",
+                                       "mi_heap_of",
+                                       "_mi_parse",
+                                       "gtk_mi_new",
+                                       "tc_new_tile",
+                                       "rpmalloc_report",
+                                       "dlopen_all",
+                                       "_rjem_je_background_thread" };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char call[80], expected[100];
+        snprintf(call, sizeof call, "%s (a.c:7)", own[i]);
+        snprintf(expected, sizeof expected, "%s <- main", call);
+        const char *const path[] = { "main (a.c:1)", mpr_arena_text(&f->arena, call),
+                                     "mmap (libc.so.6)" };
+        tells(f, path, 3, true, expected);
+        assert_null(mpr_telling_allocator(f->telling, path, 3));
+    }
 }
 
 static void native(void **state)
@@ -409,6 +460,7 @@ int main(void)
         TEST(native),
         TEST(a_linked_cuda_runtime_is_nobody_s_call),
         TEST(what_an_allocator_inside_the_program_calls_is_hidden),
+        TEST(a_function_with_only_the_prefix_of_an_allocator_is_the_program_s),
         TEST(places_are_of_own_calls_from_the_innermost),
         TEST(calls_without_names),
         TEST(python),

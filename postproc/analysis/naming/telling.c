@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "allocator_names.h"
 #include "index.h"
 #include "mpf/event.h"
 
@@ -31,6 +32,8 @@ static const struct pattern known[] = {
 #define LIBRARY(pattern, name) { KIND_LIBRARY, pattern, name },
 #include "plumbing.def"
 };
+
+static const struct pattern allocator = { KIND_ALLOCATOR, "", "" };
 
 /* A frame's text is looked at once: texts of one frame are one text, mostly, which lasts. */
 struct frame {
@@ -264,6 +267,8 @@ static struct frame look(const struct mpr_telling *t, const char *text)
     struct mpr_arena scratch = { 0 };
     const struct looks looks = looks_of(&scratch, text);
     struct frame f = { find(t->own, t->owns, looks), KIND_OWN };
+    if (!f.pattern && !mpr_telling_is_python(text) && mpr_is_allocator(looks.function))
+        f.pattern = &allocator;
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
     else if (is_package(text)) f.kind = KIND_PACKAGE;
