@@ -218,6 +218,34 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
     add(doc, MPR_TABLE)->table = copy;
 }
 
+static bool is_for_people_only(const struct mpr_item *item)
+{
+    return item->kind == MPR_LINE || (item->kind == MPR_TABLE && item->table->only &&
+                                      !(item->table->only & ~(unsigned)MPR_FOR_PEOPLE));
+}
+
+void mpr_doc_hide_after(struct mpr_document *doc, struct mpr_item *item)
+{
+    struct mpr_item **next = item ? &item->next : &doc->first;
+    doc->last = item;
+    doc->run = NULL;
+    while (*next) {
+        struct mpr_item *i = *next;
+        if (is_for_people_only(i)) {
+            *next = i->next;
+            continue;
+        }
+        if (i->kind == MPR_TABLE) {
+            struct mpr_table *table = mpr_arena_alloc(&doc->arena, sizeof *table);
+            *table = *i->table;
+            table->only = table->only ? table->only & ~(unsigned)MPR_FOR_PEOPLE : MPR_IN_JSON;
+            i->table = table;
+        }
+        doc->last = i;
+        next = &i->next;
+    }
+}
+
 /* ---- lines */
 
 __attribute__((format(printf, 3, 0))) static void add_run(struct mpr_document *doc,

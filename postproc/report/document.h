@@ -245,6 +245,9 @@ struct mpr_document {
 };
 
 void mpr_doc_free(struct mpr_document *doc);
+/* Keeps the lines and tables that were added after @item from people.  NULL: those from the start.
+ */
+void mpr_doc_hide_after(struct mpr_document *doc, struct mpr_item *item);
 
 /* An object or a list of JSON; key: NULL in a list. */
 void mpr_doc_open(struct mpr_document *doc, const char *key);

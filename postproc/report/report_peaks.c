@@ -615,14 +615,42 @@ static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
                      mpr_value_number(MPR_TIME, at.settled ? 0 : at.to - at.from + 1));
 }
 
+/* ---- a process that executed other programs: its log with the largest peak, which comes first, is
+ * shown */
+
+static bool is_other_program(const struct mpr_peaks *peaks, size_t log)
+{
+    for (size_t i = 0; i < log; i++)
+        if (peaks->log[i].process == peaks->log[log].process) return true;
+    return false;
+}
+
+static void other_programs(struct mpr_document *doc, const struct mpr_peaks *peaks, size_t log)
+{
+    const struct mpr_log_peaks *largest = NULL;
+    size_t others = 0;
+    for (size_t i = log + 1; i < peaks->logs; i++) {
+        if (peaks->log[i].process != peaks->log[log].process) continue;
+        if (!others++) largest = &peaks->log[i];
+    }
+    if (!others) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "%zu other program%s of this process held at most %s; the largest is in %s",
+                 others, others == 1 ? "" : "s", mpr_doc_size(doc, largest->peak_bytes),
+                 largest->summary.path);
+}
+
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     mpr_report_schema(doc, "memprof.peaks/1");
     options(doc, peaks);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < peaks->logs; i++) {
+        struct mpr_item *before = doc->last;
         if (i) mpr_doc_gap(doc);
         one_log(doc, peaks, &peaks->log[i]);
+        if (is_other_program(peaks, i)) mpr_doc_hide_after(doc, before);
+        else other_programs(doc, peaks, i);
     }
     mpr_doc_close(doc);
     mpr_doc_fact(doc, "sum_of_peaks_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_peaks));

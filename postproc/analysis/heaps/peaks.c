@@ -380,7 +380,7 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
-static void find_processes(struct mpr_peaks *peaks)
+static void set_process(struct mpr_peaks *peaks)
 {
     for (size_t i = 0; i < peaks->logs; i++) {
         size_t last = i;
@@ -390,7 +390,7 @@ static void find_processes(struct mpr_peaks *peaks)
     }
 }
 
-static void find_kin(struct mpr_peaks *peaks)
+void mpr_peaks_find_processes(struct mpr_peaks *peaks)
 {
     const struct mpr_summary **log = mpr_alloc(peaks->logs, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(peaks->logs, sizeof *kin);
@@ -400,7 +400,7 @@ static void find_kin(struct mpr_peaks *peaks)
         peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
         if (kin[i].image_of != MPR_NO_PROCESS) peaks->log[kin[i].image_of].executed = (long)i;
     }
-    find_processes(peaks);
+    set_process(peaks);
     free(log);
     free(kin);
 }
@@ -422,7 +422,7 @@ void mpr_peaks_finish(struct mpr_peaks *peaks)
 {
     if (!peaks->logs) return;
     qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
-    find_kin(peaks);
+    mpr_peaks_find_processes(peaks);
     for (size_t i = 0; i < peaks->logs; i++) add_to_process(peaks, &peaks->log[i]);
     for (size_t i = 0; i < peaks->logs; i++) {
         const struct mpr_log_peaks *log = &peaks->log[i];

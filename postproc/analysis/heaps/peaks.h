@@ -127,6 +127,8 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
                   struct mpr_error *error);
 /* After the last log: sorts, finds parents, sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
+/* Sets parent, executed and process of each log.  mpr_peaks_finish does, too. */
+void mpr_peaks_find_processes(struct mpr_peaks *peaks);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
 /* Is one of the logs? */

@@ -224,7 +224,9 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         return -1;
     if (has(budget, MPR_LIMIT_ROLE) && read_roles(check, path, progress, error) != 0) return -1;
     for (size_t i = 0; i < budget->limits; i++) {
-        struct mpr_check_row row = { .limit = budget->limit[i], .nearest = "", .grown = "" };
+        struct mpr_check_row row = {
+            .log_index = check->best.logs - 1, .limit = budget->limit[i], .nearest = "", .grown = ""
+        };
         if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
@@ -239,8 +241,45 @@ static bool is_found(const struct mpr_check *check, size_t limit)
     return false;
 }
 
+/* Returns true if the limit of row @a says more about the process than that of row @b. */
+static bool precedes(const struct mpr_check_row *a, const struct mpr_check_row *b)
+{
+    if (a->absent != b->absent) return b->absent;
+    if (a->unmatched != b->unmatched) return b->unmatched;
+    return a->is > b->is;
+}
+
+/* The programs that a process executed one after the other have a log each.  They count once: each
+ * limit by the program that holds most of it. */
+static void merge_programs(struct mpr_check *check, size_t limits)
+{
+    const size_t logs = check->best.logs;
+    if (logs < 2 || !limits) return;
+    size_t *first = mpr_alloc(logs + 1, sizeof *first); /* by process: its first row + 1, or 0
+                                                           before it is seen */
+    size_t rows = 0;
+    mpr_peaks_find_processes(&check->best);
+    check->broken = 0;
+    for (size_t i = 0; i + limits <= check->rows; i += limits) {
+        size_t *at = &first[check->best.log[check->row[i].log_index].process];
+        if (!*at) {
+            memmove(check->row + rows, check->row + i, limits * sizeof *check->row);
+            *at = rows + 1;
+            rows += limits;
+            continue;
+        }
+        for (size_t k = 0; k < limits; k++)
+            if (precedes(&check->row[i + k], &check->row[*at - 1 + k]))
+                check->row[*at - 1 + k] = check->row[i + k];
+    }
+    check->rows = rows;
+    for (size_t i = 0; i < rows; i++) check->broken += check->row[i].over != 0;
+    free(first);
+}
+
 void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget)
 {
+    merge_programs(check, budget->limits);
     check->limits = budget->limits;
     check->budget_rows = check->rows;
     for (size_t i = 0; check->rows && i < budget->limits; i++) {

@@ -13,6 +13,7 @@
 
 struct mpr_check_row {
     const char *log;
+    size_t log_index; /* in `best` */
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
     bool absent;               /* the log has no such heap, or account */
