@@ -11,6 +11,7 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "shell.h"
 #include "startup.h"
 #include "units.h"
 
@@ -428,6 +429,17 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- all */
 
+/* A site that grew in most of the run and not at its end is no site that grows, such as requests
+ * before their tasks are cancelled. */
+static void held_at_last(struct mpr_document *doc, const struct mpr_leaks *l,
+                         const struct mpr_summary *s)
+{
+    if (!l->last_ns) return;
+    mpr_doc_line(doc,
+                 "  held at the last instant: memprof-report peaks --at %s --heap host/python %s",
+                 mpr_doc_time(doc, l->last_ns), mpr_shell_word(&doc->arena, s->path));
+}
+
 /* What to record where the samples were too few. */
 static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
 {
@@ -438,9 +450,13 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
         if (h->live->heap == MPF_HEAP_PYTHON) python = true;
         else others = true;
     }
-    if (python) mpr_doc_line(doc, "too few samples of Python's small objects: run longer");
-    if (!others) return;
     const struct mpr_summary *s = &l->peaks.log[0].summary;
+    if (python) {
+        mpr_doc_line(doc, "too few samples of Python's small objects: run longer, unless the "
+                          "growth stopped earlier");
+        held_at_last(doc, l, s);
+    }
+    if (!others) return;
     const bool sampled = s->recording.blocks == MPR_RECORDED_SAMPLE;
     mpr_doc_line(doc, "too few samples: run longer, or with %s:",
                  sampled ? "a shorter period" : "a stack for every block");
