@@ -52,7 +52,7 @@ struct mpr_heap {
     uint64_t missed;            /* blocks whose address was handed out again without a free */
     uint64_t repairs;           /* events put in order */
     struct mpr_failure largest; /* failed allocation */
-    uint64_t huge_failures;     /* of huge pages, whose pool was too small; not in `failures` */
+    uint64_t huge_failures;     /* failed allocations of huge pages; `failures` leaves them out */
     struct mpr_failure largest_huge;
     bool used;
     bool noted; /* it has changed at the chosen instant's first time */

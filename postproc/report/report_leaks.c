@@ -429,7 +429,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- all */
 
-/* A site that grew in most of the run and not at its end is no site that grows, such as requests
+/* A site that grew only until shortly before the end is not listed, such as requests
  * before their tasks are cancelled. */
 static void held_at_last(struct mpr_document *doc, const struct mpr_leaks *l,
                          const struct mpr_summary *s)

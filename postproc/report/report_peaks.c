@@ -180,7 +180,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *
     mpr_doc_end(doc);
 }
 
-/* A state that is not the largest one of an instant is no peak. */
+/* The state that an instant left behind need not be the largest one. */
 static const struct mpr_column *columns_at(struct mpr_document *doc, struct mpr_instant at)
 {
     if (!at.settled) return heap_columns;

@@ -75,7 +75,7 @@ static inline int mpf_fail_ends_move(unsigned heap)
 /* Returns the bytes that a FAIL asked for, from its addr and size words. */
 static inline uint64_t mpf_fail_bytes(uint64_t addr, uint64_t size)
 {
-    return size | addr >> 32 << 40; /* the bits of the addr word from 56 up are no part of it */
+    return size | addr >> 32 << 40; /* bits 56 to 63 of the addr word drop out */
 }
 
 /* What a mapping's frame without a file says where CPython's allocator of small objects made it. */

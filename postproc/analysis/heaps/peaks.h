@@ -72,7 +72,7 @@ struct mpr_heap_peak {
     uint64_t made_bytes; /* by allocations of the host's heaps, of which most may be freed */
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
-    uint64_t huge_failures; /* of huge pages; not in `failures` */
+    uint64_t huge_failures; /* failed allocations of huge pages; `failures` leaves them out */
     uint64_t huge_failure_bytes, huge_failure_time;
     unsigned huge_failure_errno;
     uint8_t inside;      /* the heap whose bytes these are a part of: in no sum; MPF_HEAP_NONE */
@@ -127,7 +127,7 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
                   struct mpr_error *error);
 /* After the last log: sorts, finds parents, sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
-/* Sets parent, executed and process of each log.  mpr_peaks_finish does, too. */
+/* Sets parent, executed and process of each log.  mpr_peaks_finish calls it. */
 void mpr_peaks_find_processes(struct mpr_peaks *peaks);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);

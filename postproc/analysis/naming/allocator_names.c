@@ -39,7 +39,7 @@ static size_t words_of(const char *name, struct word *word, size_t room)
     return words;
 }
 
-/* What allocators call their functions. */
+/* Returns true if only functions of allocators have the word in their name. */
 static bool allocates(struct word word)
 {
     static const char *const list[] = { "malloc",   "calloc",       "realloc",  "memalign",
@@ -51,7 +51,7 @@ static bool allocates(struct word word)
     return is_one_of(word, list, COUNT(list));
 }
 
-/* Those that are words of other programs, too. */
+/* Returns true if functions of an interface and of other programs have the word in their name. */
 static bool is_operator(struct word word)
 {
     static const char *const list[] = { "new",         "newarray", "delete",
@@ -59,7 +59,7 @@ static bool is_operator(struct word word)
     return is_one_of(word, list, COUNT(list));
 }
 
-/* Words that stand before or after those. */
+/* Returns true if an interface adds the word to the name of an allocating function. */
 static bool qualifies(struct word word)
 {
     static const char *const list[] = { "je",      "aligned", "at",     "posix",   "small",
