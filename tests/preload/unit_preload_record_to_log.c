@@ -209,17 +209,22 @@ static void threads_come_and_go(int threads)
     }
 }
 
-/* A round that finds the dead, and one that tells their ends, and some more: a look for the dead
- * takes a fifth of the time at most. */
+/* If chunks are not short, the encoder looks for dead threads every 50 ms, much longer than these
+ * rounds take, so few of the attempts can succeed.  If chunks are short, an attempt fails only if
+ * the test lost its processor during a look, because a look takes a fifth of the time at most. */
 static void chunks_are_short(void)
 {
-    enum { MANY = 120, ROUNDS = 50 };
+    enum { MANY = 120, ROUNDS = 50, ATTEMPTS = 10, ENOUGH = 3 };
+    int came_back = 0;
     mp_process->known = 0;
-    threads_come_and_go(MANY);
-    while (mp_process->pool.in_use) mp_epoch_run(0);
-    threads_come_and_go(MANY);
-    for (int i = 0; i < ROUNDS && mp_process->pool.in_use; i++) mp_epoch_run(0);
-    if (mp_process->pool.in_use) _exit(78);
+    for (int attempt = 0; attempt < ATTEMPTS && came_back < ENOUGH; attempt++) {
+        threads_come_and_go(MANY);
+        while (mp_process->pool.in_use) mp_epoch_run(0);
+        threads_come_and_go(MANY);
+        for (int i = 0; i < ROUNDS && mp_process->pool.in_use; i++) mp_epoch_run(0);
+        came_back += !mp_process->pool.in_use;
+    }
+    if (came_back < ENOUGH) _exit(78);
 }
 
 /* Who waits is seen until something came back. */
@@ -263,7 +268,8 @@ static void records_of_threads_that_are_gone_do_not_count(void **state)
 static void chunks_of_ended_threads_come_back_at_once_when_chunks_are_short(void **state)
 {
     (void)state;
-    assert_int_equal(recorded(chunks_are_short).op[MPF_OP_THREAD_END], 240);
+    const uint64_t ends = recorded(chunks_are_short).op[MPF_OP_THREAD_END];
+    assert_true(ends > 0 && ends % 240 == 0); /* each attempt has that many threads */
 }
 
 static void who_waits_for_a_chunk_is_seen(void **state)
