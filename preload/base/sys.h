@@ -32,11 +32,21 @@ static inline long mp_sys3(long n, long a, long b, long c) { return mp_sys6(n, a
 
 /* Bytes of a page: 4 KiB, 16 KiB or 64 KiB.  Any context. */
 static inline size_t mp_sys_page(void) { return getauxval(AT_PAGESZ); }
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer has to know that memory at a used address is new: else it takes what another
+ * thread did to the former memory there for a race. */
+static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
+{
+    void *const memory = mmap(at, bytes, prot, flags, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+#else
 static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
 {
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
+#endif
 /* Returns zeroed memory for memprof, whose pages are made when they are touched, or NULL without
  * memory. */
 void *mp_sys_map(size_t bytes);
