@@ -369,7 +369,7 @@ def bad(base):
     for spoil, words in ((edited("PRAGMA user_version = 2"), "version 2"), (edited("PRAGMA user_version = 0"), "make it again"), (edited("PRAGMA application_id = 7"), "no digest"), (edited("DROP TABLE heaps"), "no table heaps"),
                          (edited("DROP TABLE heaps", hostile), "no table heaps"), (edited("UPDATE heaps SET peak_bytes = -1"), "heaps.peak_bytes"),
                          (edited("UPDATE heaps SET peak_bytes = 'many'"), "heaps.peak_bytes"), (edited("DELETE FROM processes"), "one process"),
-                         (edited("INSERT INTO series SELECT 1, 'x', 1, 1, 1, 1, 1 FROM series AS a, series AS b"), "too many rows"),
+                         (edited("INSERT INTO series SELECT 1, 'host/heap', 1, 1, 1, 1, 1 FROM series AS a, series AS b"), "too many rows"),
                          (edited("UPDATE lines SET path = zeroblob(100000)"), "damaged"), (edited("ALTER TABLE heaps DROP COLUMN peak_ns"), "damaged"),
                          (cut, "damaged"), (replaced(b"no database at all, but long enough\n" * 100), "no digest"), (replaced(b""), "no digest")):
         with Job(base, 4) as job:
