@@ -69,9 +69,9 @@ def killed(**env):
 
 
 def held(log):
-    """The heaps, their peaks, and who held them and holds what at the end: all that thinning must not change."""
+    """The heaps, their peaks, and who held them and holds what at the end: all that thinning must not change.  It removes samples."""
     what = ("path", "bytes_at_peak", "blocks_at_peak", "end_bytes")
-    return [{**heap, "before_peak": None, "after_peak": None, "instance": None,
+    return [{**heap, **dict.fromkeys(("before_peak", "after_peak", "instance", "touched_at_most_bytes", "touched_at_most_time_ns")),
              "ranges": [[r[key] for key in what] for r in heap["ranges"] if r["bytes_at_peak"] or r["end_bytes"]]}
             for heap in log.json["heaps"]]
 

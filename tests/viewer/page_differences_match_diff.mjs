@@ -280,8 +280,10 @@ test('where bands are lower bounds the difference says so, as the table of the p
   const pins = await texts('[data-panel="pin"]'),
     chart = await texts('.chart[data-heap="gpu0/torch"]');
   assert.ok(Object.values(chart).filter((text) => text.startsWith('≈')).length > 2);
-  const { 'everything else': _, ...named } = chart; // of small names, too
-  for (const [name, text] of Object.entries(named)) assert.equal(text, pins[name], name);
+  // The table of the pins lists the largest names only, and which these are depends on the pixel that was clicked.
+  const inBoth = Object.keys(chart).filter((name) => name !== 'everything else' && name in pins);
+  assert.ok(inBoth.length > 2);
+  for (const name of inBoth) assert.equal(chart[name], pins[name], name);
 });
 
 test('no number is wider than its column, however narrow the page is', async () => {

@@ -147,15 +147,17 @@ static bool covers_the_peak(const struct mpr_peak_samples *at, uint64_t peak, ui
 
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
  * touched.  A sample describes its own instant, and the program may touch a block later.  So all
- * samples count that were taken while the heap held its peak. */
-static void fill_touched(const struct mpr_peak_samples *at, uint64_t end, uint8_t heap,
-                         struct mpr_heap_peak *out)
+ * samples count that were taken while the heap held its peak.  Thinning removes samples, so nothing
+ * is known of a peak in a thinned part of the log. */
+static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log_status *log,
+                         uint8_t heap, struct mpr_heap_peak *out)
 {
     const struct mpr_reading last = mpr_reading_of(&at->last);
     bool rose;
     out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
     if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || !last.valid) return;
-    if (!covers_the_peak(at, out->peak_time, end)) return;
+    if (log->fold.state == MPR_LOG_FOLDED && out->peak_time < log->fold.until_ns) return;
+    if (!covers_the_peak(at, out->peak_time, log->end_ns)) return;
     const uint64_t high = high_water(&out->before[MPR_READ_RSS], &last, &rose);
     const bool is_known = at->touched != MPF_UNKNOWN && (rose || !at->over);
     if (is_known) out->touched = (struct mpr_touched){ at->touched, at->time, false };
@@ -240,7 +242,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);
-    fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log)->end_ns, code, out);
+    fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log), code, out);
 }
 
 static int by_peak(const void *left, const void *right)
