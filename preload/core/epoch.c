@@ -209,11 +209,13 @@ static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
     w->noted = mp_process->watermark = at;
 }
 
-/* Takes slots for a frame, and memprof's own events. */
-static void take_slots(struct mp_epoch *e, struct mp_writer *w)
+/* Takes slots for a frame, and memprof's own events.  At the end of the log these count the events
+ * of all frames that remain, so they come with the last of them. */
+static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
 {
     mp_writer_take(w, e->merge, e->upto);
     if (w->slots.events) mp_process->watermark = w->slots.newest;
+    if (at_end && w->more) return;
     w->notes = e->notes;
     memcpy(w->note, e->note, e->notes * sizeof *e->note);
     e->notes = 0;
@@ -252,7 +254,7 @@ static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
     if (what == ENDS) reclaim_dead(w);
     else if (may_take(what)) {
         if (what != REST) open_epoch(e, what == ALL);
-        take_slots(e, w);
+        take_slots(e, w, what != NEWS);
     }
     const bool some = w->slots.events || w->notes || w->ends;
     if (some) stamp(e, w);

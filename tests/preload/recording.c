@@ -26,7 +26,9 @@ static void take_event(struct books *b, const struct mpf_event *e)
     b->op[e->op]++;
     if (e->op == MPF_OP_LOST) b->lost[e->size % MP_LOSSES] += e->addr;
     if (e->op == MPF_OP_UNWRITTEN) memcpy(&b->unwritten, e->data, sizeof b->unwritten);
+    if (e->op == MPF_OP_SAMPLE_RSS) b->after_sample = 0;
     if (e->op != MPF_OP_ALLOC) return;
+    b->after_sample++;
     b->bytes += e->size;
     const uint64_t thread = e->addr >> 40;
     if (thread < THREADS && e->size != ++b->step[thread]) b->in_thread_order = false;

@@ -17,6 +17,7 @@ struct books {
     uint64_t lost_total;            /* by END */
     struct mpf_unwritten unwritten; /* of the last UNWRITTEN event, or of END */
     uint64_t last_time;
+    uint64_t after_sample;  /* blocks after the last SAMPLE_RSS */
     uint64_t step[THREADS]; /* next number expected of each thread: its blocks carry 1, 2, 3, ... as
                                size */
     bool in_order, in_thread_order, ended;

@@ -23,7 +23,7 @@
 #include "core/worker.h"
 #include "recording.h"
 
-enum { EACH = 100000 };
+enum { EACH = 100000, FRAMES_OF_BLOCKS = 20000 };
 
 /* ---- what is recorded */
 
@@ -194,6 +194,13 @@ static void records_in_use(void)
     if (mp_thread_records() != 0) _exit(95);
 }
 
+/* No encoder runs, so all of it is left to the end of the log: more than a frame. */
+static void record_frames(void)
+{
+    mp_process->encoder[0].state = MP_ENCODER_GONE;
+    for (uint64_t i = 1; i <= FRAMES_OF_BLOCKS; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, i, i);
+}
+
 static void *record_one(void *arg)
 {
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
@@ -257,6 +264,15 @@ static void all_encoders_make_one_log_in_order(void **state)
     assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
     assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
     assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
+}
+
+static void the_last_sample_counts_all_events(void **state)
+{
+    (void)state;
+    const struct books b = recorded(record_frames);
+    assert_int_equal(b.op[MPF_OP_ALLOC], FRAMES_OF_BLOCKS);
+    assert_int_equal(b.after_sample, 0);
+    assert_true(b.op[MPF_OP_SAMPLE_RSS] > 0);
 }
 
 static void records_of_threads_that_are_gone_do_not_count(void **state)
@@ -334,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_events_are_all_there_in_order),
         cmocka_unit_test(all_encoders_make_one_log_in_order),
+        cmocka_unit_test(the_last_sample_counts_all_events),
         cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
         cmocka_unit_test(chunks_of_ended_threads_come_back_at_once_when_chunks_are_short),
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
