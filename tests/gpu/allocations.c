@@ -157,15 +157,12 @@ static void own_pool(CUstream stream)
 
 static void handles(void)
 {
-    const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                                     .id = 0 } };
-    const CUmemAccessDesc access = { prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    const CUmemAccessDesc access = { steps_physical.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     CUmemGenericAllocationHandle handle;
     CUdeviceptr address;
     OK(cuMemAddressReserve(&address, 4 * MIB, 0, 0, 0));
     step("reserve");
-    OK(cuMemCreate(&handle, 4 * MIB, &prop, 0));
+    OK(cuMemCreate(&handle, 4 * MIB, &steps_physical, 0));
     books.device += 4 * MIB;
     step("create");
     OK(cuMemMap(address, 4 * MIB, 0, handle, 0));

@@ -7,15 +7,12 @@
 int main(void)
 {
     steps_start();
-    const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                                     .id = 0 } };
     CUmemGenericAllocationHandle cast, memory;
     CUdeviceptr at;
     OK(cuMulticastCreate(&cast, &(CUmulticastObjectProp){ .numDevices = 1, .size = PIECE }));
     OK(cuMulticastAddDevice(cast, 0));
     step("multicast");
-    OK(cuMemCreate(&memory, PIECE, &prop, 0));
+    OK(cuMemCreate(&memory, PIECE, &steps_physical, 0));
     books.device += PIECE;
     OK(cuMulticastBindMem(cast, 0, memory, 0, PIECE, 0));
     OK(cuMemAddressReserve(&at, PIECE, 0, 0, 0));

@@ -14,6 +14,11 @@ static CUmemoryPool pools[POOLS];
 const char steps_ptx[] =
     ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry nothing() { ret; }\n";
 
+const CUmemAllocationProp steps_physical = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+    .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+};
+
 void steps_expect(CUresult result, CUresult expected, const char *call, const char *file, int line)
 {
     if (result == expected) return;

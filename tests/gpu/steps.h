@@ -29,6 +29,8 @@ void step(const char *name);
 /* A kernel that does nothing, of a module that is loaded at the first call. */
 CUfunction steps_kernel(void);
 extern const char steps_ptx[];
+/* Physical memory of device 0, for cuMemCreate. */
+extern const CUmemAllocationProp steps_physical;
 
 /* Ends the program, with the place and the error's name on stderr, unless the call's result is
  * `expected`. */

@@ -26,11 +26,8 @@ int main(void)
     step("freed");
     fill_pool(part);
     step("pool-keeps-again");
-    const CUmemAllocationProp physical = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                           .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                                         .id = 0 } };
     CUmemGenericAllocationHandle handle;
-    OK(cuMemCreate(&handle, large, &physical, 0));
+    OK(cuMemCreate(&handle, large, &steps_physical, 0));
     books.device += large;
     step("taken-by-a-handle");
     OK(cuMemRelease(handle));
