@@ -55,8 +55,8 @@ static const struct argp argp = {
     NULL,
 };
 
-/* Returns 1 if the digest beside the log is as new as the log, -1 with *error filled if the file
- * there is not a digest, or one that this program cannot make, else 0.  Another process may make
+/* Returns 1 if LOG.digest is as new as the log, -1 with *error filled if that file is not a digest,
+ * or one that this program cannot make, else 0.  Another process may make
  * the digest at any time, so a file that was missing when it was read is not looked for again. */
 static int leave(const char *log, const char *path, struct mpr_error *error)
 {

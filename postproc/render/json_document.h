@@ -8,9 +8,9 @@
 
 /* top: rows of a table at most; 0: all. */
 void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
-/* The fields of the log and the warnings of a report on @at, for reports with their own renderer.
- */
 struct mpr_summary;
+/* Writes the fields of the log and the warnings of a report on @at.  Reports with their own
+ * renderer call it. */
 void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at);
 
 #endif

@@ -55,7 +55,7 @@ def parts_of(device):
 
 
 def file_cache(folder):
-    """This machine's own files stand for those in the device's memory.  They are sampled within some 100 ms, or later on a busy machine."""
+    """The files of this machine play the part of those in the device's memory.  They are sampled within some 100 ms, or later on a busy machine."""
     log, late = os.path.join(folder, "log.zst"), ("--at", "end")
     if not os.path.exists(NODE):
         sys.exit(77)

@@ -2,8 +2,8 @@
 #ifndef MPF_END_H
 #define MPF_END_H
 
-/* X(NAME, "reason").  NONE: there is no END.  RECOVERED: a recovery wrote END, so the reason is not
- * known. */
+/* X(NAME, "reason").  NONE: the log has no END.  RECOVERED: a recovery wrote END, so the reason is
+ * not known. */
 // clang-format off
 #define MPF_ENDS(X)                 \
     X(NONE,       "")               \

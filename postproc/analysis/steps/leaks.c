@@ -326,11 +326,12 @@ static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_lo
     return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
 }
 
-/* The clock's last instants may be the end of the program, which gives its blocks back: where the
- * largest heap has lost the half of its peak and that, or the peak of a heap half as large which
- * has lost as much, is in the log's last third, growth is told until then.  Arenas of Python, say,
- * peak with the last one that was mapped, long before the objects in them.  If the program
- * still works after it has freed that much, growth is measured up to the end of the log. */
+/* The last instants of the clock may be the end of the program, which frees its blocks.  So growth
+ * is measured up to the peak of the largest heap, if the heap has lost half of that peak and the
+ * peak is in the last third of the log.  The peak of a heap half as large that has lost as much
+ * serves too: arenas of Python peak with the last one that was mapped, long before the objects in
+ * them.  If the program still works after it has freed that much, growth is measured up to the end
+ * of the log. */
 static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known,
                                const char *path, const struct mpr_progress *progress)
 {
