@@ -35,7 +35,8 @@ package file:bzlib.h       libbz2-dev                               the archive'
 package file:lzma.h        liblzma-dev                              the same
 try   cmd:node           nodejs                                     the page and its tests
 try   cmd:npm            npm                                        the page's packages
-try   cmd:chromium       chromium                                   tests of the page
+try   cmd:chromium-headless-shell chromium-headless-shell           tests of the page
+try   cmd:chromium       chromium                                   the same where there is no such shell; a browser as test subject
 try   cmd:firefox-esr    firefox-esr                                the same in another browser
 try   cmd:mpirun         openmpi-bin                                ranks of a job as test subjects
 try   cmd:srun           slurm-client                               the same
