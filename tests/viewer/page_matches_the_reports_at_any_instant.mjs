@@ -11,12 +11,23 @@ before(() => shop.open());
 after(() => shop.close());
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
-const GOLDEN_LOGS = readdirSync(GOLDEN).filter((name) => name.endsWith('.zst'));
+const GOLDEN_LOGS = readdirSync(GOLDEN)
+  .filter((name) => name.endsWith('.zst'))
+  .sort();
 /** In Firefox a few of each kind: the numbers are those of one script. */
 const COMPARED = CHROMIUM_ONLY
   ? GOLDEN_LOGS.filter((name) => /fragments|spike|graphs-oom|nccl-rank0|host-sample/.test(name))
   : GOLDEN_LOGS;
-const INSTANTS = Number(process.env.PAGE_INSTANTS ?? 2); // of each grouping
+/** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} Grouping */
+/** @type {Grouping[]} */
+const ALL = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
+/** PAGE_INSTANTS=N compares each log in all groupings, at N instants of each. The default is one instant of some groupings. */
+const INSTANTS = Number(process.env.PAGE_INSTANTS ?? 1);
+const SOME = 3;
+
+/** Returns the groupings to compare for a log. Logs of one kind follow each other, and take different groupings. */
+const groupingsOf = (/** @type {number} */ place) =>
+  process.env.PAGE_INSTANTS ? ALL : Array.from({ length: SOME }, (_, i) => ALL[(place * SOME + i) % ALL.length]);
 
 const NONE = { stack: '(no call stack)', python: '(no Python call stack)' };
 const SUMS = /^(everything else|several, small)$/;
@@ -125,27 +136,30 @@ async function comparePins(page, log, by, instants) {
   return found;
 }
 
-/** Instants of spans of every heap, and of all that is marked. */
-function chooseInstants(page, count) {
-  return page.evaluate((most) => {
-    const { heaps, marks } = memprof.logs[0];
-    let state = 12345;
-    const dice = (sides) => {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      return Math.floor((state / 2 ** 32) * sides);
-    };
-    const of = (heap) => {
-      const { start, time } = heap.spans,
-        i = dice(start.length);
-      return { heap: heap.name, at: [time[i], start[i], i + 1 < start.length ? start[i + 1] - 1 : time[i]][dice(3)] };
-    };
-    const marked = marks.filter((mark) => heaps.some((heap) => heap.name === mark.heap));
-    return Array.from({ length: most }, (_, i) =>
-      i % 4 === 3 && marked.length
-        ? { heap: marked[dice(marked.length)].heap, at: marked[dice(marked.length)].time }
-        : of(heaps[dice(heaps.length)]),
-    );
-  }, count);
+/** Chooses instants inside spans of any heap; one in four is the time of a mark. Each seed gives different instants. */
+function chooseInstants(page, seed) {
+  return page.evaluate(
+    ([most, first]) => {
+      const { heaps, marks } = memprof.logs[0];
+      let state = Math.imul(first + 1, 0x9e3779b9); // seeds that follow each other give unrelated numbers
+      const dice = (sides) => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return Math.floor((state / 2 ** 32) * sides);
+      };
+      const of = (heap) => {
+        const { start, time } = heap.spans,
+          i = dice(start.length);
+        return { heap: heap.name, at: [time[i], start[i], i + 1 < start.length ? start[i + 1] - 1 : time[i]][dice(3)] };
+      };
+      const marked = marks.filter((mark) => heaps.some((heap) => heap.name === mark.heap));
+      return Array.from({ length: most }, () =>
+        dice(4) === 3 && marked.length
+          ? { heap: marked[dice(marked.length)].heap, at: marked[dice(marked.length)].time }
+          : of(heaps[dice(heaps.length)]),
+      );
+    },
+    [INSTANTS, seed],
+  );
 }
 
 /** At the instant of the panel, or at a pin. */
@@ -232,17 +246,23 @@ async function compareGraphPanel(page, log) {
   assert.deepEqual(rows, expected);
 }
 
+/** The number of logs and values that were compared in each grouping. */
+const done = new Map(ALL.map((by) => [by, { logs: 0, values: 0 }]));
+
+/** Compares a log in some groupings. Returns the numbers of values and of lower bounds. @param {string} log @param {Grouping[]} groupings */
 async function compareAll(log, groupings) {
   const page = await shop.show(shop.html('same.html', log));
   let compared = 0,
     bounds = 0;
   for (const by of groupings) {
-    const found = await comparePins(page, log, by, await chooseInstants(page, INSTANTS));
+    const found = await comparePins(page, log, by, await chooseInstants(page, ALL.indexOf(by)));
     assert.deepEqual(found.wrong.slice(0, 5), [], `${found.wrong.length} of ${found.count}`);
     compared += found.count;
     bounds += found.bounds;
+    done.get(by).logs++;
+    done.get(by).values += found.count;
   }
-  for (const at of [null, ...(await chooseInstants(page, INSTANTS)).map((instant) => instant.at)]) {
+  for (const at of [null, ...(await chooseInstants(page, ALL.length)).map((instant) => instant.at)]) {
     const found = await compareSegments(page, log, at);
     assert.deepEqual(found.wrong, []);
     compared += found.count;
@@ -251,24 +271,28 @@ async function compareAll(log, groupings) {
   await compareGraphPanel(page, log);
   assert.deepEqual(page.trouble, []);
   await page.context().close();
+  assert.ok(compared > 4 * groupings.length * INSTANTS, `${compared} values of ${log}`);
   return { compared, bounds };
 }
 
-const ALL = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
-
 for (const name of COMPARED) {
   test(`every number of ${name} is that of the reports, at any instant`, async () => {
-    const { compared, bounds } = await compareAll(GOLDEN + name, ALL);
-    console.log(`${name}: ${compared} compared, ${bounds} lower bounds`);
-    assert.ok(compared > 16 * INSTANTS);
+    const groupings = groupingsOf(GOLDEN_LOGS.indexOf(name));
+    const { compared, bounds } = await compareAll(GOLDEN + name, groupings);
+    console.log(`${name}: ${compared} compared by ${groupings.join(', ')}, ${bounds} lower bounds`);
   });
 }
 
 test('so is every number of made logs', async () => {
-  for (const [scenario, ...n] of [['whole'], ['ticks', '200000'], ['mixed', '60000']]) {
-    const { compared } = await compareAll(shop.log(`${scenario}.zst`, scenario, ...n), ['range', 'thread', 'size']);
-    assert.ok(compared > 16 * INSTANTS, scenario);
+  for (const [scenario, ...n] of [['whole'], ['ticks', '200000'], ['mixed', '60000']])
+    await compareAll(shop.log(`${scenario}.zst`, scenario, ...n), ['range', 'thread', 'size']);
+  for (const [i, scenario] of ['segments', 'reset'].entries())
+    await compareAll(shop.gpuLog(`${scenario}.zst`, scenario), groupingsOf(i));
+});
+
+test('each grouping was compared in many logs', { skip: CHROMIUM_ONLY }, () => {
+  for (const [by, { logs, values }] of done) {
+    console.log(`${by}: ${values} values of ${logs} logs`);
+    assert.ok(logs >= 10 && values > 7 * logs * INSTANTS, `${by}: ${values} values of ${logs} logs`);
   }
-  for (const scenario of ['segments', 'reset'])
-    assert.ok((await compareAll(shop.gpuLog(`${scenario}.zst`, scenario), ALL)).compared > 16 * INSTANTS);
 });
