@@ -98,7 +98,7 @@ analysis() { reads analysis scripts/analyse.py ${slow:+--slow} build/ci; }
 # Unit tests with AddressSanitizer and UBSan: clang's, whose build has the targets of tests/fuzz, too (with --slow a minute of each), or else gcc's.
 sanitized() {
     if clang --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null | grep -q / && [ "$(uname -m)" = x86_64 ]; then
-        [ $slow ] || export MEMPROF_FUZZ_SECONDS=20
+        [ $slow ] || export MEMPROF_FUZZ_SECONDS=10
         run fuzz sanitized
     else
         echo "fuzz: skipped, for clang and its libFuzzer are not there"
