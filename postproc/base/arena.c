@@ -39,15 +39,6 @@ const char *mpr_arena_text(struct mpr_arena *arena, const char *text)
     return text ? strcpy(mpr_arena_alloc(arena, strlen(text) + 1), text) : "";
 }
 
-const char *mpr_arena_path(struct mpr_arena *arena, const char *const *path, size_t depth)
-{
-    size_t bytes = 1;
-    for (size_t i = 0; i < depth; i++) bytes += strlen(path[i]) + strlen(" > ");
-    char *text = mpr_arena_alloc(arena, bytes), *end = text;
-    for (size_t i = 0; i < depth; i++) end = stpcpy(i ? stpcpy(end, " > ") : end, path[i]);
-    return text;
-}
-
 const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list)
 {
     va_list again;

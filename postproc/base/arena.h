@@ -14,8 +14,6 @@ struct mpr_arena {
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes);
 /* A copy of the text; "" for NULL. */
 const char *mpr_arena_text(struct mpr_arena *arena, const char *text);
-/* Names joined by " > "; "" for none. */
-const char *mpr_arena_path(struct mpr_arena *arena, const char *const *path, size_t depth);
 const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list)

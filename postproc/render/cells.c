@@ -21,6 +21,7 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
     case MPR_WORD:
     case MPR_TEXT:
     case MPR_PATH:
+    case MPR_TEXTS:
     case MPR_NUMBERS: break;
     }
     return "";

@@ -47,13 +47,13 @@ void mpr_csv_field(FILE *out, const char *text)
     fputc('"', out);
 }
 
-void mpr_csv_path(FILE *out, const char *const *path, size_t depth)
+void mpr_csv_path(FILE *out, struct mpr_path path)
 {
-    begin(out, depth ? path[0] : "");
-    for (size_t i = 0; i < depth; i++) {
+    begin(out, path.depth ? path.frame[0]->text : "");
+    for (size_t i = 0; i < path.depth; i++) {
         if (i) fputs(" > ", out);
-        write_text(out, path[i]);
+        write_text(out, path.frame[i]->text);
     }
-    if (!depth) fputs(mpr_group_nowhere(MPR_GROUP_RANGE), out);
+    if (!path.depth) fputs(mpr_group_nowhere(MPR_GROUP_RANGE), out);
     fputc('"', out);
 }

@@ -202,11 +202,11 @@ static int bind_path(sqlite3_stmt *s, int at, const struct mpr_value *v)
 {
     char *copy;
     size_t bytes;
-    if (!v->count) return bind_text(s, at, mpr_group_nowhere(MPR_GROUP_RANGE));
+    if (!v->path.depth) return bind_text(s, at, mpr_group_nowhere(MPR_GROUP_RANGE));
     FILE *out = mpr_text_open(&copy, &bytes);
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->path.depth; i++) {
         if (i) fputs(" > ", out);
-        mpr_utf8_mended(out, v->path[i]);
+        mpr_utf8_mended(out, v->path.frame[i]->text);
     }
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);

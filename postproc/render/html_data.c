@@ -137,20 +137,13 @@ static void details_blob(FILE *out, const struct mpr_timeline *t,
 
 #define COUNT(...) +1
 
-static void texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
-{
-    mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < count; i++) mpr_json_text(j, NULL, text[i]);
-    mpr_json_close(j, ']');
-}
-
 static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "nodes", '[');
     for (size_t i = 0; i < t->nodes; i++) {
         mpr_json_open(j, NULL, '[');
         mpr_json_number(j, NULL, t->node[i].parent);
-        mpr_json_text(j, NULL, t->node[i].label);
+        mpr_json_text(j, NULL, t->node[i].frame->text);
         mpr_json_close(j, ']');
     }
     mpr_json_close(j, ']');
@@ -158,8 +151,8 @@ static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
 
 static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
 {
-    texts(j, "libraries", t->library_name, t->libraries);
-    texts(j, "frames", t->frame, t->frames);
+    mpr_json_path(j, "libraries", (struct mpr_path){ t->library, t->libraries });
+    mpr_json_path(j, "frames", (struct mpr_path){ t->frame, t->frames });
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < t->stacks; i++) {
         mpr_json_open(j, NULL, '[');
@@ -320,7 +313,7 @@ static void estimates(struct mpr_json *j, const struct mpr_heap_peak *h, enum mp
     for (size_t i = 0; line && i < live; i++) {
         const struct mpr_row *r = &line[i].row;
         mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, r->path, r->depth, by);
+        mpr_html_path(j, r->path, by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "bytes", r->bytes);
         mpr_json_number(j, "error_bytes", r->estimated ? mpr_row_error(r->variance) : 0);
@@ -419,14 +412,14 @@ static void captures(struct mpr_json *j, const struct mpr_timeline *t)
 
 /* Names, what of them is the same in another run, and of that what is no file, where it is less. */
 static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
-                  enum mpr_group by, const char *name)
+                  const struct mpr_frame *frame)
 {
     const char *program = mpr_summary_program(&t->summary),
-               *same = mpr_matching_name(arena, by, program, name),
-               *function = mpr_matching_function(arena, by, program, name);
-    if (strcmp(same, name) == 0 && strcmp(function, name) == 0) return;
+               *same = mpr_matching_name(arena, program, frame),
+               *function = mpr_matching_function(arena, program, frame);
+    if (strcmp(same, frame->text) == 0 && strcmp(function, frame->text) == 0) return;
     mpr_json_open(j, NULL, '[');
-    mpr_json_text(j, NULL, name);
+    mpr_json_text(j, NULL, frame->text);
     mpr_json_text(j, NULL, same);
     mpr_json_text(j, NULL, function);
     mpr_json_close(j, ']');
@@ -437,14 +430,10 @@ static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool pair
 {
     struct mpr_arena arena = { 0 };
     mpr_json_open(j, "matching", '[');
-    for (size_t i = 0; paired && i < t->frames; i++)
-        match(j, &arena, t, MPR_GROUP_STACK, t->frame[i]);
-    for (size_t i = 0; paired && i < t->nodes; i++)
-        match(j, &arena, t, MPR_GROUP_AUTO, t->node[i].label);
-    for (size_t i = 0; paired && i < t->libraries; i++)
-        match(j, &arena, t, MPR_GROUP_LIBRARY, t->library_name[i]);
-    for (size_t i = 0; paired && i < t->threads; i++)
-        match(j, &arena, t, MPR_GROUP_THREAD, t->thread_name[i]);
+    for (size_t i = 0; paired && i < t->frames; i++) match(j, &arena, t, t->frame[i]);
+    for (size_t i = 0; paired && i < t->nodes; i++) match(j, &arena, t, t->node[i].frame);
+    for (size_t i = 0; paired && i < t->libraries; i++) match(j, &arena, t, t->library[i]);
+    for (size_t i = 0; paired && i < t->threads; i++) match(j, &arena, t, t->thread[i]);
     mpr_json_close(j, ']');
     mpr_arena_free(&arena);
 }
@@ -469,8 +458,8 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_flag(j, "sampled", t->sampled);
     mpr_json_text(j, "ranges_from", t->best.source);
-    texts(j, "threads", t->thread_name, t->threads);
-    texts(j, "sizes", t->size_name, t->sizes);
+    mpr_json_path(j, "threads", (struct mpr_path){ t->thread, t->threads });
+    mpr_json_texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
     stacks(j, t);
     marks(j, t);

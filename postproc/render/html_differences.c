@@ -14,8 +14,7 @@ enum { ROWS = 60 }; /* of an account; the rest is summed */
 static int by_change(const void *left, const void *right)
 {
     const struct mpr_diff_row *a = left, *b = right;
-    const struct mpr_row of_a = { .path = a->path, .depth = a->depth },
-                         of_b = { .path = b->path, .depth = b->depth };
+    const struct mpr_row of_a = { .path = a->path }, of_b = { .path = b->path };
     const int64_t x = llabs(a->change), y = llabs(b->change);
     if (x != y) return x > y ? -1 : 1;
     if (a->change != b->change) return a->change > b->change ? -1 : 1;
@@ -26,7 +25,7 @@ static int by_change(const void *left, const void *right)
 static void row(struct mpr_json *j, const struct mpr_diff_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_html_path(j, r->path, r->depth, by);
+    mpr_html_path(j, r->path, by);
     mpr_json_text(j, "caller", r->caller);
     mpr_json_signed(j, "base_bytes", r->base.is);
     mpr_json_signed(j, "new_bytes", r->now.is);

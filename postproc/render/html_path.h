@@ -6,6 +6,6 @@
 #include "json.h"
 
 /* What has no path is called as tables by that group call it. */
-void mpr_html_path(struct mpr_json *j, const char *const *path, size_t depth, enum mpr_group by);
+void mpr_html_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by);
 
 #endif

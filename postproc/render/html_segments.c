@@ -35,10 +35,7 @@ static uint64_t add_rows(struct mpr_page_segments *out, const struct mpr_segment
 
 static bool is_same(const struct mpr_page_path *a, const struct mpr_told *b)
 {
-    if (a->depth != b->depth) return false;
-    for (size_t i = 0; i < a->depth; i++)
-        if (strcmp(a->path[i], b->path[i]) != 0) return false;
-    return true;
+    return mpr_frame_compare_paths(a->path, b->path) == 0;
 }
 
 /* Its number, made when new. */
@@ -48,7 +45,7 @@ static size_t path_number(struct mpr_page_segments *out, const struct mpr_told *
     while (i < out->paths && !is_same(&out->path[i], told)) i++;
     if (i < out->paths) return i;
     MPR_GROW(out->path, out->paths, out->path_cap);
-    out->path[out->paths++] = (struct mpr_page_path){ told->path, told->depth };
+    out->path[out->paths++] = (struct mpr_page_path){ told->path };
     return i;
 }
 
@@ -58,12 +55,11 @@ static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segment
 {
     struct mpr_value name[PINS];
     const size_t pins = d->pins < PINS ? d->pins : PINS;
-    for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path, d->pin[i].depth);
+    for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path);
     mpr_told(&out->arena, naming->telling, MPR_GROUP_RANGE, name, pins);
     for (size_t i = 0; i < pins; i++) {
         const struct mpr_segment_pin *p = &d->pin[i];
-        struct mpr_told told = { name[i].path, name[i].count,
-                                 name[i].caller ? name[i].caller : "" };
+        struct mpr_told told = { name[i].path, name[i].caller ? name[i].caller : "" };
         told.path = mpr_told_path(&out->arena, &told);
         MPR_GROW(out->pin, out->pins, out->pin_cap);
         out->pin[out->pins++] = (struct mpr_page_pin){ path_number(out, &told), p->free,
@@ -115,7 +111,7 @@ void mpr_html_segments(struct mpr_json *j, const struct mpr_page_segments *s)
     }
     mpr_json_close(j, ']');
     mpr_json_open(j, "pin_paths", '[');
-    for (size_t i = 0; i < s->paths; i++) mpr_json_path(j, NULL, s->path[i].path, s->path[i].depth);
+    for (size_t i = 0; i < s->paths; i++) mpr_json_path(j, NULL, s->path[i].path);
     mpr_json_close(j, ']');
 }
 

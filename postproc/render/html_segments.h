@@ -24,8 +24,7 @@ struct mpr_page_pin {
 
 /* A path as people read it. */
 struct mpr_page_path {
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
 };
 
 struct mpr_page_segments {

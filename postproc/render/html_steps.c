@@ -54,7 +54,7 @@ static void heap(struct mpr_json *j, const struct mpr_steps *s, const struct mpr
 static void row(struct mpr_json *j, const struct mpr_steps_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_html_path(j, r->path, r->depth, by);
+    mpr_html_path(j, r->path, by);
     mpr_json_number(j, "bytes", r->here);
     mpr_json_number(j, "median_bytes", r->median);
     mpr_json_close(j, '}');
@@ -71,7 +71,7 @@ static void stacks(struct mpr_json *j, const struct mpr_steps_comparison *c,
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < live && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, line[i].row.path, line[i].row.depth, c->choice.by);
+        mpr_html_path(j, line[i].row.path, c->choice.by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "more_bytes", line[i].row.bytes);
         mpr_json_flag(j, "estimated", line[i].row.estimated);
@@ -87,7 +87,7 @@ static void cause(struct mpr_json *j, const struct mpr_steps *s, const struct mp
 {
     struct mpr_document doc = { .naming = naming };
     const struct mpr_row *c = mpr_steps_cause(s);
-    mpr_json_text(j, "cause", c ? mpr_report_telling(&doc, c->path, c->depth) : "");
+    mpr_json_text(j, "cause", c ? mpr_report_telling(&doc, c->path) : "");
     mpr_json_number(j, "cause_more_bytes", c ? c->bytes : 0);
     mpr_json_flag(j, "cause_estimated", c && c->estimated);
     mpr_doc_free(&doc);

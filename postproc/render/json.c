@@ -109,10 +109,17 @@ void mpr_json_null(struct mpr_json *j, const char *key)
     fputs("null", j->out);
 }
 
-void mpr_json_path(struct mpr_json *j, const char *key, const char *const *path, size_t depth)
+void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
 {
     mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, path[i]);
+    for (size_t i = 0; i < count; i++) mpr_json_text(j, NULL, text[i]);
+    mpr_json_close(j, ']');
+}
+
+void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path)
+{
+    mpr_json_open(j, key, '[');
+    for (size_t i = 0; i < path.depth; i++) mpr_json_text(j, NULL, path.frame[i]->text);
     mpr_json_close(j, ']');
 }
 

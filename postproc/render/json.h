@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "frame.h"
+
 /* in_html: no "<" in its texts, so that it can stand in a script element, and one line. */
 struct mpr_json {
     FILE *out;
@@ -28,7 +30,8 @@ void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbe
 void mpr_json_signeds(struct mpr_json *j, const char *key, const int64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
 /* A path as a list, outermost first. */
-void mpr_json_path(struct mpr_json *j, const char *key, const char *const *path, size_t depth);
+void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text, size_t count);
+void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
 /* null when the value is `unknown`. */
 void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);
 void mpr_json_null(struct mpr_json *j, const char *key);

@@ -173,7 +173,7 @@ static uint64_t thread_track(struct mpr_perfetto *p, uint64_t thread)
     const uint64_t track = track_of(p, OF_THREAD, thread);
     if (mpr_index_get(&p->track, track)) return track;
     describe_thread(p, track,
-                    thread < p->timeline->threads ? p->timeline->thread_name[thread] : "");
+                    thread < p->timeline->threads ? p->timeline->thread[thread]->text : "");
     mpr_index_set(&p->track, track, 1);
     return track;
 }

@@ -158,12 +158,12 @@ static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile,
     if (p->of_frame[first]) return p->of_frame[first];
     while (frame[last].inlined) last++;
     const uint32_t module = mapping(p, profile, frame[first].module);
-    for (uint32_t i = first; i <= last; i++) function(p, frame[i].function, frame[i].file);
+    for (uint32_t i = first; i <= last; i++) function(p, frame[i].function, frame[i].frame->path);
     mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
     mpr_protobuf_number(&p->message, LOCATION_MAPPING, module);
     mpr_protobuf_number(&p->message, LOCATION_ADDRESS, frame[first].address);
     for (uint32_t i = first; i <= last; i++)
-        put_line(p, function(p, frame[i].function, frame[i].file), frame[i].line);
+        put_line(p, function(p, frame[i].function, frame[i].frame->path), frame[i].frame->line);
     put(p, LOCATION);
     return p->of_frame[first] = p->locations;
 }

@@ -21,7 +21,8 @@ static void value(FILE *out, const struct mpr_value *v)
     case MPR_SHARE: fprintf(out, "%.6f", v->percent / 100); return;
     case MPR_WORD: fputs(v->text, out); return;
     case MPR_TEXT: mpr_csv_field(out, v->text); return;
-    case MPR_PATH: mpr_csv_path(out, v->path, v->count); return;
+    case MPR_PATH: mpr_csv_path(out, v->path); return;
+    case MPR_TEXTS: return; /* in JSON only */
     case MPR_NUMBERS:
         for (size_t i = 0; i < v->count; i++)
             fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);

@@ -54,10 +54,10 @@ static void frame(struct line *line, const char *name)
     }
 }
 
-static void frames(struct line *line, const char *const *path, size_t depth)
+static void frames(struct line *line, struct mpr_path path)
 {
-    if (!depth) frame(line, mpr_group_nowhere(MPR_GROUP_RANGE));
-    for (size_t i = 0; i < depth; i++) frame(line, path[i]);
+    if (!path.depth) frame(line, mpr_group_nowhere(MPR_GROUP_RANGE));
+    for (size_t i = 0; i < path.depth; i++) frame(line, path.frame[i]->text);
 }
 
 /* ---- documents */
@@ -123,7 +123,7 @@ static void stack(FILE *out, const struct mpr_table *t, const void *row)
 {
     struct line line = begin(out, t, row);
     const struct mpr_value path = path_of(t, row);
-    frames(&line, path.path, path.count);
+    frames(&line, path.path);
     end(t, &line, held_of(t, row));
 }
 
@@ -184,7 +184,7 @@ static void heap(FILE *out, const struct mpr_heap_line *h)
         if (!vector[i]) continue;
         frame(&line, mpr_heap_name(h->heap));
         if (h->band[i].kind == MPR_BAND_OTHER) frame(&line, "everything else");
-        else frames(&line, h->band[i].path, h->band[i].depth);
+        else frames(&line, h->band[i].path);
         fprintf(out, " %" PRIu64 "\n", vector[i]);
     }
     free(vector);
@@ -200,16 +200,16 @@ void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct m
 
 void mpr_stacks_folded(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    const char **path = mpr_alloc(t->calls, sizeof *path);
+    const struct mpr_frame **path = mpr_alloc(t->calls, sizeof *path);
     bool *ending = mpr_stacks_ending(t, style->top);
     uint64_t sum = 0, left_out = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         struct line line = { .out = out };
-        path[c->depth] = c->name;
+        path[c->depth] = c->frame;
         if (!c->own_bytes) continue;
         if (ending[i]) {
-            frames(&line, path, c->depth + 1);
+            frames(&line, (struct mpr_path){ path, c->depth + 1 });
             fprintf(out, " %" PRIu64 "\n", c->own_bytes);
             continue;
         }

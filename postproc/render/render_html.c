@@ -48,11 +48,11 @@ static void line(FILE *out, const struct mpr_run *run)
 
 static void path(FILE *out, const struct mpr_table *t, const struct mpr_value *v)
 {
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->path.depth; i++) {
         if (i) fputs(" &gt; ", out);
-        mpr_html_text(out, v->path[i]);
+        mpr_html_text(out, v->path.frame[i]->text);
     }
-    if (!v->count) mpr_html_text(out, mpr_group_nowhere(t->by));
+    if (!v->path.depth) mpr_html_text(out, mpr_group_nowhere(t->by));
 }
 
 static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)

@@ -19,7 +19,8 @@ static void known(struct mpr_json *j, const char *key, const struct mpr_value *v
     case MPR_FLAG: mpr_json_flag(j, key, v->number); return;
     case MPR_WORD:
     case MPR_TEXT: mpr_json_text(j, key, v->text); return;
-    case MPR_PATH: mpr_json_path(j, key, v->path, v->count); return;
+    case MPR_PATH: mpr_json_path(j, key, v->path); return;
+    case MPR_TEXTS: mpr_json_texts(j, key, v->texts, v->count); return;
     case MPR_NUMBERS: mpr_json_numbers(j, key, v->numbers, v->count); return;
     }
 }

@@ -10,7 +10,7 @@ static void call(struct mpr_json *j, const struct mpr_calltree *t, size_t i, con
 {
     const struct mpr_call *c = &t->call[i];
     mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "name", c->name);
+    mpr_json_text(j, "name", c->frame->text);
     if (c->parent == i) mpr_json_null(j, "parent");
     else mpr_json_number(j, "parent", number[c->parent]);
     mpr_json_number(j, "bytes", c->bytes);

@@ -136,13 +136,13 @@ static const char **names_of(const struct mpr_calltree *t, struct mpr_arena *are
     struct told *told = mpr_arena_alloc(arena, t->calls * sizeof *told);
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent == i ? SIZE_MAX : t->call[i].parent;
-        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].name) };
+        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].frame)->text };
     }
     if (t->calls) qsort(told, t->calls, sizeof *told, by_name);
     for (size_t i = 0; i < t->calls; i++) {
         const bool alike = (i && by_name(&told[i - 1], &told[i]) == 0) ||
                            (i + 1 < t->calls && by_name(&told[i], &told[i + 1]) == 0);
-        name[told[i].call] = alike ? t->call[told[i].call].name : told[i].name;
+        name[told[i].call] = alike ? t->call[told[i].call].frame->text : told[i].name;
     }
     return name;
 }

@@ -41,28 +41,16 @@ char *mpr_text_harmless(const char *text)
 
 /* ---- paths */
 
-char *mpr_text_whole_path(const char *const *path, size_t depth, enum mpr_group by)
+char *mpr_text_whole_path(struct mpr_path path, enum mpr_group by)
 {
     struct text t;
     FILE *out = begin(&t);
-    if (!depth) fputs(mpr_group_nowhere(by), out);
-    for (size_t i = 0; i < depth; i++) {
+    if (!path.depth) fputs(mpr_group_nowhere(by), out);
+    for (size_t i = 0; i < path.depth; i++) {
         if (i) fputs(" > ", out);
-        mpr_text_escaped(out, path[i]);
+        mpr_text_escaped(out, path.frame[i]->text);
     }
     return end(&t);
-}
-
-/* Of "Linear.forward [h.0.mlp] (linear.py:134)"; operator[] and [abi:cxx11] are parts of a name. */
-char *mpr_text_layer(const char *const *path, size_t depth)
-{
-    for (size_t i = depth; i-- > 0;) {
-        const char *to = strstr(path[i], "] ("), *from = to;
-        while (from && from > path[i] && *from != '[') from--;
-        if (from && from > path[i] && from[-1] == ' ' && from + 1 < to)
-            return mpr_text_part(from, (size_t)(to + 2 - from));
-    }
-    return mpr_text_copy("");
 }
 
 /* ---- parts of documents, for reports that have a renderer of their own */

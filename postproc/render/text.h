@@ -24,9 +24,7 @@ void mpr_text_escaped(FILE *out, const char *text);
 char *mpr_text_harmless(const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
 /* The path of a row by `by`, harmless; the caller frees it. */
-char *mpr_text_whole_path(const char *const *path, size_t depth, enum mpr_group by);
-/* "[h.0.mlp] ": the innermost layer of a model in the path; "": none.  The caller frees it. */
-char *mpr_text_layer(const char *const *path, size_t depth);
+char *mpr_text_whole_path(struct mpr_path path, enum mpr_group by);
 /* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto"
  * stands for. */
 void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice,

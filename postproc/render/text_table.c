@@ -156,7 +156,7 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, boo
     if (v->state != MPR_KNOWN) return mpr_text_copy(v->state == MPR_UNKNOWN ? "-" : "");
     if (v->type == MPR_TEXT || v->type == MPR_WORD) return mpr_text_harmless(v->text);
     if (v->type == MPR_NUMBERS) return numbers(v);
-    if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count, t->by);
+    if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, t->by);
     return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated || v->about);
 }
 
@@ -433,15 +433,22 @@ static int path_width(const struct line *l, const struct cuts *k, int paths)
     return between(LEAST, (room - notes >= needed ? room - notes : room) / paths, MOST);
 }
 
+/* "[h.0.mlp] ": the innermost module in the path; "": there is none.  The caller frees it. */
+static char *module_of(const struct mpr_value *v)
+{
+    const bool known = v->type == MPR_PATH && v->state == MPR_KNOWN;
+    const struct mpr_frame *frame = known ? mpr_telling_module(v->path) : NULL;
+    if (!frame) return mpr_text_copy("");
+    char *module = mpr_text_harmless(frame->module), *front = mpr_text_format("[%s] ", module);
+    free(module);
+    return front;
+}
+
 static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *v)
 {
-    char *layer = v->type == MPR_PATH && v->state == MPR_KNOWN ? mpr_text_layer(v->path, v->count)
-                                                               : mpr_text_copy("");
-    const struct mpr_cut cut = { cell_text(t, v, false), mpr_text_harmless(layer),
-                                 mpr_text_harmless(v->caller ? v->caller : ""),
-                                 v->type == MPR_PATH ? v->lead : 0 };
-    free(layer);
-    return cut;
+    return (struct mpr_cut){ cell_text(t, v, false), module_of(v),
+                             mpr_text_harmless(v->caller ? v->caller : ""),
+                             v->type == MPR_PATH ? v->lead : 0 };
 }
 
 static void free_cut(struct mpr_cut *path)

@@ -11,7 +11,7 @@
 static void band_field(FILE *out, const struct mpr_band *band)
 {
     if (band->kind == MPR_BAND_OTHER) mpr_csv_field(out, "everything else");
-    else mpr_csv_path(out, band->path, band->depth);
+    else mpr_csv_path(out, band->path);
 }
 
 static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,

@@ -60,7 +60,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *s
         const struct mpr_band *b = &h->band[i];
         mpr_json_open(j, NULL, '{');
         mpr_json_flag(j, "everything_else", b->kind == MPR_BAND_OTHER);
-        mpr_json_path(j, "path", b->path, b->depth);
+        mpr_json_path(j, "path", b->path);
         mpr_json_number(j, "largest_bytes", b->largest);
         band_bytes(j, h, i, scratch);
         mpr_json_close(j, '}');

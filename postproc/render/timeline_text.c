@@ -139,7 +139,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct mpr_line *l = &((const struct band_line *)row)->line;
     (void)context;
-    struct mpr_value v = mpr_value_path(l->row.path, l->row.depth);
+    struct mpr_value v = mpr_value_path(l->row.path);
     v.told = true;
     v.caller = l->caller;
     return v;
@@ -164,7 +164,6 @@ static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_li
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *band = &h->band[i];
         row[i] = (struct mpr_row){ .path = band->path,
-                                   .depth = band->depth,
                                    .own_peak = band->largest,
                                    .at_least = band->at_least };
     }

@@ -12,11 +12,7 @@ struct path {
 
 static int compare_names(const struct mpr_value *a, const struct mpr_value *b)
 {
-    for (size_t i = 0; i < a->count && i < b->count; i++) {
-        const int order = a->path[i] == b->path[i] ? 0 : strcmp(a->path[i], b->path[i]);
-        if (order) return order;
-    }
-    return a->count < b->count ? -1 : a->count > b->count;
+    return mpr_frame_compare_paths(a->path, b->path);
 }
 
 static int compare_shown(const struct path *a, const struct path *b)
@@ -38,19 +34,18 @@ static int by_shown(const void *left, const void *right)
 typedef void part_paths(struct mpr_arena *arena, struct path *path, size_t paths);
 
 /* Is it the line of the function that the path ends with? */
-static bool is_of_last(const struct mpr_value *v, const char *call)
+static bool is_of_last(const struct mpr_value *v, const struct mpr_frame *call)
 {
-    const char *last = v->count ? v->path[v->count - 1] : "";
-    const size_t length = strlen(last);
-    return length && strncmp(call, last, length) == 0 && call[length] == ' ';
+    return v->path.depth && strcmp(v->path.frame[v->path.depth - 1]->text, call->name) == 0;
 }
 
-static void end_with(struct mpr_arena *arena, struct mpr_value *v, const char *call)
+static void end_with(struct mpr_arena *arena, struct mpr_value *v, const struct mpr_frame *call)
 {
-    const char **path = mpr_arena_alloc(arena, v->count * sizeof *path);
-    memcpy(path, v->path, v->count * sizeof *path);
-    path[v->count - 1] = call;
-    v->path = path;
+    const size_t depth = v->path.depth;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, depth * sizeof *frame);
+    memcpy(frame, v->path.frame, depth * sizeof *frame);
+    frame[depth - 1] = call;
+    v->path.frame = frame;
 }
 
 /* Each by the call in which it differs from another one. */
@@ -58,10 +53,11 @@ static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = paths; i-- > 0;) {
         const struct mpr_value *own = &path[i].whole, *other = &path[i ? 0 : 1].whole;
-        const char *call =
-            mpr_telling_difference(arena, own->path, own->count, other->path, other->count);
+        const struct mpr_frame *call = mpr_telling_difference(own->path, other->path);
+        if (!call) continue;
+        call = mpr_telling_short(arena, call);
         if (is_of_last(path[i].shown, call)) end_with(arena, path[i].shown, call);
-        else if (*call) path[i].shown->caller = call;
+        else path[i].shown->caller = call->text;
     }
 }
 
@@ -105,9 +101,8 @@ static bool is_to_be_told(const struct mpr_value *v)
 static void tell(struct mpr_arena *arena, struct mpr_telling *telling, bool calls,
                  struct mpr_value *v)
 {
-    const struct mpr_told told = mpr_telling_of(telling, arena, v->path, v->count, calls);
+    const struct mpr_told told = mpr_telling_of(telling, arena, v->path, calls);
     v->path = told.path;
-    v->count = told.depth;
     v->caller = told.caller;
 }
 

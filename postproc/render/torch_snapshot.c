@@ -22,10 +22,10 @@ static uint64_t time_us(const struct mpr_torch_snapshot *s, uint64_t ns)
 /* "AdamW.step" is "step" there; a module's path behind it, "forward [layers.5]", stays. */
 static const char *own_name(const struct mpr_code_frame *f)
 {
-    const char *own = f->function, *end = strstr(f->function, " [");
+    const char *own = f->function, *end = own + strlen(f->frame->name);
     if (f->address) return own; /* of no Python */
-    for (const char *at = own; *at && at != end; at++)
-        if (*at == '.' && at[1] && at + 1 != end) own = at + 1;
+    for (const char *at = own; at < end; at++)
+        if (*at == '.' && at + 1 < end) own = at + 1;
     return own;
 }
 
@@ -40,8 +40,8 @@ static void put_frame(struct mpr_torch_snapshot *s, uint32_t number)
     }
     mpr_pickle_dict(p);
     mpr_pickle_member_text(p, "name", own_name(f));
-    mpr_pickle_member_text(p, "filename", f->file);
-    mpr_pickle_member_number(p, "line", f->line);
+    mpr_pickle_member_text(p, "filename", f->frame->path);
+    mpr_pickle_member_number(p, "line", f->frame->line);
     mpr_pickle_dict_end(p);
     s->frame[number] = mpr_pickle_keep(p) + 1;
 }

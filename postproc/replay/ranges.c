@@ -41,6 +41,33 @@ const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain)
     return name ? name : "";
 }
 
+/* ---- frames of Python */
+
+uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame)
+{
+    const size_t function = strlen(frame->function) + 1, bytes = function + strlen(frame->file);
+    const uint32_t name = MPR_FRAME_NAME + r->frames;
+    char *data = mpr_alloc(bytes + 1, 1);
+    memcpy(data, frame->function, function);
+    strcpy(data + function, frame->file);
+    mpr_texts_set(&r->names, name, (const uint8_t *)data, bytes);
+    free(data);
+    MPR_GROW(r->line, r->frames, r->frame_cap);
+    r->line[r->frames++] = frame->line;
+    return name;
+}
+
+struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t name)
+{
+    size_t bytes;
+    const uint32_t frame = name - MPR_FRAME_NAME;
+    const char *function = frame < r->frames ? mpr_texts_get(&r->names, name, &bytes) : NULL;
+    if (!function) return (struct mpr_python_frame){ NULL, "", 0 };
+    const size_t length = strlen(function);
+    return (struct mpr_python_frame){ function, length < bytes ? function + length + 1 : "",
+                                      r->line[frame] };
+}
+
 /* ---- names without their numbers */
 
 /* Finds the first name of the same text; this may be it. */
@@ -89,6 +116,7 @@ void mpr_ranges_free(struct mpr_ranges *r)
     mpr_index_free(&r->same);
     mpr_index_free(&r->number);
     free(r->node);
+    free(r->line);
 }
 
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain)

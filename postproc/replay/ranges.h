@@ -5,6 +5,7 @@
 #ifndef MPR_RANGES_H
 #define MPR_RANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +26,16 @@ struct mpr_node {
     uint32_t parent, name, domain, depth;
 };
 
+/* file: its whole path; "": it is no place in code. */
+struct mpr_python_frame {
+    const char *function, *file;
+    uint64_t line;
+};
+
 struct mpr_ranges {
-    struct mpr_texts names, domains;
+    struct mpr_texts names, domains; /* a frame's name: its function, and behind its 0 the file */
+    uint64_t *line;                  /* of each frame */
+    uint32_t frames, frame_cap;
     struct mpr_index plain; /* of names that lost their numbers (traceme.h), by hash of their text:
                                number + 1 of the first of each */
     struct mpr_index same;  /* by a later one's number: that first one's + 1 */
@@ -62,6 +71,15 @@ static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
     const uint32_t same = mpr_index_get(&r->same, id);
     return same ? same - 1 : id;
 }
+
+/* Adds a frame of Python, whose texts are copied.  Returns its name. */
+uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame);
+static inline bool mpr_ranges_is_frame(uint32_t name)
+{
+    return name >= MPR_FRAME_NAME && name != MPR_BACKWARD_NAME;
+}
+/* The frame of a name; function NULL: not known. */
+struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t name);
 
 /* The domain's name; "" for none, and for one that was never defined. */
 const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);

@@ -213,40 +213,39 @@ static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 
 /* ---- Python */
 
-/* The number of a name, the same for all frames of that name: among the sites, whose own ids have
- * 48 bits. */
-static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text)
+/* The name in the ranges of all frames that people read as `text`: among the sites, whose own ids
+ * have 48 bits. */
+static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text,
+                           const struct mpr_python_frame *frame)
 {
-    const size_t bytes = strlen(text);
     uint64_t id = UINT64_C(1) << 63;
-    for (size_t i = 0; i < bytes; i++) id = mpr_hash(id ^ (uint8_t)text[i]) | UINT64_C(1) << 63;
+    for (const char *at = text; *at; at++) id = mpr_hash(id ^ (uint8_t)*at) | UINT64_C(1) << 63;
     uint32_t name = get_known(s, MPR_KNOWN_NAME, id);
     if (name) return name;
-    name = MPR_FRAME_NAME + s->frames++;
-    mpr_texts_set(&ranges->names, name, (const uint8_t *)text, bytes);
+    name = mpr_ranges_add_frame(ranges, frame);
     set_known(s, MPR_KNOWN_NAME, id, name);
     return name;
 }
 
-/* "function (file.py:12)" as a name of a range; of library code "function (json/decoder.py:12)". */
 static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
-    uint64_t line;
+    struct mpr_python_frame frame;
     char text[4096 + 64];
-    if (e->size < sizeof line + 2 || e->data[e->size - 1] != 0) return;
-    memcpy(&line, e->data, sizeof line);
-    const char *function = (const char *)e->data + sizeof line,
-               *end = (const char *)e->data + e->size;
-    const char *file = function + strlen(function) + 1;
-    if (file >= end) return;
-    if (!*file) snprintf(text, sizeof text, "%s", function); /* no place in code */
-    else snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, mpr_python_file(file), line);
-    set_known(s, MPR_KNOWN_FRAME, e->addr, frame_number(s, ranges, text));
+    if (e->size < sizeof frame.line + 2 || e->data[e->size - 1] != 0) return;
+    memcpy(&frame.line, e->data, sizeof frame.line);
+    frame.function = (const char *)e->data + sizeof frame.line;
+    frame.file = frame.function + strlen(frame.function) + 1;
+    if (frame.file >= (const char *)e->data + e->size) return;
+    snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", frame.function, mpr_python_file(frame.file),
+             frame.line);
+    set_known(s, MPR_KNOWN_FRAME, e->addr,
+              frame_name(s, ranges, *frame.file ? text : frame.function, &frame));
 }
 
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name)
 {
-    return mpr_ranges_child(ranges, 0, frame_number(s, ranges, name), 0);
+    const struct mpr_python_frame frame = { name, "", 0 };
+    return mpr_ranges_child(ranges, 0, frame_name(s, ranges, name, &frame), 0);
 }
 
 static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)

@@ -43,7 +43,6 @@ struct mpr_sites {
     uint32_t libraries, library_cap;
     struct mpr_index library_number;   /* by hash of the name */
     struct mpr_index known[MPR_KNOWN]; /* what an id of the log means */
-    uint32_t frames;                   /* Python frames so far: names in `ranges` */
     struct mpr_stacks stacks;
     struct mpr_site *site; /* by number - 1 */
     uint32_t sites, site_cap;

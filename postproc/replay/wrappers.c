@@ -11,15 +11,15 @@ static bool is_torch(const struct mpr_ranges *ranges, const struct mpr_node *nod
            strcmp(mpr_ranges_domain(ranges, node->domain), "torch") == 0;
 }
 
-/* The innermost frame of that function, as in "Class.forward (file.py:12)" and "Class.forward
- * [module] (file.py:12)"; 0: none. */
+/* The innermost frame of that function, "Class.forward" or "Class.forward [module]"; 0: none. */
 static uint32_t frame_of(const struct mpr_ranges *ranges, const char *function, size_t bytes,
                          uint32_t python)
 {
     for (; python; python = ranges->node[python].parent) {
         size_t length;
         const char *frame = mpr_texts_get(&ranges->names, ranges->node[python].name, &length);
-        if (frame && length > bytes && frame[bytes] == ' ' && memcmp(frame, function, bytes) == 0)
+        if (frame && length > bytes && memcmp(frame, function, bytes) == 0 &&
+            (frame[bytes] == ' ' || !frame[bytes]))
             return python;
     }
     return 0;

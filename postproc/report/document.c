@@ -26,9 +26,14 @@ struct mpr_value mpr_value_text(const char *text)
 
 struct mpr_value mpr_value_heap(uint8_t heap) { return mpr_value_text(mpr_heap_name(heap)); }
 
-struct mpr_value mpr_value_path(const char *const *path, size_t depth)
+struct mpr_value mpr_value_path(struct mpr_path path)
 {
-    return (struct mpr_value){ .type = MPR_PATH, .path = path, .count = depth };
+    return (struct mpr_value){ .type = MPR_PATH, .path = path };
+}
+
+struct mpr_value mpr_value_texts(const char *const *texts, size_t count)
+{
+    return (struct mpr_value){ .type = MPR_TEXTS, .texts = texts, .count = count };
 }
 
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count)
@@ -71,10 +76,11 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
     case MPR_AS_BOOL: v.number = *(const bool *)at; break;
     case MPR_AS_HEAP: v.text = mpr_heap_name(*(const uint8_t *)at); break;
     case MPR_AS_TEXT: v.text = *(const char *const *)at; break;
-    case MPR_AS_PATH:
-        v.path = *(const char *const *const *)at;
+    case MPR_AS_TEXTS:
+        v.texts = *(const char *const *const *)at;
         v.count = *(const size_t *)(const void *)((const char *)base + c->also);
         break;
+    case MPR_AS_PATH: v.path = *(const struct mpr_path *)at; break;
     }
     return v;
 }
@@ -82,7 +88,7 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
 static bool is_zero(const struct mpr_column *c, const struct mpr_value *v)
 {
     if (c->held == MPR_AS_TEXT || c->held == MPR_AS_HEAP) return is_none(v->text);
-    return c->held == MPR_AS_PATH ? !v->path : !v->number;
+    return c->held == MPR_AS_PATH ? !v->path.frame : !v->number;
 }
 
 static enum mpr_state state_of(const struct mpr_column *c, const struct mpr_value *v)
@@ -340,7 +346,7 @@ void mpr_doc_began(struct mpr_document *doc, uint64_t start)
     doc->epoch = doc->clock ? start : 0;
 }
 
-const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth)
+const char *mpr_doc_path(struct mpr_document *doc, struct mpr_path path)
 {
-    return depth ? mpr_arena_path(&doc->arena, path, depth) : mpr_group_nowhere(MPR_GROUP_RANGE);
+    return path.depth ? mpr_frame_path_text(&doc->arena, path) : mpr_group_nowhere(MPR_GROUP_RANGE);
 }

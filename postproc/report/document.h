@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "frame.h"
 #include "group.h"
 
 /* ---- values */
@@ -32,7 +33,8 @@ enum mpr_type {
     MPR_WORD,
     MPR_TEXT, /* a word is one of ours: it needs no quotes */
     MPR_PATH,
-    MPR_NUMBERS /* lists: of texts, outermost first; of numbers */
+    MPR_TEXTS,  /* in JSON only */
+    MPR_NUMBERS /* lists: of frames, outermost first; of texts; of numbers */
 };
 
 /* Unknown: null in JSON, "-" in text, empty in CSV.  Absent: empty everywhere, and JSON has no such
@@ -47,7 +49,8 @@ struct mpr_value {
         int64_t amount;  /* SIGNED, CHANGE */
         double percent;  /* SHARE */
         const char *text;
-        const char *const *path;
+        struct mpr_path path;
+        const char *const *texts;
         const uint64_t *numbers;
     };
     size_t count;       /* of a list */
@@ -63,7 +66,8 @@ struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
 struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount);
 struct mpr_value mpr_value_text(const char *text);
 struct mpr_value mpr_value_heap(uint8_t heap);
-struct mpr_value mpr_value_path(const char *const *path, size_t depth);
+struct mpr_value mpr_value_path(struct mpr_path path);
+struct mpr_value mpr_value_texts(const char *const *texts, size_t count);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
 /* "" and NULL: the state that stands for it. */
@@ -91,10 +95,11 @@ enum mpr_held {
     MPR_AS_BOOL,
     MPR_AS_HEAP,
     MPR_AS_TEXT,
+    MPR_AS_TEXTS,
     MPR_AS_PATH
 };
 #define MPR_HELD(member)                                                                           \
-    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT)
+    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH)
 
 /* What a value says of itself: zero (of a text: "" or NULL, of a path: NULL) or the largest number
  * may stand for none. */
@@ -134,10 +139,12 @@ struct mpr_column {
 
 #define MPR_FIELD(row, member)                                                                     \
     .at = offsetof(struct row, member), .held = MPR_HELD(((struct row *)0)->member)
-#define MPR_CONTEXT(row, member) MPR_FIELD(row, member), .of_context = true
-#define MPR_PATH_FIELD(row, member, depth)                                                         \
-    .type = MPR_PATH, .at = offsetof(struct row, member), .also = offsetof(struct row, depth),     \
-    .held = MPR_AS_PATH
+#define MPR_CONTEXT(row, member)    MPR_FIELD(row, member), .of_context = true
+#define MPR_PATH_FIELD(row, member) .type = MPR_PATH, MPR_FIELD(row, member)
+/* Texts, and how many. */
+#define MPR_TEXTS_FIELD(row, member, count)                                                        \
+    .type = MPR_TEXTS, .only = MPR_IN_JSON, MPR_FIELD(row, member),                                \
+    .also = offsetof(struct row, count)
 
 enum { MPR_WIDE = -1 }; /* as wide as a path: by the terminal */
 
@@ -292,6 +299,6 @@ const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns);
 /* From here on times are of a process that began then (CLOCK_REALTIME ns; 0: not known). */
 void mpr_doc_began(struct mpr_document *doc, uint64_t start);
 /* Names joined by " > "; "outside any range". */
-const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth);
+const char *mpr_doc_path(struct mpr_document *doc, struct mpr_path path);
 
 #endif

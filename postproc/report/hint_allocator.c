@@ -9,14 +9,14 @@
 
 /* Returns the call of such an allocator that mapped most, or NULL.
  * @bytes: mapped by all such calls. */
-static const char *allocator_of(struct mpr_telling *t, const struct mpr_heap_peak *h,
-                                uint64_t *bytes)
+static const struct mpr_frame *allocator_of(struct mpr_telling *t, const struct mpr_heap_peak *h,
+                                            uint64_t *bytes)
 {
-    const char *found = NULL;
+    const struct mpr_frame *found = NULL;
     uint64_t largest = 0;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        const char *call = mpr_telling_allocator(t, row->path, row->depth);
+        const struct mpr_frame *call = mpr_telling_allocator(t, row->path);
         if (!call) continue;
         *bytes += row->bytes;
         if (row->bytes <= largest) continue;
@@ -42,13 +42,13 @@ void mpr_hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks *lo
     const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_MMAP);
     uint64_t bytes = 0;
     if (!h || !doc->naming || !doc->naming->telling || is_recorded(log)) return;
-    const char *call = allocator_of(doc->naming->telling, h, &bytes);
+    const struct mpr_frame *call = allocator_of(doc->naming->telling, h, &bytes);
     if (!call || bytes < MPR_HINT_MUCH) return;
     mpr_doc_gap(doc);
     mpr_doc_say(doc,
                 "%s of host/mmap were mapped by an allocator inside the program, at %s: its blocks "
                 "are not recorded. To record them, build the program with the C library's malloc "
                 "or with a shared library of the allocator",
-                mpr_doc_size(doc, bytes), mpr_telling_short(&doc->arena, call));
+                mpr_doc_size(doc, bytes), mpr_telling_short(&doc->arena, call)->text);
     mpr_doc_end_wrapped(doc, 2);
 }

@@ -25,13 +25,11 @@ void mpr_hint_calls(struct mpr_document *doc, const struct mpr_log_peaks *log)
  * name, or is no call. */
 static const char *object_of(struct mpr_document *doc, const struct mpr_row *row)
 {
-    const char *call = row->depth ? row->path[row->depth - 1] : "";
-    if (row->depth && doc->naming && doc->naming->telling)
-        call =
-            mpr_telling_of(doc->naming->telling, &doc->arena, row->path, row->depth, true).path[0];
-    return mpr_telling_is_nameless(call)
-               ? mpr_arena_format(&doc->arena, "%.*s", (int)(strstr(call, "+0x") - call), call)
-               : NULL;
+    if (!row->path.depth) return NULL;
+    const struct mpr_frame *call = row->path.frame[row->path.depth - 1];
+    if (doc->naming && doc->naming->telling)
+        call = mpr_telling_of(doc->naming->telling, &doc->arena, row->path, true).path.frame[0];
+    return call->kind == MPR_FRAME_ADDRESS && *call->object ? call->object : NULL;
 }
 
 /* Of the row that holds most of such; *bytes: of all rows of that file.  NULL: there is none. */

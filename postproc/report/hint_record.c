@@ -12,7 +12,7 @@ static uint64_t nameless(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < h->rows; i++)
-        if (!h->row[i].depth) bytes += h->row[i].bytes;
+        if (!h->row[i].path.depth) bytes += h->row[i].bytes;
     return mpr_hint_is_much(bytes, h->peak_bytes) ? bytes : 0;
 }
 
@@ -41,7 +41,8 @@ static uint64_t arenas(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], MPF_PYMALLOC_ARENA) == 0)
+        if (h->row[i].path.depth == 1 &&
+            strcmp(h->row[i].path.frame[0]->text, MPF_PYMALLOC_ARENA) == 0)
             bytes += h->row[i].bytes;
     return bytes;
 }
@@ -142,7 +143,8 @@ static uint64_t counted_only(const struct mpr_log_peaks *log)
     if (log->summary.recording.blocks != MPR_RECORDED_LARGE) return 0;
     const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_HOST);
     for (size_t i = 0; h && i < h->rows; i++)
-        if (h->row[i].depth == 1 && strncmp(h->row[i].path[0], "(blocks under ", 14) == 0 &&
+        if (h->row[i].path.depth == 1 &&
+            strncmp(h->row[i].path.frame[0]->text, "(blocks under ", 14) == 0 &&
             h->row[i].bytes > h->peak_bytes / MPR_HINT_TENTH)
             bytes += h->row[i].bytes;
     return bytes >= MPR_HINT_MUCH ? bytes : 0;

@@ -53,7 +53,7 @@ static struct pin_line line_of(struct mpr_document *doc, const struct mpr_line *
                              .note = mpr_report_siblings(doc, l->sibling_least, l->sibling_most) };
     size_t count = 0, at = 0;
     line.sum.path = l->row.path;
-    line.sum.depth = l->row.depth;
+    line.sum.path.depth = l->row.path.depth;
     if (l->rows == 1) return line;
     do count += pin[link->row - first].segments;
     while ((link = link->next) != l->link);
@@ -77,9 +77,7 @@ static int by_free(const void *left, const void *right)
 
 static struct mpr_row row_of(const struct mpr_segment_pin *p)
 {
-    return (struct mpr_row){
-        .path = p->path, .depth = p->depth, .bytes = p->free, .blocks = p->blocks
-    };
+    return (struct mpr_row){ .path = p->path, .bytes = p->free, .blocks = p->blocks };
 }
 
 static struct pin_line *lines_of(struct mpr_document *doc, const struct mpr_segments_device *d,
@@ -103,7 +101,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct pin_line *l = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(l->sum.path, l->sum.depth);
+    struct mpr_value v = mpr_value_path(l->sum.path);
     v.told = true;
     v.caller = l->caller;
     return v;

@@ -14,7 +14,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct mpr_line *l = &((const struct line *)row)->l;
     (void)context;
-    struct mpr_value v = mpr_value_path(l->row.path, l->row.depth);
+    struct mpr_value v = mpr_value_path(l->row.path);
     v.told = true;
     v.caller = l->caller;
     return v;
@@ -33,9 +33,7 @@ static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, s->places * sizeof *row);
     for (size_t i = 0; i < s->places; i++) {
         const struct mpr_oom_place *p = &s->place[i];
-        row[i] = (struct mpr_row){
-            .path = p->path, .depth = p->depth, .bytes = p->bytes, .blocks = p->blocks
-        };
+        row[i] = (struct mpr_row){ .path = p->path, .bytes = p->bytes, .blocks = p->blocks };
     }
     return row;
 }

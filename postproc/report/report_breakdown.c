@@ -74,7 +74,7 @@ static const struct mpr_column part_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(around, role), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     MPR_SITE_COLUMNS,
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },

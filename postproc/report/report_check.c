@@ -46,7 +46,7 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
     text = mpr_arena_format(&doc->arena, "%s; %s %s%s in %s", text,
                             line->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
                             line->row.estimated ? "~" : "", mpr_doc_size(doc, line->row.bytes),
-                            mpr_doc_path(doc, line->row.path, line->row.depth));
+                            mpr_doc_path(doc, line->row.path));
     return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;
 }
 

@@ -89,7 +89,7 @@ static void arena(struct mpr_document *doc, const struct mpr_device_state *s)
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
 static const struct mpr_column torch_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },

@@ -40,7 +40,7 @@ static struct mpr_value told_path(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(s->row.path, s->row.depth);
+    struct mpr_value v = mpr_value_path(s->row.path);
     v.told = true;
     v.caller = s->row.caller;
     return v;
@@ -101,8 +101,8 @@ static const struct mpr_column row_columns[] = {
     { .key = "of", .get = of_what, .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
     { .key = "kind", .get = kind_of },
-    { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path, depth), .only = MPR_IN_JSON },
-    { .key = "site", MPR_PATH_FIELD(mpr_diff_row, path, depth), .only = MPR_IN_CSV },
+    { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_JSON },
+    { .key = "site", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_CSV },
     { .key = "caller", .type = MPR_TEXT, OF_ROW(caller), .unless = MPR_UNKNOWN_AT_0 },
     CHANGE_COLUMNS(OF_ROW),
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
@@ -255,10 +255,9 @@ static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size
         row->variance += row[i].variance;
     }
     if (noise < 2) return rows;
-    const char **path = mpr_arena_alloc(&doc->arena, sizeof *path);
-    *path = mpr_arena_format(&doc->arena, "%zu lines", noise);
-    row->path = path;
-    row->depth = 1;
+    const char *lines = mpr_arena_format(&doc->arena, "%zu lines", noise);
+    row->path = mpr_frame_labels(&doc->arena, &lines, 1);
+    row->path.depth = 1;
     row->caller = "";
     memmove(row + 1, row + noise, (rows - noise) * sizeof *row);
     return rows - noise + 1;

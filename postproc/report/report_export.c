@@ -75,7 +75,7 @@ static const struct mpr_column threads[] = {
 static struct mpr_value depth(const void *row, const void *context)
 {
     (void)context;
-    return mpr_value_number(MPR_COUNT, ((const struct mpr_content_range *)row)->depth);
+    return mpr_value_number(MPR_COUNT, ((const struct mpr_content_range *)row)->path.depth);
 }
 
 // clang-format off
@@ -85,7 +85,7 @@ static const struct mpr_column ranges[] = {
     { .key = "range_id", .type = MPR_COUNT, OF_RANGE(number) },
     { .key = "parent_id", .type = MPR_COUNT, OF_RANGE(parent) },
     { .key = "name", .type = MPR_TEXT, OF_RANGE(name) },
-    { .key = "path", MPR_PATH_FIELD(mpr_content_range, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_content_range, path) },
     { .key = "depth", .type = MPR_COUNT, .get = depth },
 };
 
@@ -229,7 +229,7 @@ static const struct mpr_column ooms[] = {
     { .key = "device", .type = MPR_COUNT, OF_STORY(index) },
     { .key = "heap", .type = MPR_TEXT, OF_STORY(heap) },
     { .key = "thread", .type = MPR_TEXT, OF_STORY(thread) },
-    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path) },
     { .key = "asked_bytes", .type = MPR_BYTES, OF_STORY(bytes) },
     { .key = "needed_bytes", .type = MPR_BYTES, OF_STORY(needed) },
     { .key = "free_bytes", .type = MPR_BYTES, OF_STORY(free), .unless = MPR_UNKNOWN_AT_MAX },

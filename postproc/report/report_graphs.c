@@ -24,7 +24,7 @@ static struct mpr_value burst_name(const void *row, const void *context)
     const struct burst *k = row;
     (void)context;
     if (!k->line) return mpr_value_text("(built without a capture)");
-    struct mpr_value v = mpr_value_path(k->line->row.path, k->line->row.depth);
+    struct mpr_value v = mpr_value_path(k->line->row.path);
     v.told = true;
     v.caller = k->line->caller;
     return v;
@@ -33,7 +33,7 @@ static struct mpr_value burst_name(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column burst_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
-    { .key = "path", MPR_PATH_FIELD(burst, b.path, b.depth) },
+    { .key = "path", MPR_PATH_FIELD(burst, b.path) },
     { .title = "path", .type = MPR_PATH, .get = burst_name, .width = BURST },
     { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
@@ -62,7 +62,7 @@ static const struct mpr_line *what(struct mpr_document *doc, const struct mpr_gr
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, b->rows * sizeof *row);
     size_t lines, live;
     for (size_t i = 0; i < b->rows; i++)
-        row[i] = (struct mpr_row){ .path = b->row[i]->path, .depth = b->row[i]->depth, .bytes = 1 };
+        row[i] = (struct mpr_row){ .path = b->row[i]->path, .bytes = 1 };
     const struct mpr_line *line =
         mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, MPR_GROUP_RANGE,
                          row, b->rows, &lines, &live);
@@ -194,7 +194,7 @@ static struct mpr_value gone(const void *row, const void *context)
 static const struct mpr_column graph_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
     { .key = "time_ns", .type = MPR_TIME, OF_GRAPH(time) },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path, depth), .width = PATH },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path), .width = PATH },
     { .title = "at", .type = MPR_TIME, OF_GRAPH(time), .width = 12, .spare = 4 },
     { .title = "nodes", .type = MPR_COUNT, .get = nodes, .spare = 1 },
     { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },

@@ -23,7 +23,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct mpr_growth_row *r = row;
     (void)context;
-    return r->key ? mpr_value_absent : mpr_value_path(r->path, r->depth);
+    return r->key ? mpr_value_absent : mpr_value_path(r->path);
 }
 
 static const struct mpr_column columns[] = {
@@ -75,7 +75,8 @@ static struct mpr_value name(const void *row, const void *context)
     const struct line *l = row;
     const struct mpr_growth_row *r = &l->sum;
     (void)context;
-    struct mpr_value v = r->key ? mpr_value_path(&r->name, 1) : mpr_value_path(r->path, r->depth);
+    struct mpr_value v =
+        r->key ? mpr_value_path(mpr_frame_alone(&r->name)) : mpr_value_path(r->path);
     v.told = true;
     v.caller = l->caller;
     return v;
@@ -106,8 +107,8 @@ static bool estimated(const void *row) { return ((const struct line *)row)->sum.
 /* A named part is a path of one. */
 static struct mpr_row path_of(const struct mpr_growth_row *r)
 {
-    return r->key ? (struct mpr_row){ .path = &r->name, .depth = 1 }
-                  : (struct mpr_row){ .path = r->path, .depth = r->depth };
+    return r->key ? (struct mpr_row){ .path = mpr_frame_alone(&r->name) }
+                  : (struct mpr_row){ .path = r->path };
 }
 
 static int by_name(const struct mpr_growth_row *a, const struct mpr_growth_row *b)
@@ -138,14 +139,14 @@ static struct ranges ranges_of(struct mpr_document *doc, const struct mpr_growth
         const struct mpr_growth_row *row = &g->row[i];
         if (row->key) continue;
         r.of[r.rows] = row;
-        r.row[r.rows++] = (struct mpr_row){ .path = row->path, .depth = row->depth };
+        r.row[r.rows++] = (struct mpr_row){ .path = row->path };
     }
     return r;
 }
 
 static struct mpr_growth_row sum_of(const struct ranges *r, const struct mpr_line *l)
 {
-    struct mpr_growth_row sum = { .path = l->row.path, .depth = l->row.depth };
+    struct mpr_growth_row sum = { .path = l->row.path };
     const struct mpr_row_link *link = l->link;
     do {
         const struct mpr_growth_row *row = r->of[link->row - r->row];
@@ -217,7 +218,7 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
     const size_t first = whole != NULL;
     if (whole)
         *line = (struct line){ { .key = whole,
-                                 .name = whole,
+                                 .name = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, whole),
                                  .before = mpr_amount(g->before),
                                  .after = mpr_amount(g->after) },
                                "",
@@ -234,9 +235,9 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
 /* "load > decode <- main" */
 static const char *words(struct mpr_document *doc, const struct line *l, enum mpr_group by)
 {
-    if (l->sum.key) return l->sum.name;
-    if (!l->sum.depth) return mpr_group_nowhere(by);
-    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, l->sum.path, l->sum.depth),
+    if (l->sum.key) return l->sum.name->text;
+    if (!l->sum.path.depth) return mpr_group_nowhere(by);
+    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, l->sum.path),
                             *l->caller ? " <- " : "", l->caller);
 }
 

@@ -21,7 +21,7 @@ static const struct mpr_column columns[] = {
     { .key = "estimated", .type = MPR_FLAG, OF(about), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },
     { .key = "what", .type = MPR_TEXT, OF(what) },
-    { .key = "path", MPR_PATH_FIELD(mpr_finding, path, depth),
+    { .key = "path", MPR_PATH_FIELD(mpr_finding, path),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "change", .type = MPR_TEXT, OF(change) },
     { .key = "report", .type = MPR_TEXT, OF(look) },
@@ -78,9 +78,8 @@ static const char *shown_by(struct mpr_document *doc, const char *path, const st
 
 const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_finding *f)
 {
-    if (!f->path) return f->what;
-    return mpr_arena_format(&doc->arena, "%s: %s", f->what,
-                            mpr_report_telling(doc, f->path, f->depth));
+    if (!f->path.frame) return f->what;
+    return mpr_arena_format(&doc->arena, "%s: %s", f->what, mpr_report_telling(doc, f->path));
 }
 
 const char *mpr_report_finding_command(struct mpr_document *doc,

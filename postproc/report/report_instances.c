@@ -17,8 +17,7 @@ static const char *beside(struct mpr_document *doc, const struct mpr_peak_instan
 static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
 {
     const char *inside =
-        i->depth ? mpr_arena_format(&doc->arena, ", in %s", mpr_doc_path(doc, i->path, i->depth))
-                 : "";
+        i->path.depth ? mpr_arena_format(&doc->arena, ", in %s", mpr_doc_path(doc, i->path)) : "";
     const char *of = mpr_doc_count(doc, i->of), *more = beside(doc, i);
     return i->numbered ? mpr_arena_format(&doc->arena, "%s%s (%s of %s)%s", i->name, more,
                                           mpr_doc_count(doc, i->number), of, inside)

@@ -28,7 +28,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct grown *g = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(g->line.row.path, g->line.row.depth);
+    struct mpr_value v = mpr_value_path(g->line.row.path);
     v.told = true;
     v.caller = g->line.caller;
     return v;
@@ -234,7 +234,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(around, kind), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path, row.depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path) },
     MPR_SITE_COLUMNS,
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(row.live_bytes) },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks) },
@@ -329,8 +329,7 @@ static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
     const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
                  samples = round(errors * errors);
     if (samples < 1) return;
-    mpr_doc_say(doc, ", %.0f at most, of %s", samples,
-                mpr_report_telling(doc, row->row.path, row->row.depth));
+    mpr_doc_say(doc, ", %.0f at most, of %s", samples, mpr_report_telling(doc, row->row.path));
 }
 
 /* Returns true if the heap gained a notable part of its live bytes in jumps after the warm-up. */

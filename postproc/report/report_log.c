@@ -133,7 +133,7 @@ static const struct mpr_column process_columns[] = {
     { .key = "ppid", .type = MPR_COUNT, OF_PROCESS(ppid), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "rank", .type = MPR_TEXT, OF_PROCESS(rank), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "run", .type = MPR_TEXT, OF_PROCESS(run), .unless = MPR_ABSENT_AT_0 },
-    { .key = "command", MPR_PATH_FIELD(mpr_process_info, argv, argc) },
+    { .key = "command", MPR_TEXTS_FIELD(mpr_process_info, argv, argc) },
 };
 
 static const struct mpr_column loss_columns[] = {
@@ -441,7 +441,7 @@ void mpr_report_too_late_field(struct mpr_document *doc, const struct mpr_summar
     if (!is_too_late(s, at)) return;
     const char **warning = mpr_arena_alloc(&doc->arena, sizeof *warning);
     *warning = too_late(doc, s, at);
-    mpr_doc_fact(doc, "warnings", mpr_value_path(warning, 1));
+    mpr_doc_fact(doc, "warnings", mpr_value_texts(warning, 1));
 }
 
 void mpr_report_too_late_line(struct mpr_document *doc, const struct mpr_summary *s,

@@ -30,8 +30,8 @@ static const struct mpr_column story_columns[] = {
     { .key = "heap", .type = MPR_TEXT, OF(heap) },
     { .key = "thread", .type = MPR_TEXT, OF(thread) },
     { .key = "library", .type = MPR_TEXT, OF(library) },
-    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path, depth) },
-    { .key = "python", MPR_PATH_FIELD(mpr_oom_story, python, python_depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path) },
+    { .key = "python", MPR_PATH_FIELD(mpr_oom_story, python) },
     { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
     { .key = "needed_bytes", .type = MPR_BYTES, OF(needed) },
     { .key = "free_bytes", .type = MPR_BYTES, OF(free), .unless = MPR_UNKNOWN_AT_MAX },
@@ -44,27 +44,26 @@ static const struct mpr_column story_columns[] = {
 /* "f (a.py:3) > Linear.forward <- main" */
 static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
-    const struct mpr_told told =
-        mpr_telling_of(doc->naming->telling, &doc->arena, s->python, s->python_depth, true);
-    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path, told.depth),
+    const struct mpr_told told = mpr_telling_of(doc->naming->telling, &doc->arena, s->python, true);
+    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path),
                             *told.caller ? " <- " : "", told.caller);
 }
 
 /* The call in the program's own code that asked, and the way to it; or all calls. */
 static void where(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
-    const bool tells = s->python_depth && doc->naming && doc->naming->telling;
-    const bool in_range = s->depth || !tells;
+    const bool tells = s->python.depth && doc->naming && doc->naming->telling;
+    const bool in_range = s->path.depth || !tells;
     mpr_doc_line(doc, "  where   %s%s, thread %s",
-                 in_range ? mpr_doc_path(doc, s->path, s->depth) : telling_line(doc, s),
+                 in_range ? mpr_doc_path(doc, s->path) : telling_line(doc, s),
                  s->inherited ? " (inherited)" : "", s->thread);
     if (!tells) {
-        for (size_t i = s->python_depth; i-- > 0;) mpr_doc_line(doc, "%*s%s", IN, "", s->python[i]);
+        for (size_t i = s->python.depth; i-- > 0;)
+            mpr_doc_line(doc, "%*s%s", IN, "", s->python.frame[i]->text);
         return;
     }
     if (in_range) mpr_doc_line(doc, "%*s%s", IN, "", telling_line(doc, s));
-    const char *places =
-        mpr_telling_places(doc->naming->telling, &doc->arena, s->python, s->python_depth, PLACES);
+    const char *places = mpr_telling_places(doc->naming->telling, &doc->arena, s->python, PLACES);
     if (*places) mpr_doc_line(doc, "%*s%s", IN, "", places);
 }
 
@@ -147,7 +146,7 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
 static const struct mpr_column block_columns[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
     { .key = "age_ns", .type = MPR_TIME, .lasting = true, MPR_FIELD(mpr_oom_block, age) },
-    { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path) },
 };
 
 static void growth(struct mpr_document *doc, const struct mpr_oom_story *s, enum mpr_group by)

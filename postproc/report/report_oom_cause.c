@@ -53,7 +53,7 @@ static void found(struct cause *c, const struct mpr_finding *f)
     struct mpr_document *doc = c->doc;
     label(c, "why");
     mpr_doc_say(doc, "%s", f->what);
-    if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
+    if (f->path.frame) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
     mpr_doc_say(doc, f->about ? "%s; saves about %s" : "%s; saves %s at most", f->change,
@@ -277,11 +277,11 @@ static void held(struct cause *c)
         untouched(c, most->row.bytes);
         return;
     }
-    if (!most->row.depth) return;
+    if (!most->row.path.depth) return;
     label(c, "why");
     mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
-                mpr_doc_path(doc, most->row.path, most->row.depth), *most->caller ? " <- " : "",
-                most->caller, most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
+                mpr_doc_path(doc, most->row.path), *most->caller ? " <- " : "", most->caller,
+                most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
                 mpr_doc_size(doc, h->peak_bytes), mpr_heap_name(h->heap));
     if (most_touched(c) < most->row.bytes)
         mpr_doc_say(doc, "; at most %s was seen in memory or swap",

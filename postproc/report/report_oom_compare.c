@@ -12,8 +12,7 @@
 /* ---- processes */
 
 struct process {
-    const char *const *name;
-    size_t depth;
+    struct mpr_path name;
     uint64_t rss, private, host, device, torch;
 };
 
@@ -24,7 +23,7 @@ struct process {
     }
 
 static const struct mpr_column process_columns[] = {
-    { .title = "process", MPR_PATH_FIELD(process, name, depth) },
+    { .title = "process", MPR_PATH_FIELD(process, name) },
     BYTES("RSS", rss, 0),
     BYTES("private", private, 1),
     BYTES("live host", host, 3),
@@ -43,12 +42,11 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_ooms
 {
     const struct mpr_process_info *p = &log->summary.process;
     const struct mpr_then *t = &log->then;
-    const char **name = mpr_arena_alloc(&doc->arena, 2 * sizeof *name);
-    name[0] = p->argc ? p->argv[0] : "unknown program";
-    name[1] = mpr_report_oom_who(doc, &log->summary);
-    struct process row = {
-        .name = name, .depth = 2, .rss = mpr_reading_resident(&t->rss), .host = t->host
-    };
+    const char *const name[] = { p->argc ? p->argv[0] : "unknown program",
+                                 mpr_report_oom_who(doc, &log->summary) };
+    struct process row = { .name = mpr_frame_labels(&doc->arena, name, 2),
+                           .rss = mpr_reading_resident(&t->rss),
+                           .host = t->host };
     row.private = t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN;
     if (row.rss == MPF_UNKNOWN && log->summary.hwm) row.rss = log->summary.hwm;
     if (!t->devices) row.device = row.torch = MPF_UNKNOWN;
@@ -100,15 +98,14 @@ static void process_fields(struct mpr_document *doc, const struct mpr_ooms_log *
 
 struct device {
     struct mpr_device_sum d;
-    const char *const *name;
-    size_t depth;
+    struct mpr_path name;
 };
 
 #define OF_SUM(member) MPR_FIELD(device, d.member)
 
 // clang-format off
 static const struct mpr_column device_columns[] = {
-    { .title = "device", MPR_PATH_FIELD(device, name, depth) },
+    { .title = "device", MPR_PATH_FIELD(device, name) },
     { .key = "host", .type = MPR_TEXT, OF_SUM(host) },
     { .key = "uuid", .type = MPR_TEXT, OF_SUM(uuid) },
     { .key = "name", .type = MPR_TEXT, OF_SUM(name) },
@@ -129,11 +126,9 @@ static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsig
     struct device *row = mpr_arena_alloc(&doc->arena, ooms->sums * sizeof *row);
     for (size_t i = 0; i < ooms->sums; i++) {
         const struct mpr_device_sum *d = &ooms->sum[i];
-        const char **name = mpr_arena_alloc(&doc->arena, 3 * sizeof *name);
-        name[0] = d->host;
-        name[1] = d->name;
-        name[2] = mpr_arena_format(&doc->arena, "%.12s", d->uuid);
-        row[i] = (struct device){ *d, name, 3 };
+        const char *const name[] = { d->host, d->name,
+                                     mpr_arena_format(&doc->arena, "%.12s", d->uuid) };
+        row[i] = (struct device){ *d, mpr_frame_labels(&doc->arena, name, 3) };
     }
     mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
                                             .title = "devices then, over all processes",

@@ -7,8 +7,7 @@
 /* Numbers that are not known, or are not asked, are UINT64_MAX. */
 struct record {
     const char *log, *rank, *kind, *outcome, *heap, *thread, *maker;
-    const char *const *path, *const *python;
-    size_t depth, python_depth;
+    struct mpr_path path, python;
     uint64_t pid, time, bytes, needed, free, total, flushed, attempts, error, count;
 };
 
@@ -24,8 +23,8 @@ static const struct mpr_column columns[] = {
     { .key = "heap", .type = MPR_TEXT, MPR_FIELD(record, heap) },
     { .key = "thread", .type = MPR_TEXT, MPR_FIELD(record, thread) },
     { .key = "library", .type = MPR_TEXT, MPR_FIELD(record, maker) },
-    { .key = "path", MPR_PATH_FIELD(record, path, depth), .unless = MPR_ABSENT_AT_0 },
-    { .key = "python", MPR_PATH_FIELD(record, python, python_depth), .unless = MPR_ABSENT_AT_0 },
+    { .key = "path", MPR_PATH_FIELD(record, path), .unless = MPR_ABSENT_AT_0 },
+    { .key = "python", MPR_PATH_FIELD(record, python), .unless = MPR_ABSENT_AT_0 },
     { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
     { .key = "needed_bytes", .type = MPR_BYTES, OF(needed) },
     { .key = "free_bytes", .type = MPR_BYTES, OF(free) },
@@ -66,9 +65,9 @@ static struct record of_device(const struct mpr_ooms_log *log, const struct mpr_
     r.thread = s->thread;
     r.maker = s->library;
     r.path = s->path;
-    r.depth = s->depth;
+    r.path.depth = s->path.depth;
     r.python = s->python;
-    r.python_depth = s->python_depth;
+    r.python.depth = s->python.depth;
     r.bytes = s->bytes;
     r.needed = s->needed;
     r.free = s->free;
@@ -85,7 +84,7 @@ static struct record of_refusal(const struct mpr_ooms_log *log, const struct mpr
     r.heap = mpr_heap_name(f->heap);
     r.thread = f->thread;
     r.path = f->path;
-    r.depth = f->depth;
+    r.path.depth = f->path.depth;
     r.bytes = f->largest;
     r.error = f->error;
     r.count = f->count;

@@ -133,7 +133,7 @@ struct refusal {
 
 static const struct mpr_column refusal_columns[] = {
     { .key = "heap", .type = MPR_TEXT, OF_REFUSAL(heap) },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(refusal, f.path, f.depth) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(refusal, f.path) },
     { .title = "largest", .type = MPR_BYTES, OF_REFUSAL(largest) },
     { .key = "thread", .type = MPR_TEXT, OF_REFUSAL(thread) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSAL(error) },

@@ -37,25 +37,21 @@ static bool is_shared(const struct mpr_heap_peak *h)
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_row *a = left, *b = right;
-    const int order = strcmp(a->depth ? *a->path : "", b->depth ? *b->path : "");
+    const int order = mpr_row_by_path(a, b);
     return order ? order : (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
 /* "worker-3 (4242)" without the kernel's number. */
-static const char *name_of(struct mpr_document *doc, const struct mpr_row *row)
+static const char *name_of(const struct mpr_row *row)
 {
-    const char *name = row->depth ? *row->path : "";
-    const size_t bare = mpr_thread_bare(name);
-    return bare ? mpr_arena_format(&doc->arena, "%.*s", (int)bare, name) : name;
+    return row->path.depth ? row->path.frame[0]->name : "";
 }
 
-static const char *const *path_of(struct mpr_document *doc, const char *name, size_t threads)
+static struct mpr_path path_of(struct mpr_document *doc, const char *name, size_t threads)
 {
-    const char **path = mpr_arena_alloc(&doc->arena, sizeof *path);
-    *path = threads > 1
-                ? mpr_arena_format(&doc->arena, "%s, %s threads", name, mpr_doc_count(doc, threads))
-                : name;
-    return path;
+    if (threads > 1)
+        name = mpr_arena_format(&doc->arena, "%s, %s threads", name, mpr_doc_count(doc, threads));
+    return mpr_frame_labels(&doc->arena, &name, 1);
 }
 
 /* Threads of one name are one row; numbers in names the table folds. */
@@ -67,17 +63,17 @@ static struct mpr_row *by_name(struct mpr_document *doc, const struct mpr_heap_p
     if (h->rows) qsort(row, h->rows, sizeof *row, by_path);
     *rows = 0;
     for (size_t i = 0, to; i < h->rows; i = to) {
-        const char *name = name_of(doc, &row[i]);
+        const char *name = name_of(&row[i]);
         struct mpr_row sum = row[i];
         size_t threads = sum.bytes != 0;
-        for (to = i + 1; to < h->rows && strcmp(name_of(doc, &row[to]), name) == 0; to++) {
+        for (to = i + 1; to < h->rows && strcmp(name_of(&row[to]), name) == 0; to++) {
             sum.bytes += row[to].bytes;
             sum.blocks += row[to].blocks;
             sum.estimated |= row[to].estimated;
             threads += row[to].bytes != 0;
         }
         sum.path = path_of(doc, name, threads);
-        sum.depth = 1;
+        sum.path.depth = 1;
         row[(*rows)++] = sum;
     }
     return row;
@@ -88,7 +84,7 @@ static struct mpr_row *by_name(struct mpr_document *doc, const struct mpr_heap_p
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
 static const struct mpr_column columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },

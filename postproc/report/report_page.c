@@ -26,13 +26,13 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
 
 struct held {
     struct mpr_line line;
-    const char *const *path;
+    struct mpr_path path;
 };
 
 /* Its path, with who called the innermost name. */
-static const char *const *path_of(struct mpr_document *doc, const struct mpr_line *line)
+static struct mpr_path path_of(struct mpr_document *doc, const struct mpr_line *line)
 {
-    const struct mpr_told told = { line->row.path, line->row.depth, line->caller };
+    const struct mpr_told told = { line->row.path, line->caller };
     return mpr_told_path(&doc->arena, &told);
 }
 
@@ -76,7 +76,7 @@ static struct mpr_value allocations(const void *row, const void *context)
 }
 
 static const struct mpr_column columns[] = {
-    { .title = "range", MPR_PATH_FIELD(held, path, line.row.depth) },
+    { .title = "range", MPR_PATH_FIELD(held, path) },
     { .title = "at the peak", .type = MPR_BYTES, .get = size, .estimate = true },
     { .title = "bytes", .type = MPR_COUNT, .get = bytes, .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes) },

@@ -89,7 +89,7 @@ static const struct mpr_column instance_fields[] = {
     { .key = "number", .type = MPR_COUNT, OF_HEAP(instance.number) },
     { .key = "of", .type = MPR_COUNT, OF_HEAP(instance.of) },
     { .key = "open", .type = MPR_COUNT, OF_HEAP(instance.open) },
-    { .key = "path", MPR_PATH_FIELD(mpr_heap_peak, instance.path, instance.depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_heap_peak, instance.path) },
 };
 
 static const struct mpr_column touched_fields[] = {
@@ -321,7 +321,7 @@ static const struct mpr_column row_columns[] = {
       .only = MPR_IN_CSV },
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time),
       .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     MPR_SITE_COLUMNS,
     { .key = "bytes_at_peak", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },

@@ -34,7 +34,8 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
 
 struct shown {
     struct mpr_family_line line;
-    const char *title, *ended, *rank, *pid;
+    const struct mpr_frame *title;
+    const char *ended, *rank, *pid;
     size_t lead; /* bytes of the title: up to the program's name */
 };
 
@@ -44,7 +45,7 @@ static struct mpr_value title(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(&s->title, 1);
+    struct mpr_value v = mpr_value_path(mpr_frame_alone(&s->title));
     v.told = true;
     v.lead = s->lead;
     return v;
@@ -107,7 +108,7 @@ static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_l
     const struct mpr_process_info *who = &l->largest->summary.process;
     const char *title = indented(doc, l);
     return (struct shown){ .line = *l,
-                           .title = title,
+                           .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, title),
                            .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
                            .ended = mpr_report_ending(&doc->arena, &l->last->summary),
                            .rank = l->processes > 1 ? "" : who->rank,

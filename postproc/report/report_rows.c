@@ -19,7 +19,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(s->line.row.path, s->line.row.depth);
+    struct mpr_value v = mpr_value_path(s->line.row.path);
     v.told = true;
     v.caller = s->line.caller;
     return v;
@@ -176,7 +176,7 @@ static struct mpr_line told_line(const void *row, const struct mpr_site_context 
 struct mpr_value mpr_report_site(const void *row, const void *context)
 {
     const struct mpr_line line = told_line(row, context);
-    return mpr_value_path(line.row.path, line.row.depth);
+    return mpr_value_path(line.row.path);
 }
 
 struct mpr_value mpr_report_site_caller(const void *row, const void *context)
@@ -185,10 +185,10 @@ struct mpr_value mpr_report_site_caller(const void *row, const void *context)
     return *line.caller ? mpr_value_text(line.caller) : mpr_value_absent;
 }
 
-const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth)
+const char *mpr_report_telling(struct mpr_document *doc, struct mpr_path path)
 {
     const struct mpr_naming *naming = doc->naming;
-    if (!naming || !naming->telling) return mpr_doc_path(doc, path, depth);
-    const struct mpr_told told = mpr_telling_of(naming->telling, &doc->arena, path, depth, false);
-    return mpr_doc_path(doc, told.path, told.depth);
+    if (!naming || !naming->telling) return mpr_doc_path(doc, path);
+    const struct mpr_told told = mpr_telling_of(naming->telling, &doc->arena, path, false);
+    return mpr_doc_path(doc, told.path);
 }

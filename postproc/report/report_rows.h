@@ -48,6 +48,6 @@ struct mpr_value mpr_report_site_caller(const void *row, const void *context);
     { .key = "caller", .get = mpr_report_site_caller, .only = MPR_IN_CSV }
 // clang-format on
 /* A path as such tables tell it, as words of a sentence. */
-const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth);
+const char *mpr_report_telling(struct mpr_document *doc, struct mpr_path path);
 
 #endif

@@ -90,7 +90,7 @@ static struct mpr_value oldest_time(const void *row, const void *context)
 {
     const struct mpr_segment *s = row;
     (void)context;
-    return s->oldest ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent;
+    return s->oldest.frame ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent;
 }
 
 // clang-format off
@@ -112,7 +112,7 @@ static const struct mpr_column segment_columns[] = {
     { .key = "releasable_bytes", .type = MPR_BYTES, OF_SEGMENT(idle) },
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
     { .key = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks) },
-    { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth),
+    { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "oldest_ns", .type = MPR_TIME, .get = oldest_time, .only = MPR_IN_JSON },
 };
@@ -138,7 +138,7 @@ static struct mpr_value oldest_name(const void *row, const void *context)
 {
     const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
     (void)context;
-    if (s->oldest) return mpr_value_path(s->oldest, s->oldest_depth);
+    if (s->oldest.frame) return mpr_value_path(s->oldest);
     return mpr_value_text(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)");
 }
 
@@ -146,8 +146,8 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 {
     const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
     const struct around *a = context;
-    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
-                     : mpr_value_absent;
+    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
+                           : mpr_value_absent;
 }
 
 // clang-format off
@@ -249,7 +249,7 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
 #define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
 
 static const struct mpr_column pin_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_segment_pin, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_segment_pin, path) },
     { .key = "free_bytes", .type = MPR_BYTES, OF_PIN(free) },
     { .key = "segments", .type = MPR_COUNT, OF_PIN(segments) },
     { .key = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },

@@ -21,7 +21,7 @@ static struct mpr_value line_name(const void *row, const void *context)
 {
     const struct mpr_step *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(&s->name, 1);
+    struct mpr_value v = mpr_value_path(mpr_frame_alone(&s->shown));
     v.told = true;
     return v;
 }
@@ -149,7 +149,7 @@ static void cause(struct mpr_document *doc, const struct mpr_steps *s)
     const struct mpr_row *c = mpr_steps_cause(s);
     if (!c) return;
     mpr_doc_say(doc, ", %s%s more in %s", c->estimated ? "~" : "", mpr_doc_size(doc, c->bytes),
-                mpr_report_telling(doc, c->path, c->depth));
+                mpr_report_telling(doc, c->path));
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
@@ -204,7 +204,7 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
 
 #define OF_ROW(member) MPR_FIELD(mpr_steps_row, member)
 static const struct mpr_column row_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_steps_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_steps_row, path) },
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(here) },
     { .key = "median_bytes", .type = MPR_BYTES, OF_ROW(median) },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks_here) },
@@ -278,7 +278,7 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
 #define OF_ALL(member) MPR_FIELD(mpr_instances, member)
 static const struct mpr_column fields[] = {
     { .key = "range", .type = MPR_TEXT, OF_ALL(range), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "range_path", MPR_PATH_FIELD(mpr_instances, path, depth) },
+    { .key = "range_path", MPR_PATH_FIELD(mpr_instances, path) },
     { .key = "instances", .type = MPR_COUNT, OF_ALL(count) },
     { .key = "gaps", .type = MPR_FLAG, OF_ALL(gaps), .unless = MPR_ABSENT_AT_0 },
     { .key = "instances_an_entry", .type = MPR_COUNT, OF_ALL(each) },

@@ -21,7 +21,7 @@ enum { OWNERS = 5, MORE_OWNERS = 3, FINDINGS = 3 };
 static const struct mpr_column oom_fields[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_OOM(time) },
     { .key = "heap", .type = MPR_WORD, OF_OOM(heap) },
-    { .key = "path", MPR_PATH_FIELD(mpr_insights_oom, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_insights_oom, path) },
     { .key = "asked_bytes", .type = MPR_BYTES, OF_OOM(asked) },
     { .key = "free_bytes", .type = MPR_BYTES, OF_OOM(free), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "total_bytes", .type = MPR_BYTES, OF_OOM(total), .unless = MPR_UNKNOWN_AT_MAX },
@@ -40,7 +40,7 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
     if (o->free != MPF_UNKNOWN)
         mpr_doc_say(doc, ", %s free of %s", mpr_doc_size(doc, o->free),
                     mpr_doc_size(doc, o->total));
-    if (o->depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, o->path, o->depth));
+    if (o->path.depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, o->path));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -50,7 +50,7 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
 static const struct mpr_column refused_fields[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_REFUSED(time) },
     { .key = "heap", .type = MPR_WORD, OF_REFUSED(heap) },
-    { .key = "path", MPR_PATH_FIELD(mpr_refused, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_refused, path) },
     { .key = "asked_bytes", .type = MPR_BYTES, OF_REFUSED(bytes) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSED(error) },
     { .key = "limit", .type = MPR_WORD, OF_REFUSED(limit.name), .unless = MPR_UNKNOWN_AT_0 },
@@ -72,7 +72,7 @@ static void refused(struct mpr_document *doc, const struct mpr_refused *r)
                 mpr_doc_time(doc, r->time));
     if (r->limit.name)
         mpr_doc_say(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
-    if (r->depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, r->path, r->depth));
+    if (r->path.depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, r->path));
     if (r->count > 1) mpr_doc_say(doc, "; %s failed in all", mpr_doc_count(doc, r->count));
     mpr_doc_end_wrapped(doc, 2);
 }
@@ -287,7 +287,7 @@ static struct owned owners_of(const struct mpr_insights *in)
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
 static const struct mpr_column owner_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
 };

@@ -33,7 +33,7 @@ static struct mpr_value median(const void *row, const void *context)
 static const struct mpr_column row_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path, row.depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path) },
     MPR_SITE_COLUMNS,
     { .key = "temporary_blocks", .type = MPR_COUNT, OF_ROW(tally.soon), .sums = true },
     { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(tally.soon_bytes), .sums = true },
@@ -55,7 +55,7 @@ static struct mpr_value path(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(s->line.row.path, s->line.row.depth);
+    struct mpr_value v = mpr_value_path(s->line.row.path);
     v.told = true;
     v.caller = s->line.caller;
     return v;
@@ -140,7 +140,7 @@ static uint64_t named(const struct mpr_temporary_heap *h)
 {
     uint64_t blocks = 0;
     for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].row.depth) blocks += h->row[i].tally.soon;
+        if (h->row[i].row.path.depth) blocks += h->row[i].tally.soon;
     return blocks;
 }
 

@@ -17,7 +17,8 @@ enum { OWNERS = 10, PROCESSES = 12 };
 
 struct process {
     const struct mpr_live_look *look;
-    const char *title, *rank, *number;
+    const struct mpr_frame *title;
+    const char *rank, *number;
     uint64_t pid, now_ns, host, device, rss, events;
     size_t lead; /* bytes of the title: the program's name */
 };
@@ -28,7 +29,7 @@ static struct mpr_value title(const void *row, const void *context)
 {
     const struct process *p = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(&p->title, 1);
+    struct mpr_value v = mpr_value_path(mpr_frame_alone(&p->title));
     v.told = true;
     v.lead = p->lead;
     return v;
@@ -66,11 +67,12 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_live
     const struct mpr_process_info *who = &look->summary.process;
     const char *title = mpr_process_title(&doc->arena, who);
     const bool runs = look->summary.life != MPR_ENDED;
+    const char *shown = runs ? title
+                             : mpr_arena_format(&doc->arena, "%s (%s)", title,
+                                                mpr_report_ending(&doc->arena, &look->summary));
     return (struct process){
         .look = look,
-        .title = runs ? title
-                      : mpr_arena_format(&doc->arena, "%s (%s)", title,
-                                         mpr_report_ending(&doc->arena, &look->summary)),
+        .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, shown),
         .lead = strcspn(title, " "),
         .rank = who->rank,
         .number = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
@@ -206,7 +208,7 @@ static void step(struct mpr_document *doc, const struct mpr_live_step *s)
 #define OF_THREAD(member) MPR_FIELD(mpr_live_thread, member)
 static const struct mpr_column thread_columns[] = {
     { .key = "thread", .type = MPR_TEXT, OF_THREAD(name) },
-    { .key = "path", MPR_PATH_FIELD(mpr_live_thread, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_live_thread, path) },
 };
 
 static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
@@ -218,7 +220,7 @@ static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
                                             .all = MPR_IN_JSON });
     for (size_t i = 0; i < look->threads; i++) {
         const struct mpr_live_thread *t = &look->thread[i];
-        mpr_doc_say(doc, "%s is in %s", t->name, mpr_report_telling(doc, t->path, t->depth));
+        mpr_doc_say(doc, "%s is in %s", t->name, mpr_report_telling(doc, t->path));
         mpr_doc_end_wrapped(doc, 2);
     }
     if (look->more_threads)
@@ -243,7 +245,7 @@ static void devices(struct mpr_document *doc, const struct mpr_live_look *look)
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 static const struct mpr_column owner_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },

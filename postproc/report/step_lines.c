@@ -155,6 +155,7 @@ static void finish(struct mpr_document *doc, struct mpr_step *line, uint64_t med
 {
     bound_kept(line);
     line->name = mpr_step_names(doc, line->count, line->name, line->last);
+    line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->name);
     if (line->joined > 1) line->note = note_of(doc, line, median);
 }
 

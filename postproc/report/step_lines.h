@@ -17,6 +17,7 @@ struct mpr_step {
     uint64_t least_bytes, joined, outs; /* the smallest peak; how many instances, or groups of them,
                                            it is of; how many of these stand out */
     bool told;                          /* a sentence names it */
+    const struct mpr_frame *shown;      /* its name */
 };
 
 struct mpr_step_lines {

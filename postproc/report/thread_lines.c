@@ -7,14 +7,14 @@
 /* sum: of all of its threads, but for the own peak. */
 struct thread_line {
     struct mpr_thread_row sum;
-    const char *name, *note;
+    const struct mpr_frame *name;
+    const char *note;
     bool own_at_least;
 };
 
 static struct mpr_row row_of(const struct mpr_thread_row *r)
 {
-    return (struct mpr_row){ .path = &r->thread.name,
-                             .depth = 1,
+    return (struct mpr_row){ .path = mpr_frame_alone(&r->thread.frame),
                              .bytes = r->bytes,
                              .blocks = r->blocks,
                              .own_peak = r->own_peak,
@@ -44,7 +44,7 @@ static struct thread_line line_of(struct mpr_document *doc, const struct mpr_lin
     struct thread_line line = { .sum = row[link->row - first],
                                 .note =
                                     mpr_report_siblings(doc, l->sibling_least, l->sibling_most) };
-    line.name = l->row.path[0];
+    line.name = l->row.path.frame[0];
     if (l->rows == 1) return line;
     while ((link = link->next) != l->link) add(&line.sum, &row[link->row - first]);
     line.sum.own_peak = l->row.own_peak;
@@ -72,7 +72,7 @@ static struct mpr_value name(const void *row, const void *context)
 {
     const struct thread_line *l = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(&l->name, 1);
+    struct mpr_value v = mpr_value_path(mpr_frame_alone(&l->name));
     v.told = true;
     return v;
 }

@@ -236,7 +236,22 @@ static void named(const char *path, const char *text)
     testlog_close(log, "exit");
 }
 
-/* Each "KIB range > range" is a block of so many KiB in these ranges. */
+/* The call stack of the next block: one frame of Python, "f (file.c:12)". */
+static void call(struct testlog *log, uint64_t id, const char *text)
+{
+    uint8_t bytes[256];
+    const char *open = strrchr(text, '('), *colon = strrchr(text, ':');
+    const uint64_t line = strtoull(colon + 1, NULL, 10);
+    const int n = snprintf((char *)bytes + sizeof line, sizeof bytes - sizeof line, "%.*s%c%.*s",
+                           (int)(open - 1 - text), text, 0, (int)(colon - open - 1), open + 1);
+    memcpy(bytes, &line, sizeof line);
+    testlog_data(log, 1 * MS, 1, MPF_OP_FRAME, id, bytes, sizeof line + (size_t)n + 1);
+    testlog_data(log, 1 * MS, 1, MPF_OP_PYTHON, id, &id, sizeof id);
+    testlog_event(log, 1 * MS, 1, MPF_OP_AT_PYTHON, 0, id, 0);
+}
+
+/* Each "KIB range > range" is a block of so many KiB in these ranges; "KIB f (file.c:12)" is one
+ * with that call stack. */
 static void ranges(const char *path, char *const *block, int blocks)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -244,11 +259,16 @@ static void ranges(const char *path, char *const *block, int blocks)
     for (int i = 0; i < blocks; i++) {
         char *rest = strchr(block[i], ' ') + 1, *end;
         int depth = 0;
-        for (; rest; rest = end ? end + strlen(" > ") : NULL, depth++) {
+        for (; rest; rest = end ? end + strlen(" > ") : NULL) {
             end = strstr(rest, " > ");
             if (end) *end = 0;
+            if (rest[strlen(rest) - 1] == ')' && strchr(rest, ':')) {
+                call(log, number++, rest);
+                continue;
+            }
             name(log, MPF_OP_NAME, number, rest);
             testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, number++, 0);
+            depth++;
         }
         testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000u * (uint64_t)(i + 1),
                       strtoull(block[i], NULL, 10) << 10);

@@ -16,8 +16,7 @@
 
 struct row {
     const char *name;
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
     uint64_t bytes, blocks, time, address;
     int64_t growth;
     bool live;
@@ -25,7 +24,9 @@ struct row {
 
 #define OF(member) MPR_FIELD(row, member)
 
-static const char *const step[] = { "step", "loss" };
+static const struct mpr_frame frames[] = { { .text = "step", .module = "" },
+                                           { .text = "loss", .module = "" } };
+static const struct mpr_frame *const step[] = { &frames[0], &frames[1] };
 
 typedef void writes(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
@@ -62,7 +63,7 @@ static const char *const words[] = { "split", "idle" };
 
 static const struct mpr_column every_type[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(row, name), .only = MPR_IN_CSV },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth), .width = 18 },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path), .width = 18 },
     { .key = "bytes",
       .title = "bytes",
       .type = MPR_BYTES,
@@ -88,8 +89,8 @@ static const struct mpr_column every_type[] = {
 };
 
 static const struct row rows_of_every_type[] = {
-    { "a", step, 2, 3 << 20, 1, 1500000000, 0x7f00, 2048, true },
-    { "", NULL, 0, UINT64_MAX, 0, 0, 0, -2048, false },
+    { "a", { step, 2 }, 3 << 20, 1, 1500000000, 0x7f00, 2048, true },
+    { "", { NULL, 0 }, UINT64_MAX, 0, 0, 0, -2048, false },
 };
 
 static struct mpr_document document_of_every_type(void)
@@ -196,7 +197,7 @@ static void a_page_has_each_type(void **state)
 enum { MANY = 30 };
 
 static const struct mpr_column summed[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path) },
     { .key = "bytes",
       .title = "bytes",
       .type = MPR_BYTES,
@@ -207,7 +208,7 @@ static const struct mpr_column summed[] = {
 };
 
 static const struct mpr_column summed_twice[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path) },
     { .key = "bytes",
       .title = "bytes",
       .type = MPR_BYTES,
@@ -222,9 +223,9 @@ static const struct row *many(void)
 {
     static struct row row[MANY];
     for (size_t i = 0; i < MANY; i++)
-        row[i] = (struct row){
-            .path = step, .depth = 2, .bytes = (MANY - i) << 10, .growth = i % 2 ? 1024 : -2048
-        };
+        row[i] = (struct row){ .path = { step, 2 },
+                               .bytes = (MANY - i) << 10,
+                               .growth = i % 2 ? 1024 : -2048 };
     return row;
 }
 
@@ -326,9 +327,9 @@ static void several_sums_stand_in_their_columns(void **state)
 static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
 {
     (void)state;
-    static const struct row row[] = { { .path = step, .depth = 1, .bytes = 1024 },
-                                      { .path = step, .depth = 1, .bytes = UINT64_MAX },
-                                      { .path = step, .depth = 1, .bytes = 2048 } };
+    static const struct row row[] = { { .path = { step, 1 }, .bytes = 1024 },
+                                      { .path = { step, 1 }, .bytes = UINT64_MAX },
+                                      { .path = { step, 1 }, .bytes = 2048 } };
     struct mpr_document doc = { 0 };
     mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(row, 3), .total = "sum",
                                              .top = 1 });
@@ -346,16 +347,18 @@ static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
 /* ---- text of any origin */
 
 static const char nasty[] = "=\033[31m\n\",<b>&\xff\xe2\x80\xae|";
-static const char *const nasty_path[] = { nasty, "b" };
+static const struct mpr_frame nasty_frames[] = { { .text = nasty, .module = "" },
+                                                 { .text = "b", .module = "" } };
+static const struct mpr_frame *const nasty_path[] = { &nasty_frames[0], &nasty_frames[1] };
 
 static const struct mpr_column names[] = {
     { .key = "name", .title = "name", .type = MPR_TEXT, OF(name) },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth), .width = MPR_WIDE },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(row, path), .width = MPR_WIDE },
 };
 
 static struct mpr_document hostile(void)
 {
-    static const struct row row[] = { { .name = nasty, .path = nasty_path, .depth = 2 } };
+    static const struct row row[] = { { .name = nasty, .path = { nasty_path, 2 } } };
     struct mpr_document doc = { 0 };
     mpr_doc_fact(&doc, "fact", mpr_value_text(nasty));
     mpr_doc_line(&doc, "a line of %s", nasty);
@@ -423,7 +426,7 @@ static void what_is_too_wide_moves_no_other_column(void **state)
 static bool is_live(const void *row) { return ((const struct row *)row)->live; }
 
 static const struct mpr_column estimates[] = {
-    { .title = "path", MPR_PATH_FIELD(row, path, depth), .width = 16 },
+    { .title = "path", MPR_PATH_FIELD(row, path), .width = 16 },
     { .title = "bytes", .type = MPR_BYTES, OF(bytes), .estimate = true },
     { .title = "blocks", .type = MPR_COUNT, OF(blocks) },
     { .title = "at", .type = MPR_TIME, OF(time) },
@@ -433,8 +436,7 @@ static void estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_nam
 {
     (void)state;
     static const struct row row[] = {
-        { .path = step, .depth = 1, .bytes = 1, .blocks = 1234, .time = 1, .live = true },
-        { .bytes = 1 }
+        { .path = { step, 1 }, .bytes = 1, .blocks = 1234, .time = 1, .live = true }, { .bytes = 1 }
     };
     struct mpr_document doc = { 0 };
     mpr_doc_table(&doc,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fold.h"
+#include "frame_text.h"
 
 enum { MOST = 400, MIB = 1 << 20 };
 
@@ -37,14 +38,14 @@ static int end(void **state)
 static void add(struct fixture *f, const char *path, uint64_t bytes)
 {
     char *text = (char *)mpr_arena_text(&f->arena, path), *rest = text, *name;
-    const char **names = mpr_arena_alloc(&f->arena, 8 * sizeof *names);
+    const struct mpr_frame **names = mpr_arena_alloc(&f->arena, 8 * sizeof *names);
     struct mpr_row row = {
-        .path = names, .bytes = bytes, .blocks = 1, .own_peak = bytes + 1, .allocations = 2
+        .path = { names, 0 }, .bytes = bytes, .blocks = 1, .own_peak = bytes + 1, .allocations = 2
     };
     while ((name = strsep(&rest, ">"))) {
-        names[row.depth++] = name;
+        if (rest) name[strlen(name) - 1] = 0;
+        names[row.path.depth++] = frame_of(&f->arena, name, false);
         if (!rest) break;
-        name[strlen(name) - 1] = 0;
         rest++;
     }
     f->line[f->lines++] = mpr_line_of(&row);
@@ -78,13 +79,14 @@ static const struct mpr_line *line_of(const struct fixture *f, const char *path)
 {
     for (size_t i = 0; i < f->live; i++) {
         char text[300] = "";
-        for (size_t k = 0; k < f->line[i].row.depth; k++)
+        for (size_t k = 0; k < f->line[i].row.path.depth; k++)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " > " : "",
-                     f->line[i].row.path[k]);
+                     f->line[i].row.path.frame[k]->text);
         if (strcmp(text, path) == 0) return &f->line[i];
     }
     for (size_t i = 0; i < f->live; i++)
-        print_message("there is: %s\n", f->line[i].row.path[f->line[i].row.depth - 1]);
+        print_message("there is: %s\n",
+                      f->line[i].row.path.frame[f->line[i].row.path.depth - 1]->text);
     fail_msg("no line %s", path);
     return NULL;
 }
@@ -298,8 +300,8 @@ static void largest_first(void **state)
     for (int i = 0; i < 3; i++) add_numbered(f, "tall %d", i, 20);
     add(f, "one", 50);
     fold(f);
-    assert_string_equal(f->line[0].row.path[0], "tall {0..2}");
-    assert_string_equal(f->line[1].row.path[0], "one");
+    assert_string_equal(f->line[0].row.path.frame[0]->text, "tall {0..2}");
+    assert_string_equal(f->line[1].row.path.frame[0]->text, "one");
 }
 
 int main(void)

@@ -124,7 +124,11 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     alloc(T, B, MIB);
     const uint32_t node = mpr_gpu_blocks_find(&gpu()->torch, A)->python;
     assert_int_equal(replay.ranges.node[node].depth, 2);
-    assert_string_equal(name_of(replay.ranges.node[node].name), "loss (cross_entropy.py:41)");
+    const struct mpr_python_frame f =
+        mpr_ranges_frame(&replay.ranges, replay.ranges.node[node].name);
+    assert_string_equal(f.function, "loss");
+    assert_string_equal(f.file, "/app/cross_entropy.py");
+    assert_int_equal(f.line, 41);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, B)->python, 0);
     over();
 }
@@ -172,7 +176,7 @@ static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
     (void)state;
     const struct mpr_node *n = node_in_wrapper(MPR_GROUP_AUTO, "torch", "Wrapper.forward", false);
     assert_int_equal(n->depth, 2);
-    assert_string_equal(name_of(n->name), "Linear.forward [module.head] (linear.py:8)");
+    assert_string_equal(name_of(n->name), "Linear.forward [module.head]");
     assert_string_equal(name_of(replay.ranges.node[n->parent].name), "Wrapper.forward");
     assert_int_equal(host_bytes_of(n), MIB);
     over();

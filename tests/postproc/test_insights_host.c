@@ -1,4 +1,5 @@
 /* Rules on what malloc keeps, and on what forked workers hold. */
+#include "frame_text.h"
 #include "insights_test.h"
 #include "startup.h"
 
@@ -63,7 +64,8 @@ static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
 static void look_at_growth(struct fixture *f, const char *const *path, size_t depth)
 {
     struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .peak_bytes = 200 * MIB };
-    struct mpr_leaks_row row = { .row = { .bytes = 100 * MIB, .path = path, .depth = depth } };
+    struct mpr_leaks_row row = { .row = { .bytes = 100 * MIB,
+                                          .path = path_of(&f->out.arena, path, depth, true) } };
     struct mpr_leaks_heap grown = { .live = &heap, .growing = &row, .growings = 1 };
     f->log.heap = &heap;
     f->log.heaps = 1;
@@ -96,12 +98,16 @@ static void leaks_leaves_out_imports(void **state)
                                    "_find_and_load (<frozen importlib._bootstrap>:1360)",
                                    "<module> (numpy/__init__.py:5)" },
                       *const handle[] = { "<module> (main.py:1)", "handle (main.py:5)" };
-    struct mpr_leaks_row row[] = { { .row = { .bytes = 9 * MIB, .path = import, .depth = 3 } },
-                                   { .row = { .bytes = 2 * MIB, .path = handle, .depth = 2 } } };
+    struct mpr_arena arena = { 0 };
+    struct mpr_leaks_row row[] = {
+        { .row = { .bytes = 9 * MIB, .path = path_of(&arena, import, 3, true) } },
+        { .row = { .bytes = 2 * MIB, .path = path_of(&arena, handle, 2, true) } }
+    };
     struct mpr_leaks_heap h = { .growing = row, .growings = 2 };
     mpr_startup_leave_out(&h);
     assert_int_equal(h.growings, 1);
     assert_int_equal(h.growing[0].row.bytes, 2 * MIB);
+    mpr_arena_free(&arena);
 }
 
 static void what_an_imported_module_runs_may_leak(void **state)

@@ -3,8 +3,9 @@
 
 static struct mpr_row a_place(uint64_t bytes)
 {
-    static const char *const path[] = { "loss" };
-    return (struct mpr_row){ .path = path, .depth = 1, .bytes = bytes, .blocks = 1 };
+    static const struct mpr_frame loss = { .text = "loss", .name = "loss" };
+    static const struct mpr_frame *const path[] = { &loss };
+    return (struct mpr_row){ .path = { path, 1 }, .bytes = bytes, .blocks = 1 };
 }
 
 static uint64_t passes = 1; /* of the log */
@@ -94,7 +95,7 @@ static void a_place_of_many_temporaries_is_told(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "temporaries");
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
-    assert_string_equal(f->out.finding[0].path[0], "loss");
+    assert_string_equal(f->out.finding[0].path.frame[0]->text, "loss");
     assert_string_equal(f->out.finding[0].what,
                         "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within a "
                         "backward pass, 100.00 MiB of it in one place");

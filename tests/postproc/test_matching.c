@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "frame_text.h"
 #include "matching.h"
 #include "pairs.h"
 
@@ -26,86 +27,74 @@ static int end(void **state)
 
 /* ---- names */
 
-static void becomes(struct mpr_arena *arena, enum mpr_group by, const char *name,
-                    const char *expected)
+static void becomes(struct mpr_arena *arena, const char *text, const char *expected)
 {
-    const char *key = mpr_matching_name(arena, by, "prog-1.3", name);
-    assert_string_equal(key, expected);
-    assert_string_equal(mpr_matching_name(arena, by, "prog-1.3", key), expected);
+    const struct mpr_frame *frame = frame_of(arena, text, true);
+    assert_string_equal(mpr_matching_name(arena, "prog-1.3", frame), expected);
 }
 
 static void lines_and_versions_are_left_out(void **state)
 {
-    becomes(*state, MPR_GROUP_STACK, "f (a.c:12)", "f (a.c)");
-    becomes(*state, MPR_GROUP_STACK, "ns::f<int> (b.hpp:3)", "ns::f<int> (b.hpp)");
-    becomes(*state, MPR_GROUP_STACK, "f (libfoo.so.1.2)", "f (libfoo.so)");
-    becomes(*state, MPR_GROUP_STACK, "f.constprop.0 (a.c:12)", "f (a.c)");
-    becomes(*state, MPR_GROUP_STACK, "f.isra.0.cold (prog)", "f (prog)");
-    becomes(*state, MPR_GROUP_STACK, "ns::f [clone .part.0] (a.c:1)", "ns::f (a.c)");
-    becomes(*state, MPR_GROUP_PYTHON, "Linear.forward [layers.3] (linear.py:134)",
+    becomes(*state, "f (a.c:12)", "f (a.c)");
+    becomes(*state, "ns::f<int> (b.hpp:3)", "ns::f<int> (b.hpp)");
+    becomes(*state, "f (libfoo.so.1.2)", "f (libfoo.so)");
+    becomes(*state, "f.constprop.0 (a.c:12)", "f (a.c)");
+    becomes(*state, "f.isra.0.cold (prog)", "f (prog)");
+    becomes(*state, "ns::f [clone .part.0] (a.c:1)", "ns::f (a.c)");
+    becomes(*state, "Linear.forward [layers.3] (linear.py:134)",
             "Linear.forward [layers.3] (linear.py)");
-    becomes(*state, MPR_GROUP_PYTHON, "f (<frozen importlib._bootstrap>:488)",
-            "f (<frozen importlib._bootstrap>)");
-    becomes(*state, MPR_GROUP_LIBRARY, "libcudart.so.12", "libcudart.so");
+    becomes(*state, "f (<frozen importlib._bootstrap>:488)", "f (<frozen importlib._bootstrap>)");
+    const struct mpr_frame library = { .kind = MPR_FRAME_OBJECT, .object = "libcudart.so.12" };
+    assert_string_equal(mpr_matching_name(*state, "", &library), "libcudart.so");
 }
 
-static void names_stay(void **state)
+static void names_of_ranges_stay(void **state)
 {
-    static const char *const names[] = { "",         "step 3",         "layers.3.mlp",
-                                         "f (prog)", "load (a:b)",     "libfoo.so.1+0x12",
-                                         "12:30",    "operator()(int)" };
+    static const char *const names[] = {
+        "",           "step 3", "layers.3.mlp", "f (prog)",
+        "load (a:b)", "12:30",  "libfoo.so",    "load.part.2 (c.d)"
+    };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        becomes(*state, MPR_GROUP_AUTO, names[i], names[i]);
-    becomes(*state, MPR_GROUP_SIZE, "over 1 KiB to 2 KiB", "over 1 KiB to 2 KiB");
+        assert_string_equal(
+            mpr_matching_name(*state, "prog-1.3", frame_of(*state, names[i], false)), names[i]);
+    becomes(*state, "libfoo.so.1+0x12", "libfoo.so.1+0x12");
 }
 
-/* Only compilers of native code add to names, and only calls are addresses. */
-static void names_that_look_like_calls_stay(void **state)
+/* Of Python's "Model.part.f" it is a class. */
+static void only_compilers_of_native_code_add_to_names(void **state)
 {
-    becomes(*state, MPR_GROUP_PYTHON, "Model.part.f (m.py:3)", "Model.part.f (m.py)");
-    assert_string_equal(mpr_matching_name(*state, MPR_GROUP_STACK, "", "Model.part.f (m.py:3)"),
-                        "Model.part.f (m.py)");
-    becomes(*state, MPR_GROUP_RANGE, "load.part.2 (cache)", "load.part.2 (cache)");
-    assert_false(mpr_matching_is_address(MPR_GROUP_RANGE, "0x1f"));
-    assert_false(mpr_matching_is_address(MPR_GROUP_AUTO, "0x1f"));
-    assert_true(mpr_matching_is_address(MPR_GROUP_STACK, "0x1f"));
-    assert_true(mpr_matching_is_address(MPR_GROUP_STACK, "prog+0x1f"));
+    becomes(*state, "Model.part.f (m.py:3)", "Model.part.f (m.py)");
 }
 
 static void the_program_has_no_name(void **state)
 {
-    becomes(*state, MPR_GROUP_STACK, "f (prog-1.3)", "f");
-    becomes(*state, MPR_GROUP_STACK, "f.cold (prog-1.3)", "f");
-    assert_string_equal(mpr_matching_name(*state, MPR_GROUP_STACK, "", "f ()"), "f ()");
+    becomes(*state, "f (prog-1.3)", "f");
+    becomes(*state, "f.cold (prog-1.3)", "f");
 }
 
 static void numbers_of_one_run_are_left_out(void **state)
 {
-    becomes(*state, MPR_GROUP_THREAD, "worker (4243)", "worker");
-    becomes(*state, MPR_GROUP_THREAD, "thread #3", "thread #3");
-    becomes(*state, MPR_GROUP_COMM, "NCCL 0x9f3c", "NCCL");
-    becomes(*state, MPR_GROUP_GRAPH, "capture 14, pool 0:3", "capture 14");
+    const struct mpr_frame thread = { .text = "worker (4243)", .name = "worker" };
+    assert_string_equal(mpr_matching_name(*state, "", &thread), "worker");
 }
 
 /* What is left of a call where its source file has another name now; a library is no such file. */
 static void functions_are_told_without_their_files(void **state)
 {
-    static const struct {
-        enum mpr_group by;
-        const char *name, *function;
-    } row[] = { { MPR_GROUP_STACK, "f (a.c:12)", "f" },
-                { MPR_GROUP_STACK, "ns::f<int>.cold (b.hpp:3)", "ns::f<int>" },
-                { MPR_GROUP_STACK, "f (libfoo.so.1.2)", "f (libfoo.so)" },
-                { MPR_GROUP_STACK, "f (prog-1.3)", "f" },
-                { MPR_GROUP_STACK, "prog+0x12", "prog+0x12" },
-                { MPR_GROUP_PYTHON, "M.forward [layers.3] (m.py:134)", "M.forward [layers.3]" },
-                { MPR_GROUP_AUTO, "load (cache)", "load (cache)" },
-                { MPR_GROUP_AUTO, "step 3", "step 3" },
-                { MPR_GROUP_THREAD, "f (a.c:12)", "f" },
-                { MPR_GROUP_LIBRARY, "libcudart.so.12", "libcudart.so" } };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        assert_string_equal(mpr_matching_function(*state, row[i].by, "prog-1.3", row[i].name),
-                            row[i].function);
+    static const char *const call[][2] = {
+        { "f (a.c:12)", "f" },
+        { "ns::f<int>.cold (b.hpp:3)", "ns::f<int>" },
+        { "f (libfoo.so.1.2)", "f (libfoo.so)" },
+        { "f (prog-1.3)", "f" },
+        { "prog+0x12", "prog+0x12" },
+        { "M.forward [layers.3] (m.py:134)", "M.forward [layers.3]" },
+    };
+    for (size_t i = 0; i < sizeof call / sizeof *call; i++)
+        assert_string_equal(
+            mpr_matching_function(*state, "prog-1.3", frame_of(*state, call[i][0], true)),
+            call[i][1]);
+    assert_string_equal(mpr_matching_function(*state, "", frame_of(*state, "load (cache)", false)),
+                        "load (cache)");
 }
 
 /* ---- pairs */
@@ -116,7 +105,7 @@ static void add(struct mpr_pairs *pairs, size_t run, const char *const *path, si
                 int64_t bytes)
 {
     mpr_pairs_run(pairs, run, "prog");
-    mpr_pairs_add(pairs, path, depth, bytes, false, 0);
+    mpr_pairs_add(pairs, path_of(pairs->arena, path, depth, true), bytes, false, 0);
 }
 
 static void lines_that_moved_are_one(void **state)
@@ -124,12 +113,12 @@ static void lines_that_moved_are_one(void **state)
     static const char *const before[] = { "step", "f (a.c:12)" }, *const after[] = { "step",
                                                                                      "f (a.c:15)" };
     struct mpr_pairs pairs;
-    mpr_pairs_begin(&pairs, *state, MPR_GROUP_AUTO, RUNS, OLDER);
+    mpr_pairs_begin(&pairs, *state, RUNS, OLDER);
     add(&pairs, 0, before, 2, 10);
     add(&pairs, 1, before, 2, 11);
     add(&pairs, 2, after, 2, 20);
     assert_int_equal(pairs.pairs, 1);
-    assert_string_equal(pairs.pair->path[1], "f (a.c:15)");
+    assert_string_equal(pairs.pair->path.frame[1]->text, "f (a.c:15)");
     assert_int_equal(pairs.pair->bytes[0], 10);
     assert_int_equal(pairs.pair->bytes[1], 11);
     assert_int_equal(pairs.pair->bytes[2], 20);
@@ -141,13 +130,13 @@ static void places_of_a_function_are_one(void **state)
 {
     static const char *const first[] = { "f (a.c:12)" }, *const second[] = { "f (a.c:40)" };
     struct mpr_pairs pairs;
-    mpr_pairs_begin(&pairs, *state, MPR_GROUP_STACK, RUNS, OLDER);
+    mpr_pairs_begin(&pairs, *state, RUNS, OLDER);
     add(&pairs, 0, first, 1, 1);
     add(&pairs, 2, first, 1, 2);
     add(&pairs, 2, second, 1, 30);
     add(&pairs, 2, second, 1, 400);
     assert_int_equal(pairs.pairs, 1);
-    assert_string_equal(pairs.pair->path[0], "f (a.c)");
+    assert_string_equal(pairs.pair->path.frame[0]->text, "f (a.c)");
     assert_int_equal(pairs.pair->bytes[2], 432);
     mpr_pairs_free(&pairs);
 }
@@ -158,7 +147,7 @@ static void other_paths_are_others(void **state)
                                             { "g (a.c:2)", "f (a.c:1)" },
                                             { "f (b.c:1)", "g (a.c:2)" } };
     struct mpr_pairs pairs;
-    mpr_pairs_begin(&pairs, *state, MPR_GROUP_STACK, RUNS, OLDER);
+    mpr_pairs_begin(&pairs, *state, RUNS, OLDER);
     for (size_t i = 0; i < 3; i++) add(&pairs, i, paths[i], 2, 1);
     add(&pairs, 0, paths[0], 1, 1);
     add(&pairs, 0, paths[0], 0, 1);
@@ -170,24 +159,21 @@ static void other_paths_are_others(void **state)
 
 static void leave(struct mpr_pairs *pairs, struct mpr_arena *arena)
 {
-    mpr_pairs_begin(pairs, arena, MPR_GROUP_STACK, 2, 1);
+    mpr_pairs_begin(pairs, arena, 2, 1);
 }
 
 static void leftover(struct mpr_pairs *pairs, size_t run, const char *call, const char *caller,
                      int64_t bytes)
 {
-    const char **path = mpr_arena_alloc(pairs->arena, 2 * sizeof *path);
-    path[0] = call;
-    path[1] = caller;
-    add(pairs, run, path, 2, bytes);
+    add(pairs, run, (const char *const[]){ call, caller }, 2, bytes);
 }
 
 static const struct mpr_pair *pair_with(const struct mpr_pairs *pairs, const char *call,
                                         const char *caller)
 {
     for (size_t i = 0; i < pairs->pairs; i++)
-        if (strcmp(pairs->pair[i].path[0], call) == 0 &&
-            strcmp(pairs->pair[i].path[1], caller) == 0)
+        if (strcmp(pairs->pair[i].path.frame[0]->text, call) == 0 &&
+            strcmp(pairs->pair[i].path.frame[1]->text, caller) == 0)
             return &pairs->pair[i];
     return NULL;
 }
@@ -259,8 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_versions_are_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(names_stay, begin, end),
-        cmocka_unit_test_setup_teardown(names_that_look_like_calls_stay, begin, end),
+        cmocka_unit_test_setup_teardown(names_of_ranges_stay, begin, end),
+        cmocka_unit_test_setup_teardown(only_compilers_of_native_code_add_to_names, begin, end),
         cmocka_unit_test_setup_teardown(the_program_has_no_name, begin, end),
         cmocka_unit_test_setup_teardown(numbers_of_one_run_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(functions_are_told_without_their_files, begin, end),

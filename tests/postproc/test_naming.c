@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "frame_text.h"
 #include "naming.h"
 
 enum { ROWS = 500 };
@@ -47,14 +48,14 @@ static const char *name(struct mpr_arena *arena)
 
 static struct mpr_row row(struct mpr_arena *arena)
 {
-    struct mpr_row r = { .depth = some(5),
+    struct mpr_row r = { .path.depth = some(5),
                          .bytes = some(4) ? some(1000000) : 0,
                          .blocks = some(10),
                          .allocations = some(100),
                          .inherited = some(2) };
-    const char **path = mpr_arena_alloc(arena, (r.depth + 1) * sizeof *path);
-    for (size_t i = 0; i < r.depth; i++) path[i] = name(arena);
-    r.path = path;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, (r.path.depth + 1) * sizeof *path);
+    for (size_t i = 0; i < r.path.depth; i++) path[i] = frame_of(arena, name(arena), some(2));
+    r.path.frame = path;
     r.own_peak = r.bytes + some(1000);
     return r;
 }
@@ -69,10 +70,8 @@ static void add(struct mpr_row *sum, const struct mpr_row *r)
 
 static bool look_alike(const struct mpr_line *a, const struct mpr_line *b)
 {
-    if (a->row.depth != b->row.depth || strcmp(a->caller, b->caller) != 0) return false;
-    for (size_t i = 0; i < a->row.depth; i++)
-        if (strcmp(a->row.path[i], b->row.path[i]) != 0) return false;
-    return true;
+    if (a->row.path.depth != b->row.path.depth || strcmp(a->caller, b->caller) != 0) return false;
+    return mpr_row_by_path(&a->row, &b->row) == 0;
 }
 
 static void check(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by)
@@ -122,10 +121,11 @@ static void sums_stay_and_no_lines_look_alike(void **unused)
 static void of_nothing_all_rows_are_shown(void **unused)
 {
     (void)unused;
-    static const char *const path[] = { "a", "b" };
-    const struct mpr_row rows[] = { { .path = path, .depth = 1, .own_peak = 5 },
-                                    { .path = path, .depth = 2, .own_peak = 6 } };
     struct mpr_arena arena = { 0 };
+    const struct mpr_path two = path_of(&arena, (const char *const[]){ "a", "b" }, 2, false),
+                          one = { two.frame, 1 };
+    const struct mpr_row rows[] = { { .path = one, .own_peak = 5 },
+                                    { .path = two, .own_peak = 6 } };
     size_t lines, live;
     const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false },
                                                    MPR_GROUP_RANGE, rows, 2, &lines, &live);
@@ -142,12 +142,12 @@ static void of_nothing_all_rows_are_shown(void **unused)
 static void a_row_of_nothing_is_in_its_line(void **unused)
 {
     (void)unused;
-    static const char *const path[] = { "a" };
-    const struct mpr_row rows[] = {
-        { .path = path, .depth = 1, .own_peak = 9, .allocations = 5 },
-        { .path = path, .depth = 1, .bytes = 8, .blocks = 1, .own_peak = 8, .allocations = 1 }
-    };
     struct mpr_arena arena = { 0 };
+    const struct mpr_path path = path_of(&arena, (const char *const[]){ "a" }, 1, false);
+    const struct mpr_row rows[] = {
+        { .path = path, .own_peak = 9, .allocations = 5 },
+        { .path = path, .bytes = 8, .blocks = 1, .own_peak = 8, .allocations = 1 }
+    };
     size_t lines, live;
     const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false },
                                                    MPR_GROUP_RANGE, rows, 2, &lines, &live);

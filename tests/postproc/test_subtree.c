@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "frame_text.h"
 #include "subtree.h"
 
 enum { MOST = 100, MIB = 1 << 20 };
@@ -37,12 +38,12 @@ static int end(void **state)
 /* A block of `mib` MiB made in a method of the module, below a range. */
 static void add(struct fixture *f, const char *method, const char *module, uint64_t mib)
 {
-    const char **path = mpr_arena_alloc(&f->arena, 3 * sizeof *path);
-    path[0] = "step";
-    path[1] = mpr_arena_format(&f->arena, "%s [%s] (t.py:7)", method, module);
-    path[2] = "gelu (torch/nn/functional.py:9)";
-    f->row[f->rows++] =
-        (struct mpr_row){ .path = path, .depth = 3, .bytes = mib * MIB, .blocks = 1 };
+    const char *const path[] = { "step",
+                                 mpr_arena_format(&f->arena, "%s [%s] (t.py:7)", method, module),
+                                 "gelu (torch/nn/functional.py:9)" };
+    f->row[f->rows++] = (struct mpr_row){ .path = path_of(&f->arena, path, 3, false),
+                                          .bytes = mib * MIB,
+                                          .blocks = 1 };
     f->whole += mib * MIB;
 }
 
@@ -126,11 +127,12 @@ static void a_second_number_has_siblings_of_its_own(void **state)
 static void numbers_that_are_no_modules_are_none(void **state)
 {
     struct fixture *f = *state;
-    static const char *const one[] = { "layer 1" }, *const two[] = { "layer 2" },
-                             *const three[] = { "layer 3", "main (t.py:3)" };
-    f->row[f->rows++] = (struct mpr_row){ .path = one, .depth = 1, .bytes = MIB };
-    f->row[f->rows++] = (struct mpr_row){ .path = two, .depth = 1, .bytes = MIB };
-    f->row[f->rows++] = (struct mpr_row){ .path = three, .depth = 2, .bytes = 9 * MIB };
+    static const char *const name[][2] = { { "layer 1" },
+                                           { "layer 2" },
+                                           { "layer 3", "main (t.py:3)" } };
+    for (size_t i = 0; i < 3; i++)
+        f->row[f->rows++] = (struct mpr_row){ .path = path_of(&f->arena, name[i], 1 + i / 2, false),
+                                              .bytes = i < 2 ? MIB : 9 * MIB };
     f->row[f->rows++] = (struct mpr_row){ .bytes = MIB };
     find(f);
     assert_int_equal(f->found, 0);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "frame_text.h"
 #include "telling.h"
 
 struct fixture {
@@ -43,10 +44,11 @@ static void tells(struct fixture *f, const char *const *path, size_t depth, bool
                   const char *expected)
 {
     char text[300] = "";
-    const struct mpr_told told = mpr_telling_of(f->telling, &f->arena, path, depth, calls);
-    for (size_t i = 0; i < told.depth; i++)
+    const struct mpr_told told =
+        mpr_telling_of(f->telling, &f->arena, path_of(&f->arena, path, depth, calls), calls);
+    for (size_t i = 0; i < told.path.depth; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "",
-                 told.path[i]);
+                 told.path.frame[i]->text);
     if (*told.caller)
         snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", told.caller);
     assert_string_equal(text, expected);
@@ -87,11 +89,13 @@ static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
                                          "snmalloc::alloc_",
                                          "scudo::Allocator::allocate" };
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
-        const char *const path[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
+        const char *const text[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
                                      "os_pages_map (pages.c:7)", "grow" };
-        tells(f, path, 5, true, "load (a.c:9) <- main");
-        assert_ptr_equal(mpr_telling_allocator(f->telling, path, 5), entry[i]);
-        assert_null(mpr_telling_allocator(f->telling, path, 2));
+        struct mpr_path path = path_of(&f->arena, text, 5, true);
+        tells(f, text, 5, true, "load (a.c:9) <- main");
+        assert_ptr_equal(mpr_telling_allocator(f->telling, path), path.frame[2]);
+        path.depth = 2;
+        assert_null(mpr_telling_allocator(f->telling, path));
     }
     tells(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
           "_rjem_je_background_thread (b.c:1)");
@@ -116,10 +120,9 @@ static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(voi
         char call[80], expected[100];
         snprintf(call, sizeof call, "%s (a.c:7)", own[i]);
         snprintf(expected, sizeof expected, "%s <- main", call);
-        const char *const path[] = { "main (a.c:1)", mpr_arena_text(&f->arena, call),
-                                     "mmap (libc.so.6)" };
-        tells(f, path, 3, true, expected);
-        assert_null(mpr_telling_allocator(f->telling, path, 3));
+        const char *const text[] = { "main (a.c:1)", call, "mmap (libc.so.6)" };
+        tells(f, text, 3, true, expected);
+        assert_null(mpr_telling_allocator(f->telling, path_of(&f->arena, text, 3, true)));
     }
 }
 
@@ -174,15 +177,18 @@ static void a_linked_cuda_runtime_is_nobody_s_call(void **state)
 static void places_are_of_own_calls_from_the_innermost(void **state)
 {
     struct fixture *f = *state;
-    const char *const *const path =
-        (const char *const[]){ "<module> (train.py:212)", "forward (model.py:318)",
-                               "Module._call_impl (torch/nn/modules/module.py:1790)",
-                               "loss [head] (loss.py:41)" };
-    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 3),
+    const struct mpr_path path = path_of(&f->arena,
+                                         PATH("<module> (train.py:212)", "forward (model.py:318)",
+                                              "Module._call_impl (torch/nn/modules/module.py:1790)",
+                                              "loss [head] (loss.py:41)"),
+                                         true);
+    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 3),
                         "loss.py:41 < model.py:318 < train.py:212");
-    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 2),
+    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 2),
                         "loss.py:41 < model.py:318 < ...");
-    assert_string_equal(mpr_telling_places(f->telling, &f->arena, PATH("prog+0x10"), 3), "");
+    assert_string_equal(
+        mpr_telling_places(f->telling, &f->arena, path_of(&f->arena, PATH("prog+0x10"), true), 3),
+        "");
 }
 
 static void calls_without_names(void **state)
@@ -196,6 +202,7 @@ static void calls_without_names(void **state)
     tells(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true,
           "prog+0x1100 <- qsort_with");
     tells(f, PATH("libc.so.6+0x2600"), true, "libc.so.6+0x2600");
+    tells(f, PATH("prog+0x1100", "libstdc++.so.6.0.33+0xecdb4"), true, "prog+0x1100");
 }
 
 static void python(void **state)
@@ -315,17 +322,17 @@ static void ranges_stay(void **state)
     tells(f, PATH("step", "forward"), false, "step > forward");
     tells(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
     tells(f, PATH("capture (bs=3)", "warmup (2)"), false, "capture (bs=3) > warmup (2)");
-    tells(f, PATH("main (srv)", "fill (a.c:3)", "xmalloc (a.c:9)"), false, "fill (a.c:3) <- main");
-    tells(f, PATH("step", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
-          "step > fill (a.c:3) > xmalloc (a.c:9)");
+    tells(f, PATH("main (srv.c:1)", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
+          "fill (a.c:3) <- main");
     tells(
         f,
         PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
              "Linear.forward [fc] (torch/nn/modules/linear.py:134)"),
         false,
         "step > torch:DistributedDataParallel.forward > [fc] Net.forward (train.py:30) > Linear.forward");
-    const struct mpr_told none = mpr_telling_of(f->telling, &f->arena, NULL, 0, false);
-    assert_int_equal(none.depth, 0);
+    const struct mpr_told none =
+        mpr_telling_of(f->telling, &f->arena, (struct mpr_path){ NULL, 0 }, false);
+    assert_int_equal(none.path.depth, 0);
 }
 
 static void what_ran_backward_stands_behind_its_operator(void **state)
@@ -335,6 +342,8 @@ static void what_ran_backward_stands_behind_its_operator(void **state)
           PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)",
                "Linear.forward [head] (torch/nn/modules/linear.py:134)", "torch:AddmmBackward0"),
           false, "[head] Net.forward (t.py:3) > torch:AddmmBackward0");
+    tells(f, PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)"), true,
+          "[head] Net.forward (t.py:3)"); /* the body of a file is no caller */
     tells(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
           "backward of step > forward > torch:AddmmBackward0");
     tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
@@ -357,33 +366,30 @@ static void the_user_adds_to_the_list(void **state)
           "serve (a.c:9) <- main");
 }
 
-static void templates_are_shortened(void **state)
+static const char *shortened(struct fixture *f, const char *text, bool call)
 {
-    struct fixture *f = *state;
-    assert_string_equal(mpr_telling_short(&f->arena, "std::vector<int>::at (a.h:1)"),
-                        "std::vector<int>::at (a.h:1)");
-    assert_string_equal(
-        mpr_telling_short(&f->arena, "std::map<std::string, std::vector<int> >::at (a.h:1)"),
-        "std::map<..>::at (a.h:1)");
-    assert_string_equal(
-        mpr_telling_short(&f->arena, "void va_gc::reserve<tree_node*, va_gc> (cc1plus)"),
-        "va_gc::reserve<..> (cc1plus)");
-    assert_string_equal(mpr_telling_short(&f->arena, "<core::Vec<T> as Clone>::clone (v.rs:1)"),
-                        "<core::Vec<T> as Clone>::clone (v.rs:1)");
-    assert_string_equal(mpr_telling_short(&f->arena, "A::operator< (a.h:1)"),
-                        "A::operator< (a.h:1)");
-    assert_string_equal(
-        mpr_telling_call(&f->arena, "f<some::long_name_of_a_type> (a.cpp:1)", false),
-        "f<..> (a.cpp:1)");
-    assert_string_equal(mpr_telling_call(&f->arena, "g<some::long_name_of_a_type> (prog)", true),
-                        "g<..> (prog)");
-    assert_string_equal(mpr_telling_call(&f->arena, "batch<some long name of a range>", false),
-                        "batch<some long name of a range>");
-    assert_string_equal(mpr_telling_short(&f->arena, "load.<locals>.<listcomp> (a.py:1)"),
-                        "load.<locals>.<listcomp> (a.py:1)");
+    return mpr_telling_short(&f->arena, frame_of(&f->arena, text, call))->text;
 }
 
-/* As libstdc++'s demangler writes them. */
+static void templates_are_shortened(void **state)
+{
+    static const char *const call[][2] = {
+        { "std::vector<int>::at (a.h:1)", "std::vector<int>::at (a.h:1)" },
+        { "std::map<std::string, std::vector<int> >::at (a.h:1)", "std::map<..>::at (a.h:1)" },
+        { "void va_gc::reserve<tree_node*, va_gc> (cc1plus)", "va_gc::reserve<..> (cc1plus)" },
+        { "<core::Vec<T> as Clone>::clone (v.rs:1)", "<core::Vec<T> as Clone>::clone (v.rs:1)" },
+        { "A::operator< (a.h:1)", "A::operator< (a.h:1)" },
+        { "f<some::long_name_of_a_type> (a.cpp:1)", "f<..> (a.cpp:1)" },
+        { "g<some::long_name_of_a_type> (prog)", "g<..> (prog)" },
+        { "load.<locals>.<listcomp> (a.py:1)", "load.<locals>.<listcomp> (a.py:1)" },
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof call / sizeof *call; i++)
+        assert_string_equal(shortened(f, call[i][0], true), call[i][1]);
+    assert_string_equal(shortened(f, "batch<some long name of a range>", false),
+                        "batch<some long name of a range>");
+}
+
 /* Of so many signs a look back or ahead at each would not end. */
 static void signs_without_end_stay(void **state)
 {
@@ -394,9 +400,9 @@ static void signs_without_end_stay(void **state)
     text[SIGNS] = 0;
     memset(text, '<', SIGNS);
     text[0] = 'x';
-    assert_string_equal(mpr_telling_short(&f->arena, text), text);
+    assert_string_equal(shortened(f, text, true), text);
     for (size_t i = 0; i < SIGNS; i += 2) text[i] = 'a';
-    assert_string_equal(mpr_telling_short(&f->arena, text), text);
+    assert_string_equal(shortened(f, text, true), text);
     free(text);
 }
 
@@ -419,7 +425,7 @@ static void operators_are_shortened(void **state)
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-        assert_string_equal(mpr_telling_short(&f->arena, name[i][0]), name[i][1]);
+        assert_string_equal(shortened(f, name[i][0], true), name[i][1]);
 }
 
 /* Decorators and dispatch of PyTorch and transformers say nothing of what was called. */

@@ -21,8 +21,8 @@ static int by_shape(const struct mpr_segment *a, const struct mpr_segment *b)
 
 static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
 {
-    if (!a->oldest || !b->oldest) return !!a->oldest - !!b->oldest;
-    return mpr_row_paths(a->oldest, a->oldest_depth, b->oldest, b->oldest_depth);
+    if (!a->oldest.frame || !b->oldest.frame) return !!a->oldest.frame - !!b->oldest.frame;
+    return mpr_frame_compare_paths(a->oldest, b->oldest);
 }
 
 static int by_shape_and_path(const void *left, const void *right)
@@ -46,7 +46,7 @@ static int by_free(const void *left, const void *right)
 
 static bool is_older(const struct mpr_segment *a, const struct mpr_segment *b)
 {
-    return a->oldest && (!b->oldest || a->oldest_time < b->oldest_time);
+    return a->oldest.frame && (!b->oldest.frame || a->oldest_time < b->oldest_time);
 }
 
 static void add(struct mpr_alike *shape, const struct mpr_segment *s, bool new_path)
@@ -56,7 +56,7 @@ static void add(struct mpr_alike *shape, const struct mpr_segment *s, bool new_p
     shape->bytes += s->bytes;
     shape->free += s->free;
     shape->blocks += s->blocks;
-    shape->paths += new_path && s->oldest;
+    shape->paths += new_path && s->oldest.frame;
 }
 
 struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *segment,

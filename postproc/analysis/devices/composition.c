@@ -299,7 +299,7 @@ const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct
     qsort(cell, blocks, sizeof *cell, by_key);
     for (size_t i = 0; i < blocks; i++) {
         if (!i || cell[i].key != cell[i - 1].key) {
-            row[*rows].path = mpr_label_path(arena, reader, &cell[i], &row[*rows].depth);
+            row[*rows].path = mpr_label_path(arena, reader, &cell[i]);
             (*rows)++;
         }
         struct mpr_row *last = &row[*rows - 1];

@@ -19,9 +19,9 @@ struct place {
 static size_t places_of(const struct mpr_graph_row *row, struct place *place)
 {
     size_t found = 0;
-    for (size_t i = 0; i < row->depth; i++) {
+    for (size_t i = 0; i < row->path.depth; i++) {
         struct mpr_place at[PLACES];
-        const size_t here = mpr_places_find(row->path[i], at, PLACES - found);
+        const size_t here = mpr_places_find(row->path.frame[i], at, PLACES - found);
         for (size_t k = 0; k < here; k++) place[found++] = (struct place){ i, at[k] };
     }
     return found;
@@ -31,7 +31,7 @@ static size_t places_of(const struct mpr_graph_row *row, struct place *place)
 static bool is_like(const struct mpr_graph_row *row, const struct place *place, size_t places,
                     const struct mpr_graph_row *first, const struct place *of_first, size_t most)
 {
-    if (row->depth != first->depth || places != most) return false;
+    if (row->path.depth != first->path.depth || places != most) return false;
     for (size_t i = 0; i < places; i++)
         if (place[i].name != of_first[i].name || place[i].at.from != of_first[i].at.from)
             return false;
@@ -97,7 +97,8 @@ void mpr_graph_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
     const size_t which = varying(burst, of_first, places);
     if (!burst->number || which == places) return;
     burst->counted =
-        word_before(arena, burst->row[0]->path[of_first[which].name], of_first[which].at.from);
+        word_before(arena, mpr_frame_numbered(burst->row[0]->path.frame[of_first[which].name]),
+                    of_first[which].at.from);
     burst->size = mpr_arena_alloc(arena, burst->rows * sizeof *burst->size);
     for (size_t i = 0; i < burst->rows; i++) {
         const struct mpr_graph_row *row = burst->row[i];

@@ -28,7 +28,7 @@ static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uin
                       uint32_t thread, struct mpr_graph_row *row)
 {
     const struct mpr_replay *r = &reader->replay;
-    row->path = mpr_label_node(&g->arena, reader, node, &row->depth);
+    row->path = mpr_label_node(&g->arena, reader, node);
     row->thread = mpr_label_thread(&g->arena, r, thread);
     row->node = node;
     row->maker = thread;
@@ -96,7 +96,7 @@ static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *
 {
     if (!b->captures && !b->executables) {
         b->path = row->path;
-        b->depth = row->depth;
+        b->path.depth = row->path.depth;
         b->from = row->time;
     }
     b->to = row->time;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "frame.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -18,8 +18,7 @@ struct mpr_error;
 /* One capture, or one executable, or both when it was made of that capture.  Bytes of calls are
  * measured, signed differences. */
 struct mpr_graph_row {
-    const char *const *path; /* ranges, outermost first */
-    size_t depth;
+    struct mpr_path path; /* ranges, outermost first */
     const char *thread;
     uint32_t node, maker; /* the same, as replay numbers them */
     uint64_t time;        /* ns: the capture's end, or the instantiation where there was none */
@@ -46,8 +45,7 @@ struct mpr_graph_size {
 };
 
 struct mpr_graph_burst {
-    const char *const *path; /* of its first capture */
-    size_t depth;
+    struct mpr_path path;      /* of its first capture */
     uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
     int64_t executable_bytes, launch_bytes;

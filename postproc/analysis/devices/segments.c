@@ -33,9 +33,9 @@ struct held {
 /* By range, or by Python stack where there was none. */
 static uint32_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
 
-static const char *const *label(struct walk *w, uint32_t key, size_t *depth)
+static struct mpr_path label(struct walk *w, uint32_t key)
 {
-    return mpr_label_node(&w->result->arena, w->reader, key, depth);
+    return mpr_label_node(&w->result->arena, w->reader, key);
 }
 
 /* ---- one segment */
@@ -58,7 +58,7 @@ static struct mpr_segment describe(struct walk *w, const struct mpr_walked *s)
     if (out.state != MPR_SEGMENT_GRAPH) out.idle = s->idle;
     if (b->capture) memcpy(out.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof out.pool);
     if (!s->oldest) return out;
-    out.oldest = label(w, key_of(s->oldest), &out.oldest_depth);
+    out.oldest = label(w, key_of(s->oldest));
     out.oldest_time = s->oldest->time;
     return out;
 }
@@ -149,7 +149,7 @@ static void fill_pins(struct walk *w)
         const bool new_key = !i || h->key != h[-1].key;
         if (new_key) {
             d->pin[d->pins] = (struct mpr_segment_pin){ .oldest_time = UINT64_MAX, .in = in };
-            d->pin[d->pins].path = label(w, h->key, &d->pin[d->pins].depth);
+            d->pin[d->pins].path = label(w, h->key);
             d->pins++;
         }
         const bool first_there = new_key || h->segment != h[-1].segment;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "frame.h"
 #include "instant.h"
 #include "progress.h"
 #include "summary.h"
@@ -42,9 +42,8 @@ struct mpr_segment {
     uint64_t pool[2]; /* of a graph, as PyTorch numbers it; zeros: not known, or no graph's */
     uint32_t capture; /* from 1; 0: none */
     enum mpr_segment_state state;
-    bool expandable;           /* pieces of physical memory in a row */
-    const char *const *oldest; /* path of its oldest block; NULL: no block is live */
-    size_t oldest_depth;
+    bool expandable;        /* pieces of physical memory in a row */
+    struct mpr_path oldest; /* of its oldest block; frame NULL: no block is live */
     uint64_t oldest_time;
 };
 
@@ -61,9 +60,9 @@ struct mpr_pinned {
 
 /* Blocks of one path that lie in split segments with free bytes. */
 struct mpr_segment_pin {
-    const char *const *path; /* ranges, or the Python stack where there were none; outermost first
-                              */
-    size_t depth;
+    struct mpr_path path; /* ranges, or the Python stack where there were none;
+                           * outermost first
+                           */
     uint64_t blocks, bytes, segments;
     uint64_t free; /* that is split in the segments that they lie in: several paths may pin the
                       same bytes */

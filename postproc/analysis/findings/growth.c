@@ -15,12 +15,11 @@ void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, siz
                                       .most = most };
 }
 
-void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth,
-                    uint64_t before, uint64_t after, bool estimated)
+void mpr_growth_add(struct mpr_growth_builder *b, struct mpr_path path, uint64_t before,
+                    uint64_t after, bool estimated)
 {
     if (b->rows < b->most)
         b->row[b->rows++] = (struct mpr_growth_row){ .path = path,
-                                                     .depth = depth,
                                                      .before = mpr_amount(before),
                                                      .after = mpr_amount(after),
                                                      .estimated = estimated };
@@ -29,7 +28,7 @@ void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
+    return mpr_frame_compare_paths(a->path, b->path);
 }
 
 static int by_change(const void *left, const void *right)
@@ -99,16 +98,19 @@ static int64_t bytes_of(const struct mpr_device_state *s, const char *key)
     return 0;
 }
 
-static void add_parts(struct mpr_growth *out, const struct mpr_device_state *before,
-                      const struct mpr_device_state *after, bool torch)
+static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
+                      const struct mpr_device_state *before, const struct mpr_device_state *after,
+                      bool torch)
 {
     for (size_t i = 0; i < after->parts; i++) {
         const struct mpr_device_part *p = &after->part[i];
         const int64_t was = bytes_of(before, p->key);
         if (is_broken_down(p->key, torch) || was == p->bytes) continue;
-        out->row[out->rows++] = (struct mpr_growth_row){
-            .key = p->key, .name = p->name, .before = was, .after = p->bytes
-        };
+        out->row[out->rows++] =
+            (struct mpr_growth_row){ .key = p->key,
+                                     .name = mpr_frame_named(arena, MPR_FRAME_LABEL, p->name),
+                                     .before = was,
+                                     .after = p->bytes };
     }
     qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
@@ -127,15 +129,13 @@ void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
                          *now = mpr_growth_blocks(arena, reader, after, torch, &rows[1]);
     if (!was.valid || !is.valid) return;
     mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts);
-    for (size_t i = 0; i < rows[0]; i++)
-        mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0, false);
-    for (size_t i = 0; i < rows[1]; i++)
-        mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes, false);
+    for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].bytes, 0, false);
+    for (size_t i = 0; i < rows[1]; i++) mpr_growth_add(&b, now[i].path, 0, now[i].bytes, false);
     mpr_growth_end(&b, out);
     const bool measured = was.used != MPF_UNKNOWN && is.used != MPF_UNKNOWN;
     out->before = measured ? was.used : was.tracked;
     out->after = measured ? is.used : is.tracked;
-    add_parts(out, &was, &is, torch);
+    add_parts(out, arena, &was, &is, torch);
     out->valid = true;
     out->time = before->time;
 }

@@ -14,8 +14,8 @@ struct mpr_growth_builder {
 };
 
 void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most);
-void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth,
-                    uint64_t before, uint64_t after, bool estimated);
+void mpr_growth_add(struct mpr_growth_builder *b, struct mpr_path path, uint64_t before,
+                    uint64_t after, bool estimated);
 /* Rows of one path become one; those that did not change are dropped; the largest change comes
  * first. */
 void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out);

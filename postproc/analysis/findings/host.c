@@ -151,7 +151,7 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
                                           .error = k->error,
                                           .heap = k->heap,
                                           .thread = mpr_label_thread(arena, r, k->thread) };
-        out->path = mpr_label_best(arena, reader, k->node, k->at, &out->depth);
+        out->path = mpr_label_best(arena, reader, k->node, k->at);
     }
 }
 
@@ -165,7 +165,7 @@ struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, stru
                                .error = newest->error,
                                .limit = refusals->newest.limit,
                                .heap = newest->heap };
-    if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at, &out.depth);
+    if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at);
     return out;
 }
 
@@ -245,10 +245,9 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
     mpr_growth_begin(&b, arena, books->cells);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
-        size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
-        const char *const *path = mpr_label_path(arena, reader, cell, &depth);
-        mpr_growth_add(&b, path, depth, held[i].then, i < end->cells ? end->held[i].now : 0,
+        const struct mpr_path path = mpr_label_path(arena, reader, cell);
+        mpr_growth_add(&b, path, held[i].then, i < end->cells ? end->held[i].now : 0,
                        held[i].estimated);
     }
     free(held);

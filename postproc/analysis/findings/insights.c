@@ -169,7 +169,7 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
                                     .total = oom->total,
                                     .heap = oom->heap };
     mpr_composition(&o->state, &out->arena, reader, &oom->picture);
-    o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python, &o->depth);
+    o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
 }
 
 /* A device as it was when memory ran out, or else at its peak. */
@@ -341,7 +341,7 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
 static struct mpr_finding *nameless_growth(struct mpr_insights *out)
 {
     for (size_t i = 0; i < out->findings; i++)
-        if (strcmp(out->finding[i].key, "growth") == 0 && !out->finding[i].depth)
+        if (strcmp(out->finding[i].key, "growth") == 0 && !out->finding[i].path.depth)
             return &out->finding[i];
     return NULL;
 }
@@ -353,10 +353,10 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
     const size_t heaps = out->leaks.peaks.log[0].heaps;
     uint64_t all = 0;
     for (size_t i = 0; i < heaps && h->live->heap != f->heap; i++) h++;
-    if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.depth) return;
+    if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.path.depth) return;
     for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
     f->path = h->growing[0].row.path;
-    f->depth = h->growing[0].row.depth;
+    f->path.depth = h->growing[0].row.path.depth;
     if (h->growings > 1 && all)
         f->what = mpr_arena_format(&out->arena, "%s, %s%.0f %% of it in one place", f->what,
                                    h->growing[0].row.estimated ? "~" : "",

@@ -32,16 +32,16 @@ struct mpr_fact {
 enum { MPR_FACTS_MOST = 6 };
 
 struct mpr_finding {
-    const char *key;         /* "fragmentation", ...: a contract that memprof-report(1) lists */
-    const char *where;       /* "gpu0", "host" */
-    uint64_t bytes;          /* that the change would save, at most */
-    bool about;              /* bytes are estimated from samples */
-    const char *what;        /* one sentence, with its numbers; */
-    const char *const *path; /* whom it is about: ranges, or the Python stack; NULL: nobody */
-    size_t depth;
-    const char *change; /* what to do */
-    const char *look;   /* the report that shows more of it, without the log: "segments" */
-    uint8_t heap;       /* the page links to its chart, at `time` */
+    const char *key;      /* "fragmentation", ...: a contract that memprof-report(1) lists */
+    const char *where;    /* "gpu0", "host" */
+    uint64_t bytes;       /* that the change would save, at most */
+    bool about;           /* bytes are estimated from samples */
+    const char *what;     /* one sentence, with its numbers; */
+    struct mpr_path path; /* whom it is about: ranges, or the Python stack; NULL:
+                                            nobody */
+    const char *change;   /* what to do */
+    const char *look;     /* the report that shows more of it, without the log: "segments" */
+    uint8_t heap;         /* the page links to its chart, at `time` */
     uint64_t time;
     struct mpr_fact fact[MPR_FACTS_MOST];
     size_t facts;
@@ -53,8 +53,7 @@ struct mpr_insights_oom {
     unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
     uint8_t heap;
-    const char *const *path; /* ranges; where there are none, the Python stack */
-    size_t depth;
+    struct mpr_path path;          /* ranges; where there are none, the Python stack */
     struct mpr_device_state state; /* of the device, then */
 };
 
@@ -64,8 +63,7 @@ struct mpr_refused {
     unsigned error;              /* errno */
     struct mpr_rlimit limit;     /* that was in the way */
     uint8_t heap;
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
 };
 
 struct mpr_insights {

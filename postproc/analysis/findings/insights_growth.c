@@ -47,7 +47,7 @@ static bool is_told_soon(const struct mpr_log_peaks *log, const struct grown *g)
 {
     uint64_t made = 0;
     for (size_t i = 0; i < log->heaps; i++) made += log->heap[i].made_bytes;
-    return g->row->depth && made / TURNED_OVER >= g->bytes;
+    return g->row->path.depth && made / TURNED_OVER >= g->bytes;
 }
 
 static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_heap *h,
@@ -98,12 +98,12 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
                                    mpr_finding_size(out, second), where_of(out, g));
     f->change =
         is_short ? "what holds on to it; or was it still loading? a longer run tells"
-        : g->row->depth
+        : g->row->path.depth
             ? "what holds on to it: a container that only grows, a cache without a bound"
             : "its source is not known: run again with call stacks (--stacks=sample, --python=on)";
     f->look = "leaks";
     f->path = g->row->path;
-    f->depth = g->row->depth;
+    f->path.depth = g->row->path.depth;
     mpr_finding_at(f, h->live->heap, l->last_ns);
     mpr_finding_bytes(f, "grown_bytes", g->bytes);
     mpr_finding_bytes(f, "a_second_bytes", second);

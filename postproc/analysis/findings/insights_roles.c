@@ -79,7 +79,7 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
     const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
     const char *pass = b->passes || b->steps ? pass_of(h->phase) : "calls of modules";
-    if (!b->ran || !pass || !row || !row->depth) return;
+    if (!b->ran || !pass || !row || !row->path.depth) return;
     if (row->bytes < MPR_WORTH_BYTES || row->bytes < h->bytes / ONE_PLACE) return;
     struct mpr_finding *f = mpr_finding_add(out, "temporaries", gpu, row->bytes);
     f->what = mpr_arena_format(
@@ -87,7 +87,7 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
         mpr_finding_size(out, share->bytes), mpr_heap_name(h->heap),
         mpr_finding_size(out, h->bytes), pass, mpr_finding_size(out, row->bytes));
     f->path = row->path;
-    f->depth = row->depth;
+    f->path.depth = row->path.depth;
     f->change = "less at a time (a loss over pieces of the batch, a smaller one), in place or "
                 "fused, or where less else lives";
     f->look = "breakdown";

@@ -24,7 +24,7 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
     if (cause) {
         f->path = cause->path;
-        f->depth = cause->depth;
+        f->path.depth = cause->path.depth;
     }
     mpr_finding_at(f, h->heap->heap, h->heap->of[h->worst_peak].peak_time);
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);

@@ -14,14 +14,6 @@ static uint64_t expandable_bytes(const struct mpr_segments_device *d)
     return bytes;
 }
 
-/* The segments do not last as long as what is said of them. */
-static const char *const *copy_of(struct mpr_arena *arena, const char *const *path, size_t depth)
-{
-    const char **copy = mpr_arena_alloc(arena, (depth + 1) * sizeof *copy);
-    for (size_t i = 0; i < depth; i++) copy[i] = mpr_arena_text(arena, path[i]);
-    return copy;
-}
-
 static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
                    const struct mpr_segments_device *d)
 {
@@ -37,8 +29,8 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
         mpr_finding_number(out, pin->segments), mpr_finding_plural(pin->segments),
         mpr_finding_number(out, pin->blocks), mpr_finding_plural(pin->blocks),
         pin->blocks == 1 ? "s" : "", mpr_finding_size(out, pin->bytes));
-    f->path = copy_of(&out->arena, pin->path, pin->depth);
-    f->depth = pin->depth;
+    f->path = mpr_frame_copy_path(&out->arena, pin->path); /* the segments go */
+    f->path.depth = pin->path.depth;
     f->change = "make what lives long before what dies soon; PYTORCH_CUDA_ALLOC_CONF="
                 "expandable_segments:True may help (not computed: a piece with a live block stays)";
     f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";

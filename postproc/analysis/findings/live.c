@@ -32,8 +32,7 @@ struct past {
 
 /* Names and paths last as long as the process is followed: they are told again at each look. */
 struct told {
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
 };
 
 struct mpr_live {
@@ -181,9 +180,8 @@ static const struct told *told_of_cell(struct mpr_live *l, uint32_t cell)
 {
     MPR_REACH(l->of_cell, cell, l->cells);
     struct told *t = &l->of_cell[cell];
-    if (!t->path)
-        t->path =
-            mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell], &t->depth);
+    if (!t->path.frame)
+        t->path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell]);
     return t;
 }
 
@@ -191,7 +189,7 @@ static const struct told *told_of_node(struct mpr_live *l, uint32_t node)
 {
     MPR_REACH(l->of_node, node, l->nodes);
     struct told *t = &l->of_node[node];
-    if (!t->path) t->path = mpr_label_node(&l->names, &l->reader, node, &t->depth);
+    if (!t->path.frame) t->path = mpr_label_node(&l->names, &l->reader, node);
     return t;
 }
 
@@ -212,7 +210,6 @@ static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_held *h
         const struct told *told = told_of_cell(l, i);
         look->row[look->rows++] =
             (struct mpr_row){ .path = told->path,
-                              .depth = told->depth,
                               .bytes = held[i].now,
                               .blocks = held[i].now_blocks,
                               .estimated =
@@ -233,7 +230,7 @@ static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_held 
         const uint64_t before = i < base->cells ? base->cell[i] : 0;
         if (r->books.cell[i].heap != heap || before == held[i].now) continue;
         const struct told *told = told_of_cell(l, i);
-        mpr_growth_add(&b, told->path, told->depth, before, held[i].now, held[i].estimated);
+        mpr_growth_add(&b, told->path, before, held[i].now, held[i].estimated);
     }
     l->look.growth = (struct mpr_growth){ .valid = true,
                                           .time = base->time,
@@ -373,9 +370,9 @@ static void fill_threads(struct mpr_live *l)
             continue;
         }
         const struct told *told = told_of_node(l, t->node);
-        look->thread[look->threads++] = (struct mpr_live_thread){
-            .name = mpr_label_thread(&l->arena, r, i), .path = told->path, .depth = told->depth
-        };
+        look->thread[look->threads++] =
+            (struct mpr_live_thread){ .name = mpr_label_thread(&l->arena, r, i),
+                                      .path = told->path };
     }
 }
 

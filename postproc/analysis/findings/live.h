@@ -36,8 +36,7 @@ struct mpr_live_heap {
 /* A thread with open ranges. */
 struct mpr_live_thread {
     const char *name;
-    const char *const *path; /* outermost first */
-    size_t depth;
+    struct mpr_path path; /* outermost first */
 };
 
 /* The repeated range that stands for the program's steps (repeats.h). */

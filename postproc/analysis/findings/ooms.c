@@ -88,14 +88,14 @@ static uint64_t place_of(const struct mpr_reader *reader, const struct mpr_gpu_b
 }
 
 /* By calls where they were asked for. */
-static const char *const *path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                  const struct mpr_gpu_block *b, size_t *depth)
+static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               const struct mpr_gpu_block *b)
 {
     const struct mpr_site at = mpr_sites_of(&reader->replay.sites, b->site);
     switch (reader->replay.options.by) {
-    case MPR_GROUP_STACK: return mpr_label_stack(arena, reader, at.stack, depth);
-    case MPR_GROUP_PYTHON: return mpr_label_node(arena, reader, at.python, depth);
-    default: return mpr_label_best(arena, reader, b->node, at, depth);
+    case MPR_GROUP_STACK: return mpr_label_stack(arena, reader, at.stack);
+    case MPR_GROUP_PYTHON: return mpr_label_node(arena, reader, at.python);
+    default: return mpr_label_best(arena, reader, b->node, at);
     }
 }
 
@@ -112,7 +112,7 @@ static void fill_places(struct mpr_oom_story *s, struct mpr_arena *arena,
         if (!known) {
             struct mpr_oom_place *new = &s->place[s->places++];
             *new = (struct mpr_oom_place){ .largest = bytes };
-            new->path = path_of(arena, reader, block[i], &new->depth);
+            new->path = path_of(arena, reader, block[i]);
             mpr_index_set(&number, key, known = (uint32_t)s->places);
         }
         struct mpr_oom_place *p = &s->place[known - 1];
@@ -139,7 +139,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = mpr_gpu_backed(block[i]),
                                      .age = mpr_less(s->time, block[i]->time) };
-        b->path = path_of(arena, reader, block[i], &b->depth);
+        b->path = path_of(arena, reader, block[i]);
     }
     free(block);
 }
@@ -167,8 +167,8 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
         .inherited = o->inherited,
         .good = "",
     };
-    s->path = mpr_label_node(arena, reader, o->node, &s->depth);
-    s->python = mpr_label_node(arena, reader, o->python, &s->python_depth);
+    s->path = mpr_label_node(arena, reader, o->node);
+    s->python = mpr_label_node(arena, reader, o->python);
     mpr_composition(&s->state, arena, reader, &o->picture);
     fill_fits(s);
     fill_largest(s, arena, reader, &o->picture);
@@ -197,11 +197,8 @@ static void choose_spans(struct spans *spans, const struct mpr_good *good, const
 static const char *instance_name(struct mpr_arena *arena, const struct mpr_reader *reader,
                                  const struct mpr_good_span *s)
 {
-    size_t depth;
-    const char *const *path = s->instance ? mpr_label_node(arena, reader, s->node, &depth) : NULL;
-    if (!path) return "";
-    const char *name = path[0];
-    for (size_t i = 1; i < depth; i++) name = mpr_arena_format(arena, "%s > %s", name, path[i]);
+    if (!s->instance) return "";
+    const char *name = mpr_frame_path_text(arena, mpr_label_node(arena, reader, s->node));
     return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
 }
 

@@ -100,8 +100,8 @@ static void number_runs(struct mpr_ooms *ooms)
 /* ---- what each process had then */
 
 struct entry {
-    const char *const *path;
-    size_t depth, log;
+    struct mpr_path path;
+    size_t log;
     uint64_t bytes;
     bool estimated;
 };
@@ -110,11 +110,10 @@ struct entries {
     size_t count, cap;
 };
 
-static void add(struct entries *e, const char *const *path, size_t depth, size_t log,
-                uint64_t bytes, bool estimated)
+static void add(struct entries *e, struct mpr_path path, size_t log, uint64_t bytes, bool estimated)
 {
     MPR_GROW(e->at, e->count, e->cap);
-    e->at[e->count++] = (struct entry){ path, depth, log, bytes, estimated };
+    e->at[e->count++] = (struct entry){ path, log, bytes, estimated };
 }
 
 static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -124,10 +123,9 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
     struct mpr_held *held = mpr_held_host(r);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
-        size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
-        const char *const *path = mpr_label_path(arena, reader, cell, &depth);
-        add(e, path, depth, log, held[i].then, held[i].estimated);
+        const struct mpr_path path = mpr_label_path(arena, reader, cell);
+        add(e, path, log, held[i].then, held[i].estimated);
     }
     free(held);
 }
@@ -137,7 +135,7 @@ static void add_device(struct entries *e, struct mpr_arena *arena, const struct 
 {
     size_t rows;
     const struct mpr_row *row = mpr_growth_blocks(arena, reader, p, torch, &rows);
-    for (size_t i = 0; i < rows; i++) add(e, row[i].path, row[i].depth, log, row[i].bytes, false);
+    for (size_t i = 0; i < rows; i++) add(e, row[i].path, log, row[i].bytes, false);
 }
 
 static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
@@ -242,7 +240,7 @@ static void sum_devices(struct mpr_ooms *ooms)
 static int by_path(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
+    return mpr_frame_compare_paths(a->path, b->path);
 }
 
 static int by_value(const void *left, const void *right)
@@ -279,7 +277,7 @@ static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b,
         if (!log) failed = bytes;
         else if (is_peer(ooms, log)) value[peers++] = bytes;
     }
-    mpr_growth_add(b, e->path, e->depth, median(value, peers), failed, estimated);
+    mpr_growth_add(b, e->path, median(value, peers), failed, estimated);
 }
 
 static void compare(struct mpr_ooms *ooms, struct entries *e)

@@ -29,23 +29,21 @@ struct mpr_fit {
 enum { MPR_OOM_BLOCKS = 20 };
 struct mpr_oom_block {
     uint64_t bytes, age;
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
 };
 /* All live blocks of one place; age: of the oldest, ns. */
 struct mpr_oom_place {
     uint64_t bytes, blocks, largest, age;
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
 };
 
 /* What grew, or shrank, between two instants: a range's bytes, or a named part of a device's
  * account.  Largest change first. */
 /* key: of a part */
 struct mpr_growth_row {
-    const char *key, *name;
-    const char *const *path;
-    size_t depth;
+    const char *key; /* of a part of the account; NULL: of a path */
+    const struct mpr_frame *name;
+    struct mpr_path path;
     int64_t before, after;
     bool estimated; /* from samples */
 };
@@ -61,9 +59,8 @@ struct mpr_oom_story {
     uint64_t time, real_time; /* ns since the process's start; CLOCK_REALTIME, 0: not known */
     uint8_t heap;
     const char *thread, *library;
-    const char *const *path, *const *python; /* outermost first */
-    size_t depth, python_depth;
-    unsigned index;         /* of the device */
+    struct mpr_path path, python; /* outermost first */
+    unsigned index;               /* of the device */
     uint64_t bytes, needed; /* asked for; what PyTorch would have to get for it from the driver */
     uint64_t free, total, flushed; /* MPF_UNKNOWN where the driver was not asked */
     uint32_t attempts;             /* refusals of the driver; 0: PyTorch's own limit */
@@ -83,8 +80,7 @@ struct mpr_oom_story {
 struct mpr_host_refusal {
     uint8_t heap;
     const char *thread;
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
     uint64_t count, largest, time; /* time: of the newest, ns */
     unsigned error;                /* errno */
 };

@@ -199,7 +199,7 @@ static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
     for (size_t i = 0; i < count; i++) {
         if (!i || told[i].key != told[i - 1].key) {
             struct mpr_row *new = &row[share->rows++];
-            new->path = mpr_label_node(arena, reader, told[i].key, &new->depth);
+            new->path = mpr_label_node(arena, reader, told[i].key);
         }
         row[share->rows - 1].bytes += told[i].bytes;
         row[share->rows - 1].blocks += told[i].blocks;

@@ -17,7 +17,7 @@ void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
 /* ---- the tree while it grows */
 
 struct node {
-    const char *name;
+    const struct mpr_frame *frame;
     uint64_t bytes, blocks, own_bytes, own_blocks;
     uint32_t parent, first, next;
 };
@@ -28,27 +28,28 @@ struct growing {
     struct mpr_index number; /* by hash of parent and name */
 };
 
-static uint32_t child(struct growing *g, uint32_t parent, const char *name)
+static uint32_t child(struct growing *g, uint32_t parent, const struct mpr_frame *frame)
 {
-    const uint64_t hash = mpr_hash_text(name) + parent;
+    const uint64_t hash = mpr_hash_text(frame->text) + parent;
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&g->number, hash); (number = mpr_probe_next(&p));)
-        if (g->node[number].parent == parent && strcmp(g->node[number].name, name) == 0)
+        if (g->node[number].parent == parent &&
+            mpr_frame_compare(g->node[number].frame, frame) == 0)
             return number;
     MPR_GROW(g->node, g->nodes, g->cap);
     g->node[g->nodes] =
-        (struct node){ .name = name, .parent = parent, .next = g->node[parent].first };
+        (struct node){ .frame = frame, .parent = parent, .next = g->node[parent].first };
     g->node[parent].first = g->nodes;
     mpr_index_add(&g->number, hash, g->nodes);
     return g->nodes++;
 }
 
-static void add_stack(struct growing *g, const char *const *path, size_t depth, bool bottom_up,
-                      uint64_t bytes, uint64_t blocks)
+static void add_stack(struct growing *g, struct mpr_path path, bool bottom_up, uint64_t bytes,
+                      uint64_t blocks)
 {
     uint32_t at = 0;
-    for (size_t i = 0; i < depth; i++) {
-        at = child(g, at, path[bottom_up ? depth - 1 - i : i]);
+    for (size_t i = 0; i < path.depth; i++) {
+        at = child(g, at, path.frame[bottom_up ? path.depth - 1 - i : i]);
         g->node[at].bytes += bytes;
         g->node[at].blocks += blocks;
     }
@@ -65,7 +66,7 @@ static int by_bytes(const void *left, const void *right)
     const struct node *a = &ordered->node[*(const uint32_t *)left],
                       *b = &ordered->node[*(const uint32_t *)right];
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_frame_compare(a->frame, b->frame);
 }
 
 /* Pushes the children so that the largest is on top. */
@@ -94,7 +95,7 @@ static void put_in_order(struct mpr_calltree *t, const struct growing *g)
         const struct node *n = &g->node[index];
         const size_t at = place[index] = t->calls++, parent = n->parent ? place[n->parent] : at;
         t->call[at] =
-            (struct mpr_call){ n->name,      parent,    n->parent ? t->call[parent].depth + 1 : 0,
+            (struct mpr_call){ n->frame,     parent,    n->parent ? t->call[parent].depth + 1 : 0,
                                n->bytes,     n->blocks, n->own_bytes,
                                n->own_blocks };
         top = push_children(g, index, stack, top);
@@ -142,17 +143,16 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     t->blocks = heap == MPF_HEAP_PYTHON ? 0 : r->books.heap[heap].peak_blocks; /* the sum of its
                                                                                   estimates */
     MPR_GROW(g.node, g.nodes, g.cap);
-    g.node[g.nodes++] = (struct node){ .name = "" };
+    g.node[g.nodes++] = (struct node){ .frame = &mpr_frame_none };
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         const uint64_t bytes = held[i].then, blocks = held[i].then_blocks;
-        size_t depth;
         if (cell->heap != heap) continue;
         t->samples += held[i].samples;
         if (heap == MPF_HEAP_PYTHON) t->blocks += blocks;
         if (!cell->key || !bytes) continue;
-        const char *const *path = mpr_label_path(&t->arena, reader, cell, &depth);
-        add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
+        const struct mpr_path path = mpr_label_path(&t->arena, reader, cell);
+        add_stack(&g, path, t->options.bottom_up, bytes, blocks);
         known_bytes += bytes;
         known_blocks += blocks;
     }

@@ -24,7 +24,7 @@ struct mpr_calltree_options {
 
 /* A call with all above it in the tree; in preorder, callees by bytes. */
 struct mpr_call {
-    const char *name;
+    const struct mpr_frame *frame;
     size_t parent; /* itself: it has none */
     unsigned depth;
     uint64_t bytes, blocks;         /* with what is below it */

@@ -47,7 +47,7 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
         .variance = held->variance,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
-    row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);
+    row.path = mpr_label_path(&peaks->arena, reader, cell);
     return row;
 }
 
@@ -181,9 +181,8 @@ static bool is_numbered_around(const struct mpr_reader *reader, uint32_t node)
 
 static const char *path_of(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint32_t node)
 {
-    size_t depth;
-    const char *const *path = mpr_label_node(&peaks->arena, reader, node, &depth);
-    return mpr_arena_path(&peaks->arena, path, depth);
+    const struct mpr_path path = mpr_label_node(&peaks->arena, reader, node);
+    return mpr_frame_path_text(&peaks->arena, path);
 }
 
 static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
@@ -205,9 +204,9 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
     out->of = reader->repeats->repeat[f->what].instances;
     out->open = mpr_repeats_open(reader->repeats, heap, f);
     if (r->ranges.node[f->inner].depth <= around) return;
-    out->path = mpr_label_node(&peaks->arena, reader, f->inner, &out->depth);
-    out->path += around;
-    out->depth -= around;
+    out->path = mpr_label_node(&peaks->arena, reader, f->inner);
+    out->path.frame += around;
+    out->path.depth -= around;
 }
 
 /* ---- heaps and logs */

@@ -54,14 +54,14 @@ struct mpr_touched {
 /* Which instance of a repeated range the peak is in: of the outermost one (repeats.h), or of
  * another where that is not open then. */
 struct mpr_peak_instance {
-    const char *name;    /* "step:8", or as the program numbers it, "step 7"; "": it is in none */
-    bool numbered;       /* by the program */
-    const char *range;   /* "step" */
-    uint64_t number, of; /* the 8th of 12 */
-    uint64_t open;       /* instances of that range that were open, this one among them */
-    bool beyond;         /* so many ranges were open that there may be more (follow.h) */
-    const char *const *path; /* ranges that were open inside of it on its thread, outermost first */
-    size_t depth;
+    const char *name;     /* "step:8", or as the program numbers it, "step 7"; "": it is in none */
+    bool numbered;        /* by the program */
+    const char *range;    /* "step" */
+    uint64_t number, of;  /* the 8th of 12 */
+    uint64_t open;        /* instances of that range that were open, this one among them */
+    bool beyond;          /* so many ranges were open that there may be more (follow.h) */
+    struct mpr_path path; /* ranges that were open inside of it on its thread,
+                                            outermost first */
 };
 
 struct mpr_heap_peak {

@@ -55,11 +55,10 @@ static void count_made(void *arg, const struct mpr_ledger_entry *e)
 
 static const char *range_name(struct reading *r, uint32_t node)
 {
-    size_t depth;
     MPR_REACH(r->range, node, r->ranges);
     if (!r->range[node]) {
-        const char *const *path = mpr_label_node(&r->out->code.arena, &r->reader, node, &depth);
-        r->range[node] = mpr_arena_path(&r->out->arena, path, depth);
+        const struct mpr_path path = mpr_label_node(&r->out->code.arena, &r->reader, node);
+        r->range[node] = mpr_frame_path_text(&r->out->arena, path);
     }
     return r->range[node];
 }
@@ -173,13 +172,6 @@ static void fill_modules(struct mpr_profile *out, const struct mpr_sites *sites)
 
 /* ---- reading */
 
-static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
-                const struct mpf_event *e)
-{
-    (void)t;
-    mpr_code_see(arg, replay, e);
-}
-
 static void fill(struct reading *r, const char *path)
 {
     mpr_ledger_end(&r->ledger);
@@ -208,7 +200,6 @@ int mpr_profile_read(struct mpr_profile *profile, const char *path,
     *profile = (struct mpr_profile){ .samples = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, options->at, error) != 0) return -1;
     r.reader.replay.ledger = &r.ledger;
-    r.reader.replay.watch = (struct mpr_watch){ see, &profile->code };
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
         fill(&r, path);

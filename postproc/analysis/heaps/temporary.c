@@ -43,7 +43,7 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
         struct mpr_temporary_row *row = &out->row[out->rows++];
         row->tally = mpr_tally_of(&g->lasting, i);
         row->row = (struct mpr_row){ .bytes = row->tally.soon, .allocations = row->tally.blocks };
-        row->row.path = mpr_label_path(arena, reader, cell, &row->row.depth);
+        row->row.path = mpr_label_path(arena, reader, cell);
         mpr_tally_add(&out->all, &row->tally);
     }
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_soon);

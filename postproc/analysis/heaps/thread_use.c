@@ -56,7 +56,8 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
         const struct mpr_lasting_cell all = mpr_lasting_of(&g->lasting, i);
         if (cell->heap != heap) continue;
         struct mpr_thread_life life = life_of(arena, r, (uint32_t)cell->key);
-        life.name = mpr_label_maker(arena, r, (uint32_t)cell->key);
+        life.frame = mpr_label_maker_frame(arena, r, (uint32_t)cell->key);
+        life.name = life.frame->text;
         out->row[out->rows++] = (struct mpr_thread_row){
             .thread = life,
             .bytes = held[i].then,

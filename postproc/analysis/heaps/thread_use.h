@@ -7,7 +7,8 @@
 #include "peaks.h"
 
 struct mpr_thread_life {
-    const char *name; /* with the kernel's number */
+    const struct mpr_frame *frame;
+    const char *name; /* its text, with the kernel's number */
     uint64_t number, tid;
     uint64_t first_ns, ended_ns; /* ended: UINT64_MAX: it lived at the end, or nobody said */
     bool allocated;              /* in any heap */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "python_file.h"
 
 static bool begins(const char *text, const char *with)
 {
@@ -38,38 +39,27 @@ static unsigned range_says(const char *name)
     return is_node(name) ? MPR_SAYS_BACKWARD : 0;
 }
 
-/* ---- frames: "Class.function [path.of.module] (file.py:12)", of packages with its path there */
+/* ---- frames: "Class.function [path.of.module]" */
 
-static unsigned frame_says(const char *frame)
+static const char modules[] = "torch/nn/modules/";
+
+static unsigned frame_says(const struct mpr_python_frame *frame)
 {
     unsigned says = 0;
-    const char *file = strrchr(frame, '(');
-    const bool modules = file && begins(file, "(torch/nn/modules/");
-    const bool torch = modules && begins(file, "(torch/nn/modules/module.py:"); /* torch.nn.Module's
-                                                                                   own */
-    if (torch && strstr(frame, "._call_impl")) says |= MPR_SAYS_FORWARD;
-    if ((modules && strstr(frame, ".__init__")) || (torch && strstr(frame, "._apply")))
+    const char *function = frame->function, *file = mpr_python_file(frame->file);
+    const bool of_modules = begins(file, modules), /* torch.nn.Module's own: */
+        torch = of_modules && strcmp(file + strlen(modules), "module.py") == 0;
+    if (torch && strstr(function, "._call_impl")) says |= MPR_SAYS_FORWARD;
+    if ((of_modules && strstr(function, ".__init__")) || (torch && strstr(function, "._apply")))
         says |= MPR_SAYS_BUILT;
-    if (torch || strstr(frame, " [") || strstr(frame, ".__init__")) says |= MPR_SAYS_MODULE;
+    if (torch || strstr(function, " [") || strstr(function, ".__init__")) says |= MPR_SAYS_MODULE;
     return says;
 }
 
-static const char *text_of(const struct mpr_ranges *ranges, uint32_t node)
-{
-    size_t bytes;
-    const char *text = node ? mpr_texts_get(&ranges->names, ranges->node[node].name, &bytes) : NULL;
-    return text ? text : "";
-}
-
-static bool is_frame(const struct mpr_node *node)
-{
-    return node->name >= MPR_FRAME_NAME && node->name != MPR_BACKWARD_NAME;
-}
-
 /* Returns true if the frame is a function of a key-value cache: "DynamicCache.update",
- * "KVCache.append (model.py:3)".  The word cache alone proves nothing: "torch.cuda.empty_cache",
- * "load_cached", and the name of a file. */
-static bool is_of_cache(const char *frame)
+ * "KVCache.append".  The word cache alone proves nothing: "torch.cuda.empty_cache",
+ * "load_cached". */
+static bool is_of_cache(const struct mpr_python_frame *frame)
 {
     static const char *const word[] = { "kvcache",
                                         "kv_cache",
@@ -81,32 +71,38 @@ static bool is_of_cache(const char *frame)
                                         "QuantizedCache.",
                                         "OffloadedCache.",
                                         "EncoderDecoderCache." };
-    const char *file = strrchr(frame, '(');
-    if (file && begins(file, "(transformers/cache_utils.py:")) return true;
-    for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
-        const char *found = strcasestr(frame, word[i]);
-        if (found && (!file || found < file)) return true;
-    }
+    if (!frame->function) return false;
+    if (strcmp(mpr_python_file(frame->file), "transformers/cache_utils.py") == 0) return true;
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (strcasestr(frame->function, word[i])) return true;
     return false;
+}
+
+static struct mpr_python_frame frame_of(const struct mpr_ranges *ranges, uint32_t node)
+{
+    return mpr_ranges_frame(ranges, ranges->node[node].name);
 }
 
 unsigned mpr_torch_innermost_says(const struct mpr_ranges *ranges, uint32_t node)
 {
-    const char *frame = text_of(ranges, node);
+    const struct mpr_python_frame frame = frame_of(ranges, node),
+                                  caller = frame_of(ranges, ranges->node[node].parent);
     unsigned says = 0;
-    if (!node || !is_frame(&ranges->node[node])) return 0;
-    if (is_of_cache(frame) || is_of_cache(text_of(ranges, ranges->node[node].parent)))
-        says |= MPR_SAYS_CACHE;
-    if (begins(frame, "DistributedDataParallel.")) says |= MPR_SAYS_BUCKET;
+    if (!frame.function) return 0;
+    if (is_of_cache(&frame) || is_of_cache(&caller)) says |= MPR_SAYS_CACHE;
+    if (begins(frame.function, "DistributedDataParallel.")) says |= MPR_SAYS_BUCKET;
     return says;
 }
 
 static unsigned one_says(const struct mpr_ranges *ranges, uint32_t node)
 {
     const struct mpr_node *n = &ranges->node[node];
-    if (is_frame(n)) return frame_says(text_of(ranges, node));
+    const struct mpr_python_frame frame = frame_of(ranges, node);
+    size_t bytes;
+    if (frame.function) return frame_says(&frame);
     if (strcmp(mpr_ranges_domain(ranges, n->domain), "torch") != 0) return 0;
-    return range_says(text_of(ranges, node));
+    const char *name = mpr_texts_get(&ranges->names, n->name, &bytes);
+    return name ? range_says(name) : 0;
 }
 
 /* A node says what its parent does, and its own: from the first that is known. */

@@ -29,10 +29,14 @@ static const char *without_sets(struct mpr_arena *arena, const char *name)
     return text;
 }
 
-const char *mpr_alike_path(struct mpr_arena *arena, const char *const *path, size_t depth)
+const char *mpr_alike_path(struct mpr_arena *arena, struct mpr_path path)
 {
-    const char **name = mpr_arena_alloc(arena, depth * sizeof *name);
-    for (size_t i = 0; i < depth; i++)
-        name[i] = mpr_unnumbered(arena, without_sets(arena, path[i]));
-    return mpr_arena_path(arena, name, depth);
+    const struct mpr_frame **alike = mpr_arena_alloc(arena, path.depth * sizeof *alike);
+    for (size_t i = 0; i < path.depth; i++) {
+        const char *text = mpr_frame_numbered(path.frame[i]), *one = without_sets(arena, text);
+        const struct mpr_frame *frame =
+            one == text ? path.frame[i] : mpr_frame_renumbered(arena, path.frame[i], one);
+        alike[i] = mpr_unnumbered_frame(arena, frame);
+    }
+    return mpr_frame_path_text(arena, (struct mpr_path){ alike, path.depth });
 }

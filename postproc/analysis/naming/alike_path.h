@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-#include "arena.h"
+#include "frame.h"
 
 /* Names joined by " > ", each without its numbers (unnumbered.h) and what numbers were folded to
  * (fold.h); "" for none.  In the arena. */
-const char *mpr_alike_path(struct mpr_arena *arena, const char *const *path, size_t depth);
+const char *mpr_alike_path(struct mpr_arena *arena, struct mpr_path path);
 
 #endif

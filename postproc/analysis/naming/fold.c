@@ -103,19 +103,30 @@ const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t
 
 /* ---- skeletons */
 
-static void skeleton_of_name(FILE *out, const char *name, struct item *i)
+/* The places of a frame, behind so many of its path. */
+static size_t places_of(const struct mpr_frame *frame, size_t before, struct mpr_place *place)
+{
+    const size_t room = PLACES - before;
+    return mpr_places_find(frame, place, room < IN_A_NAME ? room : IN_A_NAME);
+}
+
+/* The text with a mark for each number; where it is a module's path the call follows. */
+static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i)
 {
     struct mpr_place place[IN_A_NAME];
-    const size_t room = PLACES - i->places;
-    const size_t found = mpr_places_find(name, place, room < IN_A_NAME ? room : IN_A_NAME);
+    const size_t found = places_of(frame, i->places, place);
+    const char *text = found ? mpr_frame_numbered(frame) : frame->text;
     size_t at = 0;
     for (size_t k = 0; k < found; k++) {
-        fwrite(name + at, 1, place[k].from - at, out);
+        fwrite(text + at, 1, place[k].from - at, out);
         fputc('\1', out);
         i->at[i->places++].number = place[k].number;
         at = place[k].to;
     }
-    fputs(name + at, out);
+    fputs(text + at, out);
+    if (found && *frame->module)
+        fprintf(out, "\2%d%s (%s:%" PRIu64, frame->is_backward, frame->name, frame->file,
+                frame->line);
     fputc('\2', out);
 }
 
@@ -123,9 +134,9 @@ static void skeleton_of_name(FILE *out, const char *name, struct item *i)
 static bool can_be_marked(const struct mpr_row *row)
 {
     size_t bytes = 0;
-    for (size_t k = 0; k < row->depth; k++) {
-        bytes += strlen(row->path[k]);
-        if (bytes > LONGEST || strpbrk(row->path[k], "\1\2")) return false;
+    for (size_t k = 0; k < row->path.depth; k++) {
+        bytes += strlen(row->path.frame[k]->text);
+        if (bytes > LONGEST || strpbrk(row->path.frame[k]->text, "\1\2")) return false;
     }
     return true;
 }
@@ -136,8 +147,8 @@ static void split(struct mpr_arena *arena, struct item *i)
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
     const bool plain = can_be_marked(&i->line.row);
-    for (size_t k = 0; plain && k < i->line.row.depth; k++)
-        skeleton_of_name(out, i->line.row.path[k], i);
+    for (size_t k = 0; plain && k < i->line.row.path.depth; k++)
+        skeleton_of(out, i->line.row.path.frame[k], i);
     fputs(i->line.caller, out);
     mpr_text_close(out);
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
@@ -146,21 +157,33 @@ static void split(struct mpr_arena *arena, struct item *i)
         i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
 }
 
+/* The frame with what its places have become. */
+static const struct mpr_frame *joined(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                      const struct place *at, const struct mpr_place *place,
+                                      size_t places)
+{
+    const char *from = mpr_frame_numbered(frame), *text = "";
+    size_t end = 0;
+    for (size_t k = 0; k < places; k++) {
+        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(place[k].from - end), from + end,
+                                at[k].shown);
+        end = place[k].to;
+    }
+    return mpr_frame_renumbered(arena, frame, mpr_arena_format(arena, "%s%s", text, from + end));
+}
+
 /* The path with what the places have become. */
 static void join(struct mpr_arena *arena, struct item *i)
 {
-    const char **path = mpr_arena_alloc(arena, i->line.row.depth * sizeof *path);
-    const char *from = i->skeleton;
-    for (size_t k = 0, place = 0; k < i->line.row.depth; k++) {
-        path[k] = "";
-        for (size_t length; *from != '\2'; from += length + (from[length] == '\1')) {
-            length = strcspn(from, "\1\2");
-            path[k] = mpr_arena_format(arena, "%s%.*s%s", path[k], (int)length, from,
-                                       from[length] == '\1' ? i->at[place++].shown : "");
-        }
-        from++;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, i->line.row.path.depth * sizeof *path);
+    for (size_t k = 0, before = 0; k < i->line.row.path.depth; k++) {
+        struct mpr_place place[IN_A_NAME];
+        const struct mpr_frame *frame = i->line.row.path.frame[k];
+        const size_t places = places_of(frame, before, place);
+        path[k] = places ? joined(arena, frame, &i->at[before], place, places) : frame;
+        before += places;
     }
-    i->line.row.path = path;
+    i->line.row.path.frame = path;
 }
 
 /* ---- order */

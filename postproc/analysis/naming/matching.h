@@ -10,20 +10,14 @@
 #ifndef MPR_MATCHING_H
 #define MPR_MATCHING_H
 
-#include <stdbool.h>
+#include "frame.h"
 
-#include "arena.h"
-#include "group.h"
-
-/* Of a name in a path of rows by `by`; in the arena, or the name itself.  program: the file of the
- * program that ran, without its folder; "": not known. */
-const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const char *program,
-                              const char *name);
+/* Of a frame; in the arena, or a text of the frame.  program: the file of the program that ran,
+ * without its folder; "": not known. */
+const char *mpr_matching_name(struct mpr_arena *arena, const char *program,
+                              const struct mpr_frame *frame);
 /* The same without its source file, which may have another name now: "f"; else as above. */
-const char *mpr_matching_function(struct mpr_arena *arena, enum mpr_group by, const char *program,
-                                  const char *name);
-/* The name, of such a path, is that of a call by its address in an object file: in another build it
- * is another call. */
-bool mpr_matching_is_address(enum mpr_group by, const char *name);
+const char *mpr_matching_function(struct mpr_arena *arena, const char *program,
+                                  const struct mpr_frame *frame);
 
 #endif

@@ -16,20 +16,19 @@ static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_
                  struct mpr_line *line)
 {
     const struct mpr_told told =
-        mpr_telling_of(telling, arena, line->row.path, line->row.depth, mpr_group_is_calls(by));
+        mpr_telling_of(telling, arena, line->row.path, mpr_group_is_calls(by));
     line->row.path = told.path;
-    line->row.depth = told.depth;
+    line->row.path.depth = told.path.depth;
     line->caller = told.caller;
 }
 
 /* All calls: of those of C++ without the arguments of templates. */
-static const char *const *shortened(struct mpr_arena *arena, enum mpr_group by,
-                                    const struct mpr_row *row)
+static struct mpr_path shortened(struct mpr_arena *arena, const struct mpr_row *row)
 {
-    const char **path = mpr_arena_alloc(arena, row->depth * sizeof *path);
-    for (size_t i = 0; i < row->depth; i++)
-        path[i] = mpr_telling_call(arena, row->path[i], mpr_group_is_calls(by));
-    return path;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, row->path.depth * sizeof *path);
+    for (size_t i = 0; i < row->path.depth; i++)
+        path[i] = mpr_telling_short(arena, row->path.frame[i]);
+    return (struct mpr_path){ path, row->path.depth };
 }
 
 struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
@@ -37,7 +36,7 @@ struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming
 {
     struct mpr_line line = mpr_line_of(row);
     if (has_paths(by) && naming->telling) tell(arena, naming->telling, by, &line);
-    else if (has_paths(by)) line.row.path = shortened(arena, by, &line.row);
+    else if (has_paths(by)) line.row.path = shortened(arena, &line.row);
     return line;
 }
 
@@ -74,17 +73,15 @@ static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_
 {
     link_lines(arena, line, lines);
     for (size_t i = 0; i < lines; i++)
-        if (line[i].row.depth == 1)
-            line[i].row.path = mpr_thread_path(arena, line[i].row.path[0], &line[i].row.depth);
+        if (line[i].row.path.depth == 1)
+            line[i].row.path = mpr_thread_path(arena, line[i].row.path.frame[0]);
     lines = mpr_fold(arena, line, mpr_lines_merge(line, lines));
     for (size_t i = 0; i < lines; i++) {
         struct mpr_line *l = &line[i];
-        if (l->link->row->depth != 1) continue;
-        const char **name = mpr_arena_alloc(arena, sizeof *name);
-        *name = l->rows > 1 ? mpr_thread_folded(arena, l->row.path, l->row.depth, l->rows)
-                            : l->link->row->path[0];
-        l->row.path = name;
-        l->row.depth = 1;
+        if (l->link->row->path.depth != 1) continue;
+        l->row.path =
+            l->rows > 1 ? mpr_thread_folded(arena, l->row.path, l->rows) : l->link->row->path;
+        l->row.path.depth = 1;
     }
     return mpr_lines_merge(line, lines);
 }

@@ -10,7 +10,7 @@ enum { DIGITS = 9 }; /* more are an id, a time or a hash */
 /* Part of a name: numbers are looked for between `from` and `to`. */
 struct part {
     const char *from, *to;
-    bool modules; /* a path of torch.nn modules, in brackets */
+    bool modules; /* a path of torch.nn modules */
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -90,6 +90,9 @@ static bool ends_well(const struct part *p, const char *to)
     return strchr(" ,;)]}/>", *to) != NULL;
 }
 
+/* Part of a file's name. */
+static bool is_version(const struct part *p) { return !p->modules && strstr(p->from, ".so."); }
+
 static bool is_index(const struct part *p, const char *number, const char *to)
 {
     if (to - number > DIGITS || (*number == '0' && to - number > 1)) return false;
@@ -99,55 +102,7 @@ static bool is_index(const struct part *p, const char *number, const char *to)
     return ends_well(p, to) && behind_word(p, number);
 }
 
-/* ---- frames */
-
-/* A range of PyTorch's own, "torch:FSDP::post_backward_reduce (layers.0)": no frame, and what is in
- * its parentheses no file. */
-static bool is_range_of_torch(const char *name)
-{
-    if (strncmp(name, "FSDP::", 6) == 0) return true;
-    return strncmp(name, "torch:", 6) == 0 && name[6] != ':';
-}
-
-/* " (file.py:12)" or " (libfoo.so.1)" at the end; NULL: a range's name. */
-static const char *source_of(const char *name)
-{
-    if (is_range_of_torch(name)) return NULL;
-    const size_t length = strlen(name);
-    const char *open = length && name[length - 1] == ')' ? strrchr(name, '(') : NULL;
-    if (!open || open < name + 2 || open[-1] != ' ' ||
-        strspn(open + 1, "0123456789") == strlen(open) - 2)
-        return NULL;
-    return strpbrk(open, ".:") ? open - 1 : NULL;
-}
-
-/* Of a frame, the path of its module: "[layers.3] f (x.py:1)" or "f [layers.3] (x.py:1)"; not
- * operator[] or [abi:cxx11]. */
-static bool module_path(const char *name, const char *source, struct part *p)
-{
-    const char *open = *name == '[' ? name : NULL;
-    if (!open && source > name && source[-1] == ']') {
-        for (open = source - 1; open > name && *open != '['; open--) continue;
-        if (open == name || open[-1] != ' ') return false;
-    }
-    const char *close = open ? strchr(open, ']') : NULL;
-    if (!close) return false;
-    *p = (struct part){ open + 1, close, true };
-    return true;
-}
-
-static bool is_address(const char *name)
-{
-    return strstr(name, "+0x") || strncmp(name, "0x", 2) == 0;
-}
-
-static bool part_of(const char *name, struct part *p)
-{
-    const char *source = source_of(name);
-    if (source) return module_path(name, source, p);
-    *p = (struct part){ name, name + strlen(name), false };
-    return !is_address(name) && !strstr(name, ".so.");
-}
+/* ---- names */
 
 static uint64_t number_of(const char *from, const char *to)
 {
@@ -156,19 +111,30 @@ static uint64_t number_of(const char *from, const char *to)
     return number;
 }
 
-size_t mpr_places_find(const char *name, struct mpr_place *place, size_t cap)
+static size_t find(const struct part *p, struct mpr_place *place, size_t cap)
 {
-    struct part p;
     size_t found = 0;
-    if (!part_of(name, &p)) return 0;
-    for (const char *at = p.from; at < p.to && found < cap;) {
+    for (const char *at = p->from; at < p->to && found < cap && !is_version(p);) {
         const char *to = at;
-        while (to < p.to && is_digit(*to)) to++;
-        const bool whole = to > at && (at == p.from || !is_digit(at[-1]));
-        if (whole && is_index(&p, at, to))
-            place[found++] = (struct mpr_place){ (size_t)(at - name), (size_t)(to - name),
+        while (to < p->to && is_digit(*to)) to++;
+        const bool whole = to > at && (at == p->from || !is_digit(at[-1]));
+        if (whole && is_index(p, at, to))
+            place[found++] = (struct mpr_place){ (size_t)(at - p->from), (size_t)(to - p->from),
                                                  to - at > DIGITS ? 0 : number_of(at, to) };
         at = to > at ? to : at + 1;
     }
     return found;
+}
+
+size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, size_t cap)
+{
+    const char *text = mpr_frame_numbered(frame);
+    const struct part p = { text, text + strlen(text), frame->kind == MPR_FRAME_PYTHON };
+    return find(&p, place, cap);
+}
+
+size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap)
+{
+    const struct part p = { name, name + strlen(name), false };
+    return find(&p, place, cap);
 }

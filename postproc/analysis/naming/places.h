@@ -11,14 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the name */
+#include "frame.h"
+
+/* Bytes of the text */
 struct mpr_place {
     size_t from, to;
     uint64_t number;
 };
 
-/* The places in a range's name or a frame's text, from the left; returns how many, at most `cap`.
- */
-size_t mpr_places_find(const char *name, struct mpr_place *place, size_t cap);
+/* The places in what of a frame may have them (mpr_frame_numbered), from the left; returns how
+ * many, at most `cap`. */
+size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, size_t cap);
+/* Those in the name of a range. */
+size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap);
 
 #endif

@@ -32,16 +32,7 @@ int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order 
     return result ? result : larger_first(a->own_peak, b->own_peak);
 }
 
-int mpr_row_paths(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
-{
-    for (size_t i = 0; i < depth_a && i < depth_b; i++) {
-        const int order = a[i] == b[i] ? 0 : strcmp(a[i], b[i]);
-        if (order) return order;
-    }
-    return depth_a < depth_b ? -1 : depth_a > depth_b;
-}
-
 int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b)
 {
-    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
+    return mpr_frame_compare_paths(a->path, b->path);
 }

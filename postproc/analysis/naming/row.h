@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame.h"
 #include "group.h"
 
 /* What was taken for AUTO, in words: "NVTX", "native call stacks", ... */
@@ -18,9 +19,8 @@ struct mpr_choice {
 
 /* One line of a table: a range path, a call stack, a thread, a size class, ... */
 struct mpr_row {
-    const char *const *path; /* outermost first */
-    size_t depth;            /* 0: outside any range */
-    uint64_t bytes, blocks;  /* at the peak */
+    struct mpr_path path;
+    uint64_t bytes, blocks; /* at the peak */
     uint64_t own_peak, allocations;
     uint64_t end_bytes;               /* when the log ends */
     uint64_t live_bytes, live_blocks; /* of what grew (leaks.h): at the end of its growth, while
@@ -52,8 +52,7 @@ extern const char *const mpr_order_name[MPR_ORDERS_COUNT];
 uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order);
 /* Largest first; equal ones by bytes, then by their own peaks. */
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order);
-/* Order of paths, and of rows by theirs. */
-int mpr_row_paths(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b);
+/* Order of rows by their paths. */
 int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b);
 
 #endif

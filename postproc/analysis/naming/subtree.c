@@ -28,13 +28,13 @@ struct parts {
 static void split(struct parts *all, const struct mpr_row *row)
 {
     struct mpr_place place[IN_A_PATH];
-    const struct mpr_told_module m = mpr_telling_module(row->path, row->depth);
-    const size_t places = m.length && row->bytes ? mpr_places_find(m.frame, place, IN_A_PATH) : 0;
+    const struct mpr_frame *frame = mpr_telling_module(row->path);
+    const size_t places = frame && row->bytes ? mpr_places_find(frame, place, IN_A_PATH) : 0;
     for (size_t i = 0; i < places; i++) {
         MPR_GROW(all->part, all->parts, all->cap);
-        all->part[all->parts++] = (struct part){ .module = m.frame + m.from,
-                                                 .before = place[i].from - m.from,
-                                                 .length = place[i].to - m.from,
+        all->part[all->parts++] = (struct part){ .module = frame->module,
+                                                 .before = place[i].from,
+                                                 .length = place[i].to,
                                                  .number = place[i].number,
                                                  .bytes = row->bytes,
                                                  .blocks = row->blocks,

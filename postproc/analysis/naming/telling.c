@@ -7,8 +7,8 @@
 
 #include "alloc.h"
 #include "allocator_names.h"
+#include "basename.h"
 #include "index.h"
-#include "mpf/event.h"
 
 /* PACKAGE: of one that is installed. */
 enum kind {
@@ -35,8 +35,8 @@ static const struct pattern known[] = {
 
 static const struct pattern allocator = { KIND_ALLOCATOR, "", "" };
 
-/* A frame's text is looked at once: texts of one frame are one text, mostly, which lasts. */
-struct frame {
+/* What was found about a frame, which is looked at once. */
+struct kept {
     const struct pattern *pattern;
     enum kind kind;
 };
@@ -44,18 +44,18 @@ struct frame {
 struct mpr_telling {
     struct pattern *own;
     size_t owns, own_cap;
-    struct frame *frame;
-    uint32_t frames, frame_cap;
-    struct mpr_index by_text;
+    struct kept *kept;
+    uint32_t count, cap;
+    struct mpr_index number; /* by frame: place + 1 */
 };
 
 struct mpr_telling *mpr_telling_new(void) { return mpr_alloc(1, sizeof(struct mpr_telling)); }
 
 void mpr_telling_free(struct mpr_telling *t)
 {
-    mpr_index_free(&t->by_text);
+    mpr_index_free(&t->number);
     free(t->own);
-    free(t->frame);
+    free(t->kept);
     free(t);
 }
 
@@ -65,64 +65,27 @@ void mpr_telling_add(struct mpr_telling *t, const char *pattern)
     t->own[t->owns++] = (struct pattern){ KIND_PLUMBING, pattern, "" };
 }
 
-/* ---- the text of a frame */
-
-const char *mpr_telling_source(const char *frame)
-{
-    const size_t length = strlen(frame);
-    if (!length || frame[length - 1] != ')') return frame + length;
-    const char *open = strrchr(frame, '(');
-    return open && open > frame && open[-1] == ' ' ? open - 1 : frame + length;
-}
-
-/* " [layers.3]" of a torch.nn module, before the source; where the source begins where there is
- * none. */
-static const char *module_of(const char *frame, const char *source)
-{
-    if (source == frame || source[-1] != ']' || !*source) return source;
-    const char *open = source - 1;
-    while (open > frame && *open != '[') open--;
-    return open > frame && open[-1] == ' ' && open + 2 < source ? open - 1 : source;
-}
-
-bool mpr_telling_is_nameless(const char *frame)
-{
-    const char *plus = strstr(frame, "+0x");
-    return (plus && !strchr(frame, ' ') && plus[3 + strspn(plus + 3, "0123456789abcdef")] == 0) ||
-           strncmp(frame, "0x", 2) == 0;
-}
-
-bool mpr_telling_is_python(const char *frame)
-{
-    const char *source = mpr_telling_source(frame);
-    return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0 ||
-           strncmp(source, " (bin/", 6) == 0;
-}
-
 /* The innermost frame of a module; `depth`: there is none. */
-static size_t module_frame(const char *const *path, size_t depth)
+static size_t module_frame(struct mpr_path path)
 {
-    for (size_t i = depth; i-- > 0;) {
-        const char *source = mpr_telling_source(path[i]);
-        if (mpr_telling_is_python(path[i]) && module_of(path[i], source) < source) return i;
-    }
-    return depth;
+    for (size_t i = path.depth; i-- > 0;)
+        if (*path.frame[i]->module) return i;
+    return path.depth;
 }
 
-struct mpr_told_module mpr_telling_module(const char *const *path, size_t depth)
+const struct mpr_frame *mpr_telling_module(struct mpr_path path)
 {
-    const size_t i = module_frame(path, depth);
-    if (i == depth) return (struct mpr_told_module){ 0 };
-    const char *source = mpr_telling_source(path[i]), *open = module_of(path[i], source) + 1;
-    return (struct mpr_told_module){ path[i], (size_t)(open + 1 - path[i]),
-                                     (size_t)(source - 1 - (open + 1)) };
+    const size_t i = module_frame(path);
+    return i < path.depth ? path.frame[i] : NULL;
 }
 
 /* Own code has its file without a folder (python_file.h in replay). */
-static bool is_package(const char *frame)
+static bool is_package(const struct mpr_frame *frame)
 {
-    return mpr_telling_is_python(frame) && strchr(mpr_telling_source(frame), '/');
+    return frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/');
 }
+
+/* ---- C++ names */
 
 static bool follows_operator(const char *name, const char *at)
 {
@@ -158,15 +121,15 @@ static const char *template_end(const char *at, const char *end)
 }
 
 /* `keep`: arguments of so many bytes stay; `instead` is no longer than what it stands for.  Behind
- * a
- * '<' that never ends nothing is taken out, so that no end is looked for twice. */
-static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end,
-                                     size_t keep, const char *instead)
+ * a '<' that never ends nothing is taken out, so that no end is looked for twice. */
+static const char *without_arguments(struct mpr_arena *arena, const char *name, size_t keep,
+                                     const char *instead)
 {
-    char *const text = mpr_arena_alloc(arena, (size_t)(end - frame) + 1), *out = text;
-    const char *from = frame;
-    for (const char *at = frame; at < end; at++) {
-        if (!opens_template(frame, at)) continue;
+    const size_t length = strlen(name);
+    const char *const end = name + length, *from = name;
+    char *const text = mpr_arena_alloc(arena, length + 1), *out = text;
+    for (const char *at = name; at < end; at++) {
+        if (!opens_template(name, at)) continue;
         const char *to = template_end(at, end);
         if (!to) break;
         if ((size_t)(to - at) <= keep + 2) continue;
@@ -194,14 +157,19 @@ static const char *without_result(const char *name)
     return from;
 }
 
-const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
+static const char *short_name(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     enum { KEEP = 12 };
-    const char *source = mpr_telling_source(frame);
-    if (mpr_telling_is_python(frame) || !strchr(frame, '<')) return frame;
-    return mpr_arena_format(arena, "%s%s",
-                            without_result(without_arguments(arena, frame, source, KEEP, "<..>")),
-                            source);
+    if (frame->kind != MPR_FRAME_NATIVE || !strchr(frame->name, '<')) return frame->name;
+    return without_result(without_arguments(arena, frame->name, KEEP, "<..>"));
+}
+
+const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct mpr_frame *frame)
+{
+    struct mpr_frame fields = *frame;
+    fields.name = short_name(arena, frame);
+    fields.text = NULL;
+    return fields.name == frame->name ? frame : mpr_frame_new(arena, fields);
 }
 
 /* ---- what kind a frame is of */
@@ -231,22 +199,18 @@ struct looks {
 };
 
 /* The texts that patterns are about. */
-static struct looks looks_of(struct mpr_arena *arena, const char *frame)
+static struct looks looks_of(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
-    if (mpr_telling_is_nameless(frame)) {
-        const int length = (int)strcspn(frame, "+");
-        const char *whole = mpr_arena_format(arena, "? (%.*s)", length, frame);
-        return (struct looks){ "?", whole, whole };
-    }
-    const char *source = mpr_telling_source(frame), *end = module_of(frame, source);
-    const char *function = mpr_telling_is_python(frame)
-                               ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame)
-                               : without_arguments(arena, frame, end, 0, "");
-    const char *slash = strrchr(source, '/'),
-               *path = mpr_arena_format(arena, "%s%s", function, source);
+    const bool nameless = frame->kind == MPR_FRAME_ADDRESS;
+    const char *function = nameless ? "?"
+                           : mpr_frame_is_native(frame)
+                               ? without_arguments(arena, frame->name, 0, "")
+                               : frame->name,
+               *place = nameless ? frame->object : mpr_frame_place(arena, frame);
+    if (!*place) return (struct looks){ function, function, function };
     return (struct looks){ function,
-                           slash ? mpr_arena_format(arena, "%s (%s", function, slash + 1) : path,
-                           path };
+                           mpr_arena_format(arena, "%s (%s)", function, mpr_basename(place)),
+                           mpr_arena_format(arena, "%s (%s)", function, place) };
 }
 
 static const char *look_for(const char *pattern, struct looks looks)
@@ -262,66 +226,65 @@ static const struct pattern *find(const struct pattern *list, size_t count, stru
     return NULL;
 }
 
-static struct frame look(const struct mpr_telling *t, const char *text)
+static struct kept look(const struct mpr_telling *t, const struct mpr_frame *frame)
 {
     struct mpr_arena scratch = { 0 };
-    const struct looks looks = looks_of(&scratch, text);
-    struct frame f = { find(t->own, t->owns, looks), KIND_OWN };
-    if (!f.pattern && !mpr_telling_is_python(text) && mpr_is_allocator(looks.function))
+    const struct looks looks = looks_of(&scratch, frame);
+    struct kept f = { find(t->own, t->owns, looks), KIND_OWN };
+    if (!f.pattern && mpr_frame_is_native(frame) && mpr_is_allocator(looks.function))
         f.pattern = &allocator;
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
-    else if (is_package(text)) f.kind = KIND_PACKAGE;
-    else if (mpr_telling_is_nameless(text)) f.kind = KIND_NAMELESS;
+    else if (is_package(frame)) f.kind = KIND_PACKAGE;
+    else if (frame->kind == MPR_FRAME_ADDRESS) f.kind = KIND_NAMELESS;
     mpr_arena_free(&scratch);
     return f;
 }
 
-static const struct frame *frame_of(struct mpr_telling *t, const char *text)
+static const struct kept *kept_of(struct mpr_telling *t, const struct mpr_frame *frame)
 {
-    const uint64_t key = (uintptr_t)text;
-    const uint32_t at = mpr_index_get(&t->by_text, key);
-    if (at) return &t->frame[at - 1];
-    const struct frame f = look(t, text);
-    MPR_GROW(t->frame, t->frames, t->frame_cap);
-    t->frame[t->frames++] = f;
-    mpr_index_set(&t->by_text, key, t->frames);
-    return &t->frame[t->frames - 1];
+    const uint64_t key = (uintptr_t)frame;
+    const uint32_t at = mpr_index_get(&t->number, key);
+    if (at) return &t->kept[at - 1];
+    const struct kept found = look(t, frame);
+    MPR_GROW(t->kept, t->count, t->cap);
+    t->kept[t->count++] = found;
+    mpr_index_set(&t->number, key, t->count);
+    return &t->kept[t->count - 1];
 }
 
-static enum kind kind_of(struct mpr_telling *t, const char *text)
+static enum kind kind_of(struct mpr_telling *t, const struct mpr_frame *frame)
 {
-    return frame_of(t, text)->kind;
+    return kept_of(t, frame)->kind;
 }
 
 /* ---- a stack: frame `depth` - 1 is the innermost */
 
 struct stack {
     struct mpr_telling *t;
-    const char *const *at;
+    const struct mpr_frame *const *at;
     size_t depth;
 };
 
 /* Returns the number of frames without those that an allocator called. */
-static size_t without_allocator(struct mpr_telling *t, const char *const *at, size_t depth)
+static size_t without_allocator(struct mpr_telling *t, struct mpr_path path)
 {
-    for (size_t i = 0; i < depth; i++)
-        if (kind_of(t, at[i]) == KIND_ALLOCATOR) return i + 1;
-    return depth;
+    for (size_t i = 0; i < path.depth; i++)
+        if (kind_of(t, path.frame[i]) == KIND_ALLOCATOR) return i + 1;
+    return path.depth;
 }
 
-const char *mpr_telling_allocator(struct mpr_telling *t, const char *const *path, size_t depth)
+const struct mpr_frame *mpr_telling_allocator(struct mpr_telling *t, struct mpr_path path)
 {
-    const size_t kept = without_allocator(t, path, depth);
-    return kept && kind_of(t, path[kept - 1]) == KIND_ALLOCATOR ? path[kept - 1] : NULL;
+    const size_t kept = without_allocator(t, path);
+    const struct mpr_frame *last = kept ? path.frame[kept - 1] : NULL;
+    return last && kind_of(t, last) == KIND_ALLOCATOR ? last : NULL;
 }
 
-static bool in_file(const char *frame, const char *nameless)
+/* Is the object file all that is known of where the frame is, and the other one in it, too? */
+static bool in_object(const struct mpr_frame *frame, const struct mpr_frame *other)
 {
-    const char *source = mpr_telling_source(frame);
-    const size_t length = strcspn(nameless, "+");
-    return strncmp(source, " (", 2) == 0 && strncmp(source + 2, nameless, length) == 0 &&
-           strcmp(source + 2 + length, ")") == 0;
+    return !*frame->file && *other->object && strcmp(frame->object, other->object) == 0;
 }
 
 /* A call without a name is told by the one of its file that has one and called it. */
@@ -329,7 +292,7 @@ static size_t with_name(const struct stack *s, size_t i)
 {
     size_t up = i;
     while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
-    return kind_of(s->t, s->at[up]) == KIND_OWN && in_file(s->at[up], s->at[i]) ? up : i;
+    return kind_of(s->t, s->at[up]) == KIND_OWN && in_object(s->at[up], s->at[i]) ? up : i;
 }
 
 /* The innermost one of a kind; `depth`: there is none. */
@@ -354,17 +317,6 @@ static size_t telling(const struct stack *s)
     return i < s->depth ? i : s->depth - 1;
 }
 
-static size_t function_length(const char *frame)
-{
-    const char *source = mpr_telling_source(frame);
-    return (size_t)(module_of(frame, source) - frame);
-}
-
-static const char *function_name(struct mpr_arena *arena, const char *frame)
-{
-    return mpr_arena_format(arena, "%.*s", (int)function_length(frame), frame);
-}
-
 static bool is_library(const struct stack *s, size_t i)
 {
     const enum kind kind = kind_of(s->t, s->at[i]);
@@ -381,9 +333,9 @@ static size_t library_call(const struct stack *s, size_t from)
 
 /* What the telling frame called of a library, or what that library's innermost module did, whose
  * path is told, too; "": nothing. */
-static const char *called(const struct stack *s, struct mpr_arena *arena, size_t from)
+static const char *called(const struct stack *s, size_t from)
 {
-    const size_t module = module_frame(s->at, s->depth);
+    const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
     size_t i = s->depth;
     if (module < s->depth && module > from) {
         i = library_call(s, module);
@@ -391,152 +343,114 @@ static const char *called(const struct stack *s, struct mpr_arena *arena, size_t
     }
     if (i == s->depth) i = library_call(s, from);
     if (i == s->depth) return "";
-    const struct frame *f = frame_of(s->t, s->at[i]);
-    return f->pattern && *f->pattern->name ? f->pattern->name : function_name(arena, s->at[i]);
+    const struct kept *f = kept_of(s->t, s->at[i]);
+    return f->pattern && *f->pattern->name ? f->pattern->name : s->at[i]->name;
 }
 
 /* The same function, or a "f.<locals>.<listcomp>" of f. */
-static bool is_within(const char *frame, size_t length, const char *of, size_t bytes)
+static bool is_within(const char *name, const char *of)
 {
-    if (strncmp(frame, of, bytes) != 0) return false;
-    return bytes == length || strncmp(frame + bytes, ".<locals>", 9) == 0;
+    const size_t bytes = strlen(of);
+    if (strncmp(name, of, bytes) != 0) return false;
+    return !name[bytes] || strncmp(name + bytes, ".<locals>", 9) == 0;
 }
 
 /* The next function outwards; the body of a module of Python calls everything. */
 static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t of)
 {
-    const size_t length = function_length(s->at[of]);
     const bool package = kind_of(s->t, s->at[of]) == KIND_PACKAGE;
     for (size_t i = of; i-- > 0;) {
-        const char *frame = s->at[i];
+        const struct mpr_frame *frame = s->at[i];
         const enum kind kind = kind_of(s->t, frame);
         if (kind != KIND_OWN && !(package && kind == KIND_PACKAGE)) continue;
-        if (is_within(s->at[of], length, frame, function_length(frame))) continue;
-        return strncmp(frame, "<module>", 8) == 0
-                   ? ""
-                   : mpr_telling_short(arena, function_name(arena, frame));
+        if (is_within(s->at[of]->name, frame->name)) continue;
+        return strcmp(frame->name, "<module>") == 0 ? "" : short_name(arena, frame);
     }
     return "";
 }
 
-/* "[layers.3] " of the innermost frame that has one. */
-static const char *module_text(const struct stack *s, struct mpr_arena *arena)
+/* The telling frame, with the path of the innermost frame that has a module before it. */
+static const struct mpr_frame *shown(const struct stack *s, struct mpr_arena *arena, size_t at)
 {
-    const struct mpr_told_module m = mpr_telling_module(s->at, s->depth);
-    return m.length ? mpr_arena_format(arena, "[%.*s] ", (int)m.length, m.frame + m.from) : "";
-}
-
-static const char *telling_text(const struct stack *s, struct mpr_arena *arena, size_t at)
-{
-    const char *frame = s->at[at], *source = mpr_telling_source(frame);
-    if (!mpr_telling_is_python(frame)) return mpr_telling_short(arena, frame);
-    const char *module = module_text(s, arena);
-    if (!*module && module_of(frame, source) == source) return frame;
-    return mpr_arena_format(arena, "%s%.*s%s", module, (int)function_length(frame), frame, source);
+    struct mpr_frame fields = *s->at[at];
+    const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
+    if (fields.kind != MPR_FRAME_PYTHON) return mpr_telling_short(arena, s->at[at]);
+    if (module == s->depth) return s->at[at];
+    fields.module = s->at[module]->module;
+    fields.module_first = true;
+    fields.text = NULL;
+    return mpr_frame_new(arena, fields);
 }
 
 /* ---- paths */
 
-/* "f (file.c:12)", "f (libfoo.so.1)" or without a name: no range is called so, but Python's calls
- * may. */
-static bool is_native(const char *frame)
-{
-    const char *source = mpr_telling_source(frame), *colon = strrchr(source, ':');
-    return mpr_telling_is_nameless(frame) || strstr(source, ".so") ||
-           (colon && strspn(colon + 1, "0123456789") == strlen(colon) - 2);
-}
-
-const char *mpr_telling_call(struct mpr_arena *arena, const char *name, bool sure)
-{
-    return sure || is_native(name) ? mpr_telling_short(arena, name) : name;
-}
-
-/* Native stacks have no ranges before them: all names are calls, and some look like nothing else.
- */
-static bool is_native_stack(const char *const *path, size_t depth)
-{
-    bool native = false;
-    for (size_t i = 0; i < depth; i++) {
-        if (!is_native(path[i]) && !*mpr_telling_source(path[i])) return false;
-        native |= is_native(path[i]);
-    }
-    return native;
-}
-
-/* Returns true for the line that replaces unknown callers. */
-static bool is_cut(const char *frame)
-{
-    return strncmp(frame, MPF_CUT_BEGIN, strlen(MPF_CUT_BEGIN)) == 0;
-}
-
-static size_t first_call(const char *const *path, size_t depth)
+static size_t first_call(struct mpr_path path)
 {
     size_t i = 0;
-    if (is_native_stack(path, depth)) return 0;
-    while (i < depth && !mpr_telling_is_python(path[i])) i++;
+    while (i < path.depth && !mpr_frame_is_call(path.frame[i])) i++;
     return i;
 }
 
 /* Behind the operator's calls stands what ran in its backward pass: "torch:MmBackward0".  Where the
- * calls end; `depth`: nothing stands there. */
-static size_t calls_end(const char *const *path, size_t from, size_t depth)
+ * calls end; the depth: nothing stands there. */
+static size_t calls_end(struct mpr_path path, size_t from)
 {
-    static const char backward[] = "backward of ";
-    size_t end = depth;
-    if (from == depth || strncmp(path[from], backward, strlen(backward)) != 0) return depth;
-    while (end > from && !mpr_telling_is_python(path[end - 1])) end--;
-    return end > from ? end : depth;
+    size_t end = path.depth;
+    if (from == end || !path.frame[from]->is_backward) return end;
+    while (end > from && path.frame[end - 1]->kind != MPR_FRAME_PYTHON) end--;
+    return end > from ? end : path.depth;
 }
 
-const char *const *mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told)
+struct mpr_path mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told)
 {
-    if (!*told->caller || !told->depth) return told->path;
-    const char **path = mpr_arena_alloc(arena, told->depth * sizeof *path);
-    memcpy(path, told->path, told->depth * sizeof *path);
-    path[told->depth - 1] =
-        mpr_arena_format(arena, "%s <- %s", path[told->depth - 1], told->caller);
-    return path;
+    const struct mpr_path path = told->path;
+    if (!*told->caller || !path.depth) return path;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
+    memcpy(frame, path.frame, path.depth * sizeof *frame);
+    frame[path.depth - 1] = mpr_frame_called_by(arena, frame[path.depth - 1], told->caller);
+    return (struct mpr_path){ frame, path.depth };
 }
 
-struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
-                               const char *const *path, size_t depth, bool calls)
+struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, struct mpr_path path,
+                               bool calls)
 {
-    if (depth > 1 && is_cut(path[0])) path++, depth--;
-    const size_t ranges = calls ? 0 : first_call(path, depth);
-    const size_t end = calls ? depth : calls_end(path, ranges, depth);
-    const struct stack s = { t, path + ranges, without_allocator(t, path + ranges, end - ranges) };
-    struct mpr_told told = { path, depth, "" };
+    if (path.depth > 1 && path.frame[0]->kind == MPR_FRAME_CUT) path.frame++, path.depth--;
+    const size_t ranges = calls ? 0 : first_call(path);
+    const size_t end = calls ? path.depth : calls_end(path, ranges);
+    const struct mpr_path stack = { path.frame + ranges, end - ranges };
+    const struct stack s = { t, stack.frame, without_allocator(t, stack) };
+    struct mpr_told told = { path, "" };
     if (!s.depth) return told;
-    const char **short_path = mpr_arena_alloc(arena, (ranges + 2) * sizeof *short_path);
+    const struct mpr_frame **brief = mpr_arena_alloc(arena, (ranges + 2) * sizeof *brief);
     const size_t at = telling(&s);
-    const char *callee = end < depth ? path[depth - 1] : called(&s, arena, at);
-    memcpy(short_path, path, ranges * sizeof *path);
-    short_path[ranges] = telling_text(&s, arena, at);
-    if (*callee) short_path[ranges + 1] = callee;
-    return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0),
-                              ranges || end < depth ? "" : caller(&s, arena, at) };
+    const struct mpr_frame *callee = end < path.depth ? path.frame[path.depth - 1] : NULL;
+    const char *name = callee ? "" : called(&s, at);
+    if (*name) callee = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
+    memcpy(brief, path.frame, ranges * sizeof *brief);
+    brief[ranges] = shown(&s, arena, at);
+    if (callee) brief[ranges + 1] = callee;
+    told.path = (struct mpr_path){ brief, ranges + 1 + (callee != NULL) };
+    if (!ranges && end == path.depth) told.caller = caller(&s, arena, at);
+    return told;
 }
 
-const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena,
-                               const char *const *path, size_t depth, size_t most)
+const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena, struct mpr_path path,
+                               size_t most)
 {
     const char *text = "";
-    for (size_t i = without_allocator(t, path, depth), places = 0; i-- > 0;) {
-        const char *source = mpr_telling_source(path[i]);
-        if (!*source || kind_of(t, path[i]) != KIND_OWN) continue;
+    for (size_t i = without_allocator(t, path), places = 0; i-- > 0;) {
+        const char *place = mpr_frame_place(arena, path.frame[i]);
+        if (!*place || kind_of(t, path.frame[i]) != KIND_OWN) continue;
         if (places++ == most) return mpr_arena_format(arena, "%s < ...", text);
-        text = mpr_arena_format(arena, "%s%s%.*s", text, *text ? " < " : "",
-                                (int)strlen(source) - 3, source + 2);
+        text = mpr_arena_format(arena, "%s%s%s", text, *text ? " < " : "", place);
     }
     return text;
 }
 
-const char *mpr_telling_difference(struct mpr_arena *arena, const char *const *path, size_t depth,
-                                   const char *const *other, size_t other_depth)
+const struct mpr_frame *mpr_telling_difference(struct mpr_path path, struct mpr_path other)
 {
-    size_t same = 0;
-    while (same < depth && same < other_depth &&
-           strcmp(path[depth - 1 - same], other[other_depth - 1 - same]) == 0)
-        same++;
-    return same < depth ? mpr_telling_short(arena, path[depth - 1 - same]) : "";
+    while (path.depth && other.depth &&
+           mpr_frame_compare(path.frame[path.depth - 1], other.frame[other.depth - 1]) == 0)
+        path.depth--, other.depth--;
+    return path.depth ? path.frame[path.depth - 1] : NULL;
 }

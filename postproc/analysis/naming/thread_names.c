@@ -26,26 +26,27 @@ static size_t number_of(const char *name, size_t bytes)
     return is_one ? digits : 0;
 }
 
-const char *const *mpr_thread_path(struct mpr_arena *arena, const char *label, size_t *depth)
+struct mpr_path mpr_thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
     struct mpr_place place;
-    const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
-    const size_t bare = mpr_thread_bare(label), digits = number_of(label, bare);
-    const char *name = mpr_arena_format(arena, "%.*s", (int)bare, label);
-    *depth = 1;
-    path[0] = label;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, 2 * sizeof *path);
+    const char *name = thread->name;
+    const size_t bare = name == thread->text ? 0 : strlen(name), digits = number_of(name, bare);
+    path[0] = thread;
     if (digits) {
-        path[0] = mpr_arena_format(arena, "%.*s", (int)(bare - digits), name);
-        path[1] = name + bare - digits;
-        *depth = 2;
-    } else if (mpr_places_find(name, &place, 1)) path[0] = name;
-    return path;
+        const char *pool = mpr_arena_format(arena, "%.*s", (int)(bare - digits), name);
+        path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, pool);
+        path[1] = mpr_frame_named(arena, MPR_FRAME_LABEL, name + bare - digits);
+    } else if (bare && mpr_places_in_name(name, &place, 1))
+        path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
+    return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-const char *mpr_thread_folded(struct mpr_arena *arena, const char *const *path, size_t depth,
-                              size_t threads)
+struct mpr_path mpr_thread_folded(struct mpr_arena *arena, struct mpr_path path, size_t threads)
 {
     struct mpr_number n;
-    return mpr_arena_format(arena, "%s%s (%s threads)", path[0], depth > 1 ? path[1] : "",
-                            mpr_units_count(&n, threads));
+    const char *text =
+        mpr_arena_format(arena, "%s%s (%s threads)", path.frame[0]->text,
+                         path.depth > 1 ? path.frame[1]->text : "", mpr_units_count(&n, threads));
+    return mpr_frame_labels(arena, &text, 1);
 }

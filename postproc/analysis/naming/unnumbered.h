@@ -2,9 +2,12 @@
 #ifndef MPR_UNNUMBERED_H
 #define MPR_UNNUMBERED_H
 
-#include "arena.h"
+#include "frame.h"
 
 /* "step 7", "step:7" -> "step"; "h[7].mlp" -> "h[{n}].mlp"; in the arena, or the name itself. */
 const char *mpr_unnumbered(struct mpr_arena *arena, const char *name);
+/* The frame without them; of a module's path "layers.3" -> "layers.{n}". */
+const struct mpr_frame *mpr_unnumbered_frame(struct mpr_arena *arena,
+                                             const struct mpr_frame *frame);
 
 #endif

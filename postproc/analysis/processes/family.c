@@ -45,7 +45,7 @@ static const char *skeleton_of(struct mpr_arena *arena, struct entry *e)
 {
     const char *title = e->line.title, *text = "";
     size_t at = 0;
-    e->places = mpr_places_find(title, e->place, PLACES);
+    e->places = mpr_places_in_name(title, e->place, PLACES);
     for (size_t i = 0; i < e->places; i++) {
         text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->place[i].from - at), title + at);
         at = e->place[i].to;

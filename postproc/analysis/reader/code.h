@@ -10,22 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "frame.h"
 #include "index.h"
 
-struct mpf_event;
 struct mpr_reader;
-struct mpr_replay;
 struct mpr_site;
 
-/* Files by their whole paths, as the log and debug information have them. */
 struct mpr_code_frame {
-    const char *function, *file; /* file: of a native call without a source its object's; "": not
-                                    known, or it is no place in a file */
-    uint64_t line;               /* 0: not known */
-    uint64_t address;            /* of a native call: where it returns to; else 0 */
-    uint32_t module;             /* its object file's number in sites.h; 0: not known */
-    bool inlined;                /* into the next one of its stack, which has the same address */
+    const struct mpr_frame *frame;
+    const char *function; /* with the path of its module */
+    uint64_t address;     /* of a native call: where it returns to; else 0 */
+    uint32_t module;      /* its object file's number in sites.h; 0: not known */
+    bool inlined;         /* into the next one of its stack, which has the same address */
 };
 
 /* Innermost first: numbers of frames. */
@@ -40,9 +36,7 @@ struct mpr_code {
     struct mpr_code_frame *frame;
     struct mpr_code_stack *stack; /* by number - 1 */
     uint32_t frames, frame_cap, stacks, stack_cap;
-    uint32_t *python; /* frame + 1, by name of a frame of Python */
-    uint32_t pythons;
-    struct mpr_index range;        /* frame + 1, by name and domain */
+    struct mpr_index frame_at;     /* frame + 1, by name and domain of the ranges */
     uint32_t *of_node, *of_native; /* stacks, by node */
     uint32_t nodes, natives;
     struct mpr_code_calls {
@@ -53,8 +47,6 @@ struct mpr_code {
 };
 
 void mpr_code_free(struct mpr_code *code);
-/* Each event that a watch of the replay sees. */
-void mpr_code_see(struct mpr_code *code, const struct mpr_replay *r, const struct mpf_event *e);
 /* The number of a site's stack, Python's where it has one, else the native one; and of a path of
  * the ranges.  0: it has none. */
 uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader,

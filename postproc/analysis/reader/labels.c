@@ -1,11 +1,13 @@
 #include "labels.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "backward.h"
 #include "heap_names.h"
 #include "maker.h"
 #include "names.h"
+#include "python_file.h"
 #include "symbols.h"
 
 bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap)
@@ -42,39 +44,98 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
                             text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node)
+/* A module's path stands behind the function: "Linear.forward [layers.3]". */
+static void split_module(struct mpr_arena *arena, struct mpr_frame *frame)
+{
+    const char *open = strrchr(frame->name, '[');
+    const size_t length = open ? strlen(open) : 0;
+    if (length < 3 || open == frame->name || open[-1] != ' ' || open[length - 1] != ']') return;
+    frame->module = mpr_arena_format(arena, "%.*s", (int)length - 2, open + 1);
+    frame->name = mpr_arena_format(arena, "%.*s", (int)(open - 1 - frame->name), frame->name);
+}
+
+static const struct mpr_frame *python_frame(struct mpr_arena *arena,
+                                            const struct mpr_python_frame *f)
+{
+    struct mpr_frame fields = { .name = mpr_arena_text(arena, f->function) };
+    if (*f->file) {
+        fields.kind = MPR_FRAME_PYTHON;
+        fields.path = mpr_arena_text(arena, f->file);
+        fields.file = mpr_python_file(fields.path);
+        fields.line = f->line;
+        split_module(arena, &fields);
+    }
+    return mpr_frame_new(arena, fields);
+}
+
+/* All nodes of one frame of Python share it. */
+static const struct mpr_frame *frame_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                        const struct mpr_node *n)
 {
     const struct mpr_replay *r = &reader->replay;
-    const char **known = mpr_names_range(reader->names, node);
-    if (!*known)
-        *known = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    const struct mpr_python_frame f = mpr_ranges_frame(&r->ranges, n->name);
+    if (!f.function)
+        return mpr_frame_named(arena, MPR_FRAME_RANGE,
+                               mpr_label_name(arena, r, n->name, n->domain));
+    const struct mpr_frame **known = mpr_names_python(reader->names, n->name);
+    if (!*known) *known = python_frame(arena, &f);
     return *known;
 }
 
-const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                  uint32_t node, size_t *depth)
+const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                        uint32_t node)
+{
+    const struct mpr_frame **known = mpr_names_range(reader->names, node);
+    if (!*known) *known = frame_of(arena, reader, &reader->replay.ranges.node[node]);
+    return *known;
+}
+
+struct mpr_path mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               uint32_t node)
 {
     const struct mpr_replay *r = &reader->replay;
     const size_t skipped = mpr_backward_is(&r->ranges, node);
-    *depth = r->ranges.node[node].depth - skipped;
-    const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    for (size_t i = *depth; i-- > 0; node = r->ranges.node[node].parent)
-        path[i] = mpr_label_range(arena, reader, node);
-    if (skipped && *depth) path[0] = mpr_arena_format(arena, "backward of %s", path[0]);
-    return path;
+    const size_t depth = r->ranges.node[node].depth - skipped;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, depth * sizeof *frame);
+    for (size_t i = depth; i-- > 0; node = r->ranges.node[node].parent)
+        frame[i] = mpr_label_frame(arena, reader, node);
+    if (skipped && depth) {
+        struct mpr_frame first = *frame[0];
+        first.is_backward = true;
+        first.text = NULL;
+        frame[0] = mpr_frame_new(arena, first);
+    }
+    return (struct mpr_path){ frame, depth };
+}
+
+static const char *thread_name(const struct mpr_thread *t)
+{
+    return t->name[0] ? t->name : "thread";
 }
 
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
     const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
     if (!t || !t->tid) return mpr_arena_format(arena, "thread #%" PRIu32, number);
-    return mpr_arena_format(arena, "%s (%" PRIu64 ")", t->name[0] ? t->name : "thread", t->tid);
+    return mpr_arena_format(arena, "%s (%" PRIu64 ")", thread_name(t), t->tid);
 }
 
 const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
     const bool rest = !number && r->totals.told;
     return rest ? mpr_arena_text(arena, r->options.rest_name) : mpr_label_thread(arena, r, number);
+}
+
+const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
+                                              uint32_t number)
+{
+    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
+    const bool rest = !number && r->totals.told, has_number = !rest && t && t->tid;
+    const char *text = mpr_label_maker(arena, r, number);
+    return mpr_frame_new(
+        arena,
+        (struct mpr_frame){ .text = text,
+                            .name = has_number ? mpr_arena_text(arena, thread_name(t)) : text });
 }
 
 /* "1 KiB": exact, for powers of two. */
@@ -92,45 +153,53 @@ const char *mpr_label_size(struct mpr_arena *arena, uint32_t class)
                             power_label(arena, class - 1));
 }
 
-static const char *library_label(struct mpr_arena *arena, const struct mpr_replay *r,
-                                 const struct mpr_cell *cell)
+const struct mpr_frame *mpr_label_library_frame(struct mpr_arena *arena, const struct mpr_replay *r,
+                                                uint32_t library)
 {
-    const char *name = mpr_sites_library_name(&r->sites, (uint32_t)cell->key);
-    return *name ? mpr_arena_text(arena, name) : "(library not known)";
+    const char *name = mpr_sites_library_name(&r->sites, library);
+    if (!*name) return mpr_frame_named(arena, MPR_FRAME_LABEL, "(library not known)");
+    name = mpr_arena_text(arena, name);
+    return mpr_frame_new(
+        arena, (struct mpr_frame){ .kind = MPR_FRAME_OBJECT, .name = name, .object = name });
 }
 
-static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *r,
-                              const struct mpr_cell *cell)
+static const struct mpr_frame *comm_frame(struct mpr_arena *arena, const struct mpr_replay *r,
+                                          const struct mpr_cell *cell)
 {
-    if (!cell->key || cell->key > r->gpu.comms.count) return "(no communicator)";
-    return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
+    if (!cell->key || cell->key > r->gpu.comms.count)
+        return mpr_frame_named(arena, MPR_FRAME_LABEL, "(no communicator)");
+    const uint64_t id = r->gpu.comms.comm[cell->key - 1].id;
+    return mpr_frame_new(arena,
+                         (struct mpr_frame){ .text = mpr_arena_format(arena, "NCCL %#" PRIx64, id),
+                                             .name = "NCCL" });
 }
 
-const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                   uint32_t stack, size_t *depth)
+struct mpr_path mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                uint32_t stack)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_stack_node *node = r->sites.stacks.node;
-    size_t count, at = 0;
+    size_t count, depth = 0;
     for (uint32_t n = stack; n; n = node[n].parent) {
         mpr_names_at(reader->names, arena, &r->sites, n, &count);
-        at += count;
+        depth += count;
     }
-    const char **path = mpr_arena_alloc(arena, at * sizeof *path);
-    *depth = at;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, depth * sizeof *frame);
+    size_t at = depth;
     for (uint32_t n = stack; n; n = node[n].parent) {
-        const char *const *name = mpr_names_at(reader->names, arena, &r->sites, n, &count);
-        for (size_t i = 0; i < count; i++) path[--at] = name[i];
+        const struct mpr_frame *const *call =
+            mpr_names_at(reader->names, arena, &r->sites, n, &count);
+        for (size_t i = 0; i < count; i++) frame[--at] = call[i];
     }
-    return path;
+    return (struct mpr_path){ frame, depth };
 }
 
-const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                  uint32_t node, struct mpr_site at, size_t *depth)
+struct mpr_path mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               uint32_t node, struct mpr_site at)
 {
     if (node || at.python || !at.stack)
-        return mpr_label_node(arena, reader, node ? node : at.python, depth);
-    return mpr_label_stack(arena, reader, at.stack, depth);
+        return mpr_label_node(arena, reader, node ? node : at.python);
+    return mpr_label_stack(arena, reader, at.stack);
 }
 
 bool mpr_label_is_libdw_missing(void) { return mpr_symbols_not_installed(); }
@@ -150,51 +219,62 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rea
 /* ---- graphs */
 
 /* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
-static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_replay *r,
-                                     const struct mpr_cell *cell, size_t *depth)
+static struct mpr_path graph_path(struct mpr_arena *arena, const struct mpr_replay *r,
+                                  const struct mpr_cell *cell)
 {
-    *depth = cell->key && cell->key <= r->gpu.captures ? 2 : 1;
-    const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
-    path[0] = "(no graph)";
-    if (*depth == 1) return path;
+    static const char *const none[] = { "(no graph)" };
+    if (!cell->key || cell->key > r->gpu.captures) return mpr_frame_labels(arena, none, 1);
+    const struct mpr_frame **path = mpr_arena_alloc(arena, 2 * sizeof *path);
     const struct mpr_capture *c = &r->gpu.capture[cell->key - 1];
-    path[0] = mpr_arena_format(arena, "burst %" PRIu32, c->burst);
-    path[1] = c->pool[0] || c->pool[1]
-                  ? mpr_arena_format(arena, "capture %" PRIu64 ", pool %" PRIu64 ":%" PRIu64,
-                                     cell->key, c->pool[0], c->pool[1])
-                  : mpr_arena_format(arena, "capture %" PRIu64, cell->key);
-    return path;
+    const char *burst = mpr_arena_format(arena, "burst %" PRIu32, c->burst),
+               *capture = mpr_arena_format(arena, "capture %" PRIu64, cell->key),
+               *text = c->pool[0] || c->pool[1]
+                           ? mpr_arena_format(arena, "%s, pool %" PRIu64 ":%" PRIu64, capture,
+                                              c->pool[0], c->pool[1])
+                           : capture;
+    path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, burst);
+    path[1] = mpr_frame_new(arena, (struct mpr_frame){ .text = text, .name = capture });
+    return (struct mpr_path){ path, 2 };
 }
 
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                  const struct mpr_cell *cell, size_t *depth)
+static const struct mpr_frame *label_of(struct mpr_arena *arena, const struct mpr_replay *r,
+                                        const struct mpr_cell *cell)
+{
+    const char *text = mpr_heap_name(cell->heap);
+    switch (r->options.by) {
+    case MPR_GROUP_THREAD: return mpr_label_maker_frame(arena, r, (uint32_t)cell->key);
+    case MPR_GROUP_COMM: return comm_frame(arena, r, cell);
+    case MPR_GROUP_AUTO:
+    case MPR_GROUP_LIBRARY: return mpr_label_library_frame(arena, r, (uint32_t)cell->key);
+    case MPR_GROUP_SIZE:
+        text = mpr_totals_is(&r->totals, &r->books, cell)
+                   ? mpr_arena_text(arena, r->options.rest_name)
+                   : mpr_label_size(arena, (uint32_t)cell->key);
+        break;
+    default: break;
+    }
+    return mpr_frame_named(arena, MPR_FRAME_LABEL, text);
+}
+
+struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               const struct mpr_cell *cell)
 {
     const struct mpr_replay *r = &reader->replay;
-    if (r->options.by == MPR_GROUP_GRAPH) return graph_path(arena, r, cell, depth);
-    if (r->options.by == MPR_GROUP_STACK)
-        return mpr_label_stack(arena, reader, (uint32_t)cell->key, depth);
-    const bool library = r->options.by == MPR_GROUP_LIBRARY ||
-                         (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY);
-    if (r->options.by == MPR_GROUP_RANGE || r->options.by == MPR_GROUP_ALL ||
-        r->options.by == MPR_GROUP_PYTHON || (r->options.by == MPR_GROUP_AUTO && !library))
-        return mpr_label_node(arena, reader, (uint32_t)cell->key, depth);
-    *depth = 1;
-    const char **path = mpr_arena_alloc(arena, sizeof *path);
-    if (library) {
-        *path = library_label(arena, r, cell);
-        return path;
-    }
+    const uint32_t number = (uint32_t)cell->key;
     switch (r->options.by) {
-    case MPR_GROUP_THREAD: *path = mpr_label_maker(arena, r, (uint32_t)cell->key); break;
-    case MPR_GROUP_SIZE:
-        *path = mpr_totals_is(&r->totals, &r->books, cell)
-                    ? mpr_arena_text(arena, r->options.rest_name)
-                    : mpr_label_size(arena, (uint32_t)cell->key);
-        break;
-    case MPR_GROUP_COMM: *path = comm_label(arena, r, cell); break;
-    default: *path = mpr_heap_name(cell->heap); break;
+    case MPR_GROUP_GRAPH: return graph_path(arena, r, cell);
+    case MPR_GROUP_STACK: return mpr_label_stack(arena, reader, number);
+    case MPR_GROUP_AUTO:
+        if (cell->key & MPR_KEY_LIBRARY) break;
+        return mpr_label_node(arena, reader, number);
+    case MPR_GROUP_RANGE:
+    case MPR_GROUP_ALL:
+    case MPR_GROUP_PYTHON: return mpr_label_node(arena, reader, number);
+    default: break;
     }
-    return path;
+    const struct mpr_frame **label = mpr_arena_alloc(arena, sizeof *label);
+    *label = label_of(arena, r, cell);
+    return (struct mpr_path){ label, 1 };
 }
 
 /* ---- samples */

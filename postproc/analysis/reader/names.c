@@ -7,22 +7,27 @@
 
 #include "alloc.h"
 #include "basename.h"
+#include "index.h"
 #include "mpf/event.h"
 #include "perf_map.h"
 #include "symbols.h"
 
 struct named {
-    const char *const *name;
+    const struct mpr_frame *const *call;
     size_t count;
 };
 
 struct mpr_names {
     char *log; /* NULL: none */
     struct mpr_symbols *symbols;
-    struct named *named; /* by node */
+    struct named *named; /* by number - 1 */
+    uint32_t count, cap;
+    struct mpr_index number; /* by hash of return address and object file */
+    uint32_t *of_node;       /* numbers, by node of the native stacks */
     uint32_t nodes;
-    const char **range; /* by node of the ranges */
-    uint32_t ranges;
+    const struct mpr_frame **range;  /* by node of the ranges */
+    const struct mpr_frame **python; /* by name - MPR_FRAME_NAME */
+    uint32_t ranges, pythons;
 };
 
 struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16])
@@ -37,8 +42,11 @@ void mpr_names_free(struct mpr_names *names)
 {
     if (!names) return;
     mpr_symbols_free(names->symbols);
+    mpr_index_free(&names->number);
     free(names->named);
+    free(names->of_node);
     free(names->range);
+    free(names->python);
     free(names->log);
     free(names);
 }
@@ -46,26 +54,39 @@ void mpr_names_free(struct mpr_names *names)
 /* ---- one call */
 
 /* "libfoo.so+0x1234": the return address in its object file. */
-static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s,
-                                const struct mpr_stack_node *n)
+static const struct mpr_frame *address_frame(struct mpr_arena *arena, const struct mpr_sites *s,
+                                             const struct mpr_stack_node *n)
 {
-    if (mpr_stack_is_cut(n)) return mpf_cut_text(n->pc);
-    if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
-    const struct mpr_module *m = &s->module[n->module - 1];
-    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library),
-                            n->pc - m->from);
+    const struct mpr_module *m = n->module ? &s->module[n->module - 1] : NULL;
+    const char *object = m ? mpr_arena_text(arena, mpr_sites_library_name(s, m->library)) : NULL;
+    if (mpr_stack_is_cut(n)) return mpr_frame_named(arena, MPR_FRAME_CUT, mpf_cut_text(n->pc));
+    return mpr_frame_new(
+        arena, (struct mpr_frame){
+                   .kind = MPR_FRAME_ADDRESS,
+                   .object = object,
+                   .name = m ? mpr_arena_format(arena, "%s+%#" PRIx64, object, n->pc - m->from)
+                             : mpr_arena_format(arena, "%#" PRIx64, n->pc) });
 }
 
 /* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
-static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s,
-                               const struct mpr_stack_node *n, const struct mpr_symbol *symbol)
+static const struct mpr_frame *symbol_frame(struct mpr_arena *arena, const struct mpr_sites *s,
+                                            const struct mpr_stack_node *n,
+                                            const struct mpr_symbol *symbol)
 {
-    const char *library =
-        n->module ? mpr_sites_library_name(s, s->module[n->module - 1].library) : "generated code";
-    if (!symbol->file || !symbol->line)
-        return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
-    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, mpr_basename(symbol->file),
-                            symbol->line);
+    const struct mpr_module *m = n->module ? &s->module[n->module - 1] : NULL;
+    const char *object = m ? mpr_sites_library_name(s, m->library) : "generated code",
+               *path = mpr_arena_text(arena, symbol->file ? symbol->file
+                                             : m          ? m->path
+                                                          : NULL);
+    struct mpr_frame fields = { .kind = MPR_FRAME_NATIVE,
+                                .name = mpr_arena_text(arena, symbol->function),
+                                .path = path,
+                                .object = mpr_arena_text(arena, object) };
+    if (symbol->file && symbol->line) {
+        fields.file = mpr_basename(path);
+        fields.line = symbol->line;
+    }
+    return mpr_frame_new(arena, fields);
 }
 
 /* Some JITs map their code from a file that only memory has. */
@@ -91,32 +112,52 @@ bool mpr_names_are_newer(struct mpr_names *names)
     return mpr_symbols_look_beside(names->symbols) == MPR_SYMBOLS_NEWER_BESIDE;
 }
 
-static struct named name_node(struct mpr_names *names, struct mpr_arena *arena,
-                              const struct mpr_sites *s, uint32_t node)
+static struct named name_calls(struct mpr_names *names, struct mpr_arena *arena,
+                               const struct mpr_sites *s, const struct mpr_stack_node *n)
 {
-    const struct mpr_stack_node *n = &s->stacks.node[node];
     size_t count;
     const struct mpr_symbol *symbol = mpr_names_calls(names, s, n->module, n->pc, &count);
-    const char **name = mpr_arena_alloc(arena, (count + !count) * sizeof *name);
-    if (!count) name[0] = address_name(arena, s, n);
-    for (size_t i = 0; i < count; i++) name[i] = symbol_name(arena, s, n, &symbol[i]);
-    return (struct named){ name, count + !count };
+    const struct mpr_frame **call = mpr_arena_alloc(arena, (count + !count) * sizeof *call);
+    if (!count) call[0] = address_frame(arena, s, n);
+    for (size_t i = 0; i < count; i++) call[i] = symbol_frame(arena, s, n, &symbol[i]);
+    return (struct named){ call, count + !count };
 }
 
-const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
-                                const struct mpr_sites *s, uint32_t node, size_t *count)
+/* The calls at one return address, whoever called: place in `named`. */
+static uint32_t number_at(struct mpr_names *names, struct mpr_arena *arena,
+                          const struct mpr_sites *s, uint32_t node)
 {
-    MPR_REACH(names->named, node, names->nodes);
-    struct named *at = &names->named[node];
-    if (!at->count) *at = name_node(names, arena, s, node);
-    *count = at->count;
-    return at->name;
+    const struct mpr_stack_node *n = &s->stacks.node[node];
+    const uint64_t key = mpr_hash(mpr_hash(n->pc) + n->module);
+    const uint32_t known = mpr_index_get(&names->number, key);
+    if (known) return known;
+    const struct named named = name_calls(names, arena, s, n);
+    MPR_GROW(names->named, names->count, names->cap);
+    names->named[names->count++] = named;
+    mpr_index_set(&names->number, key, names->count);
+    return names->count;
 }
 
-const char **mpr_names_range(struct mpr_names *names, uint32_t node)
+const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
+                                            const struct mpr_sites *s, uint32_t node, size_t *count)
+{
+    MPR_REACH(names->of_node, node, names->nodes);
+    uint32_t *number = &names->of_node[node];
+    if (!*number) *number = number_at(names, arena, s, node);
+    *count = names->named[*number - 1].count;
+    return names->named[*number - 1].call;
+}
+
+const struct mpr_frame **mpr_names_range(struct mpr_names *names, uint32_t node)
 {
     MPR_REACH(names->range, node, names->ranges);
     return &names->range[node];
+}
+
+const struct mpr_frame **mpr_names_python(struct mpr_names *names, uint32_t name)
+{
+    MPR_REACH(names->python, name - MPR_FRAME_NAME, names->pythons);
+    return &names->python[name - MPR_FRAME_NAME];
 }
 
 /* ---- what has no names */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "frame.h"
 #include "ranges.h"
 #include "sites.h"
 
@@ -18,16 +18,18 @@ struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16]);
 void mpr_names_free(struct mpr_names *names);
 /* The calls at a node of the native stacks, innermost first: several where some are inlined.  They
  * live in the arena, which is to be the same each time. */
-const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
-                                const struct mpr_sites *sites, uint32_t node, size_t *count);
+const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
+                                            const struct mpr_sites *sites, uint32_t node,
+                                            size_t *count);
 /* The calls at a return address in the module of that number, innermost first, as symbols.h has
  * them. */
 const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *sites,
                                          uint32_t module, uint64_t pc, size_t *count);
 /* Did a newer memprof write the names that lie beside the log? */
 bool mpr_names_are_newer(struct mpr_names *names);
-/* Where the name of a range's node is kept, NULL until it is. */
-const char **mpr_names_range(struct mpr_names *names, uint32_t node);
+/* Where the frame of a range's node, and of a Python frame's name, is kept, NULL until it is. */
+const struct mpr_frame **mpr_names_range(struct mpr_names *names, uint32_t node);
+const struct mpr_frame **mpr_names_python(struct mpr_names *names, uint32_t name);
 /* What could not be named, and why: a line for each reason. */
 const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
                                    const struct mpr_sites *sites, size_t *notes);

@@ -77,10 +77,15 @@ uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint3
     return s->of_node[node];
 }
 
-void mpr_repeats_path(const struct mpr_repeats *s, uint32_t repeat, const char **path)
+struct mpr_path mpr_repeats_path(struct mpr_arena *arena, const struct mpr_repeats *s,
+                                 uint32_t repeat)
 {
+    const size_t depth = s->repeat[repeat].depth;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, depth * sizeof *frame);
     for (; repeat; repeat = s->repeat[repeat].parent)
-        path[s->repeat[repeat].depth - 1] = s->repeat[repeat].name;
+        frame[s->repeat[repeat].depth - 1] =
+            mpr_frame_named(arena, MPR_FRAME_RANGE, mpr_arena_text(arena, s->repeat[repeat].name));
+    return (struct mpr_path){ frame, depth };
 }
 
 /* Do the paths of the two end in the same so many names? */

@@ -73,9 +73,9 @@ bool mpr_repeats_numbered(struct mpr_repeats *repeats, const struct mpr_replay *
 const char *mpr_repeats_label(struct mpr_repeats *repeats, const struct mpr_replay *r,
                               struct mpr_arena *arena, uint32_t node, const char *range,
                               uint64_t number);
-/* The names of its path, outermost first: as many as its depth; they live as long as the repeats.
- */
-void mpr_repeats_path(const struct mpr_repeats *repeats, uint32_t repeat, const char **path);
+/* Its path without numbers, outermost first: as many names as its depth; in the arena. */
+struct mpr_path mpr_repeats_path(struct mpr_arena *arena, const struct mpr_repeats *repeats,
+                                 uint32_t repeat);
 /* Is the node's range meant by a name: its own, or the end of its path ("outer > inner"), each
  * with or without its number? */
 bool mpr_repeats_named(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node,

@@ -48,7 +48,7 @@ static void add(struct mpr_check *check, struct mpr_check_row row)
 static bool is_within(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
-    const char *path = mpr_arena_path(&scratch, row->path, row->depth);
+    const char *path = mpr_frame_path_text(&scratch, row->path);
     const bool within =
         mpr_path_pattern_matches(pattern, path) ||
         mpr_path_pattern_matches(mpr_arena_format(&scratch, "%s > **", pattern), path);
@@ -57,18 +57,9 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
 }
 
 /* "worker (4243)" by its name alone. */
-static const char *thread_name(struct mpr_arena *arena, const struct mpr_row *row)
-{
-    const char *label = row->depth ? row->path[0] : "";
-    return mpr_arena_format(arena, "%.*s", (int)(mpr_telling_source(label) - label), label);
-}
-
 static bool is_thread(const char *pattern, const struct mpr_row *row)
 {
-    struct mpr_arena scratch = { 0 };
-    const bool is = mpr_telling_matches(pattern, thread_name(&scratch, row));
-    mpr_arena_free(&scratch);
-    return is;
+    return mpr_telling_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
 }
 
 /* The rows of a heap that the pattern is about. */
@@ -128,9 +119,9 @@ static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
     struct mpr_nearest nearest = { .text = out->limit.name };
     for (size_t i = 0; i < heap->rows; i++) {
         const struct mpr_row *row = &heap->row[i];
-        if (row->depth)
-            mpr_nearest_try(&nearest, range ? mpr_arena_path(&check->arena, row->path, row->depth)
-                                            : thread_name(&check->arena, row));
+        if (row->path.depth)
+            mpr_nearest_try(&nearest, range ? mpr_frame_path_text(&check->arena, row->path)
+                                            : row->path.frame[0]->name);
     }
     if (nearest.word) out->nearest = nearest.word;
     else if (range) find_near_line(check, out);
@@ -304,7 +295,7 @@ static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row 
                              enum mpr_group by)
 {
     const char *text =
-        row->depth ? mpr_arena_path(arena, row->path, row->depth) : mpr_group_nowhere(by);
+        row->path.depth ? mpr_frame_path_text(arena, row->path) : mpr_group_nowhere(by);
     return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
 }
 
@@ -317,8 +308,7 @@ static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_d
     for (size_t i = 0; i < run->entries; i++) {
         const struct mpr_diff_entry *e = &run->entry[i];
         if (e->bytes > 0)
-            row[(*rows)++] =
-                (struct mpr_row){ .path = e->path, .depth = e->depth, .bytes = bytes_of(e->bytes) };
+            row[(*rows)++] = (struct mpr_row){ .path = e->path, .bytes = bytes_of(e->bytes) };
     }
     return row;
 }
@@ -396,7 +386,7 @@ static size_t copy(char *to, const char *from, const char *end)
 static const char *pattern_of(struct mpr_arena *arena, const char *name)
 {
     struct mpr_place place[8];
-    const size_t places = mpr_places_find(name, place, sizeof place / sizeof *place);
+    const size_t places = mpr_places_in_name(name, place, sizeof place / sizeof *place);
     char *text = mpr_arena_alloc(arena, strlen(name) + 1);
     size_t bytes = 0, k = 0;
     for (const char *at = name; *at;) {
@@ -442,9 +432,9 @@ static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *
 {
     size_t rows = 0;
     for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].depth && heap->row[i].bytes)
-            range[rows++] =
-                (struct subject){ pattern_of(arena, heap->row[i].path[0]), heap->row[i].bytes };
+        if (heap->row[i].path.depth && heap->row[i].bytes)
+            range[rows++] = (struct subject){ pattern_of(arena, heap->row[i].path.frame[0]->text),
+                                              heap->row[i].bytes };
     return merge(range, rows);
 }
 
@@ -478,7 +468,7 @@ static const char **range_names(struct mpr_arena *arena, const struct mpr_heap_p
     const char **name = mpr_arena_alloc(arena, heap->rows * sizeof *name);
     *names = 0;
     for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].depth) name[(*names)++] = heap->row[i].path[0];
+        if (heap->row[i].path.depth) name[(*names)++] = heap->row[i].path.frame[0]->text;
     if (*names) qsort(name, *names, sizeof *name, by_text);
     return name;
 }
@@ -498,7 +488,8 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
     for (size_t i = 0; i < lines; i++) {
         const char *text = mpr_check_line_pattern(&check->arena, &line[i]);
         const bool in_range =
-            text && names && bsearch(line[i].row.path, name, names, sizeof *name, by_text);
+            text && names &&
+            bsearch(&line[i].row.path.frame[0]->text, name, names, sizeof *name, by_text);
         if (text && line[i].row.bytes && !in_range)
             subject[subjects++] =
                 (struct subject){ pattern_of(&budget->arena, text), line[i].row.bytes };

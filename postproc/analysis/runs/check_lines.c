@@ -24,8 +24,8 @@ struct mpr_line *mpr_check_live_lines(struct mpr_arena *arena, const struct mpr_
 
 static const char *text_of(struct mpr_arena *arena, const struct mpr_line *line, enum mpr_group by)
 {
-    return line->row.depth ? mpr_arena_path(arena, line->row.path, line->row.depth)
-                           : mpr_group_nowhere(by);
+    return line->row.path.depth ? mpr_frame_path_text(arena, line->row.path)
+                                : mpr_group_nowhere(by);
 }
 
 static const char *with_caller(struct mpr_arena *arena, const struct mpr_line *line,
@@ -86,8 +86,8 @@ static const char *end_of_number(const char *name, const char *at)
 
 const char *mpr_check_line_pattern(struct mpr_arena *arena, const struct mpr_line *line)
 {
-    if (!line->row.depth) return NULL;
-    const char *name = mpr_arena_path(arena, line->row.path, line->row.depth);
+    if (!line->row.path.depth) return NULL;
+    const char *name = mpr_frame_path_text(arena, line->row.path);
     char *text = mpr_arena_alloc(arena, strlen(name) + 1);
     size_t bytes = 0;
     if (*name == '(') return NULL; /* "(no call stack)" */

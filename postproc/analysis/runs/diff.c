@@ -94,10 +94,10 @@ static struct mpr_diff_run *begin(struct mpr_diff *diff, enum mpr_diff_of of, ui
     return r;
 }
 
-static void add(struct mpr_diff_run *r, const char *const *path, size_t depth, int64_t bytes,
-                bool estimated, double variance)
+static void add(struct mpr_diff_run *r, struct mpr_path path, int64_t bytes, bool estimated,
+                double variance)
 {
-    r->entry[r->entries++] = (struct mpr_diff_entry){ path, depth, bytes, estimated, variance };
+    r->entry[r->entries++] = (struct mpr_diff_entry){ path, bytes, estimated, variance };
     r->total = mpr_plus(r->total, bytes);
 }
 
@@ -111,7 +111,7 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     a->is_about |= h->is_about;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        add(r, row->path, row->depth, mpr_amount(row->bytes), row->estimated, row->variance);
+        add(r, row->path, mpr_amount(row->bytes), row->estimated, row->variance);
         if (h->estimated) r->variance += row->variance;
     }
 }
@@ -123,7 +123,9 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
     struct mpr_diff_run *r =
         begin(diff, MPR_DIFF_DEVICE, (uint8_t)diff->devices[run].number[d->index], MPR_GROUP_HEAP,
               run, s->parts);
-    for (size_t i = 0; i < s->parts; i++) add(r, &s->part[i].name, 1, s->part[i].bytes, false, 0);
+    for (size_t i = 0; i < s->parts; i++)
+        add(r, mpr_frame_labels(&diff->peaks.arena, &s->part[i].name, 1), s->part[i].bytes, false,
+            0);
 }
 
 /* A communicator has another number in each run: it is known by its size and first use. */
@@ -137,12 +139,12 @@ static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device
               run, s->comms);
     for (size_t i = 0; i < s->comms; i++) {
         const struct mpr_comm_row *c = &s->comm[i];
-        const char **path = mpr_arena_alloc(arena, sizeof *path);
-        *path = c->ranks == MPF_UNKNOWN
-                    ? "a communicator"
-                    : mpr_arena_format(arena, "communicator of %" PRIu64 " ranks", c->ranks);
-        if (*c->first_use) *path = mpr_arena_format(arena, "%s, first %s", *path, c->first_use);
-        add(r, path, 1, mpr_amount(c->bytes), false, 0);
+        const char *name =
+            c->ranks == MPF_UNKNOWN
+                ? "a communicator"
+                : mpr_arena_format(arena, "communicator of %" PRIu64 " ranks", c->ranks);
+        if (*c->first_use) name = mpr_arena_format(arena, "%s, first %s", name, c->first_use);
+        add(r, mpr_frame_labels(arena, &name, 1), mpr_amount(c->bytes), false, 0);
     }
 }
 
@@ -152,7 +154,7 @@ static void add_graphs(struct mpr_diff *diff, size_t run)
     if (!g->rows) return;
     struct mpr_diff_run *r = begin(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE, run, g->rows);
     for (size_t i = 0; i < g->rows; i++)
-        add(r, g->row[i].path, g->row[i].depth, mpr_graph_total(&g->row[i]), false, 0);
+        add(r, g->row[i].path, mpr_graph_total(&g->row[i]), false, 0);
 }
 
 static void add_run(struct mpr_diff *diff, size_t run)

@@ -27,9 +27,9 @@ enum mpr_diff_kind { MPR_DIFF_GREW, MPR_DIFF_SHRANK, MPR_DIFF_NOISE, MPR_DIFF_UN
 
 struct mpr_diff_row {
     enum mpr_diff_kind kind;
-    const char *const *path; /* outermost first, as the newer side has it where it does */
-    size_t depth;
-    const char *caller; /* as a line's */
+    struct mpr_path path; /* outermost first, as the newer side has it where it does
+                           */
+    const char *caller;   /* as a line's */
     struct mpr_spread base, now;
     int64_t change;                       /* now.is - base.is */
     uint64_t sibling_least, sibling_most; /* as a line's, of changes */

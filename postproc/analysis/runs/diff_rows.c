@@ -19,27 +19,28 @@ struct comparison {
 /* ---- pairs */
 
 /* The caller is a part of what tells lines apart: the last name of a pair's path. */
-static const char *const *with_caller(struct mpr_arena *arena, const struct mpr_line *line)
+static struct mpr_path with_caller(struct mpr_arena *arena, const struct mpr_line *line)
 {
-    const char **path = mpr_arena_alloc(arena, (line->row.depth + 1) * sizeof *path);
-    if (line->row.depth) memcpy(path, line->row.path, line->row.depth * sizeof *path);
-    path[line->row.depth] = line->caller;
-    return path;
+    const struct mpr_path path = line->row.path;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, (path.depth + 1) * sizeof *frame);
+    if (path.depth) memcpy(frame, path.frame, path.depth * sizeof *frame);
+    frame[path.depth] = mpr_frame_named(arena, MPR_FRAME_LABEL, line->caller);
+    return (struct mpr_path){ frame, path.depth + 1 };
 }
 
 static void add_entry(const struct comparison *c, struct mpr_pairs *pairs, size_t run,
                       const struct mpr_diff_entry *e)
 {
     const bool stands = run == c->account->base_run || run == c->account->now_run;
-    const struct mpr_row row = { .path = e->path, .depth = e->depth };
+    const struct mpr_row row = { .path = e->path };
     const struct mpr_line line = mpr_naming_line(c->arena, c->naming, c->account->by, &row);
-    mpr_pairs_add(pairs, with_caller(c->arena, &line), line.row.depth + 1, e->bytes, e->estimated,
+    mpr_pairs_add(pairs, with_caller(c->arena, &line), e->bytes, e->estimated,
                   stands ? e->variance : 0);
 }
 
 static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
 {
-    mpr_pairs_begin(pairs, c->arena, c->account->by, c->runs, c->diff->base);
+    mpr_pairs_begin(pairs, c->arena, c->runs, c->diff->base);
     for (size_t run = 0; run < c->runs; run++) {
         mpr_pairs_run(pairs, run, mpr_summary_program(&c->diff->peaks.log[run].summary));
         for (size_t i = 0; i < c->account->run[run].entries; i++)
@@ -63,12 +64,12 @@ static struct mpr_spread now_of(const struct comparison *c, const int64_t *bytes
 
 static bool is_nothing(const struct mpr_spread *s) { return !s->least && !s->most; }
 
-static bool has_address(const struct comparison *c, const struct mpr_line *line)
+/* In another build an address is another call. */
+static bool has_address(const struct mpr_line *line)
 {
-    const enum mpr_group by = c->account->by;
-    for (size_t i = 0; i < line->row.depth; i++)
-        if (mpr_matching_is_address(by, line->row.path[i])) return true;
-    return mpr_matching_is_address(by, line->caller);
+    for (size_t i = 0; i < line->row.path.depth; i++)
+        if (line->row.path.frame[i]->kind == MPR_FRAME_ADDRESS) return true;
+    return false;
 }
 
 /* One side has it alone. */
@@ -93,7 +94,7 @@ static double unseen(const struct comparison *c, const struct mpr_line *line, si
 static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_line *line)
 {
     const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
-    if (is_one_sided(c, line) && has_address(c, line)) return MPR_DIFF_UNMATCHED;
+    if (is_one_sided(c, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
     const double variance = line->row.variance + unseen(c, line, c->account->base_run) +
                             unseen(c, line, c->account->now_run);
     if (mpr_diff_is_noise(c->diff, &base, &now) ||
@@ -104,11 +105,10 @@ static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_l
 
 static struct mpr_line line_of(const struct comparison *c, const struct mpr_pair *pair)
 {
-    struct mpr_line line = mpr_line_of(&(struct mpr_row){ .path = pair->path,
-                                                          .depth = pair->depth - 1,
-                                                          .estimated = pair->estimated,
-                                                          .variance = pair->variance });
-    line.caller = pair->path[pair->depth - 1];
+    const struct mpr_path path = { pair->path.frame, pair->path.depth - 1 };
+    struct mpr_line line = mpr_line_of(&(struct mpr_row){
+        .path = path, .estimated = pair->estimated, .variance = pair->variance });
+    line.caller = path.frame[path.depth]->text;
     line.runs = c->runs;
     line.of_run = mpr_arena_alloc(c->arena, c->runs * sizeof *line.of_run);
     memcpy(line.of_run, pair->bytes, c->runs * sizeof *line.of_run);
@@ -137,7 +137,7 @@ static size_t lines_of(const struct comparison *c, const struct mpr_pairs *pairs
     size_t lines = 0, others = 0;
     for (size_t i = 0; i < pairs->pairs; i++) {
         const struct mpr_line of = line_of(c, &pairs->pair[i]);
-        if (is_one_sided(c, &of) && !has_address(c, &of)) line[lines++] = of;
+        if (is_one_sided(c, &of) && !has_address(&of)) line[lines++] = of;
         else other[others++] = of;
     }
     lines = mpr_naming_fold_sides(c->arena, c->naming, c->account->by, line, lines, c->diff->base);
@@ -157,12 +157,12 @@ static size_t of_kind(const struct comparison *c, const struct mpr_line *line, s
 }
 
 /* Which of them is which nobody knows. */
-static size_t one_line(struct mpr_line *line, size_t lines)
+static size_t one_line(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
-    static const char *const path[] = { "calls without names that one side has" };
+    static const char *const name[] = { "calls without names that one side has" };
     for (size_t i = 1; i < lines; i++) mpr_line_add(line, &line[i]);
-    line->row.path = path;
-    line->row.depth = 1;
+    line->row.path = mpr_frame_labels(arena, name, 1);
+    line->row.path.depth = 1;
     line->caller = "";
     return lines != 0;
 }
@@ -172,7 +172,6 @@ static struct mpr_diff_row row_of(const struct comparison *c, enum mpr_diff_kind
 {
     struct mpr_diff_row row = { .kind = kind,
                                 .path = line->row.path,
-                                .depth = line->row.depth,
                                 .caller = line->caller,
                                 .base = base_of(c, line->of_run),
                                 .now = now_of(c, line->of_run),
@@ -189,7 +188,7 @@ static size_t rows_of(const struct comparison *c, const struct mpr_line *all, si
 {
     struct mpr_line *line = mpr_alloc(count + 1, sizeof *line);
     size_t lines = of_kind(c, all, count, kind, line);
-    if (kind == MPR_DIFF_UNMATCHED) lines = one_line(line, lines);
+    if (kind == MPR_DIFF_UNMATCHED) lines = one_line(c->arena, line, lines);
     else lines = mpr_naming_fold(c->arena, c->naming, c->account->by, line, lines);
     for (size_t i = 0; i < lines; i++) row[i] = row_of(c, kind, &line[i]);
     free(line);

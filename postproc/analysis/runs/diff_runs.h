@@ -6,8 +6,7 @@
 #include "mpf/event.h"
 
 struct mpr_diff_entry {
-    const char *const *path;
-    size_t depth;
+    struct mpr_path path;
     int64_t bytes;
     bool estimated;
     double variance;

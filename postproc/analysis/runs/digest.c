@@ -54,11 +54,10 @@ const char *mpr_digest_text(struct mpr_digest *d, const char *text)
                           mpr_utf8_shortened(&d->arena, text ? text : "", MPR_DIGEST_TEXT));
 }
 
-const char *mpr_digest_path(struct mpr_digest *d, enum mpr_group by, const char *const *path,
-                            size_t depth)
+const char *mpr_digest_path(struct mpr_digest *d, enum mpr_group by, struct mpr_path path)
 {
-    return depth ? mpr_digest_text(d, mpr_arena_path(&d->arena, path, depth))
-                 : mpr_group_nowhere(by);
+    return path.depth ? mpr_digest_text(d, mpr_frame_path_text(&d->arena, path))
+                      : mpr_group_nowhere(by);
 }
 
 /* ---- the process */
@@ -165,7 +164,7 @@ static struct mpr_digest_oom oom_of(struct mpr_digest *d, const struct mpr_oom_s
                                     .device = s->index,
                                     .heap = s->heap,
                                     .thread = mpr_digest_text(d, s->thread),
-                                    .path = mpr_digest_path(d, MPR_GROUP_RANGE, s->path, s->depth),
+                                    .path = mpr_digest_path(d, MPR_GROUP_RANGE, s->path),
                                     .asked_bytes = s->bytes,
                                     .free_bytes = s->free,
                                     .total_bytes = s->total,

@@ -35,12 +35,12 @@ static struct mpr_digest_line line_of(struct mpr_digest *d, uint8_t heap, enum m
                                       const struct mpr_line *line)
 {
     const struct mpr_row *r = &line->row;
-    const char *path = mpr_digest_path(d, by, r->path, r->depth);
+    const char *path = mpr_digest_path(d, by, r->path);
     return (struct mpr_digest_line){
         .heap = heap,
         .path = path,
         .caller = mpr_digest_text(d, line->caller),
-        .alike = r->depth ? mpr_digest_text(d, mpr_alike_path(&d->arena, r->path, r->depth)) : path,
+        .alike = r->path.depth ? mpr_digest_text(d, mpr_alike_path(&d->arena, r->path)) : path,
         .bytes = r->bytes,
         .blocks = r->blocks,
         .end_bytes = r->end_bytes,

@@ -74,7 +74,7 @@ static void fill_findings(struct mpr_digest *d, const struct mpr_insights *in)
             .finding = mpr_digest_text(d, f->key),
             .where = mpr_digest_text(d, f->where),
             .what = mpr_digest_text(d, f->what),
-            .path = f->path ? mpr_digest_path(d, MPR_GROUP_RANGE, f->path, f->depth) : "",
+            .path = f->path.frame ? mpr_digest_path(d, MPR_GROUP_RANGE, f->path) : "",
             .change = mpr_digest_text(d, f->change),
             .report = mpr_digest_text(d, f->look),
             .saves_at_most_bytes = f->bytes,

@@ -7,17 +7,15 @@
 #include "amount.h"
 #include "matching.h"
 
-/* Texts of one name are one text, mostly: each is looked at once. */
+/* What of a frame is the same from run to run: each is looked at once. */
 struct mpr_pairs_name {
     const char *key, *function;
     uint64_t hash;
 };
 
-void mpr_pairs_begin(struct mpr_pairs *p, struct mpr_arena *arena, enum mpr_group by, size_t runs,
-                     size_t older)
+void mpr_pairs_begin(struct mpr_pairs *p, struct mpr_arena *arena, size_t runs, size_t older)
 {
-    *p =
-        (struct mpr_pairs){ .arena = arena, .by = by, .runs = runs, .older = older, .program = "" };
+    *p = (struct mpr_pairs){ .arena = arena, .runs = runs, .older = older, .program = "" };
 }
 
 void mpr_pairs_run(struct mpr_pairs *p, size_t run, const char *program)
@@ -34,13 +32,13 @@ void mpr_pairs_free(struct mpr_pairs *p)
     free(p->pair);
 }
 
-static struct mpr_pairs_name name_of(struct mpr_pairs *p, const char *text)
+static struct mpr_pairs_name name_of(struct mpr_pairs *p, const struct mpr_frame *frame)
 {
-    const uint64_t at = (uintptr_t)text;
+    const uint64_t at = (uintptr_t)frame;
     const uint32_t number = mpr_index_get(&p->by_name, at);
     if (number) return p->name[number - 1];
-    const char *key = mpr_matching_name(p->arena, p->by, p->program, text),
-               *function = mpr_matching_function(p->arena, p->by, p->program, text);
+    const char *key = mpr_matching_name(p->arena, p->program, frame),
+               *function = mpr_matching_function(p->arena, p->program, frame);
     MPR_GROW(p->name, p->names, p->name_cap);
     p->name[p->names++] = (struct mpr_pairs_name){ key, function, mpr_hash_text(key) };
     mpr_index_set(&p->by_name, at, p->names);
@@ -60,12 +58,12 @@ struct key {
 };
 
 /* In the arena. */
-static struct key key_of(struct mpr_pairs *p, const char *const *path, size_t depth)
+static struct key key_of(struct mpr_pairs *p, struct mpr_path path)
 {
-    struct key key = { mpr_arena_alloc(p->arena, depth * sizeof *key.name),
-                       mpr_arena_alloc(p->arena, depth * sizeof *key.function), 0 };
-    for (size_t i = 0; i < depth; i++) {
-        const struct mpr_pairs_name name = name_of(p, path[i]);
+    struct key key = { mpr_arena_alloc(p->arena, path.depth * sizeof *key.name),
+                       mpr_arena_alloc(p->arena, path.depth * sizeof *key.function), 0 };
+    for (size_t i = 0; i < path.depth; i++) {
+        const struct mpr_pairs_name name = name_of(p, path.frame[i]);
         key.name[i] = name.key;
         key.function[i] = name.function;
         key.hash = mpr_hash(key.hash + name.hash);
@@ -73,17 +71,17 @@ static struct key key_of(struct mpr_pairs *p, const char *const *path, size_t de
     return key;
 }
 
-static struct mpr_pair *pair_of(struct mpr_pairs *p, const char *const *path, size_t depth)
+static struct mpr_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
 {
-    const struct key key = key_of(p, path, depth);
+    const struct key key = key_of(p, path);
     struct mpr_probe probe = mpr_index_probe(&p->by_key, key.hash);
     for (uint32_t number; (number = mpr_probe_next(&probe));) {
         struct mpr_pair *pair = &p->pair[number - 1];
-        if (pair->depth == depth && is_same(pair->key, key.name, depth)) return pair;
+        if (pair->path.depth == path.depth && is_same(pair->key, key.name, path.depth)) return pair;
     }
     MPR_GROW(p->pair, p->pairs, p->cap);
     p->pair[p->pairs++] =
-        (struct mpr_pair){ .depth = depth,
+        (struct mpr_pair){ .path = { .depth = path.depth },
                            .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)),
                            .key = key.name,
                            .function = key.function };
@@ -91,32 +89,35 @@ static struct mpr_pair *pair_of(struct mpr_pairs *p, const char *const *path, si
     return &p->pair[p->pairs - 1];
 }
 
-static bool shows(const struct mpr_pair *pair, size_t i, const char *name)
+static bool shows(const struct mpr_pair *pair, size_t i, const struct mpr_frame *frame)
 {
-    return pair->path[i] == pair->key[i] || strcmp(pair->path[i], name) == 0;
+    const struct mpr_frame *shown = pair->path.frame[i];
+    return strcmp(shown->text, pair->key[i]) == 0 || mpr_frame_compare(shown, frame) == 0;
 }
 
 /* The newer side's path; of several, what they have in common. */
-static void show(struct mpr_pairs *p, struct mpr_pair *pair, const char *const *path, bool newer)
+static void show(struct mpr_pairs *p, struct mpr_pair *pair, struct mpr_path path, bool newer)
 {
     size_t same = 0;
-    if (!pair->path || newer > pair->newer) {
+    if (!pair->path.frame || newer > pair->newer) {
         pair->path = path;
         pair->newer = newer;
     }
     if (newer != pair->newer) return;
-    while (same < pair->depth && shows(pair, same, path[same])) same++;
-    if (same == pair->depth) return;
-    const char **common = mpr_arena_alloc(p->arena, pair->depth * sizeof *common);
-    for (size_t i = 0; i < pair->depth; i++)
-        common[i] = shows(pair, i, path[i]) ? pair->path[i] : pair->key[i];
-    pair->path = common;
+    while (same < path.depth && shows(pair, same, path.frame[same])) same++;
+    if (same == path.depth) return;
+    const struct mpr_frame **common = mpr_arena_alloc(p->arena, path.depth * sizeof *common);
+    for (size_t i = 0; i < path.depth; i++)
+        common[i] = shows(pair, i, path.frame[i])
+                        ? pair->path.frame[i]
+                        : mpr_frame_named(p->arena, MPR_FRAME_LABEL, pair->key[i]);
+    pair->path.frame = common;
 }
 
-void mpr_pairs_add(struct mpr_pairs *p, const char *const *path, size_t depth, int64_t bytes,
-                   bool estimated, double variance)
+void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, bool estimated,
+                   double variance)
 {
-    struct mpr_pair *pair = pair_of(p, path, depth);
+    struct mpr_pair *pair = pair_of(p, path);
     show(p, pair, path, p->run >= p->older);
     pair->bytes[p->run] = mpr_plus(pair->bytes[p->run], bytes);
     pair->estimated |= estimated;
@@ -141,13 +142,13 @@ struct joining {
 
 static size_t names_of(const struct joining *j, const struct mpr_pair *pair)
 {
-    return pair->depth - !j->callers;
+    return pair->path.depth - !j->callers;
 }
 
 static bool calls_the_same(const struct joining *j, const struct mpr_pair *a,
                            const struct mpr_pair *b)
 {
-    return a->depth == b->depth && is_same(a->function, b->function, names_of(j, a));
+    return a->path.depth == b->path.depth && is_same(a->function, b->function, names_of(j, a));
 }
 
 static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)

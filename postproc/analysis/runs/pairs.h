@@ -11,15 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
-#include "group.h"
+#include "frame.h"
 #include "index.h"
 
 struct mpr_pair {
-    const char *const *path; /* as the runs of the newer side have it, where they do; a name that
-                                varies there is the part that does not */
-    size_t depth;
-    int64_t *bytes; /* by run */
+    struct mpr_path path; /* as the runs of the newer side have it, where they do; a
+                                name that varies there is the part that does not */
+    int64_t *bytes;       /* by run */
     bool estimated;
     double variance; /* of all that was added */
     const char *const *key, *const *function;
@@ -32,7 +30,6 @@ struct mpr_pairs {
     /* private */
     uint32_t cap;
     struct mpr_arena *arena;
-    enum mpr_group by;
     size_t runs, older; /* the first `older` of them are of the older side */
     size_t run;         /* that rows are added of */
     const char *program;
@@ -42,13 +39,12 @@ struct mpr_pairs {
 };
 
 /* What pairs point to lives in the arena. */
-void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, enum mpr_group by,
-                     size_t runs, size_t older);
+void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, size_t runs, size_t older);
 /* What is added next is of this run, of a process of that program (matching.h). */
 void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
-/* The path must live as long as the arena, and its texts are of one run. */
-void mpr_pairs_add(struct mpr_pairs *pairs, const char *const *path, size_t depth, int64_t bytes,
-                   bool estimated, double variance);
+/* The path must live as long as the arena, and its frames are of one run. */
+void mpr_pairs_add(struct mpr_pairs *pairs, struct mpr_path path, int64_t bytes, bool estimated,
+                   double variance);
 /* Pairs what is left, after the last row. */
 void mpr_pairs_join(struct mpr_pairs *pairs);
 void mpr_pairs_free(struct mpr_pairs *pairs);

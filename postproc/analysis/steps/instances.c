@@ -152,10 +152,9 @@ static bool some_are_alike(const struct mpr_instances *out)
 static const char *with_path(const struct mpr_instances_reading *b, struct mpr_arena *arena,
                              const struct mpr_reader *reader, uint32_t node, const char *name)
 {
-    size_t depth;
-    const char *const *path = mpr_label_node(arena, reader, node, &depth);
+    const struct mpr_path path = mpr_label_node(arena, reader, node);
     if (!mpr_repeats_numbered(b->named.repeats, &reader->replay, node)) return name;
-    return mpr_arena_path(arena, path, depth);
+    return mpr_frame_path_text(arena, path);
 }
 
 static const char *with_number(struct mpr_arena *arena, const char *name, uint64_t number)
@@ -218,11 +217,8 @@ static void fill_heaps(const struct mpr_instances_reading *b, uint8_t only,
 static void fill_path(const struct mpr_instances_reading *b, struct mpr_instances *out)
 {
     const uint32_t repeat = b->named.repeats->of_node[b->entry[0].node];
-    out->depth = b->named.repeats->repeat[repeat].depth;
-    const char **path = mpr_arena_alloc(&out->arena, out->depth * sizeof *path);
-    mpr_repeats_path(b->named.repeats, repeat, path);
-    for (size_t i = 0; i < out->depth; i++) path[i] = mpr_arena_text(&out->arena, path[i]);
-    out->path = path;
+    out->path.depth = b->named.repeats->repeat[repeat].depth;
+    out->path = mpr_repeats_path(&out->arena, b->named.repeats, repeat);
 }
 
 static void fill(const struct mpr_instances_reading *b, const struct mpr_reader *reader,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "frame.h"
 #include "heap_names.h"
 #include "instance_heap.h"
 #include "progress.h"
@@ -48,9 +49,8 @@ struct mpr_instances_heap {
 struct mpr_instances {
     struct mpr_summary summary;
     struct mpr_arena arena;
-    const char *range;       /* "step", or as much of its path as tells it; "": none repeats */
-    const char *const *path; /* its path, outermost first, numbers aside */
-    size_t depth;
+    const char *range;    /* "step", or as much of its path as tells it; "": none repeats */
+    struct mpr_path path; /* its path, outermost first, numbers aside */
     struct mpr_instance *instance;
     size_t instances;
     uint64_t count;    /* of all instances */

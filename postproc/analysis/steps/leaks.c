@@ -171,8 +171,7 @@ static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
                            .live_blocks = site->live.blocks };
     for (size_t i = 0; i < site->cells; i++)
         row.estimated |= is_estimated(g, &reader->replay, cell[i]);
-    row.path =
-        mpr_leaks_site_path(&g->out->arena, &f->sites, site, g->named.repeats, reader, &row.depth);
+    row.path = mpr_leaks_site_path(&g->out->arena, &f->sites, site, g->named.repeats, reader);
     return row;
 }
 
@@ -403,8 +402,8 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, cons
 /* Do they name the site that grew most, or where nothing grows in either way, what levelled off? */
 static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
 {
-    if (calls->growings) return calls->growing[0].row.depth;
-    return !heap->growings && calls->levelleds && calls->levelled[0].row.depth;
+    if (calls->growings) return calls->growing[0].row.path.depth;
+    return !heap->growings && calls->levelleds && calls->levelled[0].row.path.depth;
 }
 
 static void take_rows(struct mpr_leaks_heap *to, const struct mpr_leaks_heap *calls,

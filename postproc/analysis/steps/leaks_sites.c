@@ -152,37 +152,31 @@ void mpr_leaks_sites_free(struct mpr_leaks_sites *s)
 
 /* ---- paths */
 
-static const char *const *path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                  uint32_t cell, size_t *depth)
+static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               uint32_t cell)
 {
-    return mpr_label_path(arena, reader, &reader->replay.books.cell[cell], depth);
+    return mpr_label_path(arena, reader, &reader->replay.books.cell[cell]);
 }
 
 /* As the report folds them, but that none stands out; where they do not become one, without
  * numbers. */
-const char *const *mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *s,
-                                       const struct mpr_leaks_site *site,
-                                       struct mpr_repeats *repeats, const struct mpr_reader *reader,
-                                       size_t *depth)
+struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *s,
+                                    const struct mpr_leaks_site *site, struct mpr_repeats *repeats,
+                                    const struct mpr_reader *reader)
 {
     const uint32_t *cell = &s->cell[site->first];
-    if (site->cells == 1) return path_of(arena, reader, *cell, depth);
+    if (site->cells == 1) return path_of(arena, reader, *cell);
     struct mpr_line *line = mpr_alloc(site->cells, sizeof *line);
     for (size_t i = 0; i < site->cells; i++) {
         struct mpr_row row = { .bytes = 0 };
-        row.path = path_of(arena, reader, cell[i], &row.depth);
+        row.path = path_of(arena, reader, cell[i]);
         line[i] = mpr_line_of(&row);
     }
     const bool one = mpr_fold(arena, line, mpr_lines_merge(line, site->cells)) == 1;
-    const char *const *path = line->row.path;
-    *depth = line->row.depth;
+    const struct mpr_path path = line->row.path;
     free(line);
     if (one) return path;
     const uint32_t repeat =
         mpr_repeats_of(repeats, &reader->replay, (uint32_t)reader->replay.books.cell[*cell].key);
-    const char **names = mpr_arena_alloc(arena, repeats->repeat[repeat].depth * sizeof *names);
-    mpr_repeats_path(repeats, repeat, names);
-    *depth = repeats->repeat[repeat].depth;
-    for (size_t i = 0; i < *depth; i++) names[i] = mpr_arena_text(arena, names[i]);
-    return names;
+    return mpr_repeats_path(arena, repeats, repeat);
 }

@@ -27,10 +27,9 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *sites, const struct mpr_histor
                           struct mpr_repeats *repeats, const struct mpr_reader *reader,
                           const bool *wanted);
 /* Its path, of several cells with what their numbers are: "request {0..39}". */
-const char *const *mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *sites,
-                                       const struct mpr_leaks_site *site,
-                                       struct mpr_repeats *repeats, const struct mpr_reader *reader,
-                                       size_t *depth);
+struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *sites,
+                                    const struct mpr_leaks_site *site, struct mpr_repeats *repeats,
+                                    const struct mpr_reader *reader);
 void mpr_leaks_sites_free(struct mpr_leaks_sites *sites);
 
 #endif

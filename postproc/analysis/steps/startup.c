@@ -7,12 +7,12 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool loads(const char *frame)
+static bool loads(const struct mpr_frame *frame)
 {
     static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
                                           "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
     for (size_t i = 0; i < sizeof loader / sizeof *loader; i++)
-        if (begins(frame, loader[i])) return true;
+        if (begins(frame->name, loader[i])) return true;
     return false;
 }
 
@@ -20,11 +20,11 @@ static bool loads(const char *frame)
 bool mpr_startup_loads(const struct mpr_row *row)
 {
     bool imports = false;
-    for (size_t i = 0; i < row->depth; i++) {
-        const char *frame = row->path[i];
-        const bool importer = strstr(frame, "(<frozen importlib") != NULL;
+    for (size_t i = 0; i < row->path.depth; i++) {
+        const struct mpr_frame *frame = row->path.frame[i];
+        const bool importer = begins(frame->file, "<frozen importlib");
         if (loads(frame)) return true;
-        imports = importer || (imports && begins(frame, "<module> ("));
+        imports = importer || (imports && strcmp(frame->name, "<module>") == 0);
     }
     return imports;
 }

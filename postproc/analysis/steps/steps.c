@@ -153,18 +153,19 @@ static void judge(struct mpr_steps *s)
 /* ---- two peaks */
 
 /* The path with the repeated range as all of its instances have it. */
-static const char *const *common_path(struct mpr_arena *arena, const struct mpr_instances *in,
-                                      const struct mpr_row *row)
+static struct mpr_path common_path(struct mpr_arena *arena, const struct mpr_instances *in,
+                                   const struct mpr_row *row)
 {
-    const char **path = mpr_arena_alloc(arena, row->depth * sizeof *path);
-    bool inside = row->depth >= in->depth;
-    for (size_t i = 0; i < row->depth; i++) {
-        if (inside && i < in->depth)
-            inside = strcmp(mpr_unnumbered(arena, row->path[i]), in->path[i]) == 0;
-        path[i] = mpr_arena_text(arena, row->path[i]);
-    }
-    for (size_t i = 0; inside && i < in->depth; i++) path[i] = in->path[i];
-    return path;
+    const struct mpr_path copy = mpr_frame_copy_path(arena, row->path);
+    bool inside = copy.depth >= in->path.depth;
+    for (size_t i = 0; inside && i < in->path.depth; i++)
+        inside =
+            mpr_frame_compare(mpr_unnumbered_frame(arena, copy.frame[i]), in->path.frame[i]) == 0;
+    if (!inside) return copy;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, copy.depth * sizeof *path);
+    for (size_t i = 0; i < copy.depth; i++)
+        path[i] = i < in->path.depth ? in->path.frame[i] : copy.frame[i];
+    return (struct mpr_path){ path, copy.depth };
 }
 
 static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap_peak *peak,
@@ -173,7 +174,7 @@ static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap
     for (size_t i = 0; i < peak->rows; i++, next++) {
         const struct mpr_row *row = &peak->row[i];
         next->path = common_path(&s->instances.arena, &s->instances, row);
-        next->depth = row->depth;
+        next->path.depth = row->path.depth;
         *(here ? &next->here : &next->median) = row->bytes;
         *(here ? &next->blocks_here : &next->blocks_median) = row->blocks;
         next->estimated = row->estimated;
@@ -184,7 +185,7 @@ static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_steps_row *a = left, *b = right;
-    return mpr_row_paths(a->path, a->depth, b->path, b->depth);
+    return mpr_frame_compare_paths(a->path, b->path);
 }
 
 static int by_difference(const void *left, const void *right)
@@ -245,7 +246,6 @@ static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_com
         if ((r->here > r->median) != more) continue;
         row[(*rows)++] = (struct mpr_row){
             .path = r->path,
-            .depth = r->depth,
             .bytes = more ? r->here - r->median : r->median - r->here,
             .blocks = more ? mpr_less(r->blocks_here, r->blocks_median)
                            : mpr_less(r->blocks_median, r->blocks_here),
@@ -315,8 +315,8 @@ int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_ste
 
 const struct mpr_row *mpr_steps_cause(const struct mpr_steps *s)
 {
-    if (s->calls.mores && s->calls.more[0].depth) return &s->calls.more[0];
-    if (s->comparison.mores && s->comparison.more[0].depth) return &s->comparison.more[0];
+    if (s->calls.mores && s->calls.more[0].path.depth) return &s->calls.more[0];
+    if (s->comparison.mores && s->comparison.more[0].path.depth) return &s->comparison.more[0];
     return NULL;
 }
 

@@ -28,8 +28,8 @@ struct mpr_steps_heap {
 
 /* Bytes of one path at two peaks. */
 struct mpr_steps_row {
-    const char *const *path; /* outermost first; the repeated range itself without its number */
-    size_t depth;
+    struct mpr_path path; /* outermost first; the repeated range itself without its
+                                            number */
     uint64_t here, median;
     uint64_t blocks_here, blocks_median;
     bool estimated;

@@ -164,7 +164,7 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
     if (kind == MPR_BAND_ONE || kind == MPR_BAND_FOLD) band->native = u->native;
     if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
     if (kind != MPR_BAND_OTHER)
-        band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell], &band->depth);
+        band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell]);
     return (uint32_t)f->out->bands++;
 }
 

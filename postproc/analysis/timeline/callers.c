@@ -28,59 +28,53 @@ void mpr_callers_free(struct mpr_callers *c)
 
 /* ---- frames */
 
-uint32_t mpr_callers_frame(struct mpr_callers *c, const char *text)
+uint32_t mpr_callers_frame(struct mpr_callers *c, const struct mpr_frame *frame)
 {
-    const uint64_t hash = mpr_hash_text(text);
+    const uint64_t hash = mpr_hash_text(frame->text);
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&c->frame_number, hash);
          (number = mpr_probe_next(&p));)
-        if (strcmp(c->frame[number - 1], text) == 0) return number - 1;
+        if (mpr_frame_compare(c->frame[number - 1], frame) == 0) return number - 1;
     MPR_GROW(c->frame, c->frames, c->frame_cap);
-    c->frame[c->frames] = text;
+    c->frame[c->frames] = frame;
     mpr_index_add(&c->frame_number, hash, ++c->frames);
     return c->frames - 1;
 }
 
 /* ---- stacks */
 
-struct mpr_call_stack mpr_callers_path(struct mpr_callers *c, const char *const *path, size_t depth)
+struct mpr_call_stack mpr_callers_path(struct mpr_callers *c, struct mpr_path path)
 {
-    uint32_t *frame = mpr_arena_alloc(c->arena, depth * sizeof *frame);
-    for (size_t i = 0; i < depth; i++) frame[i] = mpr_callers_frame(c, path[i]);
-    return (struct mpr_call_stack){ frame, depth };
+    uint32_t *frame = mpr_arena_alloc(c->arena, path.depth * sizeof *frame);
+    for (size_t i = 0; i < path.depth; i++) frame[i] = mpr_callers_frame(c, path.frame[i]);
+    return (struct mpr_call_stack){ frame, path.depth };
 }
 
-static uint32_t add(struct mpr_callers *c, const char *const *path, size_t depth)
+static uint32_t add(struct mpr_callers *c, struct mpr_path path)
 {
     MPR_GROW(c->stack, c->stacks, c->stack_cap);
-    c->stack[c->stacks] = mpr_callers_path(c, path, depth);
+    c->stack[c->stacks] = mpr_callers_path(c, path);
     return c->stacks++;
 }
 
 uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node)
 {
-    size_t depth;
-    if (node && !c->of_native[node]) {
-        const char *const *path = mpr_label_stack(c->arena, c->reader, node, &depth);
-        c->of_native[node] = add(c, path, depth);
-    }
+    if (node && !c->of_native[node])
+        c->of_native[node] = add(c, mpr_label_stack(c->arena, c->reader, node));
     return node ? c->of_native[node] : 0;
 }
 
 uint32_t mpr_callers_python(struct mpr_callers *c, uint32_t node)
 {
-    size_t depth;
-    if (node && !c->of_python[node]) {
-        const char *const *path = mpr_label_node(c->arena, c->reader, node, &depth);
-        c->of_python[node] = add(c, path, depth);
-    }
+    if (node && !c->of_python[node])
+        c->of_python[node] = add(c, mpr_label_node(c->arena, c->reader, node));
     return node ? c->of_python[node] : 0;
 }
 
 void mpr_callers_fill(const struct mpr_callers *c, struct mpr_timeline *out)
 {
     struct mpr_call_stack *stack = mpr_arena_alloc(c->arena, c->stacks * sizeof *stack);
-    const char **frame = mpr_arena_alloc(c->arena, c->frames * sizeof *frame);
+    const struct mpr_frame **frame = mpr_arena_alloc(c->arena, c->frames * sizeof *frame);
     memcpy(stack, c->stack, c->stacks * sizeof *stack);
     if (c->frames) memcpy(frame, c->frame, c->frames * sizeof *frame);
     out->stack = stack;

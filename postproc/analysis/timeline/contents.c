@@ -193,8 +193,8 @@ static void fill_ranges(struct reading *r, const struct mpr_reader *reader)
         if (!r->is_used[i]) continue;
         struct mpr_content_range *range = &out->range[out->ranges++];
         *range = (struct mpr_content_range){ .number = i, .parent = ranges->node[i].parent };
-        range->name = i ? mpr_label_range(&out->arena, reader, i) : "";
-        range->path = mpr_label_node(&out->arena, reader, i, &range->depth);
+        range->name = i ? mpr_label_frame(&out->arena, reader, i)->text : "";
+        range->path = mpr_label_node(&out->arena, reader, i);
     }
 }
 
@@ -218,13 +218,14 @@ static struct mpr_content_site site_of(struct mpr_contents *out, struct mpr_call
 {
     const struct mpr_reader *reader = callers->reader;
     const struct mpr_site at = mpr_sites_of(&reader->replay.sites, number);
-    size_t depth;
-    const char *const *path = mpr_label_best(&out->arena, reader, 0, at, &depth);
-    const struct mpr_told told = mpr_telling_of(telling, &out->arena, path, depth, true);
+    const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
+    const struct mpr_told told = mpr_telling_of(telling, &out->arena, path, true);
     return (struct mpr_content_site){ .number = number,
                                       .native = mpr_callers_native(callers, at.stack),
                                       .python = mpr_callers_python(callers, at.python),
-                                      .name = told.depth ? told.path[told.depth - 1] : "",
+                                      .name = told.path.depth
+                                                  ? told.path.frame[told.path.depth - 1]->text
+                                                  : "",
                                       .caller = told.caller };
 }
 
@@ -241,7 +242,7 @@ static void fill_calls(struct mpr_contents *out, const struct mpr_callers *calle
     }
     out->frame = mpr_arena_alloc(&out->arena, callers->frames * sizeof *out->frame);
     for (uint32_t i = 0; i < callers->frames; i++)
-        out->frame[out->frames++] = (struct mpr_content_frame){ i, callers->frame[i] };
+        out->frame[out->frames++] = (struct mpr_content_frame){ i, callers->frame[i]->text };
 }
 
 /* Those that a block has. */

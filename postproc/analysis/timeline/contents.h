@@ -78,8 +78,7 @@ struct mpr_content_use {
 struct mpr_content_range {
     uint64_t number, parent;
     const char *name;
-    const char *const *path; /* outermost first */
-    size_t depth;
+    struct mpr_path path; /* outermost first */
 };
 
 struct mpr_content_thread {

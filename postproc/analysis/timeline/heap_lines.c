@@ -155,18 +155,17 @@ static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap
     free(row_of);
 }
 
-static const char *const *path_of(const struct mpr_heap_lines *l, enum mpr_group by,
-                                  const struct mpr_holder *w, size_t *depth)
+static struct mpr_path path_of(const struct mpr_heap_lines *l, enum mpr_group by,
+                               const struct mpr_holder *w)
 {
     const struct mpr_replay *r = &l->reader->replay;
-    if (w->native) return mpr_label_stack(l->arena, l->reader, w->native, depth);
+    if (w->native) return mpr_label_stack(l->arena, l->reader, w->native);
     if (by != MPR_GROUP_THREAD && !w->library)
-        return mpr_label_node(l->arena, l->reader, w->node | w->python, depth);
-    const char **name = mpr_arena_alloc(l->arena, sizeof *name);
-    *name = w->library ? mpr_arena_text(l->arena, mpr_sites_library_name(&r->sites, w->library))
-                       : mpr_label_maker(l->arena, r, w->thread);
-    *depth = 1;
-    return name;
+        return mpr_label_node(l->arena, l->reader, w->node | w->python);
+    const struct mpr_frame **name = mpr_arena_alloc(l->arena, sizeof *name);
+    *name = w->library ? mpr_label_library_frame(l->arena, r, w->library)
+                       : mpr_label_maker_frame(l->arena, r, w->thread);
+    return (struct mpr_path){ name, 1 };
 }
 
 static void name_rows(struct mpr_heap_lines *l, struct view *v)
@@ -179,7 +178,7 @@ static void name_rows(struct mpr_heap_lines *l, struct view *v)
                                  .estimated = v->estimated,
                                  .at_least = v->who[i].at_least,
                                  .allocations = v->who[i].allocations };
-        row->path = path_of(l, v->by, &v->who[i], &row->depth);
+        row->path = path_of(l, v->by, &v->who[i]);
     }
 }
 
@@ -269,9 +268,11 @@ const struct mpr_holder *mpr_heap_lines_holders(const struct mpr_heap_lines *l, 
 
 static struct mpr_told_path told_of(struct mpr_callers *callers, const struct mpr_line *line)
 {
-    struct mpr_told_path told = { .path =
-                                      mpr_callers_path(callers, line->row.path, line->row.depth) };
-    if (*line->caller) told.caller = mpr_callers_frame(callers, line->caller) + 1;
+    struct mpr_told_path told = { .path = mpr_callers_path(callers, line->row.path) };
+    if (*line->caller)
+        told.caller = mpr_callers_frame(
+                          callers, mpr_frame_named(callers->arena, MPR_FRAME_LABEL, line->caller)) +
+                      1;
     return told;
 }
 

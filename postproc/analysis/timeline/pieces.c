@@ -60,18 +60,16 @@ static uint32_t number_of(const struct mpr_band *b, enum mpr_view view)
     }
 }
 
-static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b,
-                                  enum mpr_view view, size_t *depth)
+static struct mpr_path path_of(struct mpr_pieces *p, const struct mpr_band *b, enum mpr_view view)
 {
     if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON)
-        return mpr_label_node(p->arena, p->reader, number_of(b, view), depth);
-    if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->reader, b->native, depth);
-    const char **name = mpr_arena_alloc(p->arena, sizeof *name);
-    *depth = 1;
-    if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, &p->reader->replay, b->thread);
-    else if (view == MPR_VIEW_SIZE) *name = mpr_label_size(p->arena, b->class);
-    else *name = mpr_sites_library_name(&p->reader->replay.sites, b->library);
-    return name;
+        return mpr_label_node(p->arena, p->reader, number_of(b, view));
+    if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->reader, b->native);
+    const char *name =
+        view == MPR_VIEW_THREAD ? mpr_label_thread(p->arena, &p->reader->replay, b->thread)
+        : view == MPR_VIEW_SIZE ? mpr_label_size(p->arena, b->class)
+                                : mpr_sites_library_name(&p->reader->replay.sites, b->library);
+    return mpr_frame_labels(p->arena, &name, 1);
 }
 
 /* Whether a band of that kind leaves the name open. */
@@ -98,12 +96,12 @@ void mpr_pieces_hide(struct mpr_pieces *p, struct mpr_heap_lines *lines, const s
         const enum mpr_view named = v == MPR_VIEW_AUTO ? best_view(p, of) : v;
         const uint64_t number = (uint64_t)v << 40 | (uint64_t)named << 36 | number_of(of, named);
         uint64_t hash = mpr_hash(v);
-        size_t depth;
         if (!is_open(p, of, v)) continue;
         hide_line(lines, v, of);
         if (!add(p, SEEN, mpr_hash(number))) continue;
-        const char *const *path = path_of(p, of, named, &depth);
-        for (size_t i = 0; i < depth; i++) add(p, BEGINNING, hash = then(hash, path[i]));
+        const struct mpr_path path = path_of(p, of, named);
+        for (size_t i = 0; i < path.depth; i++)
+            add(p, BEGINNING, hash = then(hash, path.frame[i]->text));
         add(p, WHOLE, hash);
     }
 }
@@ -112,12 +110,11 @@ void mpr_pieces_tell(struct mpr_pieces *p, struct mpr_band *band)
 {
     if (band->kind == MPR_BAND_OTHER || !p->set.count) return;
     for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
-        size_t depth, shared = 0;
+        size_t shared = 0;
         uint64_t hash = mpr_hash(v);
-        const char *const *path =
-            path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v, &depth);
-        for (size_t i = 0; i < depth; i++)
-            if (has(p, BEGINNING, hash = then(hash, path[i]))) shared = i + 1;
+        const struct mpr_path path = path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v);
+        for (size_t i = 0; i < path.depth; i++)
+            if (has(p, BEGINNING, hash = then(hash, path.frame[i]->text))) shared = i + 1;
         band->piece[v] = (uint32_t)shared << 1 | has(p, WHOLE, hash);
     }
 }

@@ -85,10 +85,11 @@ struct observers {
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     const size_t count = (size_t)r->sites.libraries + 1;
-    t->library_name = mpr_arena_alloc(&t->arena, count * sizeof *t->library_name);
+    t->library = mpr_arena_alloc(&t->arena, count * sizeof *t->library);
     for (; t->libraries < count; t->libraries++)
-        t->library_name[t->libraries] =
-            mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
+        t->library[t->libraries] =
+            t->libraries ? mpr_label_library_frame(&t->arena, r, (uint32_t)t->libraries)
+                         : &mpr_frame_none;
 }
 
 static void fill_captures(struct mpr_timeline *t, const struct mpr_gpu *g)
@@ -163,8 +164,8 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
 static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     t->threads = r->threads.count;
-    t->thread_name = mpr_arena_alloc(&t->arena, t->threads * sizeof *t->thread_name);
-    for (uint32_t i = 0; i < t->threads; i++) t->thread_name[i] = mpr_label_maker(&t->arena, r, i);
+    t->thread = mpr_arena_alloc(&t->arena, t->threads * sizeof *t->thread);
+    for (uint32_t i = 0; i < t->threads; i++) t->thread[i] = mpr_label_maker_frame(&t->arena, r, i);
 }
 
 static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)

@@ -58,8 +58,7 @@ enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
 
 struct mpr_band {
     enum mpr_band_kind kind;
-    const char *const *path; /* outermost first; by thread, size, ...: that one label */
-    size_t depth;
+    struct mpr_path path; /* outermost first; by thread, size, ...: that one label */
     uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
     uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
                                 range; of MPR_BAND_FOLD those of one of them */
@@ -91,7 +90,7 @@ struct mpr_band_change {
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
 struct mpr_tree_node {
     uint32_t parent;
-    const char *label;
+    const struct mpr_frame *frame;
 };
 
 enum mpr_mark_kind {
@@ -285,13 +284,13 @@ struct mpr_timeline {
     struct mpr_track_line track[MPR_TRACKS];
     const char **size_name; /* by class */
     size_t sizes;
-    const char **thread_name; /* by number */
+    const struct mpr_frame **thread; /* by number */
     size_t threads;
-    const char **library_name; /* by number; "" : not known */
+    const struct mpr_frame **library; /* by number; "": not known */
     size_t libraries;
     const struct mpr_call_stack *stack; /* by number; 0: the empty one */
     size_t stacks;
-    const char *const *frame;
+    const struct mpr_frame *const *frame;
     size_t frames;
     struct mpr_segments segments;  /* at each device's peak */
     struct mpr_segments at_oom;    /* when memory ran out; no device: it did not */

@@ -12,7 +12,7 @@ void mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct 
         (struct mpr_tree){ .arena = arena, .reader = reader, .nodes = 1, .cap = r->ranges.nodes };
     tree->number = mpr_alloc(tree->cap, sizeof *tree->number);
     tree->node = mpr_arena_alloc(arena, tree->cap * sizeof *tree->node);
-    tree->node[0] = (struct mpr_tree_node){ 0, "" };
+    tree->node[0] = (struct mpr_tree_node){ 0, &mpr_frame_none };
     tree->number[0] = 1;
 }
 
@@ -28,7 +28,7 @@ uint32_t mpr_tree_number(struct mpr_tree *tree, uint32_t node)
         const uint32_t child = path[depth];
         tree->node[tree->nodes] =
             (struct mpr_tree_node){ tree->number[node] - 1,
-                                    mpr_label_range(tree->arena, tree->reader, child) };
+                                    mpr_label_frame(tree->arena, tree->reader, child) };
         tree->number[child] = (uint32_t)++tree->nodes;
         node = child;
     }

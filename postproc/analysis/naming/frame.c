@@ -1,0 +1,144 @@
+#include "frame.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const struct mpr_frame mpr_frame_none = {
+    .text = "", .name = "", .module = "", .path = "", .file = "", .object = ""
+};
+
+static const char *or_none(const char *text) { return text ? text : ""; }
+
+/* ---- text */
+
+const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *f)
+{
+    return *f->module ? mpr_arena_format(arena, "%s [%s]", f->name, f->module) : f->name;
+}
+
+const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *f)
+{
+    if (f->kind != MPR_FRAME_PYTHON && f->kind != MPR_FRAME_NATIVE) return "";
+    return *f->file ? mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line) : f->object;
+}
+
+static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)
+{
+    const char *before = f->is_backward ? "backward of " : "", *place = mpr_frame_place(arena, f);
+    if (!*place) return *before ? mpr_arena_format(arena, "%s%s", before, f->name) : f->name;
+    if (!*f->module) return mpr_arena_format(arena, "%s%s (%s)", before, f->name, place);
+    return f->module_first
+               ? mpr_arena_format(arena, "[%s] %s%s (%s)", f->module, before, f->name, place)
+               : mpr_arena_format(arena, "%s%s [%s] (%s)", before, f->name, f->module, place);
+}
+
+/* ---- frames */
+
+const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame fields)
+{
+    struct mpr_frame *frame = mpr_arena_alloc(arena, sizeof *frame);
+    *frame = fields;
+    frame->name = or_none(fields.name);
+    frame->module = or_none(fields.module);
+    frame->path = or_none(fields.path);
+    frame->file = or_none(fields.file);
+    frame->object = or_none(fields.object);
+    if (!fields.text) frame->text = text_of(arena, frame);
+    return frame;
+}
+
+const struct mpr_frame *mpr_frame_named(struct mpr_arena *arena, enum mpr_frame_kind kind,
+                                        const char *name)
+{
+    return mpr_frame_new(arena, (struct mpr_frame){ .kind = kind, .name = name });
+}
+
+struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *label, size_t labels)
+{
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, labels * sizeof *frame);
+    for (size_t i = 0; i < labels; i++)
+        frame[i] = mpr_frame_named(arena, MPR_FRAME_LABEL, label[i]);
+    return (struct mpr_path){ frame, labels };
+}
+
+static const struct mpr_frame *with_text(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                         const char *text)
+{
+    struct mpr_frame *copy = mpr_arena_alloc(arena, sizeof *copy);
+    *copy = *frame;
+    copy->text = text;
+    return copy;
+}
+
+const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                            const char *caller)
+{
+    if (!*caller) return frame;
+    return with_text(arena, frame, mpr_arena_format(arena, "%s <- %s", frame->text, caller));
+}
+
+const char *mpr_frame_numbered(const struct mpr_frame *frame)
+{
+    switch (frame->kind) {
+    case MPR_FRAME_PYTHON: return frame->module;
+    case MPR_FRAME_LABEL:
+    case MPR_FRAME_RANGE: return frame->text;
+    default: return "";
+    }
+}
+
+const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                             const char *text)
+{
+    struct mpr_frame fields = *frame;
+    if (frame->kind != MPR_FRAME_PYTHON) return with_text(arena, frame, text);
+    fields.module = text;
+    fields.text = NULL;
+    return mpr_frame_new(arena, fields);
+}
+
+/* ---- paths */
+
+static const struct mpr_frame *copy_of(struct mpr_arena *arena, const struct mpr_frame *frame)
+{
+    struct mpr_frame *copy = mpr_arena_alloc(arena, sizeof *copy);
+    *copy = *frame;
+    copy->text = mpr_arena_text(arena, frame->text);
+    copy->name = frame->name == frame->text ? copy->text : mpr_arena_text(arena, frame->name);
+    copy->module = mpr_arena_text(arena, frame->module);
+    copy->path = mpr_arena_text(arena, frame->path);
+    copy->file = mpr_arena_text(arena, frame->file);
+    copy->object = mpr_arena_text(arena, frame->object);
+    return copy;
+}
+
+struct mpr_path mpr_frame_copy_path(struct mpr_arena *arena, struct mpr_path path)
+{
+    const struct mpr_frame **copy = mpr_arena_alloc(arena, path.depth * sizeof *copy);
+    for (size_t i = 0; i < path.depth; i++) copy[i] = copy_of(arena, path.frame[i]);
+    return (struct mpr_path){ copy, path.depth };
+}
+
+int mpr_frame_compare(const struct mpr_frame *a, const struct mpr_frame *b)
+{
+    return a == b || a->text == b->text ? 0 : strcmp(a->text, b->text);
+}
+
+int mpr_frame_compare_paths(struct mpr_path a, struct mpr_path b)
+{
+    for (size_t i = 0; i < a.depth && i < b.depth; i++) {
+        const int order = mpr_frame_compare(a.frame[i], b.frame[i]);
+        if (order) return order;
+    }
+    return a.depth < b.depth ? -1 : a.depth > b.depth;
+}
+
+const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < path.depth; i++) bytes += strlen(path.frame[i]->text) + strlen(" > ");
+    char *text = mpr_arena_alloc(arena, bytes), *end = text;
+    for (size_t i = 0; i < path.depth; i++)
+        end = stpcpy(i ? stpcpy(end, " > ") : end, path.frame[i]->text);
+    return text;
+}

@@ -1,0 +1,95 @@
+/* One name of a path: a range, a call, or a label such as a thread's.
+ *
+ * Frames are made where names are known (analysis/reader) and never change; a path is an array of
+ * pointers to them, outermost first.  What needs a part of a name takes it from its field: no text
+ * is taken apart again.  All lives in the arena that a frame was made in. */
+#ifndef MPR_FRAME_H
+#define MPR_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+
+enum mpr_frame_kind {
+    MPR_FRAME_LABEL,  /* a thread, a class of sizes, a heap, "(no communicator)" */
+    MPR_FRAME_RANGE,  /* of the program or of a library */
+    MPR_FRAME_OBJECT, /* an object file */
+    MPR_FRAME_PYTHON, /* a call */
+    MPR_FRAME_NATIVE,
+    MPR_FRAME_ADDRESS, /* a native call without a name */
+    MPR_FRAME_CUT      /* stands for native calls that are not known */
+};
+
+/* No member is NULL; "": it has none. */
+struct mpr_frame {
+    enum mpr_frame_kind kind;
+    const char *text;   /* all of it, for people */
+    const char *name;   /* the function, the range, the thread without its number */
+    const char *module; /* PYTHON: the path of its torch.nn module, "layers.3" */
+    const char *path;   /* of calls: of the source, else of the object file; whole */
+    const char *file;   /* the source, as it is shown: "t.py", "torch/nn/modules/module.py" */
+    const char *object; /* NATIVE, ADDRESS, OBJECT: the object file, "libfoo.so.1" */
+    uint64_t line;
+    bool module_first; /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
+    bool is_backward;  /* it ran in the backward pass of that function */
+};
+
+/* Outermost first; depth 0: nobody, which reports call "outside any range" and the like. */
+struct mpr_path {
+    const struct mpr_frame *const *frame;
+    size_t depth;
+};
+
+/* Its texts are "". */
+extern const struct mpr_frame mpr_frame_none;
+
+/* Returns a frame with these fields in the arena.  A field that is NULL becomes "", but for the
+ * text, which is made of the others.  What they point to is not copied. */
+const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame fields);
+/* A frame that has a name only; it is not copied. */
+const struct mpr_frame *mpr_frame_named(struct mpr_arena *arena, enum mpr_frame_kind kind,
+                                        const char *name);
+/* A path of labels. */
+struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *label, size_t labels);
+/* The frame with " <- caller" behind it; the frame itself if the caller is "". */
+const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                            const char *caller);
+
+/* "Linear.forward [layers.3]": a name and its module. */
+const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *frame);
+/* Where a call is: "t.py:12", or the object file if the source is not known; "" if neither is. */
+const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *frame);
+
+static inline bool mpr_frame_is_native(const struct mpr_frame *frame)
+{
+    return frame->kind >= MPR_FRAME_NATIVE;
+}
+static inline bool mpr_frame_is_call(const struct mpr_frame *frame)
+{
+    return frame->kind >= MPR_FRAME_PYTHON;
+}
+
+/* Copies in the arena, of the texts, too. */
+struct mpr_path mpr_frame_copy_path(struct mpr_arena *arena, struct mpr_path path);
+
+/* What of a frame may have numbers that count things that are alike (places.h): the path of its
+ * module, or the name of a range; "" of what has none. */
+const char *mpr_frame_numbered(const struct mpr_frame *frame);
+/* The frame with another text in that place. */
+const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                             const char *text);
+
+/* Order of frames and of paths by what people read. */
+int mpr_frame_compare(const struct mpr_frame *a, const struct mpr_frame *b);
+int mpr_frame_compare_paths(struct mpr_path a, struct mpr_path b);
+/* A path of one frame, which is to last as long as the path. */
+static inline struct mpr_path mpr_frame_alone(const struct mpr_frame *const *frame)
+{
+    return (struct mpr_path){ frame, 1 };
+}
+/* The texts of a path joined by " > "; "" for none. */
+const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path);
+
+#endif
