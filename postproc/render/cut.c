@@ -1,6 +1,6 @@
 #include "cut.h"
 
-#include <ctype.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,104 +9,194 @@
 
 #include "alloc.h"
 #include "snip.h"
+#include "telling.h"
+#include "text.h"
 #include "utf8.h"
-
-#define ARROW  " > "
-#define MODULE "<module> ("
 
 /* BEFORE: bytes before a difference that are seen with it; LEAST: columns of what says something,
  * BEHIND_LEAD behind a lead. */
 enum { ROUNDS = 8, LEAST = 4, BEFORE = 3, BEHIND_LEAD = 10 };
 
 /* How much of a path is told.  LINE: the module and the line of code, without its function, or the
- * function without its classes; SITE:
- * without what it called there; PATH: without the library of its last name; CALLED: that with the
- * caller. */
-enum { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
+ * function without its classes; SITE: without what it called there; PATH: without the library of
+ * its last name; ALONE: all names; CALLED: PATH with the caller. */
+enum amount { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
+
+/* A text of a path, and where its parts are. */
+struct shown {
+    char *text;
+    struct mpr_parts parts;
+};
 
 struct cell {
-    char *source[AMOUNTS], *text;
+    struct shown source[AMOUNTS];
+    char *text;
     int amount;
     unsigned char *marked; /* of the source, what must be seen */
     size_t lead, index;
 };
 
-char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, width, NULL); }
+char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, NULL, width, NULL); }
 
 /* ---- how much is told */
 
-static bool is_place(const char *open, const char *close)
+/* A text while it is written. */
+struct writing {
+    struct shown *to;
+    FILE *out;
+    size_t bytes;
+};
+
+static size_t here(struct writing *w)
 {
-    const char *digit = close;
-    while (digit > open && isdigit((unsigned char)digit[-1])) digit--;
-    return digit < close && digit > open && digit[-1] == ':';
+    fflush(w->out);
+    return w->bytes;
 }
 
-/* "f (libfoo.so)" becomes "f"; a place in a file stays. */
-static char *without_library(const char *text)
+static struct mpr_piece write_text(struct writing *w, const char *text)
 {
-    const char *open = strrchr(text, '(');
-    const bool library = open && open > text + 1 && open[-1] == ' ' &&
-                         text[strlen(text) - 1] == ')' && strstr(open, ".so") && !strchr(open, ':');
-    return mpr_text_part(text, library ? (size_t)(open - 1 - text) : strlen(text));
+    const size_t from = here(w);
+    mpr_text_escaped(w->out, text);
+    return (struct mpr_piece){ from, here(w) };
 }
 
-/* "<module> (t.py:3)", the last one, becomes "(t.py:3)". */
-static char *without_module(char *text)
+/* What stands behind the last dot of a piece of the text; without one nothing. */
+static struct mpr_piece behind_dot(const struct writing *w, struct mpr_piece piece)
 {
-    char *at = text, *found = NULL;
-    while ((at = strstr(at, MODULE))) found = at++;
-    if (found) memmove(found, strchr(found, '('), strlen(strchr(found, '(')) + 1);
-    return text;
+    const char *text = w->to->text, *dot = memrchr(text + piece.from, '.', piece.to - piece.from);
+    return (struct mpr_piece){ dot ? (size_t)(dot + 1 - text) : piece.to, piece.to };
 }
 
-/* "f (t.py:3) > Linear.__init__" becomes "f (t.py:3)". */
-static char *without_callee(const char *text)
+/* "app::Server::f" becomes "f": the place says whose it is. */
+static const char *without_scope(const char *name)
 {
-    const char *arrow = NULL;
-    for (const char *at = text; (at = strstr(at, ARROW)); at++) arrow = at;
-    if (!arrow || arrow == text || arrow[-1] != ')' || strchr(arrow, '('))
-        return mpr_text_copy(text);
-    const char *open = arrow;
-    while (open > text && *open != '(') open--;
-    return mpr_text_part(text, is_place(open, arrow - 1) ? (size_t)(arrow - text) : strlen(text));
-}
-
-/* "[layers.3.mlp] generate (t.py:3)" becomes "[layers.3.mlp] (t.py:3)". */
-static char *without_function(char *text)
-{
-    char *name = text, *place = strrchr(text, '(');
-    for (char *at = text; (at = strstr(at, ARROW));) name = at += strlen(ARROW);
-    char *close = *name == '[' ? strstr(name, "] ") : NULL;
-    if (close && place && place > close + 2 && is_place(place, text + strlen(text) - 1))
-        memmove(close + 2, place, strlen(place) + 1);
-    return text;
-}
-
-/* "app::Server::f (t.cpp:3)" becomes "f (t.cpp:3)": the place says whose it is. */
-static char *without_scope(char *text)
-{
-    char *name = text, *place = strrchr(text, '(');
-    for (char *at = text; (at = strstr(at, ARROW));) name = at += strlen(ARROW);
-    if (!place || place < name || !is_place(place, text + strlen(text) - 1)) return text;
     int depth = 0; /* of templates' arguments */
-    for (char *at = place; at > name + 2 && !strstr(name, "operator"); at--) {
+    for (const char *at = name + strlen(name); at > name + 2 && !strstr(name, "operator"); at--) {
         depth += (at[-1] == '>') - (at[-1] == '<');
-        if (depth || strncmp(at - 2, "::", 2) != 0) continue;
-        memmove(name, at, strlen(at) + 1);
-        break;
+        if (!depth && strncmp(at - 2, "::", 2) == 0) return at;
     }
-    return text;
+    return name;
 }
 
-static char *called_by(const char *text, const char *caller)
+/* A frame of the path, and what is left out of it. */
+struct part {
+    const struct mpr_frame *frame;
+    bool last;    /* the last one that is shown */
+    bool end;     /* of the whole path */
+    bool no_body; /* without "<module>" */
+    enum amount amount;
+};
+
+static bool is_left_out(const struct part *p, enum mpr_frame_word_kind word)
 {
-    return mpr_text_format("%s%s%s", text, *caller ? " <- " : "", caller);
+    const struct mpr_frame *f = p->frame;
+    if (p->amount == ALONE || p->amount == WHOLE) return false;
+    if (word == MPR_WORD_NAME && *f->file)
+        return p->no_body || (p->amount == LINE && p->last && f->module_first);
+    return word == MPR_WORD_OBJECT && p->end && strstr(f->object, ".so");
+}
+
+static void write_word(struct writing *w, const struct part *p, const struct mpr_frame_word *word,
+                       bool first)
+{
+    struct mpr_parts *parts = &w->to->parts;
+    const char *open = word->kind == MPR_WORD_MODULE  ? "["
+                       : word->kind >= MPR_WORD_PLACE ? "("
+                                                      : "";
+    const bool brief = p->amount == LINE && p->last && *p->frame->file;
+    const size_t from = here(w);
+    fputs(open, w->out);
+    const struct mpr_piece text = write_text(
+        w, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
+    if (word->kind == MPR_WORD_PLACE) fprintf(w->out, ":%" PRIu64, word->line);
+    if (*open) fputc(*open == '[' ? ']' : ')', w->out);
+    if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, here(w) };
+    if (!p->last) return;
+    if (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER)
+        parts->method = behind_dot(w, text);
+    if (word->kind == MPR_WORD_MODULE && first)
+        parts->module = (struct mpr_piece){ behind_dot(w, text).from - 1, here(w) };
+}
+
+static void write_frame(struct writing *w, const struct part *p)
+{
+    struct mpr_frame_word word[MPR_FRAME_WORDS];
+    const size_t words = mpr_frame_words(p->frame, word);
+    bool any = false;
+    if (p->last) w->to->parts.last = here(w);
+    for (size_t i = 0; i < words; i++) {
+        if (is_left_out(p, word[i].kind)) continue;
+        if (any) fputc(' ', w->out);
+        write_word(w, p, &word[i], !any);
+        any = true;
+    }
+}
+
+/* "f (t.py:3) > Linear.__init__": the last is what a line of code called. */
+static bool has_callee(struct mpr_path path)
+{
+    return path.depth > 1 && !mpr_frame_is_call(path.frame[path.depth - 1]) &&
+           *path.frame[path.depth - 2]->file;
+}
+
+/* Of the last "<module> (t.py:3)" the line says enough. */
+static size_t last_body(struct mpr_path path)
+{
+    size_t i = path.depth;
+    while (i-- > 0 && strcmp(path.frame[i]->name, "<module>") != 0) continue;
+    return i;
+}
+
+static void write_path(struct writing *w, struct mpr_path path, enum amount amount)
+{
+    const size_t shown = path.depth - (amount <= SITE && has_callee(path)), body = last_body(path);
+    for (size_t i = 0; i < shown; i++) {
+        if (i) fputs(" > ", w->out);
+        write_frame(w, &(struct part){ path.frame[i], i + 1 == shown, i + 1 == path.depth,
+                                       i == body, amount });
+    }
+}
+
+static void write_caller(struct writing *w, const char *caller)
+{
+    const size_t from = here(w);
+    if (*caller) fputs(" <- ", w->out);
+    w->to->parts.caller = (struct mpr_piece){ from, write_text(w, caller).to };
+}
+
+static struct shown show(const struct mpr_cut *path, enum amount amount)
+{
+    struct shown shown = { .text = NULL };
+    struct writing w = { .to = &shown };
+    w.out = mpr_text_open(&shown.text, &w.bytes);
+    if (path->path.depth) write_path(&w, path->path, amount);
+    else fputs(path->text, w.out);
+    write_caller(&w, amount >= CALLED ? path->caller : "");
+    mpr_text_close(w.out);
+    return shown;
+}
+
+size_t mpr_cut_columns(const struct mpr_cut *path)
+{
+    if (!path->path.depth && !path->text) return 0;
+    struct shown whole = show(path, WHOLE);
+    const size_t columns = mpr_utf8_columns(whole.text);
+    free(whole.text);
+    return columns;
+}
+
+char *mpr_cut_frame(const struct mpr_frame *frame, size_t width)
+{
+    struct shown whole =
+        show(&(struct mpr_cut){ .path = mpr_frame_alone(&frame), .caller = "" }, ALONE);
+    char *cut = mpr_snip(whole.text, &whole.parts, width, NULL);
+    free(whole.text);
+    return cut;
 }
 
 /* ---- one cell */
 
-static const char *told(const struct cell *c) { return c->source[c->amount]; }
+static const char *told(const struct cell *c) { return c->source[c->amount].text; }
 
 /* Of a command the file that it runs, "train.py" of "/x/train.py"; its length, 0: there is none. */
 static size_t script_of(const char *command, size_t lead, const char **script)
@@ -137,9 +227,9 @@ static unsigned char *marks_of(const struct cell *c)
     return marked;
 }
 
-static size_t lead_of(const struct mpr_cut *path, size_t width)
+static size_t lead_of(const struct mpr_cut *path, const char *whole, size_t width)
 {
-    char *lead = mpr_text_part(path->whole, path->lead);
+    char *lead = mpr_text_part(whole, path->lead);
     const size_t columns = mpr_utf8_columns(lead), bytes = strlen(lead);
     free(lead);
     return columns + BEHIND_LEAD <= width ? bytes : 0;
@@ -148,7 +238,7 @@ static size_t lead_of(const struct mpr_cut *path, size_t width)
 static void write_cell(struct cell *c, size_t width)
 {
     free(c->text);
-    c->text = mpr_snip(told(c), width, c->marked);
+    c->text = mpr_snip(told(c), &c->source[c->amount].parts, width, c->marked);
 }
 
 /* "dir/sub/train.py", "--to=/var/x": where the folders of a path begin and end; NULL: there are
@@ -224,49 +314,61 @@ static char *without_folders(const char *command, size_t width)
 static void shorten_command(struct cell *c, size_t width)
 {
     for (int i = LINE; i <= ALONE; i++) {
-        free(c->source[i]);
-        c->source[i] = without_folders(c->source[WHOLE], width);
+        free(c->source[i].text);
+        c->source[i].text = without_folders(c->source[WHOLE].text, width);
     }
 }
 
-/* Where the front does not show it is put before the rest. */
-static void add_front(struct cell *c, const char *front, size_t width)
+static struct mpr_piece moved(struct mpr_piece piece, size_t bytes)
 {
-    const size_t columns = mpr_utf8_columns(front);
-    if (!columns || columns > width / 2 || strstr(c->text, front)) return;
-    char *whole = mpr_text_format("%s%s", front, told(c));
-    free(c->source[c->amount]);
-    c->source[c->amount] = whole;
-    c->marked = mpr_alloc(strlen(whole) + 1, 1);
-    memset(c->marked, 1, strlen(front));
-    write_cell(c, width);
+    return (struct mpr_piece){ piece.from + bytes, piece.to + bytes };
+}
+
+static struct mpr_parts shifted(struct mpr_parts p, size_t bytes)
+{
+    return (struct mpr_parts){ p.last + bytes, moved(p.place, bytes), moved(p.method, bytes),
+                               moved(p.module, bytes), moved(p.caller, bytes) };
+}
+
+/* Where the innermost module is not to be seen it stands before the rest: "[h.0.mlp] ". */
+static void add_module(struct cell *c, struct mpr_path path, size_t width)
+{
+    const struct mpr_frame *frame = mpr_telling_module(path);
+    char *module = mpr_text_harmless(frame ? frame->module : ""),
+         *front = mpr_text_format("[%s] ", module);
+    const size_t columns = mpr_utf8_columns(front), bytes = strlen(front);
+    struct shown *source = &c->source[c->amount];
+    if (frame && columns <= width / 2 && !strstr(c->text, front)) {
+        char *whole = mpr_text_format("%s%s", front, source->text);
+        free(source->text);
+        *source = (struct shown){ whole, shifted(source->parts, bytes) };
+        c->marked = mpr_alloc(strlen(whole) + 1, 1);
+        memset(c->marked, 1, bytes);
+        write_cell(c, width);
+    }
+    free(front);
+    free(module);
 }
 
 /* The most that fits; else a part of the least. */
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
-    char *brief = without_module(without_library(path->whole));
-    struct cell c = { .source = { without_scope(without_function(without_callee(brief))),
-                                  without_callee(brief), mpr_text_copy(brief),
-                                  mpr_text_copy(path->whole), called_by(brief, path->caller),
-                                  called_by(path->whole, path->caller) },
-                      .amount = WHOLE,
-                      .index = index };
-    free(brief);
-    if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE]);
+    struct cell c = { .amount = WHOLE, .index = index };
+    for (enum amount i = 0; i < AMOUNTS; i++) c.source[i] = show(path, i);
+    if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE].text);
     while (c.amount > LINE && mpr_utf8_columns(told(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
-    c.lead = path->lead ? lead_of(path, width) : 0;
+    c.lead = path->lead ? lead_of(path, c.source[ALONE].text, width) : 0;
     if (c.lead) shorten_command(&c, width);
     c.marked = marks_of(&c);
     write_cell(&c, width);
-    if (mpr_utf8_columns(told(&c)) > width) add_front(&c, path->front, width);
+    if (mpr_utf8_columns(told(&c)) > width) add_module(&c, path->path, width);
     return c;
 }
 
 static void free_cell(struct cell *c)
 {
-    for (int i = 0; i < AMOUNTS; i++) free(c->source[i]);
+    for (int i = 0; i < AMOUNTS; i++) free(c->source[i].text);
     free(c->marked);
 }
 
@@ -277,7 +379,7 @@ static int by_text(const void *left, const void *right)
     const struct cell *a = left, *b = right;
     int order = strcmp(a->text, b->text);
     if (!order) order = strcmp(told(a), told(b));
-    return order ? order : strcmp(a->source[WHOLE], b->source[WHOLE]);
+    return order ? order : strcmp(a->source[WHOLE].text, b->source[WHOLE].text);
 }
 
 /* The next amount that tells something else. */
@@ -315,18 +417,17 @@ static void number(struct cell *c, size_t width)
 {
     char mark[32];
     snprintf(mark, sizeof mark, " #%zu", c->index + 1);
-    char *cut =
-        mpr_snip(told(c), width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST, c->marked);
+    write_cell(c, width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST);
+    char *numbered = mpr_text_format("%s%s", c->text, mark);
     free(c->text);
-    c->text = mpr_text_format("%s%s", cut, mark);
-    free(cut);
+    c->text = numbered;
 }
 
 static bool any_equal(const struct cell *cell, size_t cells)
 {
     for (size_t i = 1; i < cells; i++)
         if (strcmp(told(&cell[i]), told(&cell[i - 1])) == 0 &&
-            strcmp(cell[i].source[WHOLE], cell[i - 1].source[WHOLE]) != 0)
+            strcmp(cell[i].source[WHOLE].text, cell[i - 1].source[WHOLE].text) != 0)
             return true;
     return false;
 }
@@ -362,7 +463,7 @@ static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
     for (size_t i = 0, to; i < cells; i = to) {
         bool same = true;
         for (to = i + 1; to < cells && strcmp(cell[i].text, cell[to].text) == 0; to++)
-            same &= strcmp(cell[i].source[WHOLE], cell[to].source[WHOLE]) == 0;
+            same &= strcmp(cell[i].source[WHOLE].text, cell[to].source[WHOLE].text) == 0;
         if (to - i == 1 || same) continue;
         any = true;
         tell_apart(&cell[i], to - i, width, round);
@@ -378,7 +479,7 @@ char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
     struct cell *cell = mpr_alloc(paths, sizeof *cell);
     size_t cells = 0;
     for (size_t i = 0; i < paths; i++)
-        if (path[i].whole) cell[cells++] = cell_of(&path[i], i, width);
+        if (path[i].path.depth || path[i].text) cell[cells++] = cell_of(&path[i], i, width);
     for (int round = 0; round < ROUNDS && part_alike(cell, cells, width, round); round++) continue;
     for (size_t i = 0; i < cells; i++) {
         text[cell[i].index] = cell[i].text;

@@ -50,6 +50,7 @@ struct letter {
 
 struct text {
     const char *text;
+    struct mpr_parts parts;
     struct letter *letter;
     size_t letters; /* without the end */
     size_t caller;  /* the letter that " <- " begins with; `letters`: none */
@@ -69,24 +70,11 @@ static size_t letter_at(const struct text *t, const char *at)
     return low;
 }
 
-static void raise_to(const struct text *t, const char *from, const char *to, uint32_t worth)
+static void raise_to(const struct text *t, struct mpr_piece piece, uint32_t worth)
 {
-    for (size_t i = letter_at(t, from); i < t->letters && t->letter[i].at < to; i++)
+    const char *to = t->text + piece.to;
+    for (size_t i = letter_at(t, t->text + piece.from); i < t->letters && t->letter[i].at < to; i++)
         if (t->letter[i].worth < worth) t->letter[i].worth = worth;
-}
-
-/* Where " <- caller" begins, or the end. */
-static const char *end_of_path(const char *text)
-{
-    const char *caller = strstr(text, CALLER);
-    return caller ? caller : text + strlen(text);
-}
-
-static const char *last_before(const char *text, const char *end, const char *what)
-{
-    const char *found = NULL;
-    for (const char *at = text; (at = strstr(at, what)) && at < end; at++) found = at;
-    return found;
 }
 
 /* "{0..15}", not "{lambda()#1}" */
@@ -95,66 +83,36 @@ static void raise_sets(const struct text *t)
     for (const char *at = t->text; (at = strchr(at, '{')); at++) {
         const char *close = isdigit((unsigned char)at[1]) ? strchr(at, '}') : NULL;
         if (!close) continue;
-        raise_to(t, at, close + 1, WORTH_SET);
+        raise_to(t, (struct mpr_piece){ (size_t)(at - t->text), (size_t)(close + 1 - t->text) },
+                 WORTH_SET);
         for (size_t i = letter_at(t, at + 1); t->letter[i].at <= close; i++)
             t->letter[i].in_set = true;
     }
 }
 
-/* "(t.py:12)", the innermost one. */
-static void raise_place(const struct text *t, const char *end)
-{
-    for (const char *close = end; close-- > t->text;) {
-        const char *digit = close;
-        if (*close != ')') continue;
-        while (digit > t->text && isdigit((unsigned char)digit[-1])) digit--;
-        if (digit == close || digit[-1] != ':') continue;
-        const char *open = last_before(t->text, close, "(");
-        if (open) raise_to(t, open, close + 1, WORTH_PLACE);
-        return;
-    }
-}
-
 /* Which layer, which batch; not addresses. */
-static void raise_numbers(const struct text *t, const char *end)
+static void raise_numbers(const struct text *t, size_t end)
 {
-    for (const char *at = t->text, *to; at < end; at = to + (to == at)) {
-        to = at + strspn(at, "0123456789");
-        if (to > at && (at == t->text || strchr(" .=[_:-", at[-1])))
-            raise_to(t, at, to, WORTH_LAST);
+    for (size_t at = 0, to; at < end; at = to + (to == at)) {
+        to = at + strspn(t->text + at, "0123456789");
+        if (to > at && (!at || strchr(" .=[_:-", t->text[at - 1])))
+            raise_to(t, (struct mpr_piece){ at, to }, WORTH_LAST);
     }
-}
-
-/* "forward" of "LlamaModel.forward (t.py:12)" */
-static void raise_method(const struct text *t, const char *name, const char *end)
-{
-    const char *source = last_before(name, end, " ("), *to = source ? source : end,
-               *dot = last_before(name, to, ".");
-    if (dot) raise_to(t, dot + 1, to, WORTH_METHOD);
-}
-
-/* ".up_proj]" of "[model.layers.3.mlp.up_proj] f (t.py:12)" */
-static void raise_module(const struct text *t, const char *name, const char *end)
-{
-    const char *close = *name == '[' ? last_before(name, end, "]") : NULL;
-    if (!close) return;
-    const char *from = close;
-    while (from > name && *from != '.') from--;
-    raise_to(t, from, close + 1, WORTH_MODULE);
 }
 
 static void weigh(const struct text *t, const unsigned char *marked)
 {
-    const char *end = end_of_path(t->text), *arrow = last_before(t->text, end, ARROW),
-               *name = arrow ? arrow + strlen(ARROW) : t->text;
-    raise_to(t, end, t->letter[t->letters].at, WORTH_CALLER);
-    raise_to(t, t->text, end, WORTH);
-    raise_to(t, t->text, t->letter[t->letters < FIRST ? t->letters : FIRST].at, WORTH_FIRST);
-    raise_to(t, name, end, WORTH_LAST);
+    const struct mpr_parts *p = &t->parts;
+    const size_t end = p->caller.from;
+    const char *first = t->letter[t->letters < FIRST ? t->letters : FIRST].at;
+    raise_to(t, p->caller, WORTH_CALLER);
+    raise_to(t, (struct mpr_piece){ 0, end }, WORTH);
+    raise_to(t, (struct mpr_piece){ 0, (size_t)(first - t->text) }, WORTH_FIRST);
+    raise_to(t, (struct mpr_piece){ p->last, end }, WORTH_LAST);
     raise_numbers(t, end);
-    raise_method(t, name, end);
-    raise_module(t, name, end);
-    raise_place(t, end);
+    raise_to(t, p->method, WORTH_METHOD);
+    raise_to(t, p->module, WORTH_MODULE);
+    raise_to(t, p->place, WORTH_PLACE);
     raise_sets(t);
     for (size_t i = 0; marked && i < t->letters; i++)
         if (marked[t->letter[i].at - t->text]) t->letter[i].worth += WORTH_MARKED;
@@ -255,14 +213,16 @@ static void choose(const struct text *t, size_t columns, size_t *from, size_t *t
     }
 }
 
-char *mpr_snip(const char *text, size_t width, const unsigned char *marked)
+char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
+               const unsigned char *marked)
 {
-    const size_t columns = mpr_utf8_columns(text);
-    struct text t = { .text = text };
+    const size_t columns = mpr_utf8_columns(text), bytes = strlen(text);
+    struct text t = { .text = text, .parts.caller = { bytes, bytes } };
     size_t from = 0, to = 0;
     if (columns <= width) return mpr_text_copy(text);
+    if (parts) t.parts = *parts;
     split(&t);
-    t.caller = letter_at(&t, end_of_path(text));
+    t.caller = letter_at(&t, text + t.parts.caller.from);
     weigh(&t, marked);
     to = t.letters;
     choose(&t, columns - width + 1, &from, &to);

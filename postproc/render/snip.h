@@ -8,8 +8,23 @@
 
 #include <stddef.h>
 
-/* As it is where it fits; the caller frees it.  marked: a byte for each of the text's, not 0 where
- * it must be seen; NULL: none. */
-char *mpr_snip(const char *text, size_t width, const unsigned char *marked);
+/* Bytes of a text; from == to: there are none. */
+struct mpr_piece {
+    size_t from, to;
+};
+
+/* Where in the text of a path its parts are. */
+struct mpr_parts {
+    size_t last;             /* its last name begins */
+    struct mpr_piece place;  /* "(t.py:12)", the innermost */
+    struct mpr_piece method; /* "forward" of "Linear.forward", in the last name */
+    struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", there */
+    struct mpr_piece caller; /* " <- main" */
+};
+
+/* As it is where it fits; the caller frees it.  parts: NULL: it is no path.  marked: a byte for
+ * each of the text's, not 0 where it must be seen; NULL: none. */
+char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
+               const unsigned char *marked);
 
 #endif

@@ -98,51 +98,49 @@ static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uin
 
 /* Deep calls begin in the middle of the room at most, and their names are cut in theirs; width:
  * of the line, 0: all that it takes. */
-static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, const char *told,
-                      unsigned indent, int width)
+static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
+                      const struct mpr_frame *told, unsigned indent, int width)
 {
     enum { LEAST = 8 };
     const struct mpr_call *c = &t->call[i];
     const int room = width > FIGURES + 2 * LEAST ? width - FIGURES : 2 * LEAST;
     int in = (int)indent * 2;
     if (width && in > room / 2) in = room / 2;
-    char *name = mpr_text_harmless(told),
-         *shown = width ? mpr_cut_text(name, (size_t)(room - in)) : mpr_text_copy(name);
+    char *shown = width ? mpr_cut_frame(told, (size_t)(room - in)) : mpr_text_harmless(told->text);
     if (continues(t, i)) fprintf(out, "%*s", FIGURES, "");
     else figures(out, t, c->bytes, c->blocks);
     fprintf(out, "%*s%s\n", in, "", shown);
     free(shown);
-    free(name);
 }
 
 /* ---- names: short, and no two below one call are alike */
 
 struct told {
     size_t parent, call;
-    const char *name;
+    const struct mpr_frame *frame;
 };
 
 static int by_name(const void *left, const void *right)
 {
     const struct told *a = left, *b = right;
     if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return mpr_frame_compare(a->frame, b->frame);
 }
 
 /* By call; whole where two would be the same. */
-static const char **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
+static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
 {
-    const char **name = mpr_arena_alloc(arena, t->calls * sizeof *name);
+    const struct mpr_frame **name = mpr_arena_alloc(arena, t->calls * sizeof *name);
     struct told *told = mpr_arena_alloc(arena, t->calls * sizeof *told);
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent == i ? SIZE_MAX : t->call[i].parent;
-        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].frame)->text };
+        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].frame) };
     }
     if (t->calls) qsort(told, t->calls, sizeof *told, by_name);
     for (size_t i = 0; i < t->calls; i++) {
         const bool alike = (i && by_name(&told[i - 1], &told[i]) == 0) ||
                            (i + 1 < t->calls && by_name(&told[i], &told[i + 1]) == 0);
-        name[told[i].call] = alike ? t->call[told[i].call].frame->text : told[i].name;
+        name[told[i].call] = alike ? t->call[told[i].call].frame : told[i].frame;
     }
     return name;
 }
@@ -152,7 +150,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
     bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TEXT_TOP);
     unsigned *indent = mpr_alloc(t->calls, sizeof *indent);
     struct mpr_arena arena = { 0 };
-    const char **name = names_of(t, &arena);
+    const struct mpr_frame **name = names_of(t, &arena);
     size_t left_out = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];

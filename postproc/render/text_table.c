@@ -22,6 +22,7 @@ enum { LEAST = 18, MOST = 100, WHOLE = 200, PATHS = 4 };
 /* What a column of paths shows, row by row: no two of one table look alike, so all are cut
  * together. */
 struct cuts {
+    struct mpr_arena arena; /* of what told paths are made of */
     const struct mpr_column *column;
     struct mpr_cut *path;
     char **text; /* NULL: the column is left out */
@@ -355,9 +356,7 @@ static size_t longest(const struct mpr_cut *path, size_t rows)
 {
     size_t most = 0;
     for (size_t i = 0; i < rows; i++) {
-        const size_t width =
-            mpr_utf8_columns(path[i].whole) +
-            (*path[i].caller ? strlen(" <- ") + mpr_utf8_columns(path[i].caller) : 0);
+        const size_t width = mpr_cut_columns(&path[i]);
         if (width > most) most = width;
     }
     return most;
@@ -433,51 +432,35 @@ static int path_width(const struct line *l, const struct cuts *k, int paths)
     return between(LEAST, (room - notes >= needed ? room - notes : room) / paths, MOST);
 }
 
-/* "[h.0.mlp] ": the innermost module in the path; "": there is none.  The caller frees it. */
-static char *module_of(const struct mpr_value *v)
-{
-    const bool known = v->type == MPR_PATH && v->state == MPR_KNOWN;
-    const struct mpr_frame *frame = known ? mpr_telling_module(v->path) : NULL;
-    if (!frame) return mpr_text_copy("");
-    char *module = mpr_text_harmless(frame->module), *front = mpr_text_format("[%s] ", module);
-    free(module);
-    return front;
-}
-
+/* A path's frames live as long as the table, the text is the cut's own. */
 static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *v)
 {
-    return (struct mpr_cut){ cell_text(t, v, false), module_of(v),
-                             mpr_text_harmless(v->caller ? v->caller : ""),
-                             v->type == MPR_PATH ? v->lead : 0 };
-}
-
-static void free_cut(struct mpr_cut *path)
-{
-    free((char *)path->whole);
-    free((char *)path->front);
-    free((char *)path->caller);
+    const bool is_path = v->type == MPR_PATH && v->state == MPR_KNOWN && v->path.depth;
+    return (struct mpr_cut){ .path = is_path ? v->path : (struct mpr_path){ NULL, 0 },
+                             .text = is_path ? NULL : cell_text(t, v, false),
+                             .caller = v->caller ? v->caller : "",
+                             .lead = v->type == MPR_PATH ? v->lead : 0 };
 }
 
 static struct cuts gather(const struct line *l, const struct mpr_column *c, size_t rows)
 {
-    struct mpr_arena arena = { 0 };
-    struct mpr_value *value = mpr_alloc(rows, sizeof *value);
     struct cuts k = { .column = c, .path = mpr_alloc(rows, sizeof *k.path), .rows = rows };
+    struct mpr_value *value = mpr_alloc(rows, sizeof *value);
     for (size_t i = 0; i < rows; i++)
         value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
     if (l->style->naming && l->style->naming->telling)
-        mpr_told(&arena, l->style->naming->telling, l->table->by, value, rows);
+        mpr_told(&k.arena, l->style->naming->telling, l->table->by, value, rows);
     for (size_t i = 0; i < rows; i++) k.path[i] = cut_of(l->table, &value[i]);
     k.longest = (int)longest(k.path, rows);
     free(value);
-    mpr_arena_free(&arena);
     return k;
 }
 
 static void free_paths(struct cuts *k)
 {
-    for (size_t i = 0; i < k->rows; i++) free_cut(&k->path[i]);
+    for (size_t i = 0; i < k->rows; i++) free((char *)k->path[i].text);
     free(k->path);
+    mpr_arena_free(&k->arena);
 }
 
 static bool has_room(const struct line *l, size_t rows)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cut.h"
+#include "frame_text.h"
 #include "utf8.h"
 
 enum { MOST = 40 };
@@ -21,11 +22,44 @@ static int in_utf8(void **state)
     return setlocale(LC_CTYPE, "C.UTF-8") ? 0 : -1;
 }
 
+static struct mpr_arena arena;
+
+static int free_arena(void **state)
+{
+    (void)state;
+    mpr_arena_free(&arena);
+    return 0;
+}
+
+/* Of "step > f (t.py:3)"; a name without a source is a range. */
+static struct mpr_cut path_as(const char *text, const char *caller)
+{
+    const struct mpr_frame **frame = mpr_arena_alloc(&arena, 8 * sizeof *frame);
+    size_t depth = 0;
+    for (const char *end; text; text = end ? end + strlen(" > ") : NULL) {
+        end = strstr(text, " > ");
+        const int bytes = (int)(end ? (size_t)(end - text) : strlen(text));
+        frame[depth++] = frame_of(&arena, mpr_arena_format(&arena, "%.*s", bytes, text), false);
+    }
+    return (struct mpr_cut){ .path = { frame, depth }, .caller = caller };
+}
+
+static struct mpr_cut path(const char *text) { return path_as(text, ""); }
+
+static const char *whole(const struct mpr_cut *of) { return mpr_frame_path_text(&arena, of->path); }
+
+static void cut_to(const struct mpr_cut *of, size_t width, const char *expected)
+{
+    char **cut = mpr_cut_paths(of, 1, width);
+    assert_string_equal(*cut, expected);
+    free(*cut);
+    free(cut);
+}
+
 static void cuts(const char *text, size_t width, const char *expected)
 {
-    char *cut = mpr_cut_text(text, width);
-    assert_string_equal(cut, expected);
-    free(cut);
+    const struct mpr_cut of = path(text);
+    cut_to(&of, width, expected);
 }
 
 static void columns_of_a_terminal(void **state)
@@ -55,8 +89,7 @@ static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
 static void folders_of_a_command_go_before_its_words(void **state)
 {
     const struct mpr_cut command = {
-        .whole = "python3 /home/me/job/train.py --data=/data/long/folder/of/a/set --to /var/x/out",
-        .front = "",
+        .text = "python3 /home/me/job/train.py --data=/data/long/folder/of/a/set --to /var/x/out",
         .caller = "",
         .lead = strlen("python3")
     };
@@ -69,12 +102,7 @@ static void folders_of_a_command_go_before_its_words(void **state)
         { 43, "python3 …/train.py --data=…/set --to …/out" },
     };
     (void)state;
-    for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
-        char **text = mpr_cut_paths(&command, 1, as[i].width);
-        assert_string_equal(text[0], as[i].text);
-        free(text[0]);
-        free(text);
-    }
+    for (size_t i = 0; i < sizeof as / sizeof *as; i++) cut_to(&command, as[i].width, as[i].text);
 }
 
 static void the_middle_is_cut(void **state)
@@ -96,8 +124,16 @@ static void the_middle_is_cut(void **state)
 static void callers_stay_callers(void **state)
 {
     (void)state;
-    cuts("make_buffer (pool.c:40) <- read_the_whole_configuration", 40,
-         "make_buffer (pool.c:40) <- …onfiguration");
+    const struct mpr_cut alike[] = {
+        path_as("make_buffer (pool.c:40)", "read_the_whole_configuration"),
+        path_as("make_buffer (pool.c:40)", "read_the_whole_of_another_request"),
+    };
+    char **text = mpr_cut_paths(alike, 2, 40);
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(strstr(text[i], " <- "));
+        free(text[i]);
+    }
+    free(text);
 }
 
 static size_t pieces_left_out(const char *text)
@@ -129,50 +165,48 @@ static void what_tells_is_not_cut(void **state)
     cuts("warm up > capture bs={1..512} > layer {0..15}", 36,
          "warm up > …={1..512} > layer {0..15}");
     cuts("[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)", 40,
-         "[mod….up_proj] generate (generate.py:25)");
+         "…s.{0..15}.mlp.up_proj] (generate.py:25)");
     cuts("LlamaForCausalLM.forward (modeling.py:7)", 30, "Llam…M.forward (modeling.py:7)");
 }
 
 static void a_place_goes_before_what_it_called(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = {
-        { "[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:7) > LlamaForCausalLM.cuda", "",
-          "" },
-        { "[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:9) > LlamaForCausalLM.cuda", "",
-          "" },
-        { "a (gen.py:9) > Linear.reset_parameters", "", "" },
-        { "a (gen.py:9) > Embedding.reset_parameters", "", "" },
+    const struct mpr_cut some[] = {
+        path("[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:7) > LlamaForCausalLM.cuda"),
+        path("[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:9) > LlamaForCausalLM.cuda"),
+        path("a (gen.py:9) > Linear.reset_parameters"),
+        path("a (gen.py:9) > Embedding.reset_parameters"),
     };
-    check(path, 4, 45,
+    check(some, 4, 45,
           (const char *const[]){ "[model.layers.{0..15}.mlp.up_proj] (gen.py:7)",
                                  "[model.layers.{0..15}.mlp.up_proj] (gen.py:9)",
                                  "a (gen.py:9) > Linear.reset_parameters",
                                  "a (gen.py:9) > Embedding.reset_parameters" });
-    check(path, 2, 36,
+    check(some, 2, 36,
           (const char *const[]){ "[mod…{0..15}.mlp.up_proj] (gen.py:7)",
                                  "[mod…{0..15}.mlp.up_proj] (gen.py:9)" });
-    check(path + 2, 2, 24, NULL);
+    check(some + 2, 2, 24, NULL);
 }
 
 /* What a class is called goes before the function, but not what templates are made of. */
 static void a_function_stays_without_its_classes(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = {
-        { "app::Server::make_session (leak.cpp:23)", "", "app::Server::handle" },
-        { "app::Cache<std::string, app::Row>::get (leak.cpp:9)", "", "" },
-        { "app::Map::operator[] (leak.cpp:14)", "", "" },
-        { "main (leak.cpp:40)", "", "app::start" },
+    const struct mpr_cut some[] = {
+        path_as("app::Server::make_session (leak.cpp:23)", "app::Server::handle"),
+        path("app::Cache<std::string, app::Row>::get (leak.cpp:9)"),
+        path("app::Map::operator[] (leak.cpp:14)"),
+        path_as("main (leak.cpp:40)", "app::start"),
     };
-    check(path, 4, 60,
-          (const char *const[]){ "app::Server::make_session (leak.cpp:23)", path[1].whole,
-                                 path[2].whole, "main (leak.cpp:40) <- app::start" });
-    check(path, 4, 28,
+    check(some, 4, 60,
+          (const char *const[]){ "app::Server::make_session (leak.cpp:23)", whole(&some[1]),
+                                 whole(&some[2]), "main (leak.cpp:40) <- app::start" });
+    check(some, 4, 28,
           (const char *const[]){ "make_session (leak.cpp:23)", "get (leak.cpp:9)",
                                  "app::Map::o…[] (leak.cpp:14)", "main (leak.cpp:40)" });
-    static const struct mpr_cut alike[] = { { "app::reader::read (io.cpp:9)", "", "" },
-                                            { "app::writer::read (io.cpp:9)", "", "" } };
+    const struct mpr_cut alike[] = { path("app::reader::read (io.cpp:9)"),
+                                     path("app::writer::read (io.cpp:9)") };
     check(alike, 2, 20, NULL);
 }
 
@@ -180,61 +214,54 @@ static void a_function_stays_without_its_classes(void **state)
 static void the_end_of_a_path_of_modules_stays(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = {
-        { "[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)", "", "" },
-        { "[model.layers.3.mlp.up_proj] generate (generate.py:25)", "", "" },
-        { "[model.embed_tokens] generate (generate.py:25)", "", "" },
+    const struct mpr_cut some[] = {
+        path("[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)"),
+        path("[model.layers.3.mlp.up_proj] generate (generate.py:25)"),
+        path("[model.embed_tokens] generate (generate.py:25)"),
     };
-    check(path, 3, 60, (const char *const[]){ path[0].whole, path[1].whole, path[2].whole });
-    check(path, 3, 44,
+    check(some, 3, 60, (const char *const[]){ whole(&some[0]), whole(&some[1]), whole(&some[2]) });
+    check(some, 3, 44,
           (const char *const[]){ "[mod…s.{0..15}.mlp.up_proj] (generate.py:25)",
                                  "[mod….layers.3.mlp.up_proj] (generate.py:25)",
                                  "[model.embed_tokens] (generate.py:25)" });
-    check(path, 1, 36, (const char *const[]){ "[mode….mlp.up_proj] (generate.py:25)" });
+    check(some, 1, 36, (const char *const[]){ "[mode….mlp.up_proj] (generate.py:25)" });
 }
 
 static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = {
-        { "main > a_long_name_of_a_function_that_reads > jq_next > jv_mem_alloc (libjq.so.1.0.4)",
-          "", "" },
-        { "main > a_long_name_of_a_function_that_reads > jv_sort > jv_mem_alloc (libjq.so.1.0.4)",
-          "", "" },
-        { "main > a_long_name_of_a_function_that_writes > jv_sort > jv_mem_alloc (libjq.so.1.0.4)",
-          "", "" },
-        { "short", "", "" },
+    const struct mpr_cut some[] = {
+        path(
+            "main > a_long_name_of_a_function_that_reads > jq_next > jv_mem_alloc (libjq.so.1.0.4)"),
+        path(
+            "main > a_long_name_of_a_function_that_reads > jv_sort > jv_mem_alloc (libjq.so.1.0.4)"),
+        path(
+            "main > a_long_name_of_a_function_that_writes > jv_sort > jv_mem_alloc (libjq.so.1.0.4)"),
+        path("short"),
     };
-    check(path, 4, 40, NULL);
-    check(path, 4, 24, NULL);
-    check(path, 4, 0,
-          (const char *const[]){ path[0].whole, path[1].whole, path[2].whole, "short" });
+    check(some, 4, 40, NULL);
+    check(some, 4, 24, NULL);
+    check(some, 4, 0,
+          (const char *const[]){ whole(&some[0]), whole(&some[1]), whole(&some[2]), "short" });
 }
 
 static void a_layer_stays_in_front(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = {
-        { "main (t.py:1) > Linear._apply [0] (module.py:965) > cuda.<lambda> (module.py:1097)",
-          "[0] ", "" }
-    };
-    char **text = mpr_cut_paths(path, 1, 40);
-    assert_string_equal(text[0], "[0] main… cuda.<lambda> (module.py:1097)");
-    free(text[0]);
-    free(text);
+    cuts("main (t.py:1) > Linear._apply [0] (module.py:965) > cuda.<lambda> (module.py:1097)", 40,
+         "[0] main… cuda.<lambda> (module.py:1097)");
 }
 
 static void a_lead_stays_where_there_is_room_behind_it(void **state)
 {
     (void)state;
-    static const struct mpr_cut command[] = {
-        { "    python3 -m vllm serve /data/llama --port 8000 --max-model-len 32768", "", "", 11 }
+    const struct mpr_cut command = {
+        .text = "    python3 -m vllm serve /data/llama --port 8000 --max-model-len 32768",
+        .caller = "",
+        .lead = 11
     };
-    char **text = mpr_cut_paths(command, 1, 33);
-    assert_string_equal(text[0], "    python3 -m vllm serve …/llam…");
-    free(text[0]);
-    free(text);
-    text = mpr_cut_paths(command, 1, 16);
+    cut_to(&command, 33, "    python3 -m vllm serve …/llam…");
+    char **text = mpr_cut_paths(&command, 1, 16);
     assert_null(strstr(text[0], "python3"));
     free(text[0]);
     free(text);
@@ -243,13 +270,13 @@ static void a_lead_stays_where_there_is_room_behind_it(void **state)
 static void callers_go_first_but_where_they_tell(void **state)
 {
     (void)state;
-    static const struct mpr_cut roomy[] = { { "build_index (srv.cpp:19)", "", "main" },
-                                            { "load (srv.cpp:7)", "", "" } };
+    const struct mpr_cut roomy[] = { path_as("build_index (srv.cpp:19)", "main"),
+                                     path("load (srv.cpp:7)") };
     check(roomy, 2, 40,
           (const char *const[]){ "build_index (srv.cpp:19) <- main", "load (srv.cpp:7)" });
     check(roomy, 2, 28, (const char *const[]){ "build_index (srv.cpp:19)", "load (srv.cpp:7)" });
-    static const struct mpr_cut alike[] = { { "build_index (srv.cpp:19)", "", "main" },
-                                            { "build_index (srv.cpp:19)", "", "reload" } };
+    const struct mpr_cut alike[] = { path_as("build_index (srv.cpp:19)", "main"),
+                                     path_as("build_index (srv.cpp:19)", "reload") };
     check(alike, 2, 28, NULL);
 }
 
@@ -258,15 +285,15 @@ static void any_number_of_them(void **state)
 {
     (void)state;
     char name[MOST][200];
-    struct mpr_cut path[MOST];
+    struct mpr_cut some[MOST];
     for (int i = 0; i < MOST; i++) {
         memset(name[i], 'x', 160);
         name[i][160] = 0;
         name[i][10 + i % 8 * 18] = (char)('a' + i / 8);
-        path[i] = (struct mpr_cut){ name[i], "", "" };
+        some[i] = path(name[i]);
     }
-    check(path, MOST, 30, NULL);
-    check(path, MOST, 20, NULL);
+    check(some, MOST, 30, NULL);
+    check(some, MOST, 20, NULL);
 }
 
 static void nothing_to_cut(void **state)
@@ -294,5 +321,5 @@ int main(void)
         cmocka_unit_test(any_number_of_them),
         cmocka_unit_test(nothing_to_cut),
     };
-    return cmocka_run_group_tests(tests, in_utf8, NULL);
+    return cmocka_run_group_tests(tests, in_utf8, free_arena);
 }

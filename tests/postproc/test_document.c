@@ -24,8 +24,11 @@ struct row {
 
 #define OF(member) MPR_FIELD(row, member)
 
-static const struct mpr_frame frames[] = { { .text = "step", .module = "" },
-                                           { .text = "loss", .module = "" } };
+#define LABEL(label)                                                                               \
+    {                                                                                              \
+        .text = (label), .name = (label), .module = "", .path = "", .file = "", .object = ""       \
+    }
+static const struct mpr_frame frames[] = { LABEL("step"), LABEL("loss") };
 static const struct mpr_frame *const step[] = { &frames[0], &frames[1] };
 
 typedef void writes(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
@@ -347,8 +350,7 @@ static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
 /* ---- text of any origin */
 
 static const char nasty[] = "=\033[31m\n\",<b>&\xff\xe2\x80\xae|";
-static const struct mpr_frame nasty_frames[] = { { .text = nasty, .module = "" },
-                                                 { .text = "b", .module = "" } };
+static const struct mpr_frame nasty_frames[] = { LABEL(nasty), LABEL("b") };
 static const struct mpr_frame *const nasty_path[] = { &nasty_frames[0], &nasty_frames[1] };
 
 static const struct mpr_column names[] = {

@@ -16,20 +16,53 @@ const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *
     return *f->module ? mpr_arena_format(arena, "%s [%s]", f->name, f->module) : f->name;
 }
 
+static bool has_place(const struct mpr_frame *f)
+{
+    return f->kind == MPR_FRAME_PYTHON || f->kind == MPR_FRAME_NATIVE;
+}
+
 const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *f)
 {
-    if (f->kind != MPR_FRAME_PYTHON && f->kind != MPR_FRAME_NATIVE) return "";
+    if (!has_place(f)) return "";
     return *f->file ? mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line) : f->object;
+}
+
+size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR_FRAME_WORDS])
+{
+    const struct mpr_frame_word module = { MPR_WORD_MODULE, f->module, 0 };
+    size_t words = 0;
+    if (f->text && !has_place(f)) {
+        *word = (struct mpr_frame_word){ .text = f->text };
+        return 1;
+    }
+    if (*f->module && f->module_first) word[words++] = module;
+    if (f->is_backward) word[words++] = (struct mpr_frame_word){ .text = "backward of" };
+    word[words++] = (struct mpr_frame_word){ MPR_WORD_NAME, f->name, 0 };
+    if (*f->module && !f->module_first) word[words++] = module;
+    if (*f->file) word[words++] = (struct mpr_frame_word){ MPR_WORD_PLACE, f->file, f->line };
+    else if (has_place(f) && *f->object)
+        word[words++] = (struct mpr_frame_word){ MPR_WORD_OBJECT, f->object, 0 };
+    return words;
+}
+
+static const char *text_of_word(struct mpr_arena *arena, const struct mpr_frame_word *w)
+{
+    switch (w->kind) {
+    case MPR_WORD_MODULE: return mpr_arena_format(arena, "[%s]", w->text);
+    case MPR_WORD_PLACE: return mpr_arena_format(arena, "(%s:%" PRIu64 ")", w->text, w->line);
+    case MPR_WORD_OBJECT: return mpr_arena_format(arena, "(%s)", w->text);
+    default: return w->text;
+    }
 }
 
 static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)
 {
-    const char *before = f->is_backward ? "backward of " : "", *place = mpr_frame_place(arena, f);
-    if (!*place) return *before ? mpr_arena_format(arena, "%s%s", before, f->name) : f->name;
-    if (!*f->module) return mpr_arena_format(arena, "%s%s (%s)", before, f->name, place);
-    return f->module_first
-               ? mpr_arena_format(arena, "[%s] %s%s (%s)", f->module, before, f->name, place)
-               : mpr_arena_format(arena, "%s%s [%s] (%s)", before, f->name, f->module, place);
+    struct mpr_frame_word word[MPR_FRAME_WORDS];
+    const size_t words = mpr_frame_words(f, word);
+    const char *text = text_of_word(arena, &word[0]);
+    for (size_t i = 1; i < words; i++)
+        text = mpr_arena_format(arena, "%s %s", text, text_of_word(arena, &word[i]));
+    return text;
 }
 
 /* ---- frames */

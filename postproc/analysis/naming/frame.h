@@ -57,6 +57,22 @@ struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *lab
 const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
                                             const char *caller);
 
+/* The words that a frame's text is made of, with a blank between them. */
+enum mpr_frame_word_kind {
+    MPR_WORD_OTHER,
+    MPR_WORD_NAME,
+    MPR_WORD_MODULE, /* "[layers.3]" */
+    MPR_WORD_PLACE,  /* "(t.py:12)" */
+    MPR_WORD_OBJECT  /* "(libfoo.so)" */
+};
+struct mpr_frame_word {
+    enum mpr_frame_word_kind kind;
+    const char *text; /* without what is around it */
+    uint64_t line;    /* of a place */
+};
+enum { MPR_FRAME_WORDS = 4 };
+size_t mpr_frame_words(const struct mpr_frame *frame, struct mpr_frame_word word[MPR_FRAME_WORDS]);
+
 /* "Linear.forward [layers.3]": a name and its module. */
 const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *frame);
 /* Where a call is: "t.py:12", or the object file if the source is not known; "" if neither is. */
