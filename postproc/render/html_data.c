@@ -13,7 +13,6 @@
 #include "html_comms.h"
 #include "html_differences.h"
 #include "html_findings.h"
-#include "html_path.h"
 #include "html_segments.h"
 #include "html_steps.h"
 #include "insights.h"
@@ -313,7 +312,7 @@ static void estimates(struct mpr_json *j, const struct mpr_heap_peak *h, enum mp
     for (size_t i = 0; line && i < live; i++) {
         const struct mpr_row *r = &line[i].row;
         mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, r->path, by);
+        mpr_json_page_path(j, r->path, by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "bytes", r->bytes);
         mpr_json_number(j, "error_bytes", r->estimated ? mpr_row_error(r->variance) : 0);

@@ -5,7 +5,6 @@
 
 #include "amount.h"
 #include "diff.h"
-#include "html_path.h"
 #include "row.h"
 
 enum { ROWS = 60 }; /* of an account; the rest is summed */
@@ -25,7 +24,7 @@ static int by_change(const void *left, const void *right)
 static void row(struct mpr_json *j, const struct mpr_diff_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_html_path(j, r->path, by);
+    mpr_json_page_path(j, r->path, by);
     mpr_json_text(j, "caller", r->caller);
     mpr_json_signed(j, "base_bytes", r->base.is);
     mpr_json_signed(j, "new_bytes", r->now.is);

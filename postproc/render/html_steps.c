@@ -1,7 +1,6 @@
 #include "html_steps.h"
 
 #include "amount.h"
-#include "html_path.h"
 #include "naming.h"
 #include "report_rows.h"
 #include "steps.h"
@@ -54,7 +53,7 @@ static void heap(struct mpr_json *j, const struct mpr_steps *s, const struct mpr
 static void row(struct mpr_json *j, const struct mpr_steps_row *r, enum mpr_group by)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_html_path(j, r->path, by);
+    mpr_json_page_path(j, r->path, by);
     mpr_json_number(j, "bytes", r->here);
     mpr_json_number(j, "median_bytes", r->median);
     mpr_json_close(j, '}');
@@ -71,7 +70,7 @@ static void stacks(struct mpr_json *j, const struct mpr_steps_comparison *c,
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < live && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, line[i].row.path, c->choice.by);
+        mpr_json_page_path(j, line[i].row.path, c->choice.by);
         mpr_json_text(j, "caller", line[i].caller);
         mpr_json_number(j, "more_bytes", line[i].row.bytes);
         mpr_json_flag(j, "estimated", line[i].row.estimated);

@@ -123,6 +123,12 @@ void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path)
     mpr_json_close(j, ']');
 }
 
+void mpr_json_page_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by)
+{
+    const struct mpr_frame nowhere = { .text = mpr_group_nowhere(by) }, *const only = &nowhere;
+    mpr_json_path(j, "path", path.depth ? path : mpr_frame_alone(&only));
+}
+
 void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)
 {
     if (value == unknown) mpr_json_null(j, key);

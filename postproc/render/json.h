@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "frame.h"
+#include "group.h"
 
 /* in_html: no "<" in its texts, so that it can stand in a script element, and one line. */
 struct mpr_json {
@@ -32,6 +33,8 @@ void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
 /* A path as a list, outermost first. */
 void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text, size_t count);
 void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
+/* A path in the page's data: what has none is called as tables by that group call it. */
+void mpr_json_page_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by);
 /* null when the value is `unknown`. */
 void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);
 void mpr_json_null(struct mpr_json *j, const char *key);

@@ -11,7 +11,6 @@
 #include "alloc.h"
 #include "protobuf.h"
 #include "range_turns.h"
-#include "thread_names.h"
 #include "timeline_result.h"
 
 /* Fields of protos/perfetto/trace */
@@ -152,20 +151,18 @@ static void describe_counter(struct mpr_perfetto *p, uint64_t track, const char 
 
 /* "worker 3 (4243)" is the thread 4243, and is called so where the trace has another number; one
  * whose number is not known is a track by name only. */
-static void describe_thread(struct mpr_perfetto *p, uint64_t track, const char *label)
+static void describe_thread(struct mpr_perfetto *p, uint64_t track, const struct mpr_frame *thread)
 {
-    const size_t bare = mpr_thread_bare(label);
-    char *name = mpr_text_part(label, bare ? bare : strlen(label));
-    describe(p, track, bare ? 0 : track_of(p, OF_PROCESS, 0), bare ? NULL : name);
-    if (bare) {
+    const uint64_t own = thread->line;
+    describe(p, track, own ? 0 : track_of(p, OF_PROCESS, 0), own ? NULL : thread->name);
+    if (own) {
+        const uint64_t tid = tid_of(p, own);
         mpr_protobuf_number(&p->inside, THREAD_PID, p->pid);
-        const uint64_t own = strtoull(label + bare + 2, NULL, 10), tid = tid_of(p, own);
         mpr_protobuf_number(&p->inside, THREAD_TID, tid);
-        mpr_protobuf_text(&p->inside, THREAD_NAME, tid == own ? name : label);
+        mpr_protobuf_text(&p->inside, THREAD_NAME, tid == own ? thread->name : thread->text);
         mpr_protobuf_message(&p->data, TRACK_THREAD, &p->inside);
     }
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
-    free(name);
 }
 
 static uint64_t thread_track(struct mpr_perfetto *p, uint64_t thread)
@@ -173,7 +170,7 @@ static uint64_t thread_track(struct mpr_perfetto *p, uint64_t thread)
     const uint64_t track = track_of(p, OF_THREAD, thread);
     if (mpr_index_get(&p->track, track)) return track;
     describe_thread(p, track,
-                    thread < p->timeline->threads ? p->timeline->thread[thread]->text : "");
+                    thread < p->timeline->threads ? p->timeline->thread[thread] : &mpr_frame_none);
     mpr_index_set(&p->track, track, 1);
     return track;
 }

@@ -7,7 +7,6 @@
 #include "naming.h"
 #include "report_oom.h"
 #include "report_rows.h"
-#include "thread_names.h"
 
 enum { TOP = 5, TENTH = 10 };
 

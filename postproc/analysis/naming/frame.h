@@ -31,9 +31,9 @@ struct mpr_frame {
     const char *path;   /* of calls: of the source, else of the object file; whole */
     const char *file;   /* the source, as it is shown: "t.py", "torch/nn/modules/module.py" */
     const char *object; /* NATIVE, ADDRESS, OBJECT: the object file, "libfoo.so.1" */
-    uint64_t line;
-    bool module_first; /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
-    bool is_backward;  /* it ran in the backward pass of that function */
+    uint64_t line;      /* of the source; of a thread its number in the kernel, 0: it has none */
+    bool module_first;  /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
+    bool is_backward;   /* it ran in the backward pass of that function */
 };
 
 /* Outermost first; depth 0: nobody, which reports call "outside any range" and the like. */

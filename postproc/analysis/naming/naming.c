@@ -1,9 +1,11 @@
 #include "naming.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "fold.h"
-#include "thread_names.h"
+#include "places.h"
+#include "units.h"
 
 /* Rows by what has no path have names of their own: a thread's number, a class of sizes. */
 static bool has_paths(enum mpr_group by)
@@ -68,19 +70,58 @@ static void link_lines(struct mpr_arena *arena, struct mpr_line *line, size_t li
     }
 }
 
+/* Of the number that ends a name, "12" of "worker12". */
+static size_t digits_of(const char *name, size_t bytes)
+{
+    enum { DIGITS = 9 };
+    size_t digits = 0;
+    while (digits < bytes && isdigit((unsigned char)name[bytes - 1 - digits])) digits++;
+    const char *number = name + bytes - digits;
+    const bool is_one = digits && digits <= DIGITS && digits < bytes &&
+                        isalpha((unsigned char)number[-1]) && (*number != '0' || digits == 1);
+    return is_one ? digits : 0;
+}
+
+/* What of a thread folds: "worker 3", or "worker" and "12" of "worker12", which no range is called;
+ * of a name without a number the thread, for each such thread is its own line. */
+static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
+{
+    struct mpr_place place;
+    const struct mpr_frame **path = mpr_arena_alloc(arena, 2 * sizeof *path);
+    const char *name = thread->name;
+    const size_t bare = thread->line ? strlen(name) : 0, digits = digits_of(name, bare);
+    path[0] = thread;
+    if (digits) {
+        const char *pool = mpr_arena_format(arena, "%.*s", (int)(bare - digits), name);
+        path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, pool);
+        path[1] = mpr_frame_named(arena, MPR_FRAME_LABEL, name + bare - digits);
+    } else if (bare && mpr_places_in_name(name, &place, 1))
+        path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
+    return (struct mpr_path){ path, digits ? 2 : 1 };
+}
+
+/* What has become of it, "worker {0..7} (8 threads)". */
+static struct mpr_path threads_path(struct mpr_arena *arena, struct mpr_path path, size_t threads)
+{
+    struct mpr_number n;
+    const char *text =
+        mpr_arena_format(arena, "%s%s (%s threads)", path.frame[0]->text,
+                         path.depth > 1 ? path.frame[1]->text : "", mpr_units_count(&n, threads));
+    return mpr_frame_labels(arena, &text, 1);
+}
+
 /* Of threads what folds is their names, and not the kernel's numbers. */
 static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
     link_lines(arena, line, lines);
     for (size_t i = 0; i < lines; i++)
         if (line[i].row.path.depth == 1)
-            line[i].row.path = mpr_thread_path(arena, line[i].row.path.frame[0]);
+            line[i].row.path = thread_path(arena, line[i].row.path.frame[0]);
     lines = mpr_fold(arena, line, mpr_lines_merge(line, lines));
     for (size_t i = 0; i < lines; i++) {
         struct mpr_line *l = &line[i];
         if (l->link->row->path.depth != 1) continue;
-        l->row.path =
-            l->rows > 1 ? mpr_thread_folded(arena, l->row.path, l->rows) : l->link->row->path;
+        l->row.path = l->rows > 1 ? threads_path(arena, l->row.path, l->rows) : l->link->row->path;
         l->row.path.depth = 1;
     }
     return mpr_lines_merge(line, lines);

@@ -135,7 +135,8 @@ const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const str
     return mpr_frame_new(
         arena,
         (struct mpr_frame){ .text = text,
-                            .name = has_number ? mpr_arena_text(arena, thread_name(t)) : text });
+                            .name = has_number ? mpr_arena_text(arena, thread_name(t)) : text,
+                            .line = has_number ? t->tid : 0 });
 }
 
 /* "1 KiB": exact, for powers of two. */

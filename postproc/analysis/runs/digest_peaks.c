@@ -1,6 +1,6 @@
 /* Who held what at the peaks, of a digest. */
-#include "alike_path.h"
 #include "digest_parts.h"
+#include "unnumbered.h"
 
 /* ---- heaps */
 
