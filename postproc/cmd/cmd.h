@@ -126,19 +126,20 @@ bool mpr_path_ends_with(const char *text, const char *end);
 struct mpr_progress mpr_bar(void);
 void mpr_bar_clear(void);
 
+struct mpr_option; /* options.h */
+
 /* A subcommand that reads one log and prints one report. */
 struct mpr_one {
     const char *doc;
-    /* The result, or NULL with *error filled.  chosen: what `parse` put there. */
+    /* The result, or NULL with *error filled.  chosen: what the options are put into. */
     void *(*read)(void *chosen, const char *path, const struct mpr_progress *progress,
                   bool *incomplete, struct mpr_error *error);
     /* Before it, where it is one of several logs; NULL: they do not matter. */
     void (*beside)(const struct mpr_paths *paths, const struct mpr_progress *progress);
     mpr_describe_result *describe;
     void (*free)(void *result);
-    bool has_stacks;                   /* as mpr_output has it */
-    const struct argp_option *options; /* its own, beside those of every report; NULL: none */
-    error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* these */
+    bool has_stacks;                  /* as mpr_output has it */
+    const struct mpr_option *options; /* its own, beside those of every report; NULL: none */
     void *chosen;
     const uint8_t *heap; /* points into `chosen`, or is NULL without the option --heap */
 };

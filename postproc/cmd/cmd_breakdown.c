@@ -2,29 +2,15 @@
 
 #include "breakdown.h"
 #include "cmd.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
 
-enum { KEY_AT = 256 };
-
-static const struct argp_option options[] = {
-    { "at", KEY_AT, "TIME", 0, MPR_INSTANTS " (default: peak, of what PyTorch held on each device)",
-      1 },
+static const struct mpr_option options[] = {
+    { "at", 0, "TIME", MPR_INSTANTS " (default: peak, of what PyTorch held on each device)",
+      .set = mpr_set_instant_or_peak },
     { 0 },
 };
-
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    const char **at = chosen;
-    switch (key) {
-    case KEY_AT:
-        if (strcmp(arg, "peak") == 0) return 0;
-        mpr_selection_check_instant(arg, "at", state);
-        *at = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -63,7 +49,6 @@ int mpr_cmd_breakdown(int argc, char **argv)
         .free = release,
         .has_stacks = true,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
     };
     return mpr_one_run(&one, argc, argv);

@@ -7,37 +7,9 @@
 #include "cmd.h"
 #include "junit.h"
 #include "logs.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
-
-enum {
-    KEY_MAX = 256,
-    KEY_BUDGET,
-    KEY_AGAINST,
-    KEY_TOLERANCE,
-    KEY_JUNIT,
-    KEY_SUGGEST,
-    KEY_HEADROOM
-};
-
-static const struct argp_option options[] = {
-    { "max", KEY_MAX, "HEAP=SIZE[,optional]", 0,
-      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap. Or a line of a budget, in quotes",
-      1 },
-    { "budget", KEY_BUDGET, "FILE", 0,
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; after one that may match nothing: optional",
-      1 },
-    { "against", KEY_AGAINST, "BASE", 0,
-      "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
-      1 },
-    { "tolerance", KEY_TOLERANCE, "PERCENT", 0,
-      "of the heap's peak, or the others' bytes, in the base (default: 2%)", 1 },
-    { "junit", KEY_JUNIT, "FILE", 0, "write the limits there as tests, for CI", 1 },
-    { "suggest", KEY_SUGGEST, NULL, 0,
-      "print a budget that the log keeps, for --budget, instead of checking", 1 },
-    { "headroom", KEY_HEADROOM, "PERCENT", 0, "what --suggest leaves to spare (default: 10%)", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_output output;
@@ -64,18 +36,20 @@ static void add_line(struct arguments *a, const char *arg)
     exit(MPR_EXIT_USAGE);
 }
 
-static void add_max(struct arguments *a, const char *arg, struct argp_state *state)
+static void add_max(void *arguments, char *arg, const char *name, struct argp_state *state)
 {
+    struct arguments *a = arguments;
+    (void)name;
     if (is_budget_line(arg)) {
         add_line(a, arg);
         return;
     }
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
-    const size_t name = strcspn(arg, "="), rest = name + !!arg[name],
+    const size_t heap_length = strcspn(arg, "="), rest = heap_length + !!arg[heap_length],
                  length = strcspn(arg + rest, ",");
-    char *heap = mpr_text_part(arg, name), *size = mpr_text_part(arg + rest, length);
+    char *heap = mpr_text_part(arg, heap_length), *size = mpr_text_part(arg + rest, length);
     limit.heap = mpr_heap_named(heap);
-    if (arg[name] && name && !limit.heap)
+    if (arg[heap_length] && heap_length && !limit.heap)
         argp_error(state, "--max=%s: there is no heap %s: %s", arg, heap, MPR_HEAPS_WANTED);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
     const char *after = arg + rest + length;
@@ -90,8 +64,10 @@ static void add_max(struct arguments *a, const char *arg, struct argp_state *sta
     mpr_budget_add(&a->budget, &limit);
 }
 
-static void add_budget(struct arguments *a, const char *path)
+static void add_budget(void *arguments, char *path, const char *name, struct argp_state *state)
 {
+    struct arguments *a = arguments;
+    (void)name, (void)state;
     struct mpr_error error;
     a->limited = true;
     if (mpr_budget_read(&a->budget, path, &error) == 0) return;
@@ -99,13 +75,13 @@ static void add_budget(struct arguments *a, const char *path)
     exit(MPR_EXIT_USAGE);
 }
 
-static double part(const char *option, const char *arg, struct argp_state *state)
+static void set_part(void *value, char *arg, const char *option, struct argp_state *state)
 {
     char *end;
     const double percent = strtod(arg, &end);
     if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
         argp_error(state, "--%s=%s: expected a percentage, such as 2%%", option, arg);
-    return percent / 100;
+    *(double *)value = percent / 100;
 }
 
 static void check_usage(const struct arguments *a, struct argp_state *state)
@@ -121,43 +97,50 @@ static void check_usage(const struct arguments *a, struct argp_state *state)
                           "elsewhere");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case KEY_MAX: add_max(a, arg, state); return 0;
-    case KEY_BUDGET: add_budget(a, arg); return 0;
-    case KEY_AGAINST: a->against = arg; return 0;
-    case KEY_TOLERANCE: a->tolerance = part("tolerance", arg, state); return 0;
-    case KEY_JUNIT: a->junit = arg; return 0;
-    case KEY_SUGGEST: a->suggest = true; return 0;
-    case KEY_HEADROOM: a->headroom = part("headroom", arg, state); return 0;
-    case ARGP_KEY_END: check_usage(a, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)text;
+    if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
+    check_usage(arguments, state);
+    return 0;
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Checks that runs keep their limits, for CI: prints a line for each limit that is broken, and ends with 4."
-    "\vExamples:\n"
-    "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
-    "  memprof-report check --suggest LOG > budget.txt\n"
-    "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
-    "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
-    "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "max", 0, "HEAP=SIZE[,optional]",
+      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap. Or a line of a budget, in quotes",
+      .set = add_max },
+    { "budget", 0, "FILE",
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; after one that may match nothing: optional",
+      .set = add_budget },
+    { "against", 0, "BASE",
+      "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
+      MPR_TO_TEXT(struct arguments, against) },
+    { "tolerance", 0, "PERCENT",
+      "of the heap's peak, or the others' bytes, in the base (default: 2%)",
+      MPR_TO(set_part, double, struct arguments, tolerance) },
+    { "junit", 0, "FILE", "write the limits there as tests, for CI",
+      MPR_TO_TEXT(struct arguments, junit) },
+    { "suggest", 0, NULL, "print a budget that the log keeps, for --budget, instead of checking",
+      MPR_TO_FLAG(struct arguments, suggest) },
+    { "headroom", 0, "PERCENT", "what --suggest leaves to spare (default: 10%)",
+      MPR_TO(set_part, double, struct arguments, headroom) },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .doc =
+        "Checks that runs keep their limits, for CI: prints a line for each limit that is broken, and ends with 4."
+        "\vExamples:\n"
+        "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
+        "  memprof-report check --suggest LOG > budget.txt\n"
+        "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
+        "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
+        "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
+    .word = take_word,
 };
 
 /* ---- suggestions */
@@ -286,7 +269,7 @@ int mpr_cmd_check(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default(), .tolerance = 0.02, .headroom = 0.1 };
     struct mpr_check check;
     int status = MPR_EXIT_FAILURE;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     mpr_check_init(&check, &a.output.naming);
     if (mpr_logs_choose(&a.logs)) {
         const char *one = a.suggest ? mpr_logs_one(&a.logs) : NULL;

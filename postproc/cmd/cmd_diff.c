@@ -4,26 +4,9 @@
 #include "cmd.h"
 #include "diff.h"
 #include "logs.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
-
-enum { KEY_HEAP = 256, KEY_AT, KEY_NEW, KEY_NO_INHERIT, KEY_BACKWARD_OF };
-
-static const struct argp_option options[] = {
-    { "new", KEY_NEW, NULL, 0,
-      "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
-      1 },
-    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
-    { "at", KEY_AT, "TIME", 0,
-      "compare each run at TIME after its start (" MPR_INSTANTS
-      "), not each heap at its peak; given again, the new side then: one log at two times, too",
-      1 },
-    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
-    { "no-inherit", KEY_NO_INHERIT, NULL, 0,
-      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_output output;
@@ -52,53 +35,68 @@ static void part(struct arguments *a, struct argp_state *state)
             "two logs are wanted, or several on either side of --new, or one and --at twice");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void begin_new(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct arguments *a = arguments;
+    (void)text;
+    if (a->parted) argp_error(state, "--%s: there are two sides", name);
+    a->parted = true;
+    a->base = a->runs;
+}
+
+static void set_at(void *arguments, char *text, const char *name, struct argp_state *state)
+{
+    struct arguments *a = arguments;
+    if (a->at[1]) argp_error(state, "--%s: there are two sides", name);
+    mpr_set_instant(&a->at[a->at[0] != NULL], text, name, state);
+}
+
+static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
+{
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->which;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case KEY_NEW:
-        if (a->parted) argp_error(state, "--new: there are two sides");
-        a->parted = true;
-        a->base = a->runs;
-        return 0;
-    case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    case KEY_AT:
-        mpr_selection_check_instant(arg, "at", state);
-        if (a->at[1]) argp_error(state, "--at: there are two sides");
-        a->at[a->at[0] != NULL] = arg;
-        return 0;
-    case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
-    case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
-    case ARGP_KEY_ARG: add_argument(a, arg); return 0;
-    case ARGP_KEY_END: part(a, state); return 0;
+    case ARGP_KEY_ARG: add_argument(arguments, text); return 0;
+    case ARGP_KEY_END: part(arguments, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_logs_which_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
-    "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
-    "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
-    "change above it moves.\n\n"
-    "Examples:\n"
-    "  memprof-report diff base.zst new.zst\n"
-    "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
-    "  memprof-report diff --at step:6.end --at step:7.end run.zst\n"
-    "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
-    "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "new", 0, NULL,
+      "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
+      .set = begin_new },
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap",
+      MPR_TO_HEAP(struct arguments, peaks.heap) },
+    { "at", 0, "TIME",
+      "compare each run at TIME after its start (" MPR_INSTANTS
+      "), not each heap at its peak; given again, the new side then: one log at two times, too",
+      .set = set_at },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
+      MPR_TO_FLAG(struct arguments, peaks.backward_of) },
+    { "no-inherit", 0, NULL,
+      "threads without ranges do not take those of another thread (host heaps never do)",
+      MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .words = "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
+    .doc =
+        "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
+        "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
+        "change above it moves.\n\n"
+        "Examples:\n"
+        "  memprof-report diff base.zst new.zst\n"
+        "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
+        "  memprof-report diff --at step:6.end --at step:7.end run.zst\n"
+        "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
+        "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_which_argp,
+    .logs = offsetof(struct arguments, which),
+    .output = offsetof(struct arguments, output),
+    .in_order = true,
+    .word = take_word,
 };
 
 static void describe(struct mpr_document *doc, const void *result) { mpr_report_diff(doc, result); }
@@ -153,7 +151,7 @@ int mpr_cmd_diff(int argc, char **argv)
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_diff diff;
     a.output.has_stacks = true;
-    mpr_cmd_parse_in_order(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     bool good = has_heap(&a);
     mpr_diff_init(&diff, &a.peaks);
     for (size_t i = 0; good && i < a.runs; i++) good = add_run(&diff, &a, i);

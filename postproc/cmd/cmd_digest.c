@@ -12,11 +12,7 @@
 #include "digests.h"
 #include "file.h"
 #include "logs.h"
-
-static const struct argp_option options[] = {
-    { "output", 'o', "FILE", 0, "write the one digest there; what was there is replaced", 1 },
-    { 0 },
-};
+#include "options.h"
 
 struct arguments {
     struct mpr_logs logs;
@@ -24,35 +20,32 @@ struct arguments {
     bool incomplete;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_output(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
-    case 'o': a->output.path = arg; return 0;
-    case ARGP_KEY_END:
-        if (a->output.path && strcmp(a->output.path, "-") == 0)
-            argp_error(state, "--output=-: a digest needs a file");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    if (strcmp(text, "-") == 0) argp_error(state, "--%s=-: a digest needs a file", name);
+    a->output.path = text;
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 }, { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
-    "questions to many processes at once. One that was made of the log as it is now stays as it is."
-    "\vExamples:\n"
-    "  memprof-report digest logs/\n"
-    "  memprof-report digest -o rank7.digest memprof.n03.4242.zst\n"
-    "  memprof-report ranks logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "output", 'o', "FILE", "write the one digest there; what was there is replaced",
+      .set = set_output },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .doc =
+        "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
+        "questions to many processes at once. One that was made of the log as it is now stays as it is."
+        "\vExamples:\n"
+        "  memprof-report digest logs/\n"
+        "  memprof-report digest -o rank7.digest memprof.n03.4242.zst\n"
+        "  memprof-report ranks logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .no_output = true,
 };
 
 /* Returns 1 if LOG.digest is as new as the log, -1 with *error filled if that file is not a digest,
@@ -135,7 +128,7 @@ static bool is_usable(const struct arguments *a)
 int mpr_cmd_digest(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     mpr_logs_choose(&a.logs);
     if (is_usable(&a)) mpr_logs_each(&a.logs, add, &a);
     else a.logs.failed = true;

@@ -3,34 +3,13 @@
 #include "budget.h"
 #include "cmd.h"
 #include "export_format.h"
+#include "options.h"
 #include "selection.h"
-
-enum { KEY_TO = 256, KEY_MIN, KEY_FROM, KEY_UNTIL, KEY_HEAP };
 
 static const struct mpr_export_format *const formats[] = {
     &mpr_export_sqlite, &mpr_export_torch_snapshot, &mpr_export_pprof, &mpr_export_perfetto
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
-
-static const struct argp_option options[] = {
-    { "to", KEY_TO, "sqlite|torch-snapshot|pprof|perfetto", 0,
-      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof; a trace "
-      "for Perfetto",
-      1 },
-    { "output", 'o', "FILE", 0,
-      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz, memprof.pftrace); what was there is replaced. -: standard output, "
-      "but for a database",
-      1 },
-    { "min", KEY_MIN, "SIZE", 0,
-      "list blocks of at least so many bytes, such as 4KiB; in a database the sums of the others stay "
-      "in uses",
-      1 },
-    { "from", KEY_FROM, "TIME", 0, "list blocks, ranges and samples from then on: " MPR_INSTANTS,
-      1 },
-    { "until", KEY_UNTIL, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "pprof and perfetto: only this heap", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_export of;
@@ -59,56 +38,77 @@ static void check(struct arguments *a, struct argp_state *state)
                    f->name);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_format(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->of.logs; return 0;
-    case KEY_TO: a->format = find_format(arg, state); return 0;
-    case 'o': a->of.output = arg; return 0;
-    case KEY_MIN:
-        if (!mpr_budget_size(arg, &a->of.min_bytes))
-            argp_error(state, "--min=%s: a size is wanted, such as 4096, 4KiB or 1MiB", arg);
-        a->of.given |= MPR_EXPORT_MIN;
-        return 0;
-    case KEY_FROM:
-        mpr_selection_check_instant(arg, "from", state);
-        a->of.from = arg;
-        return 0;
-    case KEY_UNTIL:
-        mpr_selection_check_instant(arg, "until", state);
-        a->of.until = arg;
-        return 0;
-    case KEY_HEAP:
-        a->of.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state);
-        a->of.given |= MPR_EXPORT_HEAP;
-        return 0;
-    case ARGP_KEY_END: check(a, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    (void)name;
+    a->format = find_format(text, state);
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 }, { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
-    "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
-    "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open, logs as a profile of who "
-    "made and who held memory, for pprof, or as a trace of heaps and ranges over time, for ui.perfetto.dev."
-    "\vExamples:\n"
-    "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
-    "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"
-    "  sqlite3 run.sqlite 'SELECT path, sum(peak_bytes) FROM uses JOIN ranges USING (process_id, range_id) "
-    "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
-    "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
-    "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
-    "  memprof-report export --to perfetto -o run.pftrace logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static void set_min(void *arguments, char *text, const char *name, struct argp_state *state)
+{
+    struct arguments *a = arguments;
+    if (!mpr_budget_size(text, &a->of.min_bytes))
+        argp_error(state, "--%s=%s: a size is wanted, such as 4096, 4KiB or 1MiB", name, text);
+    a->of.given |= MPR_EXPORT_MIN;
+}
+
+static void set_heap(void *arguments, char *text, const char *name, struct argp_state *state)
+{
+    struct arguments *a = arguments;
+    mpr_set_heap(&a->of.heap, text, name, state);
+    a->of.given |= MPR_EXPORT_HEAP;
+}
+
+static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
+{
+    (void)text;
+    if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
+    check(arguments, state);
+    return 0;
+}
+
+static const struct mpr_option options[] = {
+    { "to", 0, "sqlite|torch-snapshot|pprof|perfetto",
+      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof; a trace "
+      "for Perfetto",
+      .set = set_format },
+    { "output", 'o', "FILE",
+      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz, memprof.pftrace); what was there is replaced. -: standard output, "
+      "but for a database",
+      MPR_TO_TEXT(struct arguments, of.output) },
+    { "min", 0, "SIZE",
+      "list blocks of at least so many bytes, such as 4KiB; in a database the sums of the others stay "
+      "in uses",
+      .set = set_min },
+    { "from", 0, "TIME", "list blocks, ranges and samples from then on: " MPR_INSTANTS,
+      MPR_TO_INSTANT(struct arguments, of.from) },
+    { "until", 0, "TIME", "up to then; step:12.end is that range's end",
+      MPR_TO_INSTANT(struct arguments, of.until) },
+    { "heap", 0, "NAME", "pprof and perfetto: only this heap", .set = set_heap },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .doc =
+        "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
+        "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
+        "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open, logs as a profile of who "
+        "made and who held memory, for pprof, or as a trace of heaps and ranges over time, for ui.perfetto.dev."
+        "\vExamples:\n"
+        "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
+        "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"
+        "  sqlite3 run.sqlite 'SELECT path, sum(peak_bytes) FROM uses JOIN ranges USING (process_id, range_id) "
+        "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
+        "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
+        "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
+        "  memprof-report export --to perfetto -o run.pftrace logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, of.logs),
+    .no_output = true,
+    .word = take_word,
 };
 
 /* Prints a message if the log ends before --from.  The other logs are exported anyway. */
@@ -140,7 +140,7 @@ int mpr_cmd_export(int argc, char **argv)
 {
     struct mpr_output output = mpr_output_default(); /* for what its sites tell */
     struct arguments a = { .of = { .telling = output.telling } };
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     a.of.logs.heap = a.of.heap;
     return mpr_logs_close(&a.of.logs, a.format->write(&a.of));
 }

@@ -6,6 +6,7 @@
 #include "html.h"
 #include "insights.h"
 #include "logs.h"
+#include "options.h"
 #include "outlier.h"
 #include "timeline.h"
 
@@ -35,40 +36,35 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2, FOUND_LOGS = 16 };
 
-static const struct argp_option options[] = {
-    { "output", 'o', "FILE", 0, "write there (memprof.html); - is standard output", 1 },
-    { 0 },
-};
-
 struct arguments {
     struct mpr_logs logs;
     struct mpr_output output;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_output(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
-    case 'o': a->output.path = mpr_output_path(arg); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    (void)name, (void)state;
+    a->output.path = mpr_output_path(text);
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 }, { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Writes one HTML file that shows runs over time and compares them; it needs no network."
-    "\vExamples:\n"
-    "  memprof-report html memprof.n03.4242.zst\n"
-    "  memprof-report html base.zst fp8.zst -o compare.html\n"
-    "  memprof-report html -o ranks.html logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "output", 'o', "FILE", "write there (memprof.html); - is standard output",
+      .set = set_output },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .doc = "Writes one HTML file that shows runs over time and compares them; it needs no network."
+           "\vExamples:\n"
+           "  memprof-report html memprof.n03.4242.zst\n"
+           "  memprof-report html base.zst fp8.zst -o compare.html\n"
+           "  memprof-report html -o ranks.html logs/\n\n"
+           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .no_output = true,
 };
 
 struct runs {
@@ -230,7 +226,7 @@ int mpr_cmd_html(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
     a.output.path = "memprof.html";
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     if (!mpr_html_available()) {
         fputs(
             "memprof-report: built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "

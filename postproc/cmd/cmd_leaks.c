@@ -2,44 +2,28 @@
 
 #include "cmd.h"
 #include "leaks.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
-
-enum { KEY_HEAP = 256, KEY_RANGE, KEY_EVERY, KEY_AT };
-
-static const struct argp_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
-    { "at", KEY_AT, "TIME", 0,
-      "what lives then, and grew until then: " MPR_INSTANTS " (default: end)", 1 },
-    { "range", KEY_RANGE, "NAME", 0,
-      "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
-      1 },
-    { "every", KEY_EVERY, "TIME", 0, "growth is told by the clock, for example each 1s or 500ms",
-      1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
-    { 0 },
-};
 
 struct chosen {
     struct mpr_leaks_options leaks;
     const char *at;
 };
 
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    struct chosen *a = chosen;
-    switch (key) {
-    case 'b': a->leaks.by = mpr_selection_by(arg, state); return 0;
-    case KEY_RANGE: a->leaks.range = arg; return 0;
-    case KEY_EVERY: a->leaks.every = mpr_selection_length(arg, "every", state); return 0;
-    case KEY_AT:
-        mpr_selection_check_instant(arg, "at", state);
-        a->at = arg;
-        return 0;
-    case KEY_HEAP: a->leaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct chosen, leaks.by) },
+    { "at", 0, "TIME", "what lives then, and grew until then: " MPR_INSTANTS " (default: end)",
+      MPR_TO_INSTANT(struct chosen, at) },
+    { "range", 0, "NAME",
+      "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
+      MPR_TO_TEXT(struct chosen, leaks.range) },
+    { "every", 0, "TIME", "growth is told by the clock, for example each 1s or 500ms",
+      MPR_TO_LENGTH(struct chosen, leaks.every) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap",
+      MPR_TO_HEAP(struct chosen, leaks.heap) },
+    { 0 },
+};
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -78,7 +62,6 @@ int mpr_cmd_leaks(int argc, char **argv)
         .free = release,
         .has_stacks = true,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
         .heap = &chosen.leaks.heap,
     };

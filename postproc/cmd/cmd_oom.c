@@ -4,16 +4,9 @@
 #include "cmd.h"
 #include "logs.h"
 #include "ooms.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
-
-enum { KEY_BACKWARD_OF = 256 };
-
-static const struct argp_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, 0, "PyTorch's live blocks by " MPR_BY_HELP, 1 },
-    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_output output;
@@ -22,33 +15,24 @@ struct arguments {
     bool backward_of;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case 'b': a->by = mpr_selection_by(arg, state); return 0;
-    case KEY_BACKWARD_OF: a->backward_of = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "by", 'b', MPR_BY_WORDS, "PyTorch's live blocks by " MPR_BY_HELP,
+      MPR_TO_BY(struct arguments, by) },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct arguments, backward_of) },
+    { 0 },
+};
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
+static const struct mpr_takes takes = {
     .doc =
         "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
         "\vExamples:\n"
         "  memprof-report oom memprof.n03.4242.zst\n"
         "  memprof-report oom --format json logs/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    .children = children,
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
 };
 
 static void describe(struct mpr_document *doc, const void *result) { mpr_report_ooms(doc, result); }
@@ -71,7 +55,7 @@ int mpr_cmd_oom(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default(), .by = MPR_GROUP_AUTO };
     struct mpr_ooms ooms = { 0 };
     a.output.has_stacks = true;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     ooms.by = a.by;
     ooms.backward_of = a.backward_of;
     mpr_logs_choose(&a.logs);

@@ -4,27 +4,10 @@
 #include "cmd.h"
 #include "logs.h"
 #include "mpf/event.h"
+#include "options.h"
 #include "peaks.h"
 #include "reports.h"
 #include "selection.h"
-
-enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF, KEY_SORT, KEY_ALL };
-
-static const struct argp_option options[] = {
-    { "all", KEY_ALL, NULL, 0, "every process, the largest first, and the tree of them", 1 },
-    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
-    { "at", KEY_AT, "TIME", 0,
-      "who held the memory then, not at the peak: " MPR_INSTANTS
-      "; with --all a time after the start",
-      1 },
-    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
-    { "sort", KEY_SORT, "BY", 0,
-      "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)", 1 },
-    { "no-inherit", KEY_NO_INHERIT, NULL, 0,
-      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_output output;
@@ -34,55 +17,50 @@ struct arguments {
     const char *at;
 };
 
-static void set_order(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_order(void *arguments, char *text, const char *name, struct argp_state *state)
 {
+    struct arguments *a = arguments;
     for (int i = 0; i < MPR_ORDERS_COUNT; i++)
-        if (strcmp(arg, mpr_order_name[i]) == 0) {
+        if (strcmp(text, mpr_order_name[i]) == 0) {
             a->peaks.order = a->output.naming.order = (enum mpr_order)i;
             return;
         }
-    argp_error(state, "--sort=%s: bytes, blocks, allocs, end or own is wanted", arg);
+    argp_error(state, "--%s=%s: bytes, blocks, allocs, end or own is wanted", name, text);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case KEY_ALL: a->all = true; return 0;
-    case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    case KEY_AT:
-        mpr_selection_check_instant(arg, "at", state);
-        a->at = arg;
-        return 0;
-    case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
-    case KEY_SORT: set_order(a, arg, state); return 0;
-    case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "all", 0, NULL, "every process, the largest first, and the tree of them",
+      MPR_TO_FLAG(struct arguments, all) },
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap",
+      MPR_TO_HEAP(struct arguments, peaks.heap) },
+    { "at", 0, "TIME",
+      "who held the memory then, not at the peak: " MPR_INSTANTS
+      "; with --all a time after the start",
+      MPR_TO_INSTANT(struct arguments, at) },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
+      MPR_TO_FLAG(struct arguments, peaks.backward_of) },
+    { "sort", 0, "BY",
+      "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)",
+      .set = set_order },
+    { "no-inherit", 0, NULL,
+      "threads without ranges do not take those of another thread (host heaps never do)",
+      MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { 0 },
+};
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Shows, for each heap, the peak and who held the bytes then."
-    "\vExamples:\n"
-    "  memprof-report peaks memprof.n03.4242.zst\n"
-    "  memprof-report peaks --by thread --heap host/heap LOG\n"
-    "  memprof-report peaks --at 00:01:30.250 LOG\n"
-    "  memprof-report peaks --all --format json -o peaks.json logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_takes takes = {
+    .doc = "Shows, for each heap, the peak and who held the bytes then."
+           "\vExamples:\n"
+           "  memprof-report peaks memprof.n03.4242.zst\n"
+           "  memprof-report peaks --by thread --heap host/heap LOG\n"
+           "  memprof-report peaks --at 00:01:30.250 LOG\n"
+           "  memprof-report peaks --all --format json -o peaks.json logs/\n\n"
+           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
 };
 
 static void describe(struct mpr_document *doc, const void *result)
@@ -121,7 +99,7 @@ int mpr_cmd_peaks(int argc, char **argv)
     struct mpr_peaks peaks;
     struct adding all = { &a, &peaks };
     a.output.has_stacks = true;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     a.logs.heap = a.peaks.heap;
     if (a.all) mpr_logs_choose(&a.logs);
     else mpr_logs_keep_one(&a.logs);

@@ -3,18 +3,10 @@
 #include "alloc.h"
 #include "cmd.h"
 #include "digests.h"
+#include "options.h"
 #include "ranks.h"
 #include "reports.h"
 #include "tables.h"
-
-enum { KEY_TABLES = 256 };
-
-static const struct argp_option options[] = {
-    { "tables", KEY_TABLES, "DIR", 0,
-      "write the tables of all digests, too, as DIR/TABLE/rank=N/data.csv; DIR is new or empty",
-      1 },
-    { 0 },
-};
 
 struct arguments {
     const char *tables; /* NULL: not wanted */
@@ -23,38 +15,41 @@ struct arguments {
     size_t arguments, cap;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct arguments *a = arguments;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case KEY_TABLES: a->tables = arg; return 0;
     case ARGP_KEY_ARG:
         MPR_GROW(a->argument, a->arguments, a->cap);
-        a->argument[a->arguments++] = arg;
+        a->argument[a->arguments++] = text;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a directory, digests or logs are needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    "DIR|DIGEST|LOG...",
-    "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
-    "makes each of those differ that do, by stage, by node, by communicator and over time."
-    "\vDigests are what memprof-report digest wrote; a log without one, or with an old one, is read itself, which takes "
-    "longer.\n\n"
-    "Examples:\n"
-    "  memprof-report ranks logs/\n"
-    "  memprof-report ranks --format json digests/*.digest\n"
-    "  memprof-report ranks --tables=job17 digests/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "tables", 0, "DIR",
+      "write the tables of all digests, too, as DIR/TABLE/rank=N/data.csv; DIR is new or empty",
+      MPR_TO_TEXT(struct arguments, tables) },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .words = "DIR|DIGEST|LOG...",
+    .doc =
+        "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
+        "makes each of those differ that do, by stage, by node, by communicator and over time."
+        "\vDigests are what memprof-report digest wrote; a log without one, or with an old one, is read itself, which takes "
+        "longer.\n\n"
+        "Examples:\n"
+        "  memprof-report ranks logs/\n"
+        "  memprof-report ranks --format json digests/*.digest\n"
+        "  memprof-report ranks --tables=job17 digests/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice.",
+    .options = options,
+    .output = offsetof(struct arguments, output),
+    .word = take_word,
 };
 
 static void describe(struct mpr_document *doc, const void *result)
@@ -84,7 +79,7 @@ int mpr_cmd_ranks(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default() };
     struct mpr_digests all = { 0 };
     int status = MPR_EXIT_FAILURE;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     mpr_digests_add(&all, a.argument, a.arguments, &a.output);
     if (all.count) status = report(&a, &all);
     if (all.failed) status = MPR_EXIT_FAILURE;

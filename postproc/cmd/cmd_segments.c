@@ -1,34 +1,22 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "options.h"
 #include "reports.h"
 #include "segments.h"
 #include "selection.h"
-
-enum { KEY_AT = 256 };
-
-static const struct argp_option options[] = {
-    { "at", KEY_AT, "TIME", 0,
-      MPR_INSTANTS " (default: oom where memory ran out, else peak, each device's)", 1 },
-    { 0 },
-};
 
 static bool is_instant(const char *at)
 {
     return !at || strcmp(at, "peak") == 0 || strcmp(at, "oom") == 0;
 }
 
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    const char **at = chosen;
-    switch (key) {
-    case KEY_AT:
-        mpr_selection_check_instant(arg, "at", state);
-        *at = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "at", 0, "TIME",
+      MPR_INSTANTS " (default: oom where memory ran out, else peak, each device's)",
+      .set = mpr_set_instant },
+    { 0 },
+};
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -72,7 +60,6 @@ int mpr_cmd_segments(int argc, char **argv)
         .free = release,
         .has_stacks = true,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
     };
     return mpr_one_run(&one, argc, argv);

@@ -3,22 +3,8 @@
 #include "calltree.h"
 #include "cmd.h"
 #include "logs.h"
+#include "options.h"
 #include "selection.h"
-
-enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
-
-static const struct argp_option options[] = {
-    { "by", 'b', "stack|python", 0, "stack (default: native call stacks) or python", 1 },
-    { "heap", KEY_HEAP, "NAME", 0,
-      "this heap, for example host/heap; otherwise the one with the largest peak that has call stacks",
-      1 },
-    { "at", KEY_AT, "TIME", 0, MPR_INSTANTS " (default: peak, the heap's)", 1 },
-    { "bottom-up", KEY_BOTTOM_UP, NULL, 0, "from who allocated towards main, not from main down",
-      1 },
-    { "folded", KEY_FOLDED, NULL, 0,
-      "--format=folded: one line a stack, a;b;c bytes, for tools that draw flame graphs", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_output output;
@@ -27,50 +13,47 @@ struct arguments {
     const char *path, *at;
 };
 
-static void set_by(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_by(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    a->tree.python = strcmp(arg, "python") == 0;
-    if (!a->tree.python && strcmp(arg, "stack") != 0)
-        argp_error(state, "--by=%s: stack or python is wanted", arg);
+    struct arguments *a = arguments;
+    a->tree.python = strcmp(text, "python") == 0;
+    if (!a->tree.python && strcmp(text, "stack") != 0)
+        argp_error(state, "--%s=%s: stack or python is wanted", name, text);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_folded(void *arguments, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case 'b': set_by(a, arg, state); return 0;
-    case KEY_HEAP: a->tree.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    case KEY_AT:
-        if (strcmp(arg, "peak") == 0) return 0;
-        mpr_selection_check_instant(arg, "at", state);
-        a->at = arg;
-        return 0;
-    case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
-    case KEY_FOLDED: a->output.renderer = &mpr_render_folded; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    (void)text, (void)name, (void)state;
+    a->output.renderer = &mpr_render_folded;
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Shows the live bytes of a heap by call stack, as a tree."
-    "\vExamples:\n"
-    "  memprof-report stacks memprof.n03.4242.zst\n"
-    "  memprof-report stacks --bottom-up --at step:12.end LOG\n"
-    "  memprof-report stacks --folded LOG | flamegraph.pl --countname bytes >stacks.svg\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_option options[] = {
+    { "by", 'b', "stack|python", "stack (default: native call stacks) or python", .set = set_by },
+    { "heap", 0, "NAME",
+      "this heap, for example host/heap; otherwise the one with the largest peak that has call stacks",
+      MPR_TO_HEAP(struct arguments, tree.heap) },
+    { "at", 0, "TIME", MPR_INSTANTS " (default: peak, the heap's)",
+      MPR_TO(mpr_set_instant_or_peak, const char *, struct arguments, at) },
+    { "bottom-up", 0, NULL, "from who allocated towards main, not from main down",
+      MPR_TO_FLAG(struct arguments, tree.bottom_up) },
+    { "folded", 0, NULL,
+      "--format=folded: one line a stack, a;b;c bytes, for tools that draw flame graphs",
+      .set = set_folded },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .doc = "Shows the live bytes of a heap by call stack, as a tree."
+           "\vExamples:\n"
+           "  memprof-report stacks memprof.n03.4242.zst\n"
+           "  memprof-report stacks --bottom-up --at step:12.end LOG\n"
+           "  memprof-report stacks --folded LOG | flamegraph.pl --countname bytes >stacks.svg\n\n"
+           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
 };
 
 static int read_log(struct arguments *a, struct mpr_calltree *tree, struct mpr_error *error)
@@ -106,7 +89,7 @@ int mpr_cmd_stacks(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
     a.output.has_stacks = true;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     a.logs.heap = a.tree.heap;
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);

@@ -1,29 +1,19 @@
 #include "cmd.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
 #include "steps.h"
 
-enum { KEY_HEAP = 256, KEY_RANGE };
-
-static const struct argp_option options[] = {
-    { "range", KEY_RANGE, "NAME", 0,
+static const struct mpr_option options[] = {
+    { "range", 0, "NAME",
       "the instances of this range: its name or path (step, \"epoch > step\"), with or without numbers; otherwise the outermost one that repeats",
-      1 },
-    { "by", 'b', MPR_BY_WORDS, 0, "what the one that stands out is compared by: " MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
+      MPR_TO_TEXT(struct mpr_steps_options, instances.range) },
+    { "by", 'b', MPR_BY_WORDS, "what the one that stands out is compared by: " MPR_BY_HELP,
+      MPR_TO_BY(struct mpr_steps_options, by) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap",
+      MPR_TO_HEAP(struct mpr_steps_options, instances.heap) },
     { 0 },
 };
-
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    struct mpr_steps_options *a = chosen;
-    switch (key) {
-    case KEY_RANGE: a->instances.range = arg; return 0;
-    case 'b': a->by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->instances.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -58,7 +48,6 @@ int mpr_cmd_steps(int argc, char **argv)
         .free = release,
         .has_stacks = true,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
         .heap = &chosen.instances.heap,
     };

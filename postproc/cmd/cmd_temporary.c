@@ -1,28 +1,18 @@
 #include "cmd.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
 #include "temporary.h"
 
-enum { KEY_HEAP = 256, KEY_WITHIN };
-
-static const struct argp_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, 0, MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
-    { "within", KEY_WITHIN, "TIME", 0,
-      "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...", 1 },
+static const struct mpr_option options[] = {
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct mpr_temporary_options, by) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap",
+      MPR_TO_HEAP(struct mpr_temporary_options, heap) },
+    { "within", 0, "TIME",
+      "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...",
+      MPR_TO_LENGTH(struct mpr_temporary_options, within_ns) },
     { 0 },
 };
-
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    struct mpr_temporary_options *a = chosen;
-    switch (key) {
-    case 'b': a->by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    case KEY_WITHIN: a->within_ns = mpr_selection_length(arg, "within", state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -55,7 +45,6 @@ int mpr_cmd_temporary(int argc, char **argv)
         .free = release,
         .has_stacks = true,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
         .heap = &chosen.heap,
     };

@@ -1,23 +1,13 @@
 #include "cmd.h"
+#include "options.h"
 #include "reports.h"
 #include "selection.h"
 #include "thread_use.h"
 
-enum { KEY_HEAP = 256 };
-
-static const struct argp_option options[] = {
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
+static const struct mpr_option options[] = {
+    { "heap", 0, "NAME", "this heap only, for example host/heap", .set = mpr_set_heap },
     { 0 },
 };
-
-static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
-{
-    uint8_t *heap = chosen;
-    switch (key) {
-    case KEY_HEAP: *heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
                       bool *incomplete, struct mpr_error *error)
@@ -50,7 +40,6 @@ int mpr_cmd_threads(int argc, char **argv)
         .describe = describe,
         .free = release,
         .options = options,
-        .parse = parse,
         .chosen = &chosen,
         .heap = &chosen,
     };

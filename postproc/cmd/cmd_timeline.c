@@ -5,30 +5,11 @@
 #include "cmd.h"
 #include "logs.h"
 #include "mpf/event.h"
+#include "options.h"
 #include "selection.h"
 #include "timeline.h"
 
-enum {
-    KEY_HEAP = 256,
-    KEY_FROM,
-    KEY_TO,
-    KEY_BUCKETS,
-    KEY_BACKWARD_OF,
-    BUCKETS = 2048,
-    BANDS = 20,
-    INSTANTS = 128
-};
-
-static const struct argp_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, 0, "bands by " MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
-    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
-    { "from", KEY_FROM, "TIME", 0,
-      "from then on: " MPR_INSTANTS "; step:12 is when the 12th range named step begins", 1 },
-    { "to", KEY_TO, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
-    { "buckets", KEY_BUCKETS, "N", 0, "at most N spans of time for each heap (2048)", 1 },
-    { 0 },
-};
+enum { BUCKETS = 2048, BANDS = 20, INSTANTS = 128 };
 
 struct arguments {
     struct mpr_output output;
@@ -37,56 +18,43 @@ struct arguments {
     const char *from, *to, *path;
 };
 
-static void set_buckets(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_buckets(void *arguments, char *text, const char *name, struct argp_state *state)
 {
+    struct arguments *a = arguments;
     char *end;
     errno = 0;
-    const unsigned long n = strtoul(arg, &end, 10);
-    if (errno || end == arg || *end || n < 2 || n > 1000000 || *arg == '-')
-        argp_error(state, "--buckets=%s: a number from 2 to 1000000 is wanted", arg);
+    const unsigned long n = strtoul(text, &end, 10);
+    if (errno || end == text || *end || n < 2 || n > 1000000 || *text == '-')
+        argp_error(state, "--%s=%s: a number from 2 to 1000000 is wanted", name, text);
     a->timeline.buckets = n;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case 'b': a->timeline.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->timeline.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
-    case KEY_BACKWARD_OF: a->timeline.backward_of = true; return 0;
-    case KEY_FROM:
-        mpr_selection_check_instant(arg, "from", state);
-        a->from = arg;
-        return 0;
-    case KEY_TO:
-        mpr_selection_check_instant(arg, "to", state);
-        a->to = arg;
-        return 0;
-    case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "by", 'b', MPR_BY_WORDS, "bands by " MPR_BY_HELP, MPR_TO_BY(struct arguments, timeline.by) },
+    { "heap", 0, "NAME", "this heap only, for example host/heap or gpu0/torch",
+      MPR_TO_HEAP(struct arguments, timeline.heap) },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
+      MPR_TO_FLAG(struct arguments, timeline.backward_of) },
+    { "from", 0, "TIME",
+      "from then on: " MPR_INSTANTS "; step:12 is when the 12th range named step begins",
+      MPR_TO_INSTANT(struct arguments, from) },
+    { "to", 0, "TIME", "up to then; step:12.end is that range's end",
+      MPR_TO_INSTANT(struct arguments, to) },
+    { "buckets", 0, "N", "at most N spans of time for each heap (2048)", .set = set_buckets },
+    { 0 },
+};
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Shows each heap over time, in bands that sum to the exact bytes at the peak."
-    "\vExamples:\n"
-    "  memprof-report timeline memprof.n03.4242.zst\n"
-    "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
-    "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_takes takes = {
+    .doc = "Shows each heap over time, in bands that sum to the exact bytes at the peak."
+           "\vExamples:\n"
+           "  memprof-report timeline memprof.n03.4242.zst\n"
+           "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
+           "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
+           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
 };
 
 /* Between a time and itself lies that instant. */
@@ -150,7 +118,7 @@ int mpr_cmd_timeline(int argc, char **argv)
                                          .changes = SIZE_MAX,
                                          .instants = INSTANTS } };
     a.output.has_stacks = true;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     a.logs.heap = a.timeline.heap;
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);

@@ -8,23 +8,13 @@
 
 #include "cmd.h"
 #include "logs.h"
+#include "options.h"
 #include "reports.h"
 #include "screen.h"
 #include "selection.h"
 #include "top.h"
 
-enum { KEY_BY = 256, KEY_HEAP, INTERVAL_MS = 2000, LEAST_MS = 100, MOST_MS = 3600000, LOWER = 5 };
-
-static const struct argp_option options[] = {
-    { "interval", 'i', "TIME", 0, "Look each TIME, such as 500ms or 10s (default: 2s)", 1 },
-    { "count", 'n', "N", 0,
-      "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
-      1 },
-    { "by", KEY_BY, MPR_BY_WORDS, 0, "owners by " MPR_BY_HELP, 1 },
-    { "heap", KEY_HEAP, "NAME", 0,
-      "whose owners, for example host/heap (default: those of the largest heap)", 1 },
-    { 0 },
-};
+enum { INTERVAL_MS = 2000, LEAST_MS = 100, MOST_MS = 3600000, LOWER = 5 };
 
 struct arguments {
     char **path; /* ended by NULL */
@@ -35,8 +25,10 @@ struct arguments {
     struct mpr_logs logs;
 };
 
-static void set_count(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_count(void *arguments, char *arg, const char *name, struct argp_state *state)
 {
+    struct arguments *a = arguments;
+    (void)name;
     char *end;
     errno = 0;
     a->count = strtoul(arg, &end, 10);
@@ -44,39 +36,40 @@ static void set_count(struct arguments *a, const char *arg, struct argp_state *s
         argp_error(state, "--count=%s: a number from 1 is wanted", arg);
 }
 
-static void set_interval(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_interval(void *arguments, char *arg, const char *name, struct argp_state *state)
 {
-    const uint64_t ms = mpr_selection_length(arg, "interval", state) / 1000000;
+    struct arguments *a = arguments;
+    const uint64_t ms = mpr_selection_length(arg, name, state) / 1000000;
     if (ms < LEAST_MS || ms > MOST_MS)
         argp_error(state, "--interval=%s: 100ms to an hour is wanted", arg);
     a->interval_ms = (long)ms;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct arguments *a = arguments;
+    (void)text;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case 'i': set_interval(a, arg, state); return 0;
-    case 'n': set_count(a, arg, state); return 0;
-    case KEY_BY: a->live.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->live.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_logs_which_argp, 0, "Which logs:", 2 },
-                                              { &mpr_output_argp, 0, "Output:", 3 },
-                                              { 0 } };
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "LOG|DIR...",
+static const struct mpr_option options[] = {
+    { "interval", 'i', "TIME", "Look each TIME, such as 500ms or 10s (default: 2s)",
+      .set = set_interval },
+    { "count", 'n', "N",
+      "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
+      .set = set_count },
+    { "by", 0, MPR_BY_WORDS, "owners by " MPR_BY_HELP, MPR_TO_BY(struct arguments, live.by) },
+    { "heap", 0, "NAME", "whose owners, for example host/heap (default: those of the largest heap)",
+      MPR_TO_HEAP(struct arguments, live.heap) },
+    { 0 },
+};
+
+static const struct mpr_takes takes = {
+    .words = "LOG|DIR...",
     .doc =
         "Shows what processes hold now, while they run: of each its memory and what it grew by in the last minute, of one its heaps, "
         "the account of its devices, who owns the largest heap, its steps, and the ranges that its threads are in."
@@ -87,7 +80,11 @@ static const struct argp argp = {
         "  memprof-report top --rank 3 logs/\n"
         "  memprof-report top --count 1 --format json logs/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage.",
-    .children = children,
+    .options = options,
+    .which = &mpr_logs_which_argp,
+    .logs = offsetof(struct arguments, logs),
+    .output = offsetof(struct arguments, output),
+    .word = take_word,
 };
 
 /* ---- looks */
@@ -192,7 +189,7 @@ int mpr_cmd_top(int argc, char **argv)
     struct mpr_top top;
     int status = MPR_EXIT_FAILURE;
     a.output.has_stacks = true;
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     mpr_top_init(&top, &a.live);
     setpriority(PRIO_PROCESS, 0, LOWER);
     if (find_logs(&a, &top, true)) status = is_live(&a) ? show(&a, &top) : list(&a, &top);

@@ -1,34 +1,19 @@
 #include "cmd.h"
 #include "logs.h"
+#include "options.h"
 
 struct arguments {
-    error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* NULL: none */
-    void *chosen;
     struct mpr_output output;
     struct mpr_logs logs;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static struct mpr_takes takes_of(const char *doc, const struct mpr_option *options)
 {
-    struct arguments *a = state->input;
-    if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    }
-    return a->parse ? a->parse(a->chosen, key, arg, state) : ARGP_ERR_UNKNOWN;
-}
-
-static void parse_all(struct arguments *a, const char *doc, const struct argp_option *options,
-                      int argc, char **argv)
-{
-    static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                                  { &mpr_output_argp, 0, "Output:", 3 },
-                                                  { 0 } };
-    const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children
-    };
-    mpr_cmd_parse(&argp, argc, argv, a);
+    return (struct mpr_takes){ .doc = doc,
+                               .options = options,
+                               .which = &mpr_logs_argp,
+                               .logs = offsetof(struct arguments, logs),
+                               .output = offsetof(struct arguments, output) };
 }
 
 /* ---- one log */
@@ -52,11 +37,10 @@ static int report(const struct mpr_one *one, struct arguments *a, const char *pa
 
 int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
 {
-    struct arguments a = { .parse = one->parse,
-                           .chosen = one->chosen,
-                           .output = mpr_output_default() };
+    const struct mpr_takes takes = takes_of(one->doc, one->options);
+    struct arguments a = { .output = mpr_output_default() };
     a.output.has_stacks = one->has_stacks;
-    parse_all(&a, one->doc, one->options, argc, argv);
+    mpr_takes_parse(&takes, argc, argv, &a, one->chosen);
     if (one->heap) a.logs.heap = *one->heap;
     const char *path = mpr_logs_one(&a.logs);
     const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;
@@ -67,10 +51,11 @@ int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
 
 int mpr_all_run(const struct mpr_all *all, int argc, char **argv)
 {
+    const struct mpr_takes takes = takes_of(all->doc, NULL);
     struct arguments a = { .output = mpr_output_default() };
     bool incomplete = false;
     int status = MPR_EXIT_FAILURE;
-    parse_all(&a, all->doc, NULL, argc, argv);
+    mpr_takes_parse(&takes, argc, argv, &a, NULL);
     mpr_logs_choose(&a.logs);
     mpr_logs_each(&a.logs, all->add, all->result);
     if (all->finish(all->result, &incomplete))

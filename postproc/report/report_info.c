@@ -50,7 +50,7 @@ static const struct mpr_column thread_columns[] = {
 // clang-format on
 
 // clang-format off
-#define N mpr_nvtx_sum
+#define N mpr_info_nvtx
 static const struct mpr_column heap_columns[] = {
     { .key = "heap", .title = "heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 20 },
     { .key = "heaps", .title = "heaps", .type = MPR_COUNT, MPR_FIELD(N, heaps), .width = 8,

@@ -1,7 +1,10 @@
 #include "info.h"
 
+#include <stdlib.h>
+
 #include "labels.h"
 #include "reader.h"
+#include "replay.h"
 
 static void fill_header(const struct mpr_header *h, struct mpr_info *info)
 {
@@ -38,6 +41,93 @@ static void fill_threads(const struct mpr_replay *r, struct mpr_info *info)
     }
 }
 
+/* ---- what libraries told NVTX of their heaps */
+
+static const char *heap_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name)
+{
+    switch (name) {
+    case MPR_NVTX_UNNAMED: return "(no name)";
+    case MPR_NVTX_PROCESS: return "(in no heap)";
+    case MPR_NVTX_UNTOLD: return "(heap not known)";
+    case MPR_NVTX_OTHER: return "(further heaps)";
+    default: return mpr_label_name(arena, r, name, 0);
+    }
+}
+
+static int by_peak(const void *left, const void *right)
+{
+    const struct mpr_info_nvtx *a = left, *b = right;
+    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
+    return (a->allocations < b->allocations) - (a->allocations > b->allocations);
+}
+
+static struct mpr_info_nvtx heap_of(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t i)
+{
+    const struct mpr_nvtx_row *row = &r->nvtx.row[i];
+    struct mpr_info_nvtx sum = { .heap = heap_name(arena, r, row->name),
+                                 .heaps = row->heaps,
+                                 .resets = row->resets,
+                                 .size = row->most_bytes };
+    if (!r->nvtx.books) return sum; /* it had no region */
+    const struct mpr_heap *heap = &r->nvtx.books->heap[i + 1];
+    sum.peak_bytes = heap->peak_bytes;
+    sum.peak_blocks = heap->peak_blocks;
+    sum.peak_time = heap->peak_time;
+    sum.end_bytes = heap->bytes;
+    sum.end_blocks = heap->blocks;
+    sum.allocations = heap->allocations;
+    return sum;
+}
+
+/* The largest peak first. */
+static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const struct mpr_replay *r,
+                                              size_t *count)
+{
+    *count = r->nvtx.rows;
+    if (!*count) return NULL;
+    struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, *count * sizeof *sum);
+    for (uint32_t i = 0; i < *count; i++) sum[i] = heap_of(arena, r, i);
+    qsort(sum, *count, sizeof *sum, by_peak);
+    return sum;
+}
+
+static struct mpr_info_nvtx region_of(struct mpr_arena *arena, const struct mpr_replay *r,
+                                      const struct mpr_cell *cell)
+{
+    const struct mpr_books *books = r->nvtx.books;
+    const uint32_t name = (uint32_t)cell->key;
+    return (struct mpr_info_nvtx){
+        .heap = heap_name(arena, r, r->nvtx.row[cell->heap - 1].name),
+        .region = name ? mpr_label_name(arena, r, name, 0) : "(no name)",
+        .peak_bytes = mpr_books_bytes_at_peak(books, cell),
+        .peak_blocks = mpr_books_blocks_at_peak(books, cell),
+        .peak_time = books->heap[cell->heap].peak_time,
+        .end_bytes = cell->bytes,
+        .end_blocks = cell->blocks,
+        .allocations = cell->allocations,
+    };
+}
+
+/* Named regions, and the rest of heaps that have some; likewise. */
+static const struct mpr_info_nvtx *nvtx_regions(struct mpr_arena *arena, const struct mpr_replay *r,
+                                                size_t *count)
+{
+    const struct mpr_books *books = r->nvtx.books;
+    bool named[MPR_HEAPS] = { false };
+    *count = 0;
+    if (!books) return NULL;
+    for (uint32_t i = 0; i < books->cells; i++)
+        if (books->cell[i].key != MPR_NVTX_UNNAMED) named[books->cell[i].heap] = true;
+    struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, books->cells * sizeof *sum);
+    for (uint32_t i = 0; i < books->cells; i++)
+        if (named[books->cell[i].heap] && books->cell[i].allocations)
+            sum[(*count)++] = region_of(arena, r, &books->cell[i]);
+    qsort(sum, *count, sizeof *sum, by_peak);
+    return sum;
+}
+
+/* ---- all */
+
 int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
@@ -50,8 +140,8 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
     fill_header(mpr_log_header(reader.log), info);
     fill_counts(r, info);
     fill_threads(r, info);
-    info->heap = mpr_nvtx_heaps(&info->arena, r, &info->heaps);
-    info->region = mpr_nvtx_regions(&info->arena, r, &info->regions);
+    info->heap = nvtx_heaps(&info->arena, r, &info->heaps);
+    info->region = nvtx_regions(&info->arena, r, &info->regions);
     info->names = r->ranges.names.count;
     info->domains = r->ranges.domains.count;
     info->paths = r->ranges.nodes - 1;

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "nvtx_sums.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -27,6 +26,17 @@ struct mpr_info_thread {
     bool ended;
 };
 
+/* What libraries told NVTX of their heaps: sums by the heaps' names, and in them by the regions'.
+ */
+struct mpr_info_nvtx {
+    const char *heap;
+    const char *region;           /* NULL: of all of the heap's */
+    uint64_t heaps, resets, size; /* of heaps: registered; emptied; their bytes at most */
+    uint64_t peak_bytes, peak_blocks, peak_time; /* of regions; at the peak of the heap's row */
+    uint64_t end_bytes, end_blocks;
+    uint64_t allocations;
+};
+
 struct mpr_info {
     struct mpr_arena arena;
     struct mpr_summary summary;
@@ -36,7 +46,7 @@ struct mpr_info {
     size_t counts;
     struct mpr_info_thread *thread;
     size_t threads;
-    const struct mpr_nvtx_sum *heap, *region; /* that libraries told NVTX of */
+    const struct mpr_info_nvtx *heap, *region; /* NULL: there are none */
     size_t heaps, regions;
     uint64_t names, domains, paths; /* of ranges */
     uint64_t own_memory;            /* memprof's own resident memory at most; MPF_UNKNOWN */
