@@ -131,15 +131,15 @@ struct mpr_option; /* options.h */
 /* A subcommand that reads one log and prints one report. */
 struct mpr_one {
     const char *doc;
-    /* The result, or NULL with *error filled.  chosen: what the options are put into. */
+    /* The result, or NULL with *error filled.  chosen: the values of the options. */
     void *(*read)(void *chosen, const char *path, const struct mpr_progress *progress,
                   bool *incomplete, struct mpr_error *error);
     /* Before it, where it is one of several logs; NULL: they do not matter. */
     void (*beside)(const struct mpr_paths *paths, const struct mpr_progress *progress);
     mpr_describe_result *describe;
     void (*free)(void *result);
-    bool has_stacks;                  /* as mpr_output has it */
-    const struct mpr_option *options; /* its own, beside those of every report; NULL: none */
+    bool has_stacks;                  /* see struct mpr_output */
+    const struct mpr_option *options; /* in addition to those of every report; may be NULL */
     void *chosen;
     const uint8_t *heap; /* points into `chosen`, or is NULL without the option --heap */
 };

@@ -1,5 +1,5 @@
-/* Options of subcommands, each declared once: how it is written, what --help says of it, and where
- * its value goes. */
+/* Options of subcommands.  Each is declared once, with its spelling, its help and the member that
+ * gets the value. */
 #ifndef MPR_OPTIONS_H
 #define MPR_OPTIONS_H
 
@@ -10,10 +10,10 @@
 
 #include "group.h"
 
-/* Puts the text into the value, or ends the program with a usage error.  name: the option's. */
+/* Stores the text in the value, or exits with a usage error.  name: the option's. */
 typedef void mpr_set_option(void *value, char *text, const char *name, struct argp_state *state);
 mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_instant,
-    mpr_set_instant_or_peak, /* of the peak NULL */
+    mpr_set_instant_or_peak, /* NULL for the peak */
     mpr_set_length;
 
 struct mpr_option {
@@ -21,11 +21,11 @@ struct mpr_option {
     int letter;           /* 0: it has none */
     const char *argument; /* NULL: it takes none */
     const char *help;
-    size_t at; /* of the value, in the arguments */
+    size_t at; /* offset of the value in `values` */
     mpr_set_option *set;
 };
 
-/* Where a value goes, whose type is checked. */
+/* The member that gets the value; its type is checked at compile time. */
 #define MPR_TO(set_, type, arguments, member)                                                      \
     .set = (set_),                                                                                 \
     .at = offsetof(arguments, member) + 0 * sizeof((type *){ &((arguments *)0)->member })
@@ -36,19 +36,19 @@ struct mpr_option {
 #define MPR_TO_INSTANT(arguments, member) MPR_TO(mpr_set_instant, const char *, arguments, member)
 #define MPR_TO_LENGTH(arguments, member)  MPR_TO(mpr_set_length, uint64_t, arguments, member)
 
-/* What a subcommand takes.  The member at `logs` is what `which` fills, at `output` a struct
- * mpr_output. */
+/* The command line of a subcommand.  logs and output are offsets in its arguments: of a struct
+ * mpr_logs, which `which` fills, and of a struct mpr_output. */
 struct mpr_takes {
-    const char *words, *doc;          /* words: beside the options, NULL: LOG... */
-    const struct mpr_option *options; /* ended by a NULL name; NULL: none of its own */
-    const struct argp *which;         /* of logs.h; NULL: none */
+    const char *words, *doc;          /* words: the operands, NULL for LOG... */
+    const struct mpr_option *options; /* the last one has no name; may be NULL */
+    const struct argp *which;         /* one of logs.h, or NULL */
     size_t logs, output;
-    bool no_output; /* it has no report's options */
-    bool in_order;  /* words and options in the order in which they stand */
-    /* What is no option: as a parser of argp; NULL: nothing is. */
+    bool no_output; /* without the options of reports */
+    bool in_order;  /* operands and options are handled in order */
+    /* Handles operands, as a parser of argp does; may be NULL. */
     error_t (*word)(void *arguments, int key, char *text, struct argp_state *state);
 };
-/* values: what the options are the members of, mostly the arguments themselves. */
+/* values: the struct with the options' members, mostly the arguments. */
 void mpr_takes_parse(const struct mpr_takes *takes, int argc, char **argv, void *arguments,
                      void *values);
 

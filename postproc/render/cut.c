@@ -17,12 +17,12 @@
  * BEHIND_LEAD behind a lead. */
 enum { ROUNDS = 8, LEAST = 4, BEFORE = 3, BEHIND_LEAD = 10 };
 
-/* How much of a path is told.  LINE: the module and the line of code, without its function, or the
- * function without its classes; SITE: without what it called there; PATH: without the library of
- * its last name; ALONE: all names; CALLED: PATH with the caller. */
+/* How much of a path is shown. LINE: module and line of code without the function, or the function
+ * without its classes; SITE: without the last call into a library; PATH: without the object file of
+ * the last frame; ALONE: all frames; CALLED: PATH with the caller; WHOLE: everything. */
 enum amount { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
 
-/* A text of a path, and where its parts are. */
+/* The text of a path, and its parts. */
 struct shown {
     char *text;
     struct mpr_parts parts;
@@ -60,14 +60,14 @@ static struct mpr_piece write_text(struct writing *w, const char *text)
     return (struct mpr_piece){ from, here(w) };
 }
 
-/* What stands behind the last dot of a piece of the text; without one nothing. */
+/* The bytes after the last dot of a piece; empty if it has no dot. */
 static struct mpr_piece behind_dot(const struct writing *w, struct mpr_piece piece)
 {
     const char *text = w->to->text, *dot = memrchr(text + piece.from, '.', piece.to - piece.from);
     return (struct mpr_piece){ dot ? (size_t)(dot + 1 - text) : piece.to, piece.to };
 }
 
-/* "app::Server::f" becomes "f": the place says whose it is. */
+/* "app::Server::f" becomes "f". */
 static const char *without_scope(const char *name)
 {
     int depth = 0; /* of templates' arguments */
@@ -78,11 +78,11 @@ static const char *without_scope(const char *name)
     return name;
 }
 
-/* A frame of the path, and what is left out of it. */
+/* A frame of the path, and how it is shortened. */
 struct part {
     const struct mpr_frame *frame;
     bool last;    /* the last one that is shown */
-    bool end;     /* of the whole path */
+    bool end;     /* the last one of the whole path */
     bool no_body; /* without "<module>" */
     enum amount amount;
 };
@@ -132,14 +132,14 @@ static void write_frame(struct writing *w, const struct part *p)
     }
 }
 
-/* "f (t.py:3) > Linear.__init__": the last is what a line of code called. */
+/* "f (t.py:3) > Linear.__init__": the last frame is the function that the line called. */
 static bool has_callee(struct mpr_path path)
 {
     return path.depth > 1 && !mpr_frame_is_call(path.frame[path.depth - 1]) &&
            *path.frame[path.depth - 2]->file;
 }
 
-/* Of the last "<module> (t.py:3)" the line says enough. */
+/* The last "<module> (t.py:3)" is shown by its line only. */
 static size_t last_body(struct mpr_path path)
 {
     size_t i = path.depth;
@@ -330,7 +330,7 @@ static struct mpr_parts shifted(struct mpr_parts p, size_t bytes)
                                moved(p.module, bytes), moved(p.caller, bytes) };
 }
 
-/* Where the innermost module is not to be seen it stands before the rest: "[h.0.mlp] ". */
+/* Puts the innermost module, "[h.0.mlp] ", before a text that does not show it. */
 static void add_module(struct cell *c, struct mpr_path path, size_t width)
 {
     const struct mpr_frame *frame = mpr_telling_module(path);

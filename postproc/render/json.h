@@ -33,7 +33,7 @@ void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
 /* A path as a list, outermost first. */
 void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text, size_t count);
 void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
-/* A path in the page's data: what has none is called as tables by that group call it. */
+/* A path in the page's data; an empty one gets the name that tables by that group show. */
 void mpr_json_page_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by);
 /* null when the value is `unknown`. */
 void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);

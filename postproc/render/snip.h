@@ -8,21 +8,21 @@
 
 #include <stddef.h>
 
-/* Bytes of a text; from == to: there are none. */
+/* Bytes of a text; empty if from == to. */
 struct mpr_piece {
     size_t from, to;
 };
 
-/* Where in the text of a path its parts are. */
+/* The parts of a path's text. */
 struct mpr_parts {
-    size_t last;             /* its last name begins */
+    size_t last;             /* begin of the last frame */
     struct mpr_piece place;  /* "(t.py:12)", the innermost */
-    struct mpr_piece method; /* "forward" of "Linear.forward", in the last name */
-    struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", there */
+    struct mpr_piece method; /* "forward" of "Linear.forward", in the last frame */
+    struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", in the last frame */
     struct mpr_piece caller; /* " <- main" */
 };
 
-/* As it is where it fits; the caller frees it.  parts: NULL: it is no path.  marked: a byte for
+/* As it is where it fits; the caller frees it.  parts: NULL for a plain text.  marked: a byte for
  * each of the text's, not 0 where it must be seen; NULL: none. */
 char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
                const unsigned char *marked);

@@ -22,7 +22,7 @@ enum { LEAST = 18, MOST = 100, WHOLE = 200, PATHS = 4 };
 /* What a column of paths shows, row by row: no two of one table look alike, so all are cut
  * together. */
 struct cuts {
-    struct mpr_arena arena; /* of what told paths are made of */
+    struct mpr_arena arena; /* owns the frames of shortened paths */
     const struct mpr_column *column;
     struct mpr_cut *path;
     char **text; /* NULL: the column is left out */

@@ -26,15 +26,15 @@ struct mpr_node {
     uint32_t parent, name, domain, depth;
 };
 
-/* file: its whole path; "": it is no place in code. */
+/* file: the whole path; "" if the frame has no place in code. */
 struct mpr_python_frame {
     const char *function, *file;
     uint64_t line;
 };
 
 struct mpr_ranges {
-    struct mpr_texts names, domains; /* a frame's name: its function, and behind its 0 the file */
-    uint64_t *line;                  /* of each frame */
+    struct mpr_texts names, domains; /* a Python frame's: function, 0, file */
+    uint64_t *line;                  /* each Python frame's */
     uint32_t frames, frame_cap;
     struct mpr_index plain; /* of names that lost their numbers (traceme.h), by hash of their text:
                                number + 1 of the first of each */
@@ -72,13 +72,13 @@ static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
     return same ? same - 1 : id;
 }
 
-/* Adds a frame of Python, whose texts are copied.  Returns its name. */
+/* Adds a Python frame, copies its texts and returns its name. */
 uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame);
 static inline bool mpr_ranges_is_frame(uint32_t name)
 {
     return name >= MPR_FRAME_NAME && name != MPR_BACKWARD_NAME;
 }
-/* The frame of a name; function NULL: not known. */
+/* The frame of a name; its function is NULL if it is unknown. */
 struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t name);
 
 /* The domain's name; "" for none, and for one that was never defined. */

@@ -213,8 +213,8 @@ static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 
 /* ---- Python */
 
-/* The name in the ranges of all frames that people read as `text`: among the sites, whose own ids
- * have 48 bits. */
+/* Returns the name in the ranges of all frames with this text. The table also has ids of the log,
+ * which have 48 bits. */
 static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text,
                            const struct mpr_python_frame *frame)
 {

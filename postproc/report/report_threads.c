@@ -5,9 +5,9 @@
 #include "reports.h"
 #include "thread_use.h"
 
-/* ---- for people: the threads of a pool, whose names differ in a number, are one line */
+/* ---- for people: one line for the threads of a pool, whose names differ in a number */
 
-/* sum: of all of its threads, but for the own peak. */
+/* sum: over all of its threads, except for the own peak. */
 struct thread_line {
     struct mpr_thread_row sum;
     const struct mpr_frame *name;

@@ -1,5 +1,5 @@
-/* Frames as tests write them: "f [layers.3] (t.py:3)".  Only tests take such a text apart: in
- * memprof-report a frame is made of what the log and symbols say. */
+/* Frames as tests write them: "f [layers.3] (t.py:3)".  Only tests parse such a text;
+ * memprof-report makes frames from the log and from symbols. */
 #ifndef FRAME_TEXT_H
 #define FRAME_TEXT_H
 
@@ -9,7 +9,7 @@
 #include "frame.h"
 #include "mpf/event.h"
 
-/* Takes what stands between the end of the name and its last character. */
+/* Cuts "(...)" or "[...]" off the name and returns the text inside. */
 static inline const char *frame_text_tail(struct mpr_arena *arena, struct mpr_frame *f, char open)
 {
     const char *at = strrchr(f->name, open);

@@ -250,8 +250,8 @@ static void call(struct testlog *log, uint64_t id, const char *text)
     testlog_event(log, 1 * MS, 1, MPF_OP_AT_PYTHON, 0, id, 0);
 }
 
-/* Each "KIB range > range" is a block of so many KiB in these ranges; "KIB f (file.c:12)" is one
- * with that call stack. */
+/* "KIB range > range" makes a block of KIB KiB in these ranges, "KIB f (file.c:12)" one with that
+ * call stack. */
 static void ranges(const char *path, char *const *block, int blocks)
 {
     struct testlog *log = testlog_open(path, NULL);

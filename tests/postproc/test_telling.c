@@ -343,7 +343,7 @@ static void what_ran_backward_stands_behind_its_operator(void **state)
                "Linear.forward [head] (torch/nn/modules/linear.py:134)", "torch:AddmmBackward0"),
           false, "[head] Net.forward (t.py:3) > torch:AddmmBackward0");
     tells(f, PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)"), true,
-          "[head] Net.forward (t.py:3)"); /* the body of a file is no caller */
+          "[head] Net.forward (t.py:3)"); /* a file's body does not count as a caller */
     tells(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
           "backward of step > forward > torch:AddmmBackward0");
     tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");

@@ -50,7 +50,7 @@ static void what_is_told_already_or_is_no_path_stays(void **state)
     check(MPR_GROUP_RANGE, &value[1], 1, (const char *const[]){ "" });
 }
 
-/* Ranges are told, too. */
+/* A path of ranges stays whole. */
 static void all_names_of_native_stacks_are_calls(void **state)
 {
     (void)state;

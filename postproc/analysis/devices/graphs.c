@@ -145,10 +145,10 @@ static void gather(struct mpr_graphs *g, const uint32_t *at)
 }
 
 /* ---- by the number that varies in their ranges' names: a server captures one graph for each batch
- * size, "capture bs=8".  Of several numbers that vary the last one is meant: "worker 3 > capture
- * bs=8". */
+ * size, "capture bs=8".  If several numbers vary, the last one counts: "worker 3 > capture bs=8".
+ */
 
-enum { PLACES = 16 }; /* of a path that are looked at */
+enum { PLACES = 16 }; /* looked at in a path, at most */
 
 /* A number of a path. */
 struct place {
@@ -193,7 +193,7 @@ static size_t varying(const struct mpr_graph_burst *burst, const struct place *o
     return last;
 }
 
-/* What is counted: the word before the number, "bs" of "capture bs=8". */
+/* The name of the number: the word before it, "bs" in "capture bs=8". */
 static const char *word_before(struct mpr_arena *arena, const char *name, size_t number)
 {
     size_t to = number;

@@ -45,7 +45,7 @@ struct mpr_graph_size {
 };
 
 struct mpr_graph_burst {
-    struct mpr_path path;      /* of its first capture */
+    struct mpr_path path;      /* its first capture's */
     uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
     int64_t executable_bytes, launch_bytes;

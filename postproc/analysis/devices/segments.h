@@ -43,7 +43,7 @@ struct mpr_segment {
     uint32_t capture; /* from 1; 0: none */
     enum mpr_segment_state state;
     bool expandable;        /* pieces of physical memory in a row */
-    struct mpr_path oldest; /* of its oldest block; frame NULL: no block is live */
+    struct mpr_path oldest; /* the oldest block's; frame is NULL if no block is live */
     uint64_t oldest_time;
 };
 

@@ -37,8 +37,8 @@ struct mpr_finding {
     uint64_t bytes;       /* that the change would save, at most */
     bool about;           /* bytes are estimated from samples */
     const char *what;     /* one sentence, with its numbers; */
-    struct mpr_path path; /* whom it is about: ranges, or the Python stack; NULL:
-                                            nobody */
+    struct mpr_path path; /* the owner: ranges, or the Python stack; frame is NULL if there is no
+                             owner */
     const char *change;   /* what to do */
     const char *look;     /* the report that shows more of it, without the log: "segments" */
     uint8_t heap;         /* the page links to its chart, at `time` */
@@ -53,7 +53,7 @@ struct mpr_insights_oom {
     unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
     uint8_t heap;
-    struct mpr_path path;          /* ranges; where there are none, the Python stack */
+    struct mpr_path path;          /* ranges, or the Python stack if there are none */
     struct mpr_device_state state; /* of the device, then */
 };
 

@@ -41,7 +41,7 @@ struct mpr_oom_place {
  * account.  Largest change first. */
 /* key: of a part */
 struct mpr_growth_row {
-    const char *key; /* of a part of the account; NULL: of a path */
+    const char *key; /* a part of the account, or NULL for a path */
     const struct mpr_frame *name;
     struct mpr_path path;
     int64_t before, after;

@@ -59,7 +59,7 @@ struct mpr_peak_instance {
     const char *range;    /* "step" */
     uint64_t number, of;  /* the 8th of 12 */
     uint64_t open;        /* instances of that range that were open, this one among them */
-    bool beyond;          /* so many ranges were open that there may be more (follow.h) */
+    bool beyond;          /* more ranges may have been open (follow.h) */
     struct mpr_path path; /* ranges that were open inside of it on its thread,
                                             outermost first */
 };

@@ -103,14 +103,14 @@ const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t
 
 /* ---- skeletons */
 
-/* The places of a frame, behind so many of its path. */
+/* Finds the places of a frame; `before` is how many the path has already. */
 static size_t places_of(const struct mpr_frame *frame, size_t before, struct mpr_place *place)
 {
     const size_t room = PLACES - before;
     return mpr_places_find(frame, place, room < IN_A_NAME ? room : IN_A_NAME);
 }
 
-/* The text with a mark for each number; where it is a module's path the call follows. */
+/* Writes the text with a mark for each number, and for a module's path also the call. */
 static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i)
 {
     struct mpr_place place[IN_A_NAME];
@@ -157,7 +157,7 @@ static void split(struct mpr_arena *arena, struct item *i)
         i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
 }
 
-/* The frame with what its places have become. */
+/* Returns the frame with its numbers replaced by the sets they became. */
 static const struct mpr_frame *joined(struct mpr_arena *arena, const struct mpr_frame *frame,
                                       const struct place *at, const struct mpr_place *place,
                                       size_t places)
@@ -172,7 +172,7 @@ static const struct mpr_frame *joined(struct mpr_arena *arena, const struct mpr_
     return mpr_frame_renumbered(arena, frame, mpr_arena_format(arena, "%s%s", text, from + end));
 }
 
-/* The path with what the places have become. */
+/* Does the same for all frames of the path. */
 static void join(struct mpr_arena *arena, struct item *i)
 {
     const struct mpr_frame **path = mpr_arena_alloc(arena, i->line.row.path.depth * sizeof *path);

@@ -12,8 +12,8 @@
 
 #include "frame.h"
 
-/* Of a frame; in the arena, or a text of the frame.  program: the file of the program that ran,
- * without its folder; "": not known. */
+/* Returns a text in the arena, or one of the frame's.  program: the file name of the program that
+ * ran; "" if unknown. */
 const char *mpr_matching_name(struct mpr_arena *arena, const char *program,
                               const struct mpr_frame *frame);
 /* The same without its source file, which may have another name now: "f"; else as above. */

@@ -70,7 +70,7 @@ static void link_lines(struct mpr_arena *arena, struct mpr_line *line, size_t li
     }
 }
 
-/* Of the number that ends a name, "12" of "worker12". */
+/* Counts the digits at the end of a thread's name, such as "12" in "worker12". */
 static size_t digits_of(const char *name, size_t bytes)
 {
     enum { DIGITS = 9 };
@@ -82,8 +82,8 @@ static size_t digits_of(const char *name, size_t bytes)
     return is_one ? digits : 0;
 }
 
-/* What of a thread folds: "worker 3", or "worker" and "12" of "worker12", which no range is called;
- * of a name without a number the thread, for each such thread is its own line. */
+/* The path by which a thread folds: "worker 3", or "worker" and "12" for "worker12".  A thread
+ * without a number in its name does not fold. */
 static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
     struct mpr_place place;
@@ -100,7 +100,7 @@ static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_fra
     return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-/* What has become of it, "worker {0..7} (8 threads)". */
+/* The folded path as one label, "worker {0..7} (8 threads)". */
 static struct mpr_path threads_path(struct mpr_arena *arena, struct mpr_path path, size_t threads)
 {
     struct mpr_number n;

@@ -35,7 +35,7 @@ static const struct pattern known[] = {
 
 static const struct pattern allocator = { KIND_ALLOCATOR, "", "" };
 
-/* What was found about a frame, which is looked at once. */
+/* The kind of a frame, determined once. */
 struct kept {
     const struct pattern *pattern;
     enum kind kind;
@@ -120,8 +120,8 @@ static const char *template_end(const char *at, const char *end)
     return NULL;
 }
 
-/* `keep`: arguments of so many bytes stay; `instead` is no longer than what it stands for.  Behind
- * a '<' that never ends nothing is taken out, so that no end is looked for twice. */
+/* Replaces template arguments longer than `keep` bytes by `instead`, which is no longer.  It stops
+ * at the first '<' without an end, so that the end is searched only once. */
 static const char *without_arguments(struct mpr_arena *arena, const char *name, size_t keep,
                                      const char *instead)
 {
@@ -391,8 +391,8 @@ static size_t first_call(struct mpr_path path)
     return i;
 }
 
-/* Behind the operator's calls stands what ran in its backward pass: "torch:MmBackward0".  Where the
- * calls end; the depth: nothing stands there. */
+/* After an operator's calls follows the range of its backward pass, "torch:MmBackward0". Returns
+ * the index of that range, or the depth if the path has no such range. */
 static size_t calls_end(struct mpr_path path, size_t from)
 {
     size_t end = path.depth;

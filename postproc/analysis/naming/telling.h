@@ -28,8 +28,7 @@ struct mpr_told {
 /* Its path, the caller behind the last name: "serve (a.c:9) <- main". */
 struct mpr_path mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told);
 
-/* calls: all names of the path count as calls; else what stands before the calls are ranges, which
- * are kept. */
+/* calls: all frames count as calls; otherwise ranges before the calls are kept. */
 struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,
                                struct mpr_path path, bool calls);
 
@@ -42,8 +41,8 @@ const struct mpr_frame *mpr_telling_allocator(struct mpr_telling *telling, struc
 const char *mpr_telling_places(struct mpr_telling *telling, struct mpr_arena *arena,
                                struct mpr_path path, size_t most);
 
-/* The innermost call of the one that the other does not have there; NULL where the other is longer
- * and else the same. */
+/* Returns the innermost call in which `path` differs from `other`; NULL if `other` only has more
+ * outer calls. */
 const struct mpr_frame *mpr_telling_difference(struct mpr_path path, struct mpr_path other);
 
 /* "std::vector<..>::push_back (a.cpp:1)": of native calls long arguments of templates are left
@@ -52,7 +51,7 @@ const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct 
 
 /* Does the pattern match all of the text?  * is any text. */
 bool mpr_telling_matches(const char *pattern, const char *text);
-/* The innermost call of a torch.nn.Module; NULL: there is none. */
+/* Returns the innermost call of a torch.nn.Module, or NULL. */
 const struct mpr_frame *mpr_telling_module(struct mpr_path path);
 
 #endif

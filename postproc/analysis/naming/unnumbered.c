@@ -42,7 +42,7 @@ const struct mpr_frame *mpr_unnumbered_frame(struct mpr_arena *arena, const stru
         arena, frame, without(arena, mpr_frame_numbered(frame), !*frame->module, place, places));
 }
 
-/* The end of what numbers were folded to, "{0..15, 31}", "{same}"; NULL: it is none. */
+/* Returns the end of a set of folded numbers, "{0..15, 31}" or "{same}", or NULL. */
 static const char *set_end(const char *text)
 {
     static const char same[] = "{same}", more[] = " of them}";
@@ -53,7 +53,7 @@ static const char *set_end(const char *text)
     return strncmp(end - 1, more, strlen(more)) == 0 ? end - 1 + strlen(more) : NULL;
 }
 
-/* One number in place of a set: then both are told alike. */
+/* Replaces each set by one number. */
 static const char *without_sets(struct mpr_arena *arena, const char *name)
 {
     if (!strchr(name, '{')) return name;

@@ -19,8 +19,8 @@ struct mpr_site;
 struct mpr_code_frame {
     const struct mpr_frame *frame;
     const char *function; /* with the path of its module */
-    uint64_t address;     /* of a native call: where it returns to; else 0 */
-    uint32_t module;      /* its object file's number in sites.h; 0: not known */
+    uint64_t address;     /* the return address of a native call, else 0 */
+    uint32_t module;      /* the object file's number in sites.h, 0 if unknown */
     bool inlined;         /* into the next one of its stack, which has the same address */
 };
 

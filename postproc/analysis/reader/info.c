@@ -41,7 +41,7 @@ static void fill_threads(const struct mpr_replay *r, struct mpr_info *info)
     }
 }
 
-/* ---- what libraries told NVTX of their heaps */
+/* ---- heaps that libraries registered with NVTX */
 
 static const char *heap_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name)
 {

@@ -26,8 +26,7 @@ struct mpr_info_thread {
     bool ended;
 };
 
-/* What libraries told NVTX of their heaps: sums by the heaps' names, and in them by the regions'.
- */
+/* Heaps that libraries registered with NVTX: sums by heap name, and by region name within. */
 struct mpr_info_nvtx {
     const char *heap;
     const char *region;           /* NULL: of all of the heap's */

@@ -44,7 +44,7 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
                             text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-/* A module's path stands behind the function: "Linear.forward [layers.3]". */
+/* The log has function and module in one text: "Linear.forward [layers.3]". */
 static void split_module(struct mpr_arena *arena, struct mpr_frame *frame)
 {
     const char *open = strrchr(frame->name, '[');
@@ -68,7 +68,7 @@ static const struct mpr_frame *python_frame(struct mpr_arena *arena,
     return mpr_frame_new(arena, fields);
 }
 
-/* All nodes of one frame of Python share it. */
+/* All nodes with the same Python frame share one struct. */
 static const struct mpr_frame *frame_of(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         const struct mpr_node *n)
 {

@@ -123,7 +123,7 @@ static struct named name_calls(struct mpr_names *names, struct mpr_arena *arena,
     return (struct named){ call, count + !count };
 }
 
-/* The calls at one return address, whoever called: place in `named`. */
+/* Returns the number of the calls at a node's return address; stacks share it. */
 static uint32_t number_at(struct mpr_names *names, struct mpr_arena *arena,
                           const struct mpr_sites *s, uint32_t node)
 {

@@ -27,7 +27,7 @@ const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct m
                                          uint32_t module, uint64_t pc, size_t *count);
 /* Did a newer memprof write the names that lie beside the log? */
 bool mpr_names_are_newer(struct mpr_names *names);
-/* Where the frame of a range's node, and of a Python frame's name, is kept, NULL until it is. */
+/* Caches: the frame of a node of the ranges, and of a Python frame's name; NULL at first. */
 const struct mpr_frame **mpr_names_range(struct mpr_names *names, uint32_t node);
 const struct mpr_frame **mpr_names_python(struct mpr_names *names, uint32_t name);
 /* What could not be named, and why: a line for each reason. */

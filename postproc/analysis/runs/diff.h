@@ -27,8 +27,7 @@ enum mpr_diff_kind { MPR_DIFF_GREW, MPR_DIFF_SHRANK, MPR_DIFF_NOISE, MPR_DIFF_UN
 
 struct mpr_diff_row {
     enum mpr_diff_kind kind;
-    struct mpr_path path; /* outermost first, as the newer side has it where it does
-                           */
+    struct mpr_path path; /* the newer side's, or else the base's */
     const char *caller;   /* as a line's */
     struct mpr_spread base, now;
     int64_t change;                       /* now.is - base.is */

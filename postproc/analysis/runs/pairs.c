@@ -7,7 +7,7 @@
 #include "amount.h"
 #include "matching.h"
 
-/* What of a frame is the same from run to run: each is looked at once. */
+/* The parts of a frame that stay the same from run to run, computed once for each frame. */
 struct mpr_pairs_name {
     const char *key, *function;
     uint64_t hash;

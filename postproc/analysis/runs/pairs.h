@@ -15,8 +15,8 @@
 #include "index.h"
 
 struct mpr_pair {
-    struct mpr_path path; /* as the runs of the newer side have it, where they do; a
-                                name that varies there is the part that does not */
+    struct mpr_path path; /* the newer side's, or else the older one's; of a name that varies
+                             between its runs the common part */
     int64_t *bytes;       /* by run */
     bool estimated;
     double variance; /* of all that was added */

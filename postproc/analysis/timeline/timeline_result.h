@@ -58,7 +58,7 @@ enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
 
 struct mpr_band {
     enum mpr_band_kind kind;
-    struct mpr_path path; /* outermost first; by thread, size, ...: that one label */
+    struct mpr_path path;                  /* by thread, size, ...: one label */
     uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
     uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
                                 range; of MPR_BAND_FOLD those of one of them */
