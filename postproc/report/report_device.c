@@ -1,7 +1,6 @@
 #include "report_device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "amount.h"
 #include "mpf/sample.h"
@@ -32,7 +31,8 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
 {
     struct mpr_device_part *part = mpr_arena_alloc(&doc->arena, sizeof *part);
     if (!s->torch_asleep) return;
-    *part = (struct mpr_device_part){ .name = "torch live, asleep",
+    *part = (struct mpr_device_part){ .use = MPR_USES,
+                                      .name = "torch live, asleep",
                                       .bytes = mpr_amount(s->torch_asleep),
                                       .note = "not in use: unmapped below live blocks" };
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
@@ -210,7 +210,7 @@ static int by_bytes(const void *left, const void *right)
 
 static bool is_small(const struct mpr_device_part *p, uint64_t whole)
 {
-    const uint64_t least = whole / (strcmp(p->key, "unknown") == 0 ? HUNDREDTH : TWENTIETH);
+    const uint64_t least = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
     return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(least);
 }
 
@@ -219,7 +219,7 @@ static bool is_small(const struct mpr_device_part *p, uint64_t whole)
 static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_state *s,
                             uint64_t whole, struct mpr_device_part *shown)
 {
-    struct mpr_device_part others = { .note = "" };
+    struct mpr_device_part others = { .use = MPR_USES, .note = "" };
     size_t count = 0, small = 0;
     for (size_t i = 0; i < s->parts; i++) {
         const struct mpr_device_part *p = &s->part[i];

@@ -81,7 +81,7 @@ test('ten thousand ranges are one fold with their sum, not a grey chart; a click
 });
 
 test('two runs share a function that moved to another line, in charts and tables', async () => {
-  const logs = [12, 15].map((line) => shop.log(`moved${line}.zst`, 'named', `work (a.c:${line})`));
+  const logs = [12, 15].map((line) => shop.log(`moved${line}.zst`, 'ranges', `5 work (a.c:${line})`));
   const page = await shop.show(shop.html('moved.html', ...logs));
   const names = await page
     .locator('.bands tbody tr, [data-panel="peak"] tbody tr')

@@ -1,10 +1,10 @@
 // Bands, groups and levels of detail: whatever is shown sums to an exact total.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { OTHER } from '../../viewer/src/columns.js';
+import { OTHER, SMALL } from '../../viewer/src/columns.js';
 import { lines } from '../../viewer/src/lines.js';
 import { shown, spansIn, totals } from '../../viewer/src/lod.js';
-import { ELSE, composition, foremost, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import { ELSE, SEVERAL, composition, foremost, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { statistics } from '../../viewer/src/statistics.js';
 import { log, randomHeap } from './made.mjs';
 
@@ -81,6 +81,37 @@ test('a composition is the vector of its span', () => {
     });
     assert.deepEqual(made, { held: expected, more: false });
   }
+});
+
+test('small blocks leave open which thread and size they are of, so names with more among them are lower bounds', () => {
+  const { heap, vectors } = randomHeap(8, 60, 6);
+  heap.bands.forEach((band, i) =>
+    Object.assign(band, {
+      node: 1,
+      thread: i % 2,
+      size: i % 2,
+      kind: i === 5 ? SMALL : 0,
+      pieces: [0, 0, 0, 0, 0, 0, 0],
+    }),
+  );
+  heap.bands[0].pieces = [0, 0, 0, 0, 1, 1, 0]; // by thread and by size there is more of band 0 in band 5
+  for (const by of /** @type {const} */ (['thread', 'size'])) {
+    const name = by === 'thread' ? log.threads[0] : log.sizes[0];
+    vectors.forEach((v, span) => {
+      const { held, more } = composition(log, heap, { by, depth: 0 }, span);
+      assert.equal(more, v[5] > 0);
+      assert.deepEqual(held.get(name), { bytes: v[0] + v[2] + v[4], least: v[5] > 0 });
+      assert.equal(held.get(SEVERAL).bytes, v[5]);
+    });
+  }
+  vectors.forEach((v, span) => {
+    const { held, more } = composition(log, heap, { by: 'range', depth: 0 }, span);
+    assert.equal(more, false); // the range is known
+    assert.equal(
+      held.get('a').bytes,
+      v.reduce((sum, bytes) => sum + bytes, 0),
+    );
+  });
 });
 
 test('a name that has pieces in the rest is a lower bound, where the rest holds anything, at the depths where it is the same', () => {

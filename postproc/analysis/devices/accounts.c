@@ -1,7 +1,6 @@
 #include "accounts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "composition.h"
@@ -86,52 +85,19 @@ static int by_time(const void *left, const void *right)
 
 /* ---- parts */
 
-static const struct mpr_device_part *part_of(const struct told *t, const char *key)
+/* The bytes of one use at all instants; false if they are always 0. */
+static bool fill_part(const struct making *m, enum mpr_use use, struct mpr_account_part *out)
 {
-    for (size_t i = 0; i < t->parts; i++)
-        if (strcmp(t->part[i].key, key) == 0) return &t->part[i];
-    return NULL;
-}
-
-static size_t find(const struct mpr_device_account *out, const char *key)
-{
-    size_t i = 0;
-    while (i < out->parts && strcmp(out->part[i].key, key) != 0) i++;
-    return i;
-}
-
-/* In the order of the accounts, which all have the same: parts that the first ones have not stand
- * before the next that they have. */
-static void add_part(struct mpr_device_account *out, const struct told *t, size_t part)
-{
-    size_t at = out->parts;
-    if (find(out, t->part[part].key) < out->parts) return;
-    for (size_t i = t->parts; i-- > part + 1;) {
-        const size_t next = find(out, t->part[i].key);
-        if (next < out->parts) at = next;
-    }
-    memmove(&out->part[at + 1], &out->part[at], (out->parts - at) * sizeof *out->part);
-    out->part[at] = (struct mpr_account_part){ t->part[part].key, t->part[part].name, NULL };
-    out->parts++;
-}
-
-static void list_parts(const struct making *m, struct mpr_device_account *out)
-{
-    size_t most = 0;
-    for (size_t i = 0; i < m->count; i++) most += m->told[i].parts;
-    out->part = mpr_arena_alloc(m->arena, most * sizeof *out->part);
+    *out = (struct mpr_account_part){ .bytes = mpr_arena_alloc(m->arena,
+                                                               m->count * sizeof *out->bytes) };
     for (size_t i = 0; i < m->count; i++)
-        for (size_t k = 0; k < m->told[i].parts; k++)
-            if (m->told[i].part[k].bytes) add_part(out, &m->told[i], k);
-}
-
-static void fill_part(const struct making *m, struct mpr_account_part *out)
-{
-    out->bytes = mpr_arena_alloc(m->arena, m->count * sizeof *out->bytes);
-    for (size_t i = 0; i < m->count; i++) {
-        const struct mpr_device_part *part = part_of(&m->told[i], out->key);
-        out->bytes[i] = part ? part->bytes : 0;
-    }
+        for (size_t k = 0; k < m->told[i].parts; k++) {
+            const struct mpr_device_part *part = &m->told[i].part[k];
+            if (part->use != use || !part->bytes) continue;
+            if (!out->key) out->key = part->key, out->name = part->name;
+            out->bytes[i] = part->bytes;
+        }
+    return out->key != NULL;
 }
 
 /* ---- a device */
@@ -149,8 +115,9 @@ static void fill_device(struct making *m, struct mpr_device_account *out)
     out->instant = mpr_arena_alloc(m->arena, m->count * sizeof *out->instant);
     for (; out->instants < m->count; out->instants++)
         out->instant[out->instants] = m->told[out->instants].instant;
-    list_parts(m, out);
-    for (size_t i = 0; i < out->parts; i++) fill_part(m, &out->part[i]);
+    out->part = mpr_arena_alloc(m->arena, MPR_USES * sizeof *out->part);
+    for (enum mpr_use use = 0; use < MPR_USES; use++)
+        out->parts += fill_part(m, use, &out->part[out->parts]);
     free(m->told);
 }
 

@@ -1,5 +1,6 @@
 #include "composition.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,11 +103,30 @@ struct account {
     int64_t sum;
 };
 
-static void add(struct account *a, const char *key, const char *name, int64_t bytes,
-                const char *note)
+/* Returns the part, whose name the caller may change. */
+static struct mpr_device_part *add(struct account *a, enum mpr_use use, int64_t bytes,
+                                   const char *note)
 {
-    a->part[a->count++] = (struct mpr_device_part){ key, name, note, bytes };
+    static const char *const key[] = {
+#define X(name, key, title) key,
+        MPR_USES_OF_DEVICE(X)
+#undef X
+    };
+    static const char *const name[] = {
+#define X(name, key, title) title,
+        MPR_USES_OF_DEVICE(X)
+#undef X
+    };
+    a->part[a->count] = (struct mpr_device_part){ use, key[use], name[use], note, bytes };
     a->sum = mpr_plus(a->sum, bytes);
+    return &a->part[a->count++];
+}
+
+int64_t mpr_device_bytes(const struct mpr_device_state *s, enum mpr_use use)
+{
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part[i].use == use) return s->part[i].bytes;
+    return 0;
 }
 
 static uint32_t live_graphs(const struct mpr_gpu *g)
@@ -127,12 +147,11 @@ static const char *hole_note(struct mpr_arena *arena, const struct mpr_device_st
 static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s,
                       const struct mpr_replay *r)
 {
-    add(a, "torch_live", s->torch_asleep ? "torch live, backed" : "torch live",
-        mpr_amount(s->torch_live), "");
-    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free),
-        hole_note(arena, s));
-    add(a, "torch_releasable", "torch releasable", mpr_amount(s->releasable), "");
-    add(a, "torch_graph_pools", "torch graph pools, free", mpr_amount(s->pool_free),
+    struct mpr_device_part *live = add(a, MPR_USE_TORCH_LIVE, mpr_amount(s->torch_live), "");
+    if (s->torch_asleep) live->name = "torch live, backed";
+    add(a, MPR_USE_TORCH_SPLIT_FREE, mpr_amount(s->split_free), hole_note(arena, s));
+    add(a, MPR_USE_TORCH_RELEASABLE, mpr_amount(s->releasable), "");
+    add(a, MPR_USE_TORCH_GRAPH_POOLS, mpr_amount(s->pool_free),
         s->pool_free
             ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu))
             : "");
@@ -150,15 +169,14 @@ static const char *pool_note(struct mpr_arena *arena, uint32_t blocks, uint64_t 
 static void add_owners(struct account *a, struct mpr_arena *arena, const struct owned *o,
                        uint32_t comms)
 {
-    add(a, "nccl", mpr_owner[MPR_OWNER_NCCL].name, mpr_amount(o->bytes[MPR_OWNER_NCCL]),
+    add(a, MPR_USE_NCCL, mpr_amount(o->bytes[MPR_OWNER_NCCL]),
         comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
               : "");
     for (int i = MPR_OWNER_NCCL + 1; i < MPR_OWNER_OTHER; i++)
         if (o->blocks[i])
-            add(a, mpr_owner[i].key, mpr_owner[i].name, mpr_amount(o->bytes[i]),
+            add(a, (enum mpr_use)(MPR_USE_NCCL + i), mpr_amount(o->bytes[i]),
                 pool_note(arena, o->blocks[i], o->largest[i]));
-    add(a, mpr_owner[MPR_OWNER_OTHER].key, mpr_owner[MPR_OWNER_OTHER].name,
-        mpr_amount(o->bytes[MPR_OWNER_OTHER]), "");
+    add(a, MPR_USE_OTHER_LIBRARIES, mpr_amount(o->bytes[MPR_OWNER_OTHER]), "");
 }
 
 enum { NAMED_USERS = 3 };
@@ -177,7 +195,7 @@ static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *
     const char *name[MPR_POOL_USERS], *note = "";
     size_t names = 0;
     for (unsigned i = 0; i < p->pool_users; i++) {
-        const char *who = mpr_owner[owner[p->pool_user[i]]].who;
+        const char *who = mpr_owner_name[owner[p->pool_user[i]]];
         if (!who) who = mpr_sites_library_name(&r->sites, p->pool_user[i]);
         if (is_among(name, names, who)) continue;
         if (names == NAMED_USERS) return mpr_arena_format(arena, "%s and others", note);
@@ -187,20 +205,14 @@ static const char *pools_note(struct mpr_arena *arena, const struct mpr_replay *
     return note;
 }
 
+/* Uses and parts of a picture have the same order. */
 static void add_parts(struct account *a, const struct mpr_picture *p)
 {
-    static const struct {
-        const char *key, *name;
-    } part[MPR_PARTS] = {
-        [MPR_PART_GRAPHS] = { "graphs", "graph executables" },
-        [MPR_PART_CONTEXT] = { "context", "context, CUPTI" },
-        [MPR_PART_MODULES] = { "modules", "modules" },
-        [MPR_PART_LOCAL] = { "local_memory", "local memory of kernels" },
-        [MPR_PART_STREAMS] = { "streams", "streams" },
-        [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
-    };
+    static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
+                      MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
+                  "each part has its use");
     for (int i = 0; i < MPR_PARTS; i++)
-        add(a, part[i].key, part[i].name, p->part[i],
+        add(a, (enum mpr_use)(MPR_USE_GRAPHS + i), p->part[i],
             p->parts_cut && p->part[i] > 0 ? "at most: other processes grew meanwhile" : "");
 }
 
@@ -214,13 +226,13 @@ static void add_others(struct account *a, struct mpr_arena *arena, const struct 
         if (cache > others) cache = others;
         others -= cache;
     }
-    if (cache) add(a, "file_cache", "file cache of the host", mpr_amount(cache), "");
+    if (cache) add(a, MPR_USE_FILE_CACHE, mpr_amount(cache), "");
     if (others == MPF_UNKNOWN) return;
-    add(a, "other_processes", p->managed ? "other processes, managed" : "other processes, driver",
-        mpr_amount(others),
-        p->managed ? mpr_arena_format(arena, "managed memory is at most %s of it",
-                                      mpr_units_size(&size, p->managed))
-                   : "");
+    struct mpr_device_part *part = add(a, MPR_USE_OTHER_PROCESSES, mpr_amount(others), "");
+    if (!p->managed) return;
+    part->name = "other processes, managed";
+    part->note = mpr_arena_format(arena, "managed memory is at most %s of it",
+                                  mpr_units_size(&size, p->managed));
 }
 
 void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
@@ -228,8 +240,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
 {
     const struct mpr_replay *r = &reader->replay;
     const uint8_t *owner = mpr_owners_of(arena, &r->sites);
-    enum { MOST = 20 };
-    struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
+    struct account a = { .part = mpr_arena_alloc(arena, MPR_USES * sizeof *a.part) };
     *out = (struct mpr_device_state){ .valid = p->valid,
                                       .time = p->time,
                                       .used = p->used,
@@ -241,12 +252,12 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     const struct owned owned = sum_owned(owner, r, p);
     add_owners(&a, arena, &owned, r->gpu.comms.count);
     out->xla_arena = owned.blocks[MPR_OWNER_XLA] == 1;
-    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), pools_note(arena, r, owner, p));
-    add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
+    add(&a, MPR_USE_POOLS, mpr_amount(p->pools), pools_note(arena, r, owner, p));
+    add(&a, MPR_USE_GRAPH_MEMORY, mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);
         add_others(&a, arena, p);
-        add(&a, "unknown", "unknown", mpr_minus(mpr_amount(p->used), a.sum), "");
+        add(&a, MPR_USE_UNKNOWN, mpr_minus(mpr_amount(p->used), a.sum), "");
     }
     out->part = a.part;
     out->parts = a.count;

@@ -10,8 +10,37 @@
 #include "arena.h"
 #include "row.h"
 
-/* One line of the account.  bytes may be negative where it is the rest of a sum. */
+/* The uses of a device's bytes, in the order of the account.  X(NAME, "key", "name for people") */
+#define MPR_USES_OF_DEVICE(X)                                                                      \
+    X(TORCH_LIVE, "torch_live", "torch live")                                                      \
+    X(TORCH_SPLIT_FREE, "torch_split_free", "torch split free, pending")                           \
+    X(TORCH_RELEASABLE, "torch_releasable", "torch releasable")                                    \
+    X(TORCH_GRAPH_POOLS, "torch_graph_pools", "torch graph pools, free")                           \
+    X(NCCL, "nccl", "NCCL")                                                                        \
+    X(XLA, "xla", "XLA's pool")                                                                    \
+    X(CUPY, "cupy", "CuPy's pool")                                                                 \
+    X(OTHER_LIBRARIES, "other_libraries", "other driver allocations")                              \
+    X(POOLS, "pools", "stream-ordered pools")                                                      \
+    X(GRAPH_MEMORY, "graph_memory", "graph memory nodes")                                          \
+    X(GRAPHS, "graphs", "graph executables")                                                       \
+    X(CONTEXT, "context", "context, CUPTI")                                                        \
+    X(MODULES, "modules", "modules")                                                               \
+    X(LOCAL_MEMORY, "local_memory", "local memory of kernels")                                     \
+    X(STREAMS, "streams", "streams")                                                               \
+    X(POOL_OVERHEAD, "pool_overhead", "pools, overhead")                                           \
+    X(FILE_CACHE, "file_cache", "file cache of the host")                                          \
+    X(OTHER_PROCESSES, "other_processes", "other processes, driver")                               \
+    X(UNKNOWN, "unknown", "unknown")
+enum mpr_use {
+#define X(name, ...) MPR_USE_##name,
+    MPR_USES_OF_DEVICE(X)
+#undef X
+        MPR_USES
+};
+
+/* One line of the account.  bytes may be negative if it is the rest of a sum. */
 struct mpr_device_part {
+    enum mpr_use use; /* MPR_USES: a sum of several */
     const char *key, *name, *note;
     int64_t bytes;
 };
@@ -54,5 +83,8 @@ struct mpr_device {
     uint64_t context_blocks;      /* blocks that went with their context */
     struct mpr_device_state peak;
 };
+
+/* The bytes of one use in an account; 0 if the account does not have it. */
+int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use);
 
 #endif

@@ -4,19 +4,9 @@
 
 #include "basename.h"
 
-const struct mpr_owner mpr_owner[MPR_OWNERS] = {
-    [MPR_OWNER_NCCL] = { "nccl", "NCCL", "NCCL" },
-    [MPR_OWNER_XLA] = { "xla", "XLA's pool", "XLA" },
-    [MPR_OWNER_CUPY] = { "cupy", "CuPy's pool", "CuPy" },
-    [MPR_OWNER_OTHER] = { "other_libraries", "other driver allocations", NULL },
+const char *const mpr_owner_name[MPR_OWNERS] = {
+    [MPR_OWNER_NCCL] = "NCCL", [MPR_OWNER_XLA] = "XLA", [MPR_OWNER_CUPY] = "CuPy"
 };
-
-bool mpr_owners_has(const char *key)
-{
-    for (int i = 0; i < MPR_OWNERS; i++)
-        if (!strcmp(mpr_owner[i].key, key)) return true;
-    return false;
-}
 
 /* How its object file's name begins, or which folder it lies in (site-packages or dist-packages):
  * CuPy's that asks the driver is called runtime. */

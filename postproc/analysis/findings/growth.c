@@ -1,13 +1,11 @@
 #include "growth.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
 #include "composition.h"
 #include "mpf/sample.h"
-#include "pool_owners.h"
 
 void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
 {
@@ -85,17 +83,11 @@ const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mp
     return row;
 }
 
-/* What the rows above break down is not said again. */
-static bool is_broken_down(const char *key, bool torch)
+/* Do the rows above have these bytes already? */
+static bool is_broken_down(enum mpr_use use, bool torch)
 {
-    return torch ? !strcmp(key, "torch_live") : mpr_owners_has(key);
-}
-
-static int64_t bytes_of(const struct mpr_device_state *s, const char *key)
-{
-    for (size_t i = 0; i < s->parts; i++)
-        if (!strcmp(s->part[i].key, key)) return s->part[i].bytes;
-    return 0;
+    return torch ? use == MPR_USE_TORCH_LIVE
+                 : use >= MPR_USE_NCCL && use <= MPR_USE_OTHER_LIBRARIES;
 }
 
 static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
@@ -104,8 +96,8 @@ static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
 {
     for (size_t i = 0; i < after->parts; i++) {
         const struct mpr_device_part *p = &after->part[i];
-        const int64_t was = bytes_of(before, p->key);
-        if (is_broken_down(p->key, torch) || was == p->bytes) continue;
+        const int64_t was = mpr_device_bytes(before, p->use);
+        if (is_broken_down(p->use, torch) || was == p->bytes) continue;
         out->row[out->rows++] =
             (struct mpr_growth_row){ .key = p->key,
                                      .name = mpr_frame_named(arena, MPR_FRAME_LABEL, p->name),

@@ -5,19 +5,12 @@
 #include "amount.h"
 #include "evidence.h"
 
-static int64_t part(const struct mpr_device_state *s, const char *key)
-{
-    for (size_t i = 0; i < s->parts; i++)
-        if (strcmp(s->part[i].key, key) == 0) return s->part[i].bytes;
-    return 0;
-}
-
 /* The driver keeps as much for each thread that the device can hold as the most demanding kernel
  * needs, or as cudaLimitStackSize says. */
 static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s,
                          unsigned device)
 {
-    const int64_t bytes = part(s, "local_memory");
+    const int64_t bytes = mpr_device_bytes(s, MPR_USE_LOCAL_MEMORY);
     if (bytes < MPR_WORTH_BYTES) return;
     struct mpr_finding *f =
         mpr_finding_add(out, "local_memory", mpr_finding_gpu(out, device), (uint64_t)bytes);

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
@@ -58,12 +57,12 @@ static void fill_fits(struct mpr_oom_story *s)
     for (size_t i = 0; i < d->comms && i < 1; i++)
         add_fit(s, "communicator", "largest communicator", "fewer channels or communicators",
                 d->comm[i].bytes, true);
-    for (size_t i = 0; i < d->parts; i++)
-        if (!strcmp(d->part[i].key, "local_memory") && d->part[i].bytes > 0)
-            add_fit(
-                s, "local_memory", "local memory of kernels returned",
-                "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
-                (uint64_t)d->part[i].bytes, true);
+    const int64_t local = mpr_device_bytes(d, MPR_USE_LOCAL_MEMORY);
+    if (local > 0)
+        add_fit(
+            s, "local_memory", "local memory of kernels returned",
+            "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
+            (uint64_t)local, true);
 }
 
 /* ---- one story */
