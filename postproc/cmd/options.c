@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -91,7 +92,8 @@ void mpr_takes_parse(const struct mpr_takes *takes, int argc, char **argv, void 
     struct argp_option option[MOST + 1] = { { 0 } };
     struct argp_child child[3] = { { 0 } }, *next = child;
     struct parsing p = { takes, arguments, values };
-    for (size_t i = 0; takes->options && takes->options[i].name && i < MOST; i++) {
+    for (size_t i = 0; takes->options && takes->options[i].name; i++) {
+        assert(i < MOST);
         const struct mpr_option *o = &takes->options[i];
         option[i] =
             (struct argp_option){ o->name, key_of(takes->options, i), o->argument, 0, o->help, 1 };

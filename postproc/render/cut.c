@@ -60,11 +60,11 @@ static struct mpr_piece write_text(struct writing *w, const char *text)
     return (struct mpr_piece){ from, here(w) };
 }
 
-/* The bytes after the last dot of a piece; empty if it has no dot. */
-static struct mpr_piece behind_dot(const struct writing *w, struct mpr_piece piece)
+/* Where the last dot of a piece is; 0: it has none. */
+static size_t last_dot(const struct writing *w, struct mpr_piece piece)
 {
     const char *text = w->to->text, *dot = memrchr(text + piece.from, '.', piece.to - piece.from);
-    return (struct mpr_piece){ dot ? (size_t)(dot + 1 - text) : piece.to, piece.to };
+    return dot ? (size_t)(dot - text) : 0;
 }
 
 /* "app::Server::f" becomes "f". */
@@ -108,14 +108,16 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
     fputs(open, w->out);
     const struct mpr_piece text = write_text(
         w, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
-    if (word->kind == MPR_WORD_PLACE) fprintf(w->out, ":%" PRIu64, word->line);
+    const size_t dot = last_dot(w, text);
+    if (word->kind == MPR_WORD_PLACE && word->line != MPR_ANY_LINE)
+        fprintf(w->out, ":%" PRIu64, word->line);
     if (*open) fputc(*open == '[' ? ']' : ')', w->out);
     if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, here(w) };
     if (!p->last) return;
-    if (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER)
-        parts->method = behind_dot(w, text);
+    if (dot && (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER))
+        parts->method = (struct mpr_piece){ dot + 1, text.to };
     if (word->kind == MPR_WORD_MODULE && first)
-        parts->module = (struct mpr_piece){ behind_dot(w, text).from - 1, here(w) };
+        parts->module = (struct mpr_piece){ dot ? dot : from, here(w) };
 }
 
 static void write_frame(struct writing *w, const struct part *p)
@@ -316,6 +318,8 @@ static void shorten_command(struct cell *c, size_t width)
     for (int i = LINE; i <= ALONE; i++) {
         free(c->source[i].text);
         c->source[i].text = without_folders(c->source[WHOLE].text, width);
+        const size_t bytes = strlen(c->source[i].text);
+        c->source[i].parts = (struct mpr_parts){ .caller = { bytes, bytes } };
     }
 }
 

@@ -413,9 +413,9 @@ static void captures(struct mpr_json *j, const struct mpr_timeline *t)
 static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
                   const struct mpr_frame *frame)
 {
-    const char *program = mpr_summary_program(&t->summary),
-               *same = mpr_matching_name(arena, program, frame),
-               *function = mpr_matching_function(arena, program, frame);
+    const struct mpr_frame *kept =
+        mpr_matching_frame(arena, mpr_summary_program(&t->summary), frame);
+    const char *same = kept->text, *function = mpr_matching_function(arena, kept);
     if (strcmp(same, frame->text) == 0 && strcmp(function, frame->text) == 0) return;
     mpr_json_open(j, NULL, '[');
     mpr_json_text(j, NULL, frame->text);

@@ -33,19 +33,14 @@ static uint64_t add_rows(struct mpr_page_segments *out, const struct mpr_segment
 
 /* ---- pins */
 
-static bool is_same(const struct mpr_page_path *a, const struct mpr_told *b)
-{
-    return mpr_frame_compare_paths(a->path, b->path) == 0;
-}
-
 /* Its number, made when new. */
-static size_t path_number(struct mpr_page_segments *out, const struct mpr_told *told)
+static size_t path_number(struct mpr_page_segments *out, struct mpr_path path)
 {
     size_t i = 0;
-    while (i < out->paths && !is_same(&out->path[i], told)) i++;
+    while (i < out->paths && mpr_frame_compare_paths(out->path[i], path) != 0) i++;
     if (i < out->paths) return i;
     MPR_GROW(out->path, out->paths, out->path_cap);
-    out->path[out->paths++] = (struct mpr_page_path){ told->path };
+    out->path[out->paths++] = path;
     return i;
 }
 
@@ -60,9 +55,9 @@ static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segment
     for (size_t i = 0; i < pins; i++) {
         const struct mpr_segment_pin *p = &d->pin[i];
         struct mpr_told told = { name[i].path, name[i].caller ? name[i].caller : "" };
-        told.path = mpr_told_path(&out->arena, &told);
+        told.path = mpr_telling_called(&out->arena, &told);
         MPR_GROW(out->pin, out->pins, out->pin_cap);
-        out->pin[out->pins++] = (struct mpr_page_pin){ path_number(out, &told), p->free,
+        out->pin[out->pins++] = (struct mpr_page_pin){ path_number(out, told.path), p->free,
                                                        p->segments, p->blocks, p->bytes };
     }
     return pins;
@@ -111,7 +106,7 @@ void mpr_html_segments(struct mpr_json *j, const struct mpr_page_segments *s)
     }
     mpr_json_close(j, ']');
     mpr_json_open(j, "pin_paths", '[');
-    for (size_t i = 0; i < s->paths; i++) mpr_json_path(j, NULL, s->path[i].path);
+    for (size_t i = 0; i < s->paths; i++) mpr_json_path(j, NULL, s->path[i]);
     mpr_json_close(j, ']');
 }
 

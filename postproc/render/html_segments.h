@@ -22,11 +22,6 @@ struct mpr_page_pin {
     uint64_t path, free, segments, blocks, bytes;
 };
 
-/* A path as people read it. */
-struct mpr_page_path {
-    struct mpr_path path;
-};
-
 struct mpr_page_segments {
     struct mpr_arena arena;
     struct mpr_page_then *then;
@@ -35,7 +30,7 @@ struct mpr_page_segments {
     size_t rows, row_cap;
     struct mpr_page_pin *pin;
     size_t pins, pin_cap;
-    struct mpr_page_path *path;
+    struct mpr_path *path; /* as people read them */
     size_t paths, path_cap;
 };
 

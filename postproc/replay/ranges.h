@@ -74,10 +74,6 @@ static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
 
 /* Adds a Python frame, copies its texts and returns its name. */
 uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame);
-static inline bool mpr_ranges_is_frame(uint32_t name)
-{
-    return name >= MPR_FRAME_NAME && name != MPR_BACKWARD_NAME;
-}
 /* The frame of a name; its function is NULL if it is unknown. */
 struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t name);
 

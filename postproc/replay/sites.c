@@ -213,13 +213,14 @@ static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 
 /* ---- Python */
 
-/* Returns the name in the ranges of all frames with this text. The table also has ids of the log,
- * which have 48 bits. */
-static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text,
+/* Returns the name in the ranges of all frames that people read alike. The table also has ids of
+ * the log, which have 48 bits. */
+static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges,
                            const struct mpr_python_frame *frame)
 {
-    uint64_t id = UINT64_C(1) << 63;
-    for (const char *at = text; *at; at++) id = mpr_hash(id ^ (uint8_t)*at) | UINT64_C(1) << 63;
+    const uint64_t place = mpr_hash_text(mpr_python_file(frame->file)) + frame->line,
+                   id = mpr_hash(mpr_hash_text(frame->function) ^ mpr_hash(place)) | UINT64_C(1)
+                                                                                         << 63;
     uint32_t name = get_known(s, MPR_KNOWN_NAME, id);
     if (name) return name;
     name = mpr_ranges_add_frame(ranges, frame);
@@ -230,22 +231,18 @@ static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges, const
 static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
     struct mpr_python_frame frame;
-    char text[4096 + 64];
     if (e->size < sizeof frame.line + 2 || e->data[e->size - 1] != 0) return;
     memcpy(&frame.line, e->data, sizeof frame.line);
     frame.function = (const char *)e->data + sizeof frame.line;
     frame.file = frame.function + strlen(frame.function) + 1;
     if (frame.file >= (const char *)e->data + e->size) return;
-    snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", frame.function, mpr_python_file(frame.file),
-             frame.line);
-    set_known(s, MPR_KNOWN_FRAME, e->addr,
-              frame_name(s, ranges, *frame.file ? text : frame.function, &frame));
+    set_known(s, MPR_KNOWN_FRAME, e->addr, frame_name(s, ranges, &frame));
 }
 
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name)
 {
     const struct mpr_python_frame frame = { name, "", 0 };
-    return mpr_ranges_child(ranges, 0, frame_name(s, ranges, name, &frame), 0);
+    return mpr_ranges_child(ranges, 0, frame_name(s, ranges, &frame), 0);
 }
 
 static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)

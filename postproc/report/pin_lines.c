@@ -53,7 +53,6 @@ static struct pin_line line_of(struct mpr_document *doc, const struct mpr_line *
                              .note = mpr_report_siblings(doc, l->sibling_least, l->sibling_most) };
     size_t count = 0, at = 0;
     line.sum.path = l->row.path;
-    line.sum.path.depth = l->row.path.depth;
     if (l->rows == 1) return line;
     do count += pin[link->row - first].segments;
     while ((link = link->next) != l->link);

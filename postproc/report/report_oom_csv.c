@@ -65,9 +65,7 @@ static struct record of_device(const struct mpr_ooms_log *log, const struct mpr_
     r.thread = s->thread;
     r.maker = s->library;
     r.path = s->path;
-    r.path.depth = s->path.depth;
     r.python = s->python;
-    r.python.depth = s->python.depth;
     r.bytes = s->bytes;
     r.needed = s->needed;
     r.free = s->free;
@@ -84,7 +82,6 @@ static struct record of_refusal(const struct mpr_ooms_log *log, const struct mpr
     r.heap = mpr_heap_name(f->heap);
     r.thread = f->thread;
     r.path = f->path;
-    r.path.depth = f->path.depth;
     r.bytes = f->largest;
     r.error = f->error;
     r.count = f->count;

@@ -72,7 +72,6 @@ static struct mpr_row *by_name(struct mpr_document *doc, const struct mpr_heap_p
             threads += row[to].bytes != 0;
         }
         sum.path = path_of(doc, name, threads);
-        sum.path.depth = 1;
         row[(*rows)++] = sum;
     }
     return row;

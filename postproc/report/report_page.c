@@ -33,7 +33,7 @@ struct held {
 static struct mpr_path path_of(struct mpr_document *doc, const struct mpr_line *line)
 {
     const struct mpr_told told = { line->row.path, line->caller };
-    return mpr_told_path(&doc->arena, &told);
+    return mpr_telling_called(&doc->arena, &told);
 }
 
 /* ---- heaps */

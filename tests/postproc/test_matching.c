@@ -27,10 +27,14 @@ static int end(void **state)
 
 /* ---- names */
 
+static void becomes_of(struct mpr_arena *arena, const struct mpr_frame *frame, const char *expected)
+{
+    assert_string_equal(mpr_matching_frame(arena, "prog-1.3", frame)->text, expected);
+}
+
 static void becomes(struct mpr_arena *arena, const char *text, const char *expected)
 {
-    const struct mpr_frame *frame = frame_of(arena, text, true);
-    assert_string_equal(mpr_matching_name(arena, "prog-1.3", frame), expected);
+    becomes_of(arena, frame_of(arena, text, true), expected);
 }
 
 static void lines_and_versions_are_left_out(void **state)
@@ -43,9 +47,12 @@ static void lines_and_versions_are_left_out(void **state)
     becomes(*state, "ns::f [clone .part.0] (a.c:1)", "ns::f (a.c)");
     becomes(*state, "Linear.forward [layers.3] (linear.py:134)",
             "Linear.forward [layers.3] (linear.py)");
+    becomes(*state, "[0.1] main (t.py:3)", "[0.1] main (t.py)");
+    becomes(*state, "backward of f (t.py:3)", "backward of f (t.py)");
     becomes(*state, "f (<frozen importlib._bootstrap>:488)", "f (<frozen importlib._bootstrap>)");
-    const struct mpr_frame library = { .kind = MPR_FRAME_OBJECT, .object = "libcudart.so.12" };
-    assert_string_equal(mpr_matching_name(*state, "", &library), "libcudart.so");
+    const struct mpr_frame *library = mpr_frame_new(
+        *state, (struct mpr_frame){ .kind = MPR_FRAME_OBJECT, .object = "libcudart.so.12" });
+    becomes_of(*state, library, "libcudart.so");
 }
 
 static void names_of_ranges_stay(void **state)
@@ -55,8 +62,7 @@ static void names_of_ranges_stay(void **state)
         "load (a:b)", "12:30",  "libfoo.so",    "load.part.2 (c.d)"
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_string_equal(
-            mpr_matching_name(*state, "prog-1.3", frame_of(*state, names[i], false)), names[i]);
+        becomes_of(*state, frame_of(*state, names[i], false), names[i]);
     becomes(*state, "libfoo.so.1+0x12", "libfoo.so.1+0x12");
 }
 
@@ -74,8 +80,16 @@ static void the_program_has_no_name(void **state)
 
 static void numbers_of_one_run_are_left_out(void **state)
 {
-    const struct mpr_frame thread = { .text = "worker (4243)", .name = "worker" };
-    assert_string_equal(mpr_matching_name(*state, "", &thread), "worker");
+    const struct mpr_frame *thread =
+        mpr_frame_new(*state, (struct mpr_frame){ .text = "worker (4243)", .name = "worker" });
+    becomes_of(*state, thread, "worker");
+}
+
+static void function_is(struct mpr_arena *arena, const struct mpr_frame *frame,
+                        const char *expected)
+{
+    assert_string_equal(mpr_matching_function(arena, mpr_matching_frame(arena, "prog-1.3", frame)),
+                        expected);
 }
 
 /* What is left of a call where its source file has another name now; a library is no such file. */
@@ -88,13 +102,11 @@ static void functions_are_told_without_their_files(void **state)
         { "f (prog-1.3)", "f" },
         { "prog+0x12", "prog+0x12" },
         { "M.forward [layers.3] (m.py:134)", "M.forward [layers.3]" },
+        { "backward of f (m.py:1)", "backward of f" },
     };
     for (size_t i = 0; i < sizeof call / sizeof *call; i++)
-        assert_string_equal(
-            mpr_matching_function(*state, "prog-1.3", frame_of(*state, call[i][0], true)),
-            call[i][1]);
-    assert_string_equal(mpr_matching_function(*state, "", frame_of(*state, "load (cache)", false)),
-                        "load (cache)");
+        function_is(*state, frame_of(*state, call[i][0], true), call[i][1]);
+    function_is(*state, frame_of(*state, "load (cache)", false), "load (cache)");
 }
 
 /* ---- pairs */
@@ -138,6 +150,38 @@ static void places_of_a_function_are_one(void **state)
     assert_int_equal(pairs.pairs, 1);
     assert_string_equal(pairs.pair->path.frame[0]->text, "f (a.c)");
     assert_int_equal(pairs.pair->bytes[2], 432);
+    mpr_pairs_free(&pairs);
+}
+
+/* The common frame is still a call: only a module's path has numbers that count. */
+static void a_function_without_its_line_is_still_a_call(void **state)
+{
+    static const char *const text[][2] = { { "conv_1 (net.py:3)", "conv_1 (net.py:4)" },
+                                           { "f [layers.0] (t.py:3)", "f [layers.0] (t.py:4)" } };
+    static const char *const numbered[] = { "", "layers.0" };
+    for (size_t i = 0; i < 2; i++) {
+        struct mpr_pairs pairs;
+        mpr_pairs_begin(&pairs, *state, RUNS, OLDER);
+        add(&pairs, 2, &text[i][0], 1, 1);
+        add(&pairs, 2, &text[i][1], 1, 1);
+        assert_int_equal(pairs.pairs, 1);
+        assert_string_equal(mpr_frame_numbered(pairs.pair->path.frame[0]), numbered[i]);
+        mpr_pairs_free(&pairs);
+    }
+}
+
+/* Both are of one function, but different bytes. */
+static void the_backward_pass_of_a_function_stays_apart(void **state)
+{
+    static const char *const forward[] = { "f (t.py:3)" }, *const backward[] = {
+        "backward of f (t.py:3)"
+    };
+    struct mpr_pairs pairs;
+    mpr_pairs_begin(&pairs, *state, RUNS, OLDER);
+    add(&pairs, 0, forward, 1, 1);
+    add(&pairs, 0, backward, 1, 1);
+    mpr_pairs_join(&pairs);
+    assert_int_equal(pairs.pairs, 2);
     mpr_pairs_free(&pairs);
 }
 
@@ -255,6 +299,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_several_would_fit_stays_apart, begin, end),
         cmocka_unit_test_setup_teardown(lines_that_moved_are_one, begin, end),
         cmocka_unit_test_setup_teardown(places_of_a_function_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(a_function_without_its_line_is_still_a_call, begin, end),
+        cmocka_unit_test_setup_teardown(the_backward_pass_of_a_function_stays_apart, begin, end),
         cmocka_unit_test_setup_teardown(other_paths_are_others, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,6 @@ static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *
 {
     if (!b->captures && !b->executables) {
         b->path = row->path;
-        b->path.depth = row->path.depth;
         b->from = row->time;
     }
     b->to = row->time;

@@ -356,7 +356,6 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
     if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.path.depth) return;
     for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
     f->path = h->growing[0].row.path;
-    f->path.depth = h->growing[0].row.path.depth;
     if (h->growings > 1 && all)
         f->what = mpr_arena_format(&out->arena, "%s, %s%.0f %% of it in one place", f->what,
                                    h->growing[0].row.estimated ? "~" : "",

@@ -103,7 +103,6 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
             : "its source is not known: run again with call stacks (--stacks=sample, --python=on)";
     f->look = "leaks";
     f->path = g->row->path;
-    f->path.depth = g->row->path.depth;
     mpr_finding_at(f, h->live->heap, l->last_ns);
     mpr_finding_bytes(f, "grown_bytes", g->bytes);
     mpr_finding_bytes(f, "a_second_bytes", second);

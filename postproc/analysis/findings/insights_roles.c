@@ -87,7 +87,6 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
         mpr_finding_size(out, share->bytes), mpr_heap_name(h->heap),
         mpr_finding_size(out, h->bytes), pass, mpr_finding_size(out, row->bytes));
     f->path = row->path;
-    f->path.depth = row->path.depth;
     f->change = "less at a time (a loss over pieces of the batch, a smaller one), in place or "
                 "fused, or where less else lives";
     f->look = "breakdown";

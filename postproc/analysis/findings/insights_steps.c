@@ -22,10 +22,7 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
                 "evaluation";
     f->look = "steps";
     const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
-    if (cause) {
-        f->path = cause->path;
-        f->path.depth = cause->path.depth;
-    }
+    if (cause) f->path = cause->path;
     mpr_finding_at(f, h->heap->heap, h->heap->of[h->worst_peak].peak_time);
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);

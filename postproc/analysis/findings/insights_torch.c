@@ -21,6 +21,7 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
     if (expandable_bytes(d) >= d->bytes / 2) return; /* the advice is in force */
     const struct mpr_segment_pin *pin = &d->pin[0];
     const char *gpu = mpr_finding_gpu(out, d->index);
+    struct mpr_frame_copies copies = { .arena = &out->arena };
     struct mpr_finding *f = mpr_finding_add(out, "fragmentation", gpu, d->split_free);
     f->what = mpr_arena_format(
         &out->arena,
@@ -29,8 +30,8 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
         mpr_finding_number(out, pin->segments), mpr_finding_plural(pin->segments),
         mpr_finding_number(out, pin->blocks), mpr_finding_plural(pin->blocks),
         pin->blocks == 1 ? "s" : "", mpr_finding_size(out, pin->bytes));
-    f->path = mpr_frame_copy_path(&out->arena, pin->path); /* the segments go */
-    f->path.depth = pin->path.depth;
+    f->path = mpr_frame_copy_path(&copies, pin->path); /* the segments go */
+    mpr_frame_copies_free(&copies);
     f->change = "make what lives long before what dies soon; PYTORCH_CUDA_ALLOC_CONF="
                 "expandable_segments:True may help (not computed: a piece with a live block stays)";
     f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";

@@ -30,11 +30,6 @@ struct past {
     uint32_t cells;
 };
 
-/* Names and paths last as long as the process is followed: they are told again at each look. */
-struct told {
-    struct mpr_path path;
-};
-
 struct mpr_live {
     struct mpr_live_options options;
     char *path;
@@ -42,7 +37,7 @@ struct mpr_live {
     struct mpr_choice choice;
     bool chosen;
     struct mpr_arena names;
-    struct told *of_cell, *of_node;
+    struct mpr_path *of_cell, *of_node; /* they last as long as the process is followed */
     uint32_t cells, nodes;
     struct past past[PASTS]; /* oldest first */
     size_t pasts;
@@ -176,21 +171,21 @@ static void remember(struct mpr_live *l)
 
 /* ---- who owns */
 
-static const struct told *told_of_cell(struct mpr_live *l, uint32_t cell)
+static struct mpr_path path_of_cell(struct mpr_live *l, uint32_t cell)
 {
     MPR_REACH(l->of_cell, cell, l->cells);
-    struct told *t = &l->of_cell[cell];
-    if (!t->path.frame)
-        t->path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell]);
-    return t;
+    struct mpr_path *path = &l->of_cell[cell];
+    if (!path->frame)
+        *path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell]);
+    return *path;
 }
 
-static const struct told *told_of_node(struct mpr_live *l, uint32_t node)
+static struct mpr_path path_of_node(struct mpr_live *l, uint32_t node)
 {
     MPR_REACH(l->of_node, node, l->nodes);
-    struct told *t = &l->of_node[node];
-    if (!t->path.frame) t->path = mpr_label_node(&l->names, &l->reader, node);
-    return t;
+    struct mpr_path *path = &l->of_node[node];
+    if (!path->frame) *path = mpr_label_node(&l->names, &l->reader, node);
+    return *path;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -207,9 +202,8 @@ static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_held *h
     look->row = mpr_arena_alloc(&l->arena, r->books.cells * sizeof *look->row);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         if (r->books.cell[i].heap != heap || !held[i].now) continue;
-        const struct told *told = told_of_cell(l, i);
         look->row[look->rows++] =
-            (struct mpr_row){ .path = told->path,
+            (struct mpr_row){ .path = path_of_cell(l, i),
                               .bytes = held[i].now,
                               .blocks = held[i].now_blocks,
                               .estimated =
@@ -229,8 +223,7 @@ static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_held 
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const uint64_t before = i < base->cells ? base->cell[i] : 0;
         if (r->books.cell[i].heap != heap || before == held[i].now) continue;
-        const struct told *told = told_of_cell(l, i);
-        mpr_growth_add(&b, told->path, before, held[i].now, held[i].estimated);
+        mpr_growth_add(&b, path_of_cell(l, i), before, held[i].now, held[i].estimated);
     }
     l->look.growth = (struct mpr_growth){ .valid = true,
                                           .time = base->time,
@@ -369,10 +362,9 @@ static void fill_threads(struct mpr_live *l)
             look->more_threads++;
             continue;
         }
-        const struct told *told = told_of_node(l, t->node);
         look->thread[look->threads++] =
             (struct mpr_live_thread){ .name = mpr_label_thread(&l->arena, r, i),
-                                      .path = told->path };
+                                      .path = path_of_node(l, t->node) };
     }
 }
 

@@ -125,7 +125,7 @@ static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i
     }
     fputs(text + at, out);
     if (found && *frame->module)
-        fprintf(out, "\2%d%s (%s:%" PRIu64, frame->is_backward, frame->name, frame->file,
+        fprintf(out, "\3%d%s (%s:%" PRIu64, frame->is_backward, frame->name, frame->file,
                 frame->line);
     fputc('\2', out);
 }
@@ -136,7 +136,7 @@ static bool can_be_marked(const struct mpr_row *row)
     size_t bytes = 0;
     for (size_t k = 0; k < row->path.depth; k++) {
         bytes += strlen(row->path.frame[k]->text);
-        if (bytes > LONGEST || strpbrk(row->path.frame[k]->text, "\1\2")) return false;
+        if (bytes > LONGEST || strpbrk(row->path.frame[k]->text, "\1\2\3")) return false;
     }
     return true;
 }
@@ -162,14 +162,9 @@ static const struct mpr_frame *joined(struct mpr_arena *arena, const struct mpr_
                                       const struct place *at, const struct mpr_place *place,
                                       size_t places)
 {
-    const char *from = mpr_frame_numbered(frame), *text = "";
-    size_t end = 0;
-    for (size_t k = 0; k < places; k++) {
-        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(place[k].from - end), from + end,
-                                at[k].shown);
-        end = place[k].to;
-    }
-    return mpr_frame_renumbered(arena, frame, mpr_arena_format(arena, "%s%s", text, from + end));
+    const char *set[IN_A_NAME];
+    for (size_t k = 0; k < places; k++) set[k] = at[k].shown;
+    return mpr_places_replace(arena, frame, place, set, places);
 }
 
 /* Does the same for all frames of the path. */

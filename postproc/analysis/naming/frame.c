@@ -1,7 +1,10 @@
 #include "frame.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "alloc.h"
 
 const struct mpr_frame mpr_frame_none = {
     .text = "", .name = "", .module = "", .path = "", .file = "", .object = ""
@@ -24,7 +27,9 @@ static bool has_place(const struct mpr_frame *f)
 const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *f)
 {
     if (!has_place(f)) return "";
-    return *f->file ? mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line) : f->object;
+    if (!*f->file) return f->object;
+    return f->line == MPR_ANY_LINE ? f->file
+                                   : mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line);
 }
 
 size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR_FRAME_WORDS])
@@ -49,7 +54,10 @@ static const char *text_of_word(struct mpr_arena *arena, const struct mpr_frame_
 {
     switch (w->kind) {
     case MPR_WORD_MODULE: return mpr_arena_format(arena, "[%s]", w->text);
-    case MPR_WORD_PLACE: return mpr_arena_format(arena, "(%s:%" PRIu64 ")", w->text, w->line);
+    case MPR_WORD_PLACE:
+        return w->line == MPR_ANY_LINE
+                   ? mpr_arena_format(arena, "(%s)", w->text)
+                   : mpr_arena_format(arena, "(%s:%" PRIu64 ")", w->text, w->line);
     case MPR_WORD_OBJECT: return mpr_arena_format(arena, "(%s)", w->text);
     default: return w->text;
     }
@@ -67,10 +75,18 @@ static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)
 
 /* ---- frames */
 
+static struct mpr_frame *made(struct mpr_arena *arena, const struct mpr_frame *fields)
+{
+    static uint64_t ids;
+    struct mpr_frame *frame = mpr_arena_alloc(arena, sizeof *frame);
+    *frame = *fields;
+    frame->id = ++ids;
+    return frame;
+}
+
 const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame fields)
 {
-    struct mpr_frame *frame = mpr_arena_alloc(arena, sizeof *frame);
-    *frame = fields;
+    struct mpr_frame *frame = made(arena, &fields);
     frame->name = or_none(fields.name);
     frame->module = or_none(fields.module);
     frame->path = or_none(fields.path);
@@ -97,8 +113,7 @@ struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *lab
 static const struct mpr_frame *with_text(struct mpr_arena *arena, const struct mpr_frame *frame,
                                          const char *text)
 {
-    struct mpr_frame *copy = mpr_arena_alloc(arena, sizeof *copy);
-    *copy = *frame;
+    struct mpr_frame *copy = made(arena, frame);
     copy->text = text;
     return copy;
 }
@@ -124,9 +139,12 @@ const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const stru
                                              const char *text)
 {
     struct mpr_frame fields = *frame;
-    if (frame->kind != MPR_FRAME_PYTHON) return with_text(arena, frame, text);
-    fields.module = text;
-    fields.text = NULL;
+    if (strcmp(frame->name, frame->text) == 0) fields.name = text;
+    fields.text = text;
+    if (frame->kind == MPR_FRAME_PYTHON) {
+        fields.module = text;
+        fields.text = NULL;
+    }
     return mpr_frame_new(arena, fields);
 }
 
@@ -134,8 +152,7 @@ const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const stru
 
 static const struct mpr_frame *copy_of(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
-    struct mpr_frame *copy = mpr_arena_alloc(arena, sizeof *copy);
-    *copy = *frame;
+    struct mpr_frame *copy = made(arena, frame);
     copy->text = mpr_arena_text(arena, frame->text);
     copy->name = frame->name == frame->text ? copy->text : mpr_arena_text(arena, frame->name);
     copy->module = mpr_arena_text(arena, frame->module);
@@ -145,11 +162,27 @@ static const struct mpr_frame *copy_of(struct mpr_arena *arena, const struct mpr
     return copy;
 }
 
-struct mpr_path mpr_frame_copy_path(struct mpr_arena *arena, struct mpr_path path)
+static const struct mpr_frame *copied(struct mpr_frame_copies *c, const struct mpr_frame *frame)
 {
-    const struct mpr_frame **copy = mpr_arena_alloc(arena, path.depth * sizeof *copy);
-    for (size_t i = 0; i < path.depth; i++) copy[i] = copy_of(arena, path.frame[i]);
+    const uint32_t known = mpr_index_get(&c->by_id, frame->id);
+    if (known) return c->copy[known - 1];
+    MPR_GROW(c->copy, c->count, c->cap);
+    c->copy[c->count++] = copy_of(c->arena, frame);
+    mpr_index_set(&c->by_id, frame->id, c->count);
+    return c->copy[c->count - 1];
+}
+
+struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *copies, struct mpr_path path)
+{
+    const struct mpr_frame **copy = mpr_arena_alloc(copies->arena, path.depth * sizeof *copy);
+    for (size_t i = 0; i < path.depth; i++) copy[i] = copied(copies, path.frame[i]);
     return (struct mpr_path){ copy, path.depth };
+}
+
+void mpr_frame_copies_free(struct mpr_frame_copies *copies)
+{
+    mpr_index_free(&copies->by_id);
+    free(copies->copy);
 }
 
 int mpr_frame_compare(const struct mpr_frame *a, const struct mpr_frame *b)

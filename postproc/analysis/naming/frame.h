@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "index.h"
 
 enum mpr_frame_kind {
     MPR_FRAME_LABEL,  /* a thread, a size class, a heap, "(no communicator)" */
@@ -22,8 +23,11 @@ enum mpr_frame_kind {
     MPR_FRAME_CUT      /* replaces unknown native callers */
 };
 
+#define MPR_ANY_LINE UINT64_MAX
+
 /* No member is NULL; "": it has none. */
 struct mpr_frame {
+    uint64_t id; /* no other frame has it, also after the frame is freed; for tables of frames */
     enum mpr_frame_kind kind;
     const char *text;   /* all of it, for people */
     const char *name;   /* the function, the range, the thread without its number */
@@ -31,9 +35,10 @@ struct mpr_frame {
     const char *path;   /* for a call: the whole path of the source, else of the object file */
     const char *file;   /* the source, as it is shown: "t.py", "torch/nn/modules/module.py" */
     const char *object; /* NATIVE, ADDRESS, OBJECT: the object file, "libfoo.so.1" */
-    uint64_t line;      /* in the source; for a thread the kernel's number, 0: unknown */
-    bool module_first;  /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
-    bool is_backward;   /* it ran in the backward pass of that function */
+    uint64_t line; /* in the source, MPR_ANY_LINE: all of them; for a thread the kernel's number,
+                    * 0: unknown */
+    bool module_first; /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
+    bool is_backward;  /* it ran in the backward pass of that function */
 };
 
 /* Frames, outermost first.  Reports call a path of depth 0 "outside any range" or the like. */
@@ -62,13 +67,13 @@ enum mpr_frame_word_kind {
     MPR_WORD_OTHER,
     MPR_WORD_NAME,
     MPR_WORD_MODULE, /* "[layers.3]" */
-    MPR_WORD_PLACE,  /* "(t.py:12)" */
+    MPR_WORD_PLACE,  /* "(t.py:12)", "(t.py)" for any line */
     MPR_WORD_OBJECT  /* "(libfoo.so)" */
 };
 struct mpr_frame_word {
     enum mpr_frame_word_kind kind;
     const char *text; /* without what is around it */
-    uint64_t line;    /* in the source; for a thread the kernel's number, 0: unknown */
+    uint64_t line;    /* PLACE: as in the frame */
 };
 enum { MPR_FRAME_WORDS = 4 };
 size_t mpr_frame_words(const struct mpr_frame *frame, struct mpr_frame_word word[MPR_FRAME_WORDS]);
@@ -87,13 +92,21 @@ static inline bool mpr_frame_is_call(const struct mpr_frame *frame)
     return frame->kind >= MPR_FRAME_PYTHON;
 }
 
+/* Copies of frames in another arena, one of each frame; all 0 but the arena at first. */
+struct mpr_frame_copies {
+    struct mpr_arena *arena;
+    const struct mpr_frame **copy;
+    uint32_t count, cap;
+    struct mpr_index by_id; /* place + 1 */
+};
 /* Copies a path with its frames and texts. */
-struct mpr_path mpr_frame_copy_path(struct mpr_arena *arena, struct mpr_path path);
+struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *copies, struct mpr_path path);
+void mpr_frame_copies_free(struct mpr_frame_copies *copies);
 
 /* The text in which numbers may count similar things (places.h): the module path of a Python call,
  * the name of a range or label; "" for other frames. */
 const char *mpr_frame_numbered(const struct mpr_frame *frame);
-/* Returns the frame with that text replaced. */
+/* Returns the frame with that text replaced, and the name with it if they are the same. */
 const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const struct mpr_frame *frame,
                                              const char *text);
 

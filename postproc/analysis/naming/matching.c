@@ -21,7 +21,7 @@ static const char *function_of(struct mpr_arena *arena, const struct mpr_frame *
     static const char *const added[] = { ".constprop.", ".isra.",     ".part.",
                                          ".cold",       ".lto_priv.", " [clone " };
     const char *first = NULL;
-    if (frame->kind != MPR_FRAME_NATIVE) return mpr_frame_function(arena, frame);
+    if (frame->kind != MPR_FRAME_NATIVE) return frame->name;
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
         const char *at = strstr(frame->name, added[i]);
         if (at && (!first || at < first)) first = at;
@@ -29,29 +29,40 @@ static const char *function_of(struct mpr_arena *arena, const struct mpr_frame *
     return up_to(arena, frame->name, first);
 }
 
-static const char *in_file(struct mpr_arena *arena, const struct mpr_frame *frame,
-                           const char *program)
+static const struct mpr_frame *in_any_build(struct mpr_arena *arena, const char *program,
+                                            const struct mpr_frame *frame)
 {
-    const char *function = function_of(arena, frame);
-    if (*frame->file) return mpr_arena_format(arena, "%s (%s)", function, frame->file);
-    if (*program && strcmp(frame->object, program) == 0) return function;
-    return mpr_arena_format(arena, "%s (%s)", function, without_version(arena, frame->object));
+    struct mpr_frame fields = *frame;
+    fields.text = NULL;
+    fields.line = MPR_ANY_LINE;
+    fields.name = function_of(arena, frame);
+    fields.object = *program && strcmp(frame->object, program) == 0
+                        ? ""
+                        : without_version(arena, frame->object);
+    return mpr_frame_new(arena, fields);
 }
 
-const char *mpr_matching_name(struct mpr_arena *arena, const char *program,
-                              const struct mpr_frame *frame)
+const struct mpr_frame *mpr_matching_frame(struct mpr_arena *arena, const char *program,
+                                           const struct mpr_frame *frame)
 {
+    const char *object = without_version(arena, frame->object);
     switch (frame->kind) {
-    case MPR_FRAME_LABEL: return frame->name;
-    case MPR_FRAME_OBJECT: return without_version(arena, frame->object);
+    case MPR_FRAME_LABEL: return mpr_frame_named(arena, MPR_FRAME_LABEL, frame->name);
+    case MPR_FRAME_OBJECT:
+        return mpr_frame_new(
+            arena,
+            (struct mpr_frame){ .kind = MPR_FRAME_OBJECT, .name = object, .object = object });
     case MPR_FRAME_PYTHON:
-    case MPR_FRAME_NATIVE: return in_file(arena, frame, program);
-    default: return frame->text;
+    case MPR_FRAME_NATIVE: return in_any_build(arena, program, frame);
+    default: return frame;
     }
 }
 
-const char *mpr_matching_function(struct mpr_arena *arena, const char *program,
-                                  const struct mpr_frame *frame)
+const char *mpr_matching_function(struct mpr_arena *arena, const struct mpr_frame *same)
 {
-    return *frame->file ? function_of(arena, frame) : mpr_matching_name(arena, program, frame);
+    struct mpr_frame fields = *same;
+    if (!*same->file) return same->text;
+    fields.text = NULL;
+    fields.file = fields.object = "";
+    return mpr_frame_new(arena, fields)->text;
 }

@@ -12,12 +12,11 @@
 
 #include "frame.h"
 
-/* Returns a text in the arena, or one of the frame's.  program: the file name of the program that
- * ran; "" if unknown. */
-const char *mpr_matching_name(struct mpr_arena *arena, const char *program,
-                              const struct mpr_frame *frame);
-/* The same without its source file, which may have another name now: "f"; else as above. */
-const char *mpr_matching_function(struct mpr_arena *arena, const char *program,
-                                  const struct mpr_frame *frame);
+/* Returns a frame of what stays the same, made in the arena, or the frame itself.  program: the
+ * file name of the program that ran; "" if unknown. */
+const struct mpr_frame *mpr_matching_frame(struct mpr_arena *arena, const char *program,
+                                           const struct mpr_frame *frame);
+/* The text of such a frame without its source file, which may have another name now: "f". */
+const char *mpr_matching_function(struct mpr_arena *arena, const struct mpr_frame *same);
 
 #endif

@@ -20,7 +20,6 @@ static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_
     const struct mpr_told told =
         mpr_telling_of(telling, arena, line->row.path, mpr_group_is_calls(by));
     line->row.path = told.path;
-    line->row.path.depth = told.path.depth;
     line->caller = told.caller;
 }
 

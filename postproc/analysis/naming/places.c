@@ -114,7 +114,8 @@ static uint64_t number_of(const char *from, const char *to)
 static size_t find(const struct part *p, struct mpr_place *place, size_t cap)
 {
     size_t found = 0;
-    for (const char *at = p->from; at < p->to && found < cap && !is_version(p);) {
+    if (is_version(p)) return 0;
+    for (const char *at = p->from; at < p->to && found < cap;) {
         const char *to = at;
         while (to < p->to && is_digit(*to)) to++;
         const bool whole = to > at && (at == p->from || !is_digit(at[-1]));
@@ -131,6 +132,20 @@ size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, s
     const char *text = mpr_frame_numbered(frame);
     const struct part p = { text, text + strlen(text), frame->kind == MPR_FRAME_PYTHON };
     return find(&p, place, cap);
+}
+
+const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                           const struct mpr_place *place, const char *const *by,
+                                           size_t places)
+{
+    const char *from = mpr_frame_numbered(frame), *text = "";
+    size_t end = 0;
+    for (size_t i = 0; i < places; i++) {
+        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(place[i].from - end), from + end,
+                                by[i]);
+        end = place[i].to;
+    }
+    return mpr_frame_renumbered(arena, frame, mpr_arena_format(arena, "%s%s", text, from + end));
 }
 
 size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap)

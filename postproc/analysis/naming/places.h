@@ -22,6 +22,10 @@ struct mpr_place {
 /* The places in what of a frame may have them (mpr_frame_numbered), from the left; returns how
  * many, at most `cap`. */
 size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, size_t cap);
+/* Returns the frame with a text in each of its places. */
+const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                           const struct mpr_place *place, const char *const *by,
+                                           size_t places);
 /* Those in the name of a range. */
 size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap);
 

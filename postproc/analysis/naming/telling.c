@@ -243,13 +243,12 @@ static struct kept look(const struct mpr_telling *t, const struct mpr_frame *fra
 
 static const struct kept *kept_of(struct mpr_telling *t, const struct mpr_frame *frame)
 {
-    const uint64_t key = (uintptr_t)frame;
-    const uint32_t at = mpr_index_get(&t->number, key);
+    const uint32_t at = mpr_index_get(&t->number, frame->id);
     if (at) return &t->kept[at - 1];
     const struct kept found = look(t, frame);
     MPR_GROW(t->kept, t->count, t->cap);
     t->kept[t->count++] = found;
-    mpr_index_set(&t->number, key, t->count);
+    mpr_index_set(&t->number, frame->id, t->count);
     return &t->kept[t->count - 1];
 }
 
@@ -401,7 +400,7 @@ static size_t calls_end(struct mpr_path path, size_t from)
     return end > from ? end : path.depth;
 }
 
-struct mpr_path mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told)
+struct mpr_path mpr_telling_called(struct mpr_arena *arena, const struct mpr_told *told)
 {
     const struct mpr_path path = told->path;
     if (!*told->caller || !path.depth) return path;

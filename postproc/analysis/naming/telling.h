@@ -26,7 +26,7 @@ struct mpr_told {
 };
 
 /* Its path, the caller behind the last name: "serve (a.c:9) <- main". */
-struct mpr_path mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told);
+struct mpr_path mpr_telling_called(struct mpr_arena *arena, const struct mpr_told *told);
 
 /* calls: all frames count as calls; otherwise ranges before the calls are kept. */
 struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,

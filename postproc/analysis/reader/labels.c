@@ -25,10 +25,12 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
     return text ? mpr_arena_text(arena, text) : mpr_arena_format(arena, "%s %" PRIu32, what, id);
 }
 
+#define NO_NAME "(no name)"
+
 /* Numbers below 3 are never defined: what the capture library could not name. */
 static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
 {
-    static const char *const reserved[] = { "(no name)", "(names beyond the limit)",
+    static const char *const reserved[] = { NO_NAME, "(names beyond the limit)",
                                             "(name not known)" };
     if (id < sizeof reserved / sizeof *reserved) return reserved[id];
     const char *text = text_or_number(arena, names, "name", id);
@@ -57,7 +59,8 @@ static void split_module(struct mpr_arena *arena, struct mpr_frame *frame)
 static const struct mpr_frame *python_frame(struct mpr_arena *arena,
                                             const struct mpr_python_frame *f)
 {
-    struct mpr_frame fields = { .name = mpr_arena_text(arena, f->function) };
+    const bool named = *f->function || *f->file;
+    struct mpr_frame fields = { .name = named ? mpr_arena_text(arena, f->function) : NO_NAME };
     if (*f->file) {
         fields.kind = MPR_FRAME_PYTHON;
         fields.path = mpr_arena_text(arena, f->file);

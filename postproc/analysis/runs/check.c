@@ -8,7 +8,6 @@
 #include "check_lines.h"
 #include "diff_runs.h"
 #include "path_pattern.h"
-#include "places.h"
 #include "telling.h"
 #include "utf8.h"
 
@@ -382,21 +381,18 @@ static size_t copy(char *to, const char *from, const char *end)
     return (size_t)(end - from);
 }
 
-/* The outermost range, with * for its numbers and for what a budget's line cannot have. */
-static const char *pattern_of(struct mpr_arena *arena, const char *name)
+/* The pattern with * for what a budget's line cannot have. */
+static const char *writable(struct mpr_arena *arena, const char *pattern)
 {
-    struct mpr_place place[8];
-    const size_t places = mpr_places_in_name(name, place, sizeof place / sizeof *place);
-    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
-    size_t bytes = 0, k = 0;
-    for (const char *at = name; *at;) {
+    char *text = mpr_arena_alloc(arena, strlen(pattern) + 1);
+    size_t bytes = 0;
+    for (const char *at = pattern; *at;) {
         const char *from = at;
         uint32_t code;
-        while (k < places && name + place[k].to <= from) k++;
-        const bool number = k < places && name + place[k].from <= from;
-        const bool good = mpr_utf8_next(&at, &code) && code != '"' && !mpr_utf8_unsafe(code) &&
-                          !mpr_utf8_commands(from > name ? from[-1] : 0, code, *at);
-        if (good && !number) bytes += copy(text + bytes, from, at);
+        const bool good = mpr_utf8_next(&at, &code) && code != '"' && code != '*' &&
+                          !mpr_utf8_unsafe(code) &&
+                          !mpr_utf8_commands(from > pattern ? from[-1] : 0, code, *at);
+        if (good) bytes += copy(text + bytes, from, at);
         else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
     }
     return text;
@@ -433,8 +429,10 @@ static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *
     size_t rows = 0;
     for (size_t i = 0; i < heap->rows; i++)
         if (heap->row[i].path.depth && heap->row[i].bytes)
-            range[rows++] = (struct subject){ pattern_of(arena, heap->row[i].path.frame[0]->text),
-                                              heap->row[i].bytes };
+            range[rows++] = (struct subject){
+                writable(arena, mpr_check_starred(arena, heap->row[i].path.frame[0])->text),
+                heap->row[i].bytes
+            };
     return merge(range, rows);
 }
 
@@ -492,7 +490,7 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
             bsearch(&line[i].row.path.frame[0]->text, name, names, sizeof *name, by_text);
         if (text && line[i].row.bytes && !in_range)
             subject[subjects++] =
-                (struct subject){ pattern_of(&budget->arena, text), line[i].row.bytes };
+                (struct subject){ writable(&budget->arena, text), line[i].row.bytes };
     }
     subjects = merge(subject, subjects);
     for (size_t i = 0; i < subjects; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "path_pattern.h"
+#include "places.h"
 
 /* @live: that many of the lines, which come first, hold something. */
 static struct mpr_line *lines_of(struct mpr_arena *arena, const struct mpr_check_table *table,
@@ -84,10 +85,22 @@ static const char *end_of_number(const char *name, const char *at)
     return *end == ')' || !*end ? end : at;
 }
 
+const struct mpr_frame *mpr_check_starred(struct mpr_arena *arena, const struct mpr_frame *frame)
+{
+    enum { MOST = 8 };
+    static const char *const star[MOST] = { "*", "*", "*", "*", "*", "*", "*", "*" };
+    struct mpr_place place[MOST];
+    const size_t places = mpr_places_find(frame, place, MOST);
+    return places ? mpr_places_replace(arena, frame, place, star, places) : frame;
+}
+
 const char *mpr_check_line_pattern(struct mpr_arena *arena, const struct mpr_line *line)
 {
-    if (!line->row.path.depth) return NULL;
-    const char *name = mpr_frame_path_text(arena, line->row.path);
+    const struct mpr_path path = line->row.path;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
+    if (!path.depth) return NULL;
+    for (size_t i = 0; i < path.depth; i++) frame[i] = mpr_check_starred(arena, path.frame[i]);
+    const char *name = mpr_frame_path_text(arena, (struct mpr_path){ frame, path.depth });
     char *text = mpr_arena_alloc(arena, strlen(name) + 1);
     size_t bytes = 0;
     if (*name == '(') return NULL; /* "(no call stack)" */

@@ -32,8 +32,10 @@ struct mpr_check_lines mpr_check_lines_of(const struct mpr_check_table *table, c
 /* Tries the text of each line, in the arena. */
 void mpr_check_lines_near(const struct mpr_check_table *table, struct mpr_arena *arena,
                           struct mpr_nearest *nearest);
-/* The text of a line, with * for the numbers of source lines and for addresses, or NULL for a line
- * without a call. */
+/* The frame with * for each number that counts similar things ("layers.*"). */
+const struct mpr_frame *mpr_check_starred(struct mpr_arena *arena, const struct mpr_frame *frame);
+/* The text of such frames, with * also for source lines and addresses, or NULL for a line without a
+ * call. */
 const char *mpr_check_line_pattern(struct mpr_arena *arena, const struct mpr_line *line);
 /* The lines that hold something, in the arena; lines that differ in a number are separate. */
 struct mpr_line *mpr_check_live_lines(struct mpr_arena *arena, const struct mpr_check_table *table,

@@ -5,7 +5,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "diff_runs.h"
-#include "matching.h"
 #include "pairs.h"
 
 struct comparison {
@@ -24,7 +23,8 @@ static struct mpr_path with_caller(struct mpr_arena *arena, const struct mpr_lin
     const struct mpr_path path = line->row.path;
     const struct mpr_frame **frame = mpr_arena_alloc(arena, (path.depth + 1) * sizeof *frame);
     if (path.depth) memcpy(frame, path.frame, path.depth * sizeof *frame);
-    frame[path.depth] = mpr_frame_named(arena, MPR_FRAME_LABEL, line->caller);
+    frame[path.depth] =
+        *line->caller ? mpr_frame_named(arena, MPR_FRAME_LABEL, line->caller) : &mpr_frame_none;
     return (struct mpr_path){ frame, path.depth + 1 };
 }
 

@@ -9,7 +9,8 @@
 
 /* The parts of a frame that stay the same from run to run, computed once for each frame. */
 struct mpr_pairs_name {
-    const char *key, *function;
+    const struct mpr_frame *same;
+    const char *function;
     uint64_t hash;
 };
 
@@ -34,14 +35,13 @@ void mpr_pairs_free(struct mpr_pairs *p)
 
 static struct mpr_pairs_name name_of(struct mpr_pairs *p, const struct mpr_frame *frame)
 {
-    const uint64_t at = (uintptr_t)frame;
-    const uint32_t number = mpr_index_get(&p->by_name, at);
+    const uint32_t number = mpr_index_get(&p->by_name, frame->id);
     if (number) return p->name[number - 1];
-    const char *key = mpr_matching_name(p->arena, p->program, frame),
-               *function = mpr_matching_function(p->arena, p->program, frame);
+    const struct mpr_frame *same = mpr_matching_frame(p->arena, p->program, frame);
     MPR_GROW(p->name, p->names, p->name_cap);
-    p->name[p->names++] = (struct mpr_pairs_name){ key, function, mpr_hash_text(key) };
-    mpr_index_set(&p->by_name, at, p->names);
+    p->name[p->names++] = (struct mpr_pairs_name){ same, mpr_matching_function(p->arena, same),
+                                                   mpr_hash_text(same->text) };
+    mpr_index_set(&p->by_name, frame->id, p->names);
     return p->name[p->names - 1];
 }
 
@@ -64,7 +64,7 @@ static struct key key_of(struct mpr_pairs *p, struct mpr_path path)
                        mpr_arena_alloc(p->arena, path.depth * sizeof *key.function), 0 };
     for (size_t i = 0; i < path.depth; i++) {
         const struct mpr_pairs_name name = name_of(p, path.frame[i]);
-        key.name[i] = name.key;
+        key.name[i] = name.same->text;
         key.function[i] = name.function;
         key.hash = mpr_hash(key.hash + name.hash);
     }
@@ -108,9 +108,8 @@ static void show(struct mpr_pairs *p, struct mpr_pair *pair, struct mpr_path pat
     if (same == path.depth) return;
     const struct mpr_frame **common = mpr_arena_alloc(p->arena, path.depth * sizeof *common);
     for (size_t i = 0; i < path.depth; i++)
-        common[i] = shows(pair, i, path.frame[i])
-                        ? pair->path.frame[i]
-                        : mpr_frame_named(p->arena, MPR_FRAME_LABEL, pair->key[i]);
+        common[i] =
+            shows(pair, i, path.frame[i]) ? pair->path.frame[i] : name_of(p, path.frame[i]).same;
     pair->path.frame = common;
 }
 

@@ -217,7 +217,6 @@ static void fill_heaps(const struct mpr_instances_reading *b, uint8_t only,
 static void fill_path(const struct mpr_instances_reading *b, struct mpr_instances *out)
 {
     const uint32_t repeat = b->named.repeats->of_node[b->entry[0].node];
-    out->path.depth = b->named.repeats->repeat[repeat].depth;
     out->path = mpr_repeats_path(&out->arena, b->named.repeats, repeat);
 }
 

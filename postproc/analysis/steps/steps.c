@@ -153,10 +153,11 @@ static void judge(struct mpr_steps *s)
 /* ---- two peaks */
 
 /* The path with the repeated range as all of its instances have it. */
-static struct mpr_path common_path(struct mpr_arena *arena, const struct mpr_instances *in,
+static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct mpr_instances *in,
                                    const struct mpr_row *row)
 {
-    const struct mpr_path copy = mpr_frame_copy_path(arena, row->path);
+    struct mpr_arena *arena = copies->arena;
+    const struct mpr_path copy = mpr_frame_copy_path(copies, row->path);
     bool inside = copy.depth >= in->path.depth;
     for (size_t i = 0; inside && i < in->path.depth; i++)
         inside =
@@ -171,14 +172,15 @@ static struct mpr_path common_path(struct mpr_arena *arena, const struct mpr_ins
 static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap_peak *peak,
                                       bool here, struct mpr_steps_row *next)
 {
+    struct mpr_frame_copies copies = { .arena = &s->instances.arena };
     for (size_t i = 0; i < peak->rows; i++, next++) {
         const struct mpr_row *row = &peak->row[i];
-        next->path = common_path(&s->instances.arena, &s->instances, row);
-        next->path.depth = row->path.depth;
+        next->path = common_path(&copies, &s->instances, row);
         *(here ? &next->here : &next->median) = row->bytes;
         *(here ? &next->blocks_here : &next->blocks_median) = row->blocks;
         next->estimated = row->estimated;
     }
+    mpr_frame_copies_free(&copies);
     return next;
 }
 
