@@ -27,7 +27,7 @@ enum mpr_frame_kind {
 
 /* No member is NULL; "": it has none. */
 struct mpr_frame {
-    uint64_t id; /* no other frame has it, also after the frame is freed; for tables of frames */
+    uint64_t id; /* unique, even after the frame is freed: tables of frames use it as their key */
     enum mpr_frame_kind kind;
     const char *text;   /* all of it, for people */
     const char *name;   /* the function, the range, the thread without its number */
