@@ -100,18 +100,14 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
                        bool first)
 {
     struct mpr_parts *parts = &w->to->parts;
-    const char *open = word->kind == MPR_WORD_MODULE  ? "["
-                       : word->kind >= MPR_WORD_PLACE ? "("
-                                                      : "";
     const bool brief = p->amount == LINE && p->last && *p->frame->file;
     const size_t from = here(w);
-    fputs(open, w->out);
+    fputs(word->open, w->out);
     const struct mpr_piece text = write_text(
         w, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
     const size_t dot = last_dot(w, text);
-    if (word->kind == MPR_WORD_PLACE && word->line != MPR_ANY_LINE)
-        fprintf(w->out, ":%" PRIu64, word->line);
-    if (*open) fputc(*open == '[' ? ']' : ')', w->out);
+    if (word->line != MPR_ANY_LINE) fprintf(w->out, ":%" PRIu64, word->line);
+    fputs(word->close, w->out);
     if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, here(w) };
     if (!p->last) return;
     if (dot && (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER))

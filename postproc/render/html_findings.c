@@ -7,7 +7,7 @@ static void finding(struct mpr_json *j, struct mpr_document *doc, const struct m
                     const struct mpr_finding *f)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "finding", f->key);
+    mpr_json_text(j, "finding", mpr_finding_keys[f->kind]);
     mpr_json_text(j, "where", f->where);
     mpr_json_number(j, "saves_at_most_bytes", f->bytes);
     mpr_json_flag(j, "estimated", f->about);

@@ -15,7 +15,7 @@
 // clang-format off
 static const struct mpr_column columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
-    { .key = "finding", .type = MPR_WORD, OF(key) },
+    { .key = "finding", .type = MPR_WORD, OF(kind), .words = mpr_finding_keys },
     { .key = "where", .type = MPR_WORD, OF(where) },
     { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
     { .key = "estimated", .type = MPR_FLAG, OF(about), .unless = MPR_ABSENT_AT_0,

@@ -1,6 +1,4 @@
 /* The last lines of the story, three at most: why, what to do, what grew. */
-#include <string.h>
-
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
@@ -41,10 +39,12 @@ static uint64_t missing(const struct mpr_oom_story *s)
 static const struct mpr_finding *finding_of(const struct cause *c)
 {
     const struct mpr_insights *in = &c->ooms->insights;
-    const char *where =
-        c->story ? mpr_arena_format(&c->doc->arena, "gpu%u", c->story->index) : "host";
-    for (size_t i = 0; i < in->findings; i++)
-        if (strcmp(in->finding[i].where, where) == 0) return &in->finding[i];
+    for (size_t i = 0; i < in->findings; i++) {
+        const uint8_t heap = in->finding[i].heap;
+        if (c->story ? mpf_heap_is_gpu(heap) && mpf_heap_device(heap) == c->story->index
+                     : !mpf_heap_is_gpu(heap))
+            return &in->finding[i];
+    }
     return NULL;
 }
 

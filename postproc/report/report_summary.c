@@ -380,7 +380,7 @@ static void ask(struct mpr_document *doc, bool *first, const char *report, const
 static bool has_growth(const struct mpr_insights *in)
 {
     for (size_t i = 0; i < in->findings; i++)
-        if (strcmp(in->finding[i].key, "growth") == 0) return true;
+        if (in->finding[i].kind == MPR_FINDING_GROWTH) return true;
     return false;
 }
 

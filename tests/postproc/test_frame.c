@@ -27,11 +27,9 @@ static void reads(struct mpr_frame fields, const char *text)
 static void the_text_has_what_is_known(void **state)
 {
     (void)state;
-    const struct mpr_frame call = { .kind = MPR_FRAME_PYTHON,
-                                    .name = "f",
-                                    .module = "layers.3",
-                                    .file = "t.py",
-                                    .line = 3 };
+    const struct mpr_frame call = {
+        .kind = MPR_FRAME_PYTHON, .name = "f", .module = "layers.3", .file = "t.py", .line = 3
+    };
     struct mpr_frame first = call, backward = call, anywhere = call;
     first.module_first = backward.is_backward = true;
     anywhere.line = MPR_ANY_LINE;
@@ -52,14 +50,14 @@ static void numbers_are_replaced_where_they_count(void **state)
 {
     (void)state;
     const struct mpr_frame *range = mpr_frame_named(&arena, MPR_FRAME_RANGE, "step 3"),
-                           *thread = mpr_frame_new(
-                               &arena, (struct mpr_frame){ .text = "worker (7)", .name = "worker" }),
-                           *call = mpr_frame_new(&arena, (struct mpr_frame){
-                                                             .kind = MPR_FRAME_PYTHON,
-                                                             .name = "conv_1",
-                                                             .module = "0",
-                                                             .file = "t.py",
-                                                             .line = 3 });
+                           *thread = mpr_frame_new(&arena, (struct mpr_frame){ .text = "worker (7)",
+                                                                               .name = "worker" }),
+                           *call =
+                               mpr_frame_new(&arena, (struct mpr_frame){ .kind = MPR_FRAME_PYTHON,
+                                                                         .name = "conv_1",
+                                                                         .module = "0",
+                                                                         .file = "t.py",
+                                                                         .line = 3 });
     assert_string_equal(mpr_frame_renumbered(&arena, range, "step *")->name, "step *");
     assert_string_equal(mpr_frame_renumbered(&arena, thread, "worker (*)")->name, "worker");
     assert_string_equal(mpr_frame_numbered(call), "0");

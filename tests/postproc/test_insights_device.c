@@ -19,7 +19,7 @@ static void communicators_without_a_collective_are_idle(void **state)
     };
     look(f, comm, 4);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "idle_communicators");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_IDLE_COMMUNICATORS);
     assert_string_equal(f->out.finding[0].where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 400 * MIB);
     assert_string_equal(f->out.finding[0].what, "2 communicators ran no collective and hold "
@@ -37,7 +37,7 @@ static void communicators_over_all_ranks_are_doubled(void **state)
     };
     look(f, comm, 4);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "doubled_communicators");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_DOUBLED_COMMUNICATORS);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
 }
 
@@ -110,7 +110,7 @@ static void what_graphs_pools_keep_free_counts_when_memory_ran_out(void **state)
     struct fixture *f = *state;
     look_at_graphs(f, true, 205 * MIB); /* more than a twentieth */
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "graph_pools_free");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_POOLS_FREE);
     assert_int_equal(f->out.finding[0].bytes, 205 * MIB);
 }
 
@@ -136,7 +136,7 @@ static void pools_of_graphs_that_are_there_together_are_separate(void **state)
     const struct mpr_evidence e = { .log = &f->log, .state = f->state, .segments = &segments };
     mpr_insights_torch(&f->out, &e);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "graph_pools");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_POOLS);
     assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
     assert_string_equal(f->out.finding[0].what,
                         "graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");

@@ -26,7 +26,7 @@ static void what_was_freed_may_have_been_kept(void **state)
     struct fixture *f = *state;
     look_at_retained(f, 1000 * MIB, 1000 * MIB);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "retention");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_RETENTION);
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
     assert_non_null(strstr(f->out.finding[0].what,
                            "about 350.00 MiB of anonymous memory was in no live block: freed "
@@ -178,7 +178,7 @@ static void a_worker_above_its_like_is_told(void **state)
                                    30 * MIB, 30 * MIB },
                      CHILDREN);
     assert_int_equal(f->out.findings, 2);
-    assert_string_equal(f->out.finding[0].key, "worker");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKER);
     assert_int_equal(f->out.finding[0].bytes, 15 * MIB);
     assert_string_equal(
         f->out.finding[0].what,
@@ -195,7 +195,7 @@ static void workers_that_hold_as_much_are_copies(void **state)
     const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
     look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 51 * MIB });
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "workers");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKERS);
     assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
     assert_string_equal(f->out.finding[0].what,
                         "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
@@ -269,7 +269,7 @@ static void pages_that_workers_copied_are_told(void **state)
     struct mpr_process child = { .image_of = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
     look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "copied_pages");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_COPIED_PAGES);
     assert_int_equal(f->out.finding[0].bytes, 117 * MIB);
     assert_string_equal(f->out.finding[0].what,
                         "3 forked workers copied pages of their parent's by writing to them, "

@@ -31,7 +31,7 @@ static void state_of_the_first_step_is_late(void **state)
     struct fixture *f = *state;
     look_at_state(f, 200 * MIB, 100 * MIB, 1);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "optimizer_state");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_OPTIMIZER_STATE);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
     assert_string_equal(f->out.finding[0].what,
                         "the optimizer made 200.00 MiB of state in its step "
@@ -62,7 +62,7 @@ static void gradients_beside_their_buckets_are_copies(void **state)
     struct fixture *f = *state;
     look_at_buckets(f, 260 * MIB, 160 * MIB);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "gradient_copies");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRADIENT_COPIES);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
     look_at_buckets(f, 400 * MIB, 70 * MIB); /* no more than the buckets hold */
     assert_int_equal(f->out.findings, 2);
@@ -93,7 +93,7 @@ static void a_place_of_many_temporaries_is_told(void **state)
     struct fixture *f = *state;
     look_at_temporaries(f, MPR_PHASE_BACKWARD, 100 * MIB, 1);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "temporaries");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
     assert_string_equal(f->out.finding[0].path.frame[0]->text, "loss");
     assert_string_equal(f->out.finding[0].what,

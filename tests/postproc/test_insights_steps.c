@@ -33,7 +33,7 @@ static void an_instance_that_stands_out_is_named(void **state)
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_TORCH, 1500 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "instance");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
     assert_string_equal(f->out.finding[0].where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
     assert_string_equal(f->out.finding[0].what, "step:3 of 5 instances peaks at 1.46 GiB of "
@@ -83,7 +83,7 @@ static void what_each_instance_keeps_is_growth(void **state)
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].key, "growth");
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GROWTH);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
     assert_string_equal(f->out.finding[0].what,
                         "5 instances of step keep 50.00 MiB of host/heap each at the median, "

@@ -70,11 +70,10 @@ static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
     return bytes >= MPR_GROWN_BYTES && bytes >= whole / MPR_WORTH_SHARE;
 }
 
-/* A new finding, to be filled; until the next one is added. */
-struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, const char *where,
-                                    uint64_t bytes);
-/* Of which heap it was seen, and when. */
-void mpr_finding_at(struct mpr_finding *f, uint8_t heap, uint64_t time);
+/* Adds a finding and returns it to be filled; the pointer is valid until the next one is added.
+ * time: when it was seen. */
+struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
+                                    uint8_t heap, uint64_t time, uint64_t bytes);
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value);
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
 /* Words of a sentence, in the result's memory. */
@@ -83,9 +82,6 @@ const char *mpr_finding_number(struct mpr_insights *out, uint64_t count);
 const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns);
 /* "s" where there are several. */
 static inline const char *mpr_finding_plural(uint64_t count) { return count == 1 ? "" : "s"; }
-const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
-/* Returns the part of the name that says whose heap it is: "gpu0", "host". */
-const char *mpr_finding_place(struct mpr_insights *out, uint8_t heap);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);

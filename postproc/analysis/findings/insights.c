@@ -214,19 +214,27 @@ static void end(void *arg, const struct mpr_reader *reader)
 
 /* ---- findings */
 
-struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, const char *where,
-                                    uint64_t bytes)
+const char *const mpr_finding_keys[MPR_FINDING_KINDS] = {
+#define X(name, key) key,
+    MPR_FINDINGS(X)
+#undef X
+};
+
+static const char *owner_of(struct mpr_insights *out, uint8_t heap)
+{
+    const char *name = mpr_heap_name(heap);
+    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(name, "/"), name);
+}
+
+struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
+                                    uint8_t heap, uint64_t time, uint64_t bytes)
 {
     MPR_GROW(out->finding, out->findings, out->cap);
     struct mpr_finding *f = &out->finding[out->findings++];
-    *f = (struct mpr_finding){ .key = key, .where = where, .bytes = bytes };
+    *f = (struct mpr_finding){
+        .kind = kind, .heap = heap, .where = owner_of(out, heap), .bytes = bytes, .time = time
+    };
     return f;
-}
-
-void mpr_finding_at(struct mpr_finding *f, uint8_t heap, uint64_t time)
-{
-    f->heap = heap;
-    f->time = time;
 }
 
 static void add_fact(struct mpr_finding *f, struct mpr_fact fact)
@@ -262,23 +270,12 @@ const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns)
     return mpr_arena_text(&out->arena, mpr_units_time(&n, ns));
 }
 
-const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index)
-{
-    return mpr_arena_format(&out->arena, "gpu%u", index);
-}
-
-const char *mpr_finding_place(struct mpr_insights *out, uint8_t heap)
-{
-    const char *name = mpr_heap_name(heap);
-    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(name, "/"), name);
-}
-
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_finding *a = left, *b = right;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    const int order = strcmp(a->key, b->key);
-    return order ? order : strcmp(a->where, b->where);
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return strcmp(a->where, b->where);
 }
 
 static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -341,7 +338,7 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
 static struct mpr_finding *nameless_growth(struct mpr_insights *out)
 {
     for (size_t i = 0; i < out->findings; i++)
-        if (strcmp(out->finding[i].key, "growth") == 0 && !out->finding[i].path.depth)
+        if (out->finding[i].kind == MPR_FINDING_GROWTH && !out->finding[i].path.depth)
             return &out->finding[i];
     return NULL;
 }

@@ -31,9 +31,36 @@ struct mpr_fact {
 
 enum { MPR_FACTS_MOST = 6 };
 
+/* X(NAME, "key"), in the order of the keys, which are a contract that memprof-report(1) lists. */
+#define MPR_FINDINGS(X)                                                                            \
+    X(CACHE, "cache")                                                                              \
+    X(COPIED_PAGES, "copied_pages")                                                                \
+    X(DOUBLED_COMMUNICATORS, "doubled_communicators")                                              \
+    X(FRAGMENTATION, "fragmentation")                                                              \
+    X(GRADIENT_COPIES, "gradient_copies")                                                          \
+    X(GRAPH_POOLS, "graph_pools")                                                                  \
+    X(GRAPH_POOLS_FREE, "graph_pools_free")                                                        \
+    X(GROWTH, "growth")                                                                            \
+    X(IDLE_COMMUNICATORS, "idle_communicators")                                                    \
+    X(INSTANCE, "instance")                                                                        \
+    X(LOCAL_MEMORY, "local_memory")                                                                \
+    X(OPTIMIZER_STATE, "optimizer_state")                                                          \
+    X(RETENTION, "retention")                                                                      \
+    X(TEMPORARIES, "temporaries")                                                                  \
+    X(WORKER, "worker")                                                                            \
+    X(WORKERS, "workers")
+enum mpr_finding_kind {
+#define X(name, key) MPR_FINDING_##name,
+    MPR_FINDINGS(X)
+#undef X
+        MPR_FINDING_KINDS
+};
+extern const char *const mpr_finding_keys[MPR_FINDING_KINDS];
+
 struct mpr_finding {
-    const char *key;      /* "fragmentation", ...: a contract that memprof-report(1) lists */
-    const char *where;    /* "gpu0", "host" */
+    enum mpr_finding_kind kind;
+    uint8_t heap;         /* that has the bytes; the page links to its chart, at `time` */
+    const char *where;    /* the owner of the heap, for people: "gpu0", "host" */
     uint64_t bytes;       /* that the change would save, at most */
     bool about;           /* bytes are estimated from samples */
     const char *what;     /* one sentence, with its numbers; */
@@ -41,7 +68,6 @@ struct mpr_finding {
                              owner */
     const char *change;   /* what to do */
     const char *look;     /* the report that shows more of it, without the log: "segments" */
-    uint8_t heap;         /* the page links to its chart, at `time` */
     uint64_t time;
     struct mpr_fact fact[MPR_FACTS_MOST];
     size_t facts;

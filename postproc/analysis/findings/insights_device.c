@@ -13,7 +13,8 @@ static void local_memory(struct mpr_insights *out, const struct mpr_device_state
     const int64_t bytes = mpr_device_bytes(s, MPR_USE_LOCAL_MEMORY);
     if (bytes < MPR_WORTH_BYTES) return;
     struct mpr_finding *f =
-        mpr_finding_add(out, "local_memory", mpr_finding_gpu(out, device), (uint64_t)bytes);
+        mpr_finding_add(out, MPR_FINDING_LOCAL_MEMORY, mpf_heap_gpu(MPF_HEAP_DEVICE, device),
+                        s->time, (uint64_t)bytes);
     f->what = mpr_arena_format(&out->arena,
                                "local memory of kernels (stacks, spills, local arrays) is %s",
                                mpr_finding_size(out, (uint64_t)bytes));
@@ -21,7 +22,6 @@ static void local_memory(struct mpr_insights *out, const struct mpr_device_state
                 "cudaLimitStackSize: the driver keeps that much for every thread that fits on the "
                 "device";
     f->look = "peaks";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_bytes(f, "local_memory_bytes", (uint64_t)bytes);
 }
 
@@ -38,8 +38,8 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, uns
         count++;
     }
     if (bytes < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, "idle_communicators", mpr_finding_gpu(out, device), bytes);
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_IDLE_COMMUNICATORS,
+                                            mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time, bytes);
     f->what = mpr_arena_format(&out->arena,
                                "%s communicator%s ran no collective and hold%s %s, most of it NCCL "
                                "%s",
@@ -47,7 +47,6 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, uns
                                count == 1 ? "s" : "", mpr_finding_size(out, bytes), largest->name);
     f->change = "do not make this process group, or make it where it is used first";
     f->look = "peaks --by comm";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
 }
@@ -96,8 +95,8 @@ static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
     if (!largest || ranks < 2) return;
     const uint64_t more = bytes - largest->bytes;
     if (more < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, "doubled_communicators", mpr_finding_gpu(out, device), more);
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_DOUBLED_COMMUNICATORS,
+                                            mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time, more);
     f->what = mpr_arena_format(&out->arena,
                                "%s communicators of %s ranks hold %s together, the largest %s",
                                mpr_finding_number(out, count), mpr_finding_number(out, ranks),
@@ -105,7 +104,6 @@ static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "one process group for both if their ranks are the same, or fewer channels for the "
                 "second (NCCL_MAX_CTAS, or its config's max_ctas)";
     f->look = "peaks --by comm";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_count(f, "ranks", ranks);
     mpr_finding_bytes(f, "communicator_bytes", bytes);

@@ -156,25 +156,27 @@ static const char *from_to(struct mpr_insights *out, uint64_t least, uint64_t mo
     return strcmp(from, to) == 0 ? from : mpr_arena_format(&out->arena, "%s to %s", from, to);
 }
 
-/* In its larger heap of the host. */
-static void look_at(struct mpr_finding *f, const struct mpr_process *seen)
+/* A finding in the larger host heap of the process. */
+static struct mpr_finding *add(struct mpr_insights *out, enum mpr_finding_kind kind,
+                               const struct mpr_process *seen, uint64_t bytes)
 {
     const struct mpr_process_heap *mappings = mapped(seen);
-    if (mappings->peak_bytes > seen->host.peak_bytes)
-        mpr_finding_at(f, mappings->heap, mappings->peak_time);
-    else mpr_finding_at(f, MPF_HEAP_HOST, seen->host.peak_time);
+    return mappings->peak_bytes > seen->host.peak_bytes
+               ? mpr_finding_add(out, kind, mappings->heap, mappings->peak_time, bytes)
+               : mpr_finding_add(out, kind, MPF_HEAP_HOST, seen->host.peak_time, bytes);
 }
 
 /* What workers have in common. */
 struct common {
-    const char *finding, *does, *each, *change;
+    enum mpr_finding_kind finding;
+    const char *does, *each, *change;
 };
 
 static void tell_common(struct mpr_insights *out, const struct common *c, const struct workers *w,
                         uint64_t saved, uint64_t beside, const struct mpr_process *seen)
 {
     if (w->count < 2 || !mpr_worth(saved, w->sum)) return;
-    struct mpr_finding *f = mpr_finding_add(out, c->finding, "host", saved);
+    struct mpr_finding *f = add(out, c->finding, seen, saved);
     f->what = mpr_arena_format(&out->arena,
                                "%s forked workers%s %s, %s %s, %s in all; their parent holds %s",
                                mpr_finding_number(out, w->count), w->at_a_time ? " at a time" : "",
@@ -182,7 +184,6 @@ static void tell_common(struct mpr_insights *out, const struct common *c, const 
                                mpr_finding_size(out, w->sum), mpr_finding_size(out, beside));
     f->change = c->change;
     f->look = "processes";
-    look_at(f, seen);
     mpr_finding_count(f, "workers", w->count);
     mpr_finding_bytes(f, "least_bytes", w->least);
     mpr_finding_bytes(f, "most_bytes", w->most);
@@ -191,7 +192,7 @@ static void tell_common(struct mpr_insights *out, const struct common *c, const 
 }
 
 static const struct common alike_each = {
-    "workers", "hold about as much each", "of host memory",
+    MPR_FINDING_WORKERS, "hold about as much each", "of host memory",
     "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
     "alike once, in shared memory"
 };
@@ -199,7 +200,7 @@ static const struct common alike_each = {
 /* A page that a child only reads is its parent's; whoever writes to it first takes a copy, and
  * Python writes to an object when it counts references to it. */
 static const struct common copied_each = {
-    "copied_pages", "copied pages of their parent's by writing to them", "each",
+    MPR_FINDING_COPIED_PAGES, "copied pages of their parent's by writing to them", "each",
     "what workers read in memory that reading does not write to: arrays of numbers or "
     "shared memory, not Python's objects, which have reference counts; fewer workers"
 };
@@ -211,7 +212,7 @@ static void tell_apart(struct mpr_insights *out, const struct worker *worker, si
     const uint64_t median = worker[count / 2].bytes, more = worker->bytes - median,
                    pid = worker->process->summary.process.pid;
     if (!mpr_worth_growth(more, worker->bytes)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "worker", "host", more);
+    struct mpr_finding *f = add(out, MPR_FINDING_WORKER, seen, more);
     f->what = mpr_arena_format(&out->arena,
                                "one of %s forked workers, pid %" PRIu64
                                ", peaks at %s of host memory, %s above the "
@@ -221,7 +222,6 @@ static void tell_apart(struct mpr_insights *out, const struct worker *worker, si
     f->change = "what this one does and the others do not; diff of its log and another worker's "
                 "says what it holds more";
     f->look = "processes";
-    look_at(f, seen);
     mpr_finding_count(f, "pid", pid);
     mpr_finding_count(f, "workers", count);
     mpr_finding_bytes(f, "peak_bytes", worker->bytes);

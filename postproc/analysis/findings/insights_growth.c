@@ -1,7 +1,6 @@
 /* What grows by the clock, where no range repeats: of each heap what `leaks` says of its sites.  A
  * heap of which no site grows by itself is at work (a compiler, a loader): that is no finding. */
 #include <math.h>
-#include <string.h>
 
 #include "evidence.h"
 #include "startup.h"
@@ -86,7 +85,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     const bool is_short = mpr_startup_is_short(l);
     const char *heap = mpr_heap_name(h->live->heap), *about = g->variance > 0 ? "~" : "";
     struct mpr_finding *f =
-        mpr_finding_add(out, "growth", mpr_finding_place(out, h->live->heap), g->bytes);
+        mpr_finding_add(out, MPR_FINDING_GROWTH, h->live->heap, l->last_ns, g->bytes);
     f->about = g->variance > 0;
     mpr_units_span(&span, ns);
     if (is_short)
@@ -103,7 +102,6 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
             : "its source is not known: run again with call stacks (--stacks=sample, --python=on)";
     f->look = "leaks";
     f->path = g->row->path;
-    mpr_finding_at(f, h->live->heap, l->last_ns);
     mpr_finding_bytes(f, "grown_bytes", g->bytes);
     mpr_finding_bytes(f, "a_second_bytes", second);
     mpr_finding_count(f, "grown_in_ns", ns);

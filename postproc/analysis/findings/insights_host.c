@@ -8,7 +8,8 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
     const struct mpr_retained *r = &e->retained;
     const uint64_t kept = mpr_retained_bytes(r);
     if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
-    struct mpr_finding *f = mpr_finding_add(out, "retention", "host", kept);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_RETENTION, MPF_HEAP_HOST, r->time, kept);
     f->about = true;
     f->what = mpr_arena_format(
         &out->arena,
@@ -23,7 +24,6 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
                     : "if malloc kept it: malloc_trim(0) after many frees, or an allocator that "
                       "gives memory back (jemalloc)";
     f->look = "timeline --heap host/heap";
-    mpr_finding_at(f, MPF_HEAP_HOST, r->time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
     mpr_finding_bytes(f, "live_bytes", r->live);

@@ -1,8 +1,6 @@
 /* What PyTorch's blocks are for, where there are ways to need less of it. */
 #include "breakdown.h"
 
-#include <string.h>
-
 #include "amount.h"
 #include "evidence.h"
 
@@ -10,13 +8,13 @@
 
 /* The first step makes it: what fitted until then need not fit afterwards.  State that is smaller
  * than the parameters is in 8 bits, or in shards. */
-static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown_heap *h,
-                            const char *gpu)
+static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
 {
     const struct mpr_role_share *state = &h->role[MPR_ROLE_OPTIMIZER];
     const uint64_t parameters = h->role[MPR_ROLE_PARAMETERS].bytes;
     if (!h->steps || !mpr_worth(state->bytes, h->bytes) || state->bytes < parameters) return;
-    struct mpr_finding *f = mpr_finding_add(out, "optimizer_state", gpu, state->bytes);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_OPTIMIZER_STATE, h->heap, state->oldest, state->bytes);
     f->what =
         mpr_arena_format(&out->arena,
                          "the optimizer made %s of state in its step at %s: steps after the "
@@ -28,7 +26,6 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
             : "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao), "
               "or over several ranks (ZeroRedundancyOptimizer, FSDP)";
     f->look = "breakdown";
-    mpr_finding_at(f, h->heap, state->oldest);
     mpr_finding_bytes(f, "state_bytes", state->bytes);
     mpr_finding_bytes(f, "parameter_bytes", parameters);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
@@ -37,13 +34,13 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
 
 /* ---- gradients beside their buckets */
 
-static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_heap *h,
-                          const char *gpu)
+static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
 {
     const uint64_t beside = mpr_less(h->role[MPR_ROLE_GRADIENTS].bytes, h->bucket_bytes),
                    bytes = beside < h->bucket_bytes ? beside : h->bucket_bytes;
     if (!mpr_worth(bytes, h->bytes)) return;
-    struct mpr_finding *f = mpr_finding_add(out, "gradient_copies", gpu, bytes);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_GRADIENT_COPIES, h->heap, h->time, bytes);
     f->what =
         mpr_arena_format(&out->arena,
                          "%s of gradients live beside DistributedDataParallel's buckets, %s, "
@@ -51,7 +48,6 @@ static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_h
                          mpr_finding_size(out, beside), mpr_finding_size(out, h->bucket_bytes));
     f->change = "DistributedDataParallel(..., gradient_as_bucket_view=True)";
     f->look = "breakdown";
-    mpr_finding_at(f, h->heap, h->time);
     mpr_finding_bytes(f, "gradient_bytes", beside);
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
 }
@@ -74,14 +70,15 @@ static const char *pass_of(enum mpr_phase phase)
 /* Reports the largest place, because one place can be changed.  Without a backward pass or an
  * optimizer's step the end of a forward pass is unknown. */
 static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
-                        const struct mpr_breakdown_heap *h, const char *gpu)
+                        const struct mpr_breakdown_heap *h)
 {
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
     const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
     const char *pass = b->passes || b->steps ? pass_of(h->phase) : "calls of modules";
     if (!b->ran || !pass || !row || !row->path.depth) return;
     if (row->bytes < MPR_WORTH_BYTES || row->bytes < h->bytes / ONE_PLACE) return;
-    struct mpr_finding *f = mpr_finding_add(out, "temporaries", gpu, row->bytes);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_TEMPORARIES, h->heap, h->time, row->bytes);
     f->what = mpr_arena_format(
         &out->arena, "%s of %s's %s were made and gone within %s, %s of it in one place",
         mpr_finding_size(out, share->bytes), mpr_heap_name(h->heap),
@@ -90,7 +87,6 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
     f->change = "less at a time (a loss over pieces of the batch, a smaller one), in place or "
                 "fused, or where less else lives";
     f->look = "breakdown";
-    mpr_finding_at(f, h->heap, h->time);
     mpr_finding_bytes(f, "temporary_bytes", share->bytes);
     mpr_finding_count(f, "temporary_blocks", share->blocks);
     mpr_finding_bytes(f, "place_bytes", row->bytes);
@@ -102,9 +98,8 @@ void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
         const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
-        const char *gpu = mpr_finding_gpu(out, h->device);
-        optimizer_state(out, h, gpu);
-        bucket_copies(out, h, gpu);
-        temporaries(out, e->breakdown, h, gpu);
+        optimizer_state(out, h);
+        bucket_copies(out, h);
+        temporaries(out, e->breakdown, h);
     }
 }

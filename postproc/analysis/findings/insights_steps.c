@@ -11,8 +11,8 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
     if (!h->peaks_out || !mpr_worth(more, peak)) return;
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
     if (whole && peak < whole->peak_bytes) return; /* less of it would not lower that */
-    struct mpr_finding *f =
-        mpr_finding_add(out, "instance", mpr_finding_place(out, h->heap->heap), more);
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_INSTANCE, h->heap->heap,
+                                            h->heap->of[h->worst_peak].peak_time, more);
     f->what =
         mpr_arena_format(&out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
                          mpr_instances_at_peak(&out->arena, &s->instances, h->heap, h->worst_peak),
@@ -23,7 +23,6 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
     f->look = "steps";
     const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
     if (cause) f->path = cause->path;
-    mpr_finding_at(f, h->heap->heap, h->heap->of[h->worst_peak].peak_time);
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
@@ -69,8 +68,8 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
     if (risen(s, h->heap) < all) all = risen(s, h->heap);
     if (!is_worth_it(h->heap, all)) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, "growth", mpr_finding_place(out, h->heap->heap), all);
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_GROWTH, h->heap->heap,
+                                            h->heap->of[s->instances.instances - 1].peak_time, all);
     f->what = mpr_arena_format(&out->arena,
                                "%s instances of %s keep %s of %s each at the median, %s in "
                                "half of them",
@@ -79,7 +78,6 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                                mpr_finding_size(out, all));
     f->change = "what holds on to it: a list of losses that keeps graphs, a cache without a bound";
     f->look = "leaks";
-    mpr_finding_at(f, h->heap->heap, h->heap->of[s->instances.instances - 1].peak_time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_count(f, "instances", count);
 }

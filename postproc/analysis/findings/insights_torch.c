@@ -1,6 +1,4 @@
 /* What PyTorch's caching allocator and its graphs hold without need. */
-#include <string.h>
-
 #include "amount.h"
 #include "evidence.h"
 
@@ -20,9 +18,10 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
     if (!d->pins || !mpr_worth(d->split_free, d->bytes)) return;
     if (expandable_bytes(d) >= d->bytes / 2) return; /* the advice is in force */
     const struct mpr_segment_pin *pin = &d->pin[0];
-    const char *gpu = mpr_finding_gpu(out, d->index);
     struct mpr_frame_copies copies = { .arena = &out->arena };
-    struct mpr_finding *f = mpr_finding_add(out, "fragmentation", gpu, d->split_free);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_FRAGMENTATION, mpf_heap_gpu(MPF_HEAP_TORCH, d->index),
+                        d->time, d->split_free);
     f->what = mpr_arena_format(
         &out->arena,
         "%s is free between live blocks, %s of it in %s segment%s that %s block%s pin%s, %s",
@@ -35,7 +34,6 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "make what lives long before what dies soon; PYTORCH_CUDA_ALLOC_CONF="
                 "expandable_segments:True may help (not computed: a piece with a live block stays)";
     f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, d->index), d->time);
     mpr_finding_bytes(f, "split_free_bytes", d->split_free);
     mpr_finding_bytes(f, "pinned_bytes", pin->free);
     mpr_finding_count(f, "pinning_blocks", pin->blocks);
@@ -49,8 +47,8 @@ static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsig
 {
     const struct mpr_device_state *s = &e->state[device];
     if (!s->valid || !mpr_worth(s->releasable, s->torch_segments)) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, "cache", mpr_finding_gpu(out, device), s->releasable);
+    struct mpr_finding *f = mpr_finding_add(
+        out, MPR_FINDING_CACHE, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time, s->releasable);
     f->what =
         mpr_arena_format(&out->arena, "PyTorch kept %s in segments without a live block when %s",
                          mpr_finding_size(out, s->releasable),
@@ -58,7 +56,6 @@ static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsig
     f->change = "torch.cuda.empty_cache() before what peaks, or garbage_collection_threshold:0.8 "
                 "in PYTORCH_CUDA_ALLOC_CONF";
     f->look = e->at_oom[device] ? "segments --at oom" : "segments --at peak";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time);
     mpr_finding_bytes(f, "releasable_bytes", s->releasable);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }
@@ -80,14 +77,14 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_d
     }
     if (pools < 2 || !mpr_worth(bytes - largest, bytes)) return false;
     struct mpr_finding *f =
-        mpr_finding_add(out, "graph_pools", mpr_finding_gpu(out, d->index), bytes - largest);
+        mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS, mpf_heap_gpu(MPF_HEAP_TORCH, d->index),
+                        d->time, bytes - largest);
     f->what = mpr_arena_format(&out->arena, "graphs hold %s memory pools, %s; the largest has %s",
                                mpr_finding_number(out, pools), mpr_finding_size(out, bytes),
                                mpr_finding_size(out, largest));
     f->change = "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
                 "pool=first.pool()), the largest captured first";
     f->look = "graphs";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, d->index), d->time);
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
@@ -101,7 +98,8 @@ static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_device_state *s = &e->state[device];
     if (!e->at_oom[device] || !s->valid || !mpr_worth(s->pool_free, s->torch_segments)) return;
     struct mpr_finding *f =
-        mpr_finding_add(out, "graph_pools_free", mpr_finding_gpu(out, device), s->pool_free);
+        mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS_FREE, mpf_heap_gpu(MPF_HEAP_TORCH, device),
+                        s->time, s->pool_free);
     f->what = mpr_arena_format(&out->arena,
                                "%s lay free in graphs' memory pools when memory ran out: only a "
                                "capture into the same pool can use it",
@@ -109,7 +107,6 @@ static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "capture into the pool that is there: torch.cuda.graph(g, pool=first.pool()), the "
                 "largest captured first; or fewer graphs";
     f->look = "graphs";
-    mpr_finding_at(f, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time);
     mpr_finding_bytes(f, "free_bytes", s->pool_free);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }

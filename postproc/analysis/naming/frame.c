@@ -32,35 +32,41 @@ const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *f)
                                    : mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line);
 }
 
+static struct mpr_frame_word plain(enum mpr_frame_word_kind kind, const char *text)
+{
+    return (struct mpr_frame_word){ kind, text, "", "", MPR_ANY_LINE };
+}
+
+static struct mpr_frame_word in_round(enum mpr_frame_word_kind kind, const char *text,
+                                      uint64_t line)
+{
+    return (struct mpr_frame_word){ kind, text, "(", ")", line };
+}
+
 size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR_FRAME_WORDS])
 {
-    const struct mpr_frame_word module = { MPR_WORD_MODULE, f->module, 0 };
+    const struct mpr_frame_word module = { MPR_WORD_MODULE, f->module, "[", "]", MPR_ANY_LINE };
     size_t words = 0;
     if (f->text && !has_place(f)) {
-        *word = (struct mpr_frame_word){ .text = f->text };
+        *word = plain(MPR_WORD_OTHER, f->text);
         return 1;
     }
     if (*f->module && f->module_first) word[words++] = module;
-    if (f->is_backward) word[words++] = (struct mpr_frame_word){ .text = "backward of" };
-    word[words++] = (struct mpr_frame_word){ MPR_WORD_NAME, f->name, 0 };
+    if (f->is_backward) word[words++] = plain(MPR_WORD_OTHER, "backward of");
+    word[words++] = plain(MPR_WORD_NAME, f->name);
     if (*f->module && !f->module_first) word[words++] = module;
-    if (*f->file) word[words++] = (struct mpr_frame_word){ MPR_WORD_PLACE, f->file, f->line };
+    if (*f->file) word[words++] = in_round(MPR_WORD_PLACE, f->file, f->line);
     else if (has_place(f) && *f->object)
-        word[words++] = (struct mpr_frame_word){ MPR_WORD_OBJECT, f->object, 0 };
+        word[words++] = in_round(MPR_WORD_OBJECT, f->object, MPR_ANY_LINE);
     return words;
 }
 
 static const char *text_of_word(struct mpr_arena *arena, const struct mpr_frame_word *w)
 {
-    switch (w->kind) {
-    case MPR_WORD_MODULE: return mpr_arena_format(arena, "[%s]", w->text);
-    case MPR_WORD_PLACE:
-        return w->line == MPR_ANY_LINE
-                   ? mpr_arena_format(arena, "(%s)", w->text)
-                   : mpr_arena_format(arena, "(%s:%" PRIu64 ")", w->text, w->line);
-    case MPR_WORD_OBJECT: return mpr_arena_format(arena, "(%s)", w->text);
-    default: return w->text;
-    }
+    if (!*w->open) return w->text;
+    if (w->line == MPR_ANY_LINE)
+        return mpr_arena_format(arena, "%s%s%s", w->open, w->text, w->close);
+    return mpr_arena_format(arena, "%s%s:%" PRIu64 "%s", w->open, w->text, w->line, w->close);
 }
 
 static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)

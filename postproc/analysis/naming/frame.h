@@ -72,8 +72,9 @@ enum mpr_frame_word_kind {
 };
 struct mpr_frame_word {
     enum mpr_frame_word_kind kind;
-    const char *text; /* without what is around it */
-    uint64_t line;    /* PLACE: as in the frame */
+    const char *text;         /* without the brackets */
+    const char *open, *close; /* the brackets, or "" */
+    uint64_t line;            /* follows the text; MPR_ANY_LINE: none */
 };
 enum { MPR_FRAME_WORDS = 4 };
 size_t mpr_frame_words(const struct mpr_frame *frame, struct mpr_frame_word word[MPR_FRAME_WORDS]);

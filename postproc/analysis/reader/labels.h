@@ -1,4 +1,7 @@
-/* Names for what replay knows by number.  Private to this layer. */
+/* Names for what replay knows by number.  Private to this layer.
+ *
+ * A reader makes each frame once, in the arena of the first call that needs it. Later calls return
+ * the same frame, so their arenas must not live longer than that one. */
 #ifndef MPR_LABELS_H
 #define MPR_LABELS_H
 

@@ -71,7 +71,7 @@ static void fill_findings(struct mpr_digest *d, const struct mpr_insights *in)
     for (size_t i = 0; i < in->findings && i < MPR_DIGEST_FINDINGS; i++) {
         const struct mpr_finding *f = &in->finding[i];
         d->finding[d->findings++] = (struct mpr_digest_finding){
-            .finding = mpr_digest_text(d, f->key),
+            .finding = mpr_digest_text(d, mpr_finding_keys[f->kind]),
             .where = mpr_digest_text(d, f->where),
             .what = mpr_digest_text(d, f->what),
             .path = f->path.frame ? mpr_digest_path(d, MPR_GROUP_RANGE, f->path) : "",
