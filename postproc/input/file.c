@@ -106,6 +106,7 @@ static int take_over(int fd, int directory, const char *name, mode_t mode)
     struct stat st;
     struct mpr_error error;
     if (fstat(fd, &st) != 0) return errno;
+    if (!st.st_nlink) return EBUSY; /* another process renamed it after open, and replaced it */
     if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, name, &error) != 0) return EPERM;
     if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st)) return EBUSY;
     return narrow(fd, &st, mode) == 0 && ftruncate(fd, 0) == 0 ? 0 : errno;
