@@ -104,11 +104,12 @@ static const struct mpr_column line_columns[] = {
 
 static bool estimated(const void *row) { return ((const struct line *)row)->sum.estimated; }
 
-/* A named part is a path of one. */
+/* A named part has a path of one frame. */
 static struct mpr_row path_of(const struct mpr_growth_row *r)
 {
-    return r->key ? (struct mpr_row){ .path = mpr_frame_alone(&r->name) }
-                  : (struct mpr_row){ .path = r->path };
+    struct mpr_row row = { .path = r->path };
+    if (r->key) row.path = mpr_frame_alone(&r->name);
+    return row;
 }
 
 static int by_name(const struct mpr_growth_row *a, const struct mpr_growth_row *b)

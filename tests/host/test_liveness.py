@@ -315,6 +315,9 @@ def test_copied_log_next_to_the_original_journal_is_incomplete():
         is_whole(late)
 
 
+FILE_CLOCK = 10_000_000     # ns: files get the time of the kernel's last tick, 10 ms ago at most
+
+
 def record_end(folder, journal, how="signal=9", late=0, early=0):
     """Writes memprof.run as the launcher does: the process ended after its last beat, and `late` ns later than now."""
     h = head(journal)
@@ -326,7 +329,7 @@ def record_end(folder, journal, how="signal=9", late=0, early=0):
 def test_copied_log_is_complete_if_memprof_run_records_the_kill():
     log, journal = killed()
     folder = os.path.dirname(log)
-    record_end(folder, journal)
+    record_end(folder, journal, early=FILE_CLOCK)
     copy, _, _ = copied(log, journal, os.path.join(folder, "memprof.run"))
     is_whole(copy)
     recovered(copy)

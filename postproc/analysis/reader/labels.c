@@ -30,9 +30,11 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
 /* Numbers below 3 are never defined: what the capture library could not name. */
 static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
 {
+    size_t bytes;
     static const char *const reserved[] = { NO_NAME, "(names beyond the limit)",
                                             "(name not known)" };
     if (id < sizeof reserved / sizeof *reserved) return reserved[id];
+    if (id >= MPR_FRAME_NAME && !mpr_texts_get(names, id, &bytes)) return reserved[1];
     const char *text = text_or_number(arena, names, "name", id);
     return *text ? text : reserved[0];
 }

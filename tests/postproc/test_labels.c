@@ -1,0 +1,61 @@
+/* Names for numbers of the log, also of those that it does not define. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "labels.h"
+
+static struct mpr_arena arena;
+static struct mpr_replay replay;
+
+static int begin(void **state)
+{
+    (void)state;
+    mpr_ranges_init(&replay.ranges);
+    mpr_ranges_set_name(&replay.ranges, 10, (const uint8_t *)"step", 4);
+    mpr_ranges_set_name(&replay.ranges, 11, (const uint8_t *)"", 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mpr_ranges_free(&replay.ranges);
+    mpr_arena_free(&arena);
+    return 0;
+}
+
+static void is(uint32_t name, uint32_t domain, const char *expected)
+{
+    assert_string_equal(mpr_label_name(&arena, &replay, name, domain), expected);
+}
+
+static void names_that_the_log_does_not_define_have_a_number(void **state)
+{
+    (void)state;
+    is(10, 0, "step");
+    is(10, 3, "domain 3:step");
+    is(11, 0, "(no name)");
+    is(12, 0, "name 12");
+    is(0, 0, "(no name)");
+}
+
+/* Names of frames have no number in the log that a reader could look for. */
+static void python_frames_beyond_the_limit_say_so(void **state)
+{
+    (void)state;
+    is(MPR_FRAME_NAME + 7, 0, "(names beyond the limit)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_the_log_does_not_define_have_a_number),
+        cmocka_unit_test(python_frames_beyond_the_limit_say_so),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
