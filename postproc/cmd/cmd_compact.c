@@ -4,62 +4,70 @@
 #include "cmd.h"
 #include "compact.h"
 #include "follow.h"
+#include "options.h"
 #include "recover.h"
 #include "units.h"
 #include "utf8.h"
 
-enum { OPT_KEEP = 256, OPT_FOLLOW, OPT_RUN };
+struct arguments {
+    char **path; /* ended by NULL */
+    struct keeping {
+        struct mpf_keep keep;
+        bool given;
+    } keeping;
+    const char *run; /* NULL: logs of any */
+    struct following {
+        bool on;
+        pid_t process; /* 0: those of the logs */
+    } following;
+};
 
-static const struct argp_option options[] = {
-    { "keep", OPT_KEEP, "SIZE|TIME", 0,
+static void set_keep(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct keeping *k = value;
+    k->given = mpf_keep_read(text, &k->keep);
+    if (!k->given) argp_error(state, "--%s=%s: " MPF_KEEP_WANTED, name, text);
+}
+
+static void set_follow(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct following *f = value;
+    f->on = true;
+    if (!text) return;
+    const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
+    if (pid <= 0 || (pid_t)pid != pid)
+        argp_error(state, "--%s=%s: a process is wanted", name, text);
+    f->process = (pid_t)pid;
+}
+
+static const struct mpr_option options[] = {
+    { "keep", 0, "SIZE|TIME",
       "How much of each log is kept: 2G in all, or 30min of its newest time whole (default: what MEMPROF_KEEP was when it was recorded)",
-      0 },
-    { "follow", OPT_FOLLOW, "PID", OPTION_ARG_OPTIONAL,
+      MPR_TO(set_keep, struct keeping, struct arguments, keeping) },
+    { "follow", 0, "PID",
       "Go on until the logs' processes have ended, at the lowest priority; with PID, as long as that process runs",
-      0 },
-    { "run", OPT_RUN, "ID", 0,
-      "Touch only logs of that run and this machine that were recorded with MEMPROF_KEEP", 0 },
+      MPR_TO(set_follow, struct following, struct arguments, following), .optional = true },
+    { "run", 0, "ID",
+      "Touch only logs of that run and this machine that were recorded with MEMPROF_KEEP",
+      MPR_TO_TEXT(struct arguments, run) },
     { 0 },
 };
 
-struct arguments {
-    char **path; /* ended by NULL */
-    struct mpf_keep keep;
-    const char *run; /* NULL: logs of any */
-    pid_t process;
-    bool given, follow;
-};
-
-static pid_t number(const char *text, struct argp_state *state)
+static error_t take(void *arguments, int key, char *text, struct argp_state *state)
 {
-    const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
-    if (pid <= 0 || (pid_t)pid != pid) argp_error(state, "--follow=%s: a process is wanted", text);
-    return (pid_t)pid;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
+    (void)text;
     switch (key) {
-    case OPT_KEEP:
-        a->given = mpf_keep_read(arg, &a->keep);
-        if (!a->given) argp_error(state, "--keep=%s: " MPF_KEEP_WANTED, arg);
-        return 0;
-    case OPT_FOLLOW:
-        a->follow = true;
-        if (arg) a->process = number(arg, state);
-        return 0;
-    case OPT_RUN: a->run = arg; return 0;
-    case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
+    case ARGP_KEY_ARGS: ((struct arguments *)arguments)->path = state->argv + state->next; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp argp = {
+static const struct mpr_takes takes = {
     .options = options,
-    .parser = parse,
-    .args_doc = "LOG|DIR...",
+    .word = take,
+    .words = "LOG|DIR...",
+    .no_output = true,
     .doc =
         "Keeps logs within a size or a time, also while their processes run: the newest part stays whole, what is older is "
         "thinned into LOG.fold, and its room is given back."
@@ -112,9 +120,9 @@ static int compact_all(char *const *argument, const struct mpf_keep *keep, const
 int mpr_cmd_compact(int argc, char **argv)
 {
     struct arguments a = { 0 };
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    const struct mpf_keep *keep = a.given ? &a.keep : NULL;
-    const int result =
-        a.follow ? mpr_follow(a.path, keep, a.run, a.process) : compact_all(a.path, keep, a.run);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
+    const struct mpf_keep *keep = a.keeping.given ? &a.keeping.keep : NULL;
+    const int result = a.following.on ? mpr_follow(a.path, keep, a.run, a.following.process)
+                                      : compact_all(a.path, keep, a.run);
     return result != 0 || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
 }

@@ -1,4 +1,5 @@
 #include "cmd.h"
+#include "options.h"
 #include "recover.h"
 #include "utf8.h"
 
@@ -7,30 +8,28 @@ struct arguments {
     bool dead, failed;
 };
 
-enum { OPT_DEAD = 256 };
-
-static const struct argp_option options[] = {
-    { "dead", OPT_DEAD, NULL, 0,
+static const struct mpr_option options[] = {
+    { "dead", 0, NULL,
       "The process has ended, and if the log is a copy, had ended before it was copied: for logs that do not show it",
-      0 },
+      MPR_TO_FLAG(struct arguments, dead) },
     { 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t add(void *arguments, int key, char *text, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct arguments *a = arguments;
     switch (key) {
-    case OPT_DEAD: a->dead = true; return 0;
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, text); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp argp = {
+static const struct mpr_takes takes = {
     .options = options,
-    .parser = parse,
-    .args_doc = "LOG|DIR...",
+    .word = add,
+    .words = "LOG|DIR...",
+    .no_output = true,
     .doc =
         "Folds the journal of a dead process into its log, ends the log and removes the journal."
         "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
@@ -65,7 +64,7 @@ static int recover(const char *path, bool dead)
 int mpr_cmd_recover(int argc, char **argv)
 {
     struct arguments a = { 0 };
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     for (size_t i = 0; i < a.paths.count; i++) a.failed |= recover(a.paths.at[i], a.dead) != 0;
     mpr_paths_free(&a.paths);
     return a.failed || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;

@@ -3,47 +3,35 @@
 #include "arena.h"
 #include "cmd.h"
 #include "logs.h"
+#include "options.h"
 #include "symbolize.h"
 #include "units.h"
 #include "utf8.h"
-
-static const struct argp_option options[] = {
-    { "quiet", 'q', NULL, 0, "print nothing but errors", 1 },
-    { 0 },
-};
 
 struct arguments {
     struct mpr_logs logs;
     bool quiet, incomplete;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
-    case 'q': a->quiet = true; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct mpr_option options[] = {
+    { "quiet", 'q', NULL, "print nothing but errors", MPR_TO_FLAG(struct arguments, quiet) },
+    { 0 },
+};
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 2 }, { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Stores beside each log, as LOG.symbols, the names of the calls in its native stacks: function, file, line and "
-    "inlined calls. Reports take them from there where the program's files are not: on another machine, or when the "
-    "container is gone."
-    "\vRun it where the program ran; memprof run --symbols does. Copy LOG.symbols with LOG. Names that cannot be "
-    "found any more, but are in the file already, stay in it.\n\n"
-    "Example:\n"
-    "  memprof-report symbolize logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children,
-    NULL,
-    NULL,
+static const struct mpr_takes takes = {
+    .options = options,
+    .which = &mpr_logs_argp,
+    .logs = offsetof(struct arguments, logs),
+    .no_output = true,
+    .doc =
+        "Stores beside each log, as LOG.symbols, the names of the calls in its native stacks: function, file, line and "
+        "inlined calls. Reports take them from there where the program's files are not: on another machine, or when the "
+        "container is gone."
+        "\vRun it where the program ran; memprof run --symbols does. Copy LOG.symbols with LOG. Names that cannot be "
+        "found any more, but are in the file already, stay in it.\n\n"
+        "Example:\n"
+        "  memprof-report symbolize logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
 };
 
 static void tell(const char *log, const struct mpr_symbolized *s)
@@ -84,7 +72,7 @@ static int add(void *to, const char *log, const struct mpr_progress *progress,
 int mpr_cmd_symbolize(int argc, char **argv)
 {
     struct arguments a = { 0 };
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_takes_parse(&takes, argc, argv, &a, &a);
     mpr_logs_choose(&a.logs);
     mpr_logs_each(&a.logs, add, &a);
     if (fflush(stdout) != 0) a.logs.failed = true;

@@ -95,8 +95,9 @@ void mpr_takes_parse(const struct mpr_takes *takes, int argc, char **argv, void 
     for (size_t i = 0; takes->options && takes->options[i].name; i++) {
         assert(i < MOST);
         const struct mpr_option *o = &takes->options[i];
-        option[i] =
-            (struct argp_option){ o->name, key_of(takes->options, i), o->argument, 0, o->help, 1 };
+        option[i] = (struct argp_option){ o->name,     key_of(takes->options, i),
+                                          o->argument, o->optional ? OPTION_ARG_OPTIONAL : 0,
+                                          o->help,     1 };
     }
     if (takes->which) *next++ = (struct argp_child){ takes->which, 0, "Which logs:", 1 };
     if (!takes->no_output) *next = (struct argp_child){ &mpr_output_argp, 0, "Output:", 2 };

@@ -23,6 +23,7 @@ struct mpr_option {
     const char *help;
     size_t at; /* offset of the value in `values` */
     mpr_set_option *set;
+    bool optional; /* its argument, which is NULL if it is not given */
 };
 
 /* The member that gets the value; its type is checked at compile time. */

@@ -6,8 +6,6 @@
 #include "instant.h"
 #include "json.h"
 
-/* top: rows of a table at most; 0: all. */
-void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
 struct mpr_summary;
 /* Writes the fields of the log and the warnings of a report on @at.  Reports with their own
  * renderer call it. */

@@ -64,8 +64,6 @@ void mpr_pickle_dict_end(struct mpr_pickle *p) { put(p, SETITEMS); }
 
 void mpr_pickle_pair(struct mpr_pickle *p) { put(p, TUPLE2); }
 
-void mpr_pickle_flag(struct mpr_pickle *p, bool flag) { put(p, flag ? NEWTRUE : NEWFALSE); }
-
 uint32_t mpr_pickle_keep(struct mpr_pickle *p)
 {
     put(p, MEMOIZE);
@@ -99,14 +97,6 @@ static void put_text(struct mpr_pickle *p, const char *text, size_t bytes)
     fwrite(text, 1, bytes, p->out);
 }
 
-void mpr_pickle_text(struct mpr_pickle *p, const char *text)
-{
-    size_t bytes;
-    char *mended = mpr_utf8_mend(text, &bytes);
-    put_text(p, mended ? mended : text, bytes);
-    free(mended);
-}
-
 void mpr_pickle_word(struct mpr_pickle *p, const char *literal)
 {
     const uint64_t key = (uintptr_t)literal;
@@ -129,8 +119,11 @@ void mpr_pickle_member_word(struct mpr_pickle *p, const char *key, const char *l
 
 void mpr_pickle_member_text(struct mpr_pickle *p, const char *key, const char *text)
 {
+    size_t bytes;
+    char *mended = mpr_utf8_mend(text, &bytes);
     mpr_pickle_word(p, key);
-    mpr_pickle_text(p, text);
+    put_text(p, mended ? mended : text, bytes);
+    free(mended);
 }
 
 void mpr_pickle_member_number(struct mpr_pickle *p, const char *key, uint64_t number)
@@ -142,5 +135,5 @@ void mpr_pickle_member_number(struct mpr_pickle *p, const char *key, uint64_t nu
 void mpr_pickle_member_flag(struct mpr_pickle *p, const char *key, bool flag)
 {
     mpr_pickle_word(p, key);
-    mpr_pickle_flag(p, flag);
+    put(p, flag ? NEWTRUE : NEWFALSE);
 }

@@ -29,11 +29,8 @@ void mpr_pickle_dict(struct mpr_pickle *p);
 void mpr_pickle_dict_end(struct mpr_pickle *p);
 /* Of a dictionary, or a value that is one of a few words: a literal, written once. */
 void mpr_pickle_word(struct mpr_pickle *p, const char *literal);
-/* Any text; what is no UTF-8 in it is mended. */
-void mpr_pickle_text(struct mpr_pickle *p, const char *text);
 /* What is above 2^63, as only a damaged log has it, is that less 1. */
 void mpr_pickle_number(struct mpr_pickle *p, uint64_t number);
-void mpr_pickle_flag(struct mpr_pickle *p, bool flag);
 /* The two newest values are one. */
 void mpr_pickle_pair(struct mpr_pickle *p);
 
@@ -41,7 +38,7 @@ void mpr_pickle_pair(struct mpr_pickle *p);
 uint32_t mpr_pickle_keep(struct mpr_pickle *p);
 void mpr_pickle_again(struct mpr_pickle *p, uint32_t kept);
 
-/* A member of a dictionary. */
+/* A member of a dictionary.  A text may be any: what is no UTF-8 in it is replaced. */
 void mpr_pickle_member_word(struct mpr_pickle *p, const char *key, const char *literal);
 void mpr_pickle_member_text(struct mpr_pickle *p, const char *key, const char *text);
 void mpr_pickle_member_number(struct mpr_pickle *p, const char *key, uint64_t number);

@@ -14,7 +14,7 @@ void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t numb
     mpr_blob_number(message, number);
 }
 
-void mpr_protobuf_bytes(struct mpr_blob *message, unsigned field, const void *bytes, size_t count)
+static void add_bytes(struct mpr_blob *message, unsigned field, const void *bytes, size_t count)
 {
     mpr_blob_number(message, field << 3 | LENGTH);
     mpr_blob_number(message, count);
@@ -25,12 +25,12 @@ void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *tex
 {
     size_t bytes;
     char *mended = mpr_utf8_mend(text, &bytes);
-    mpr_protobuf_bytes(message, field, mended ? mended : text, bytes);
+    add_bytes(message, field, mended ? mended : text, bytes);
     free(mended);
 }
 
 void mpr_protobuf_message(struct mpr_blob *message, unsigned field, struct mpr_blob *inside)
 {
-    mpr_protobuf_bytes(message, field, inside->at, inside->bytes);
+    add_bytes(message, field, inside->at, inside->bytes);
     inside->bytes = 0;
 }

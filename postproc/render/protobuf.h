@@ -7,7 +7,6 @@
 
 /* Also of enums, flags, and what is signed and not negative. */
 void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t number);
-void mpr_protobuf_bytes(struct mpr_blob *message, unsigned field, const void *bytes, size_t count);
 /* Any text; what is no UTF-8 in it is mended. */
 void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text);
 /* Leaves the one inside empty, to be used again. */

@@ -104,7 +104,8 @@ static void table(struct mpr_json *j, const struct mpr_table *t, size_t top)
 
 /* ---- documents */
 
-void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top)
+/* top: rows of a table at most; 0: all. */
+static void document(struct mpr_json *j, const struct mpr_document *doc, size_t top)
 {
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         switch (i->kind) {
@@ -122,7 +123,7 @@ void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_in
     struct mpr_document doc = { 0 };
     mpr_report_fields(&doc, s);
     mpr_report_too_late_field(&doc, s, at);
-    mpr_json_document(j, &doc, 0);
+    document(j, &doc, 0);
     mpr_doc_free(&doc);
 }
 
@@ -130,7 +131,7 @@ void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr
 {
     struct mpr_json j = { .out = out, .first = true };
     mpr_json_open(&j, NULL, '{');
-    mpr_json_document(&j, doc, style->top);
+    document(&j, doc, style->top);
     mpr_json_close(&j, '}');
     if (doc->json_ends_blank) fputc('\n', out);
 }

@@ -58,10 +58,12 @@ static const struct mpr_column rank_columns[] = {
 };
 
 #define OF_CLOCK(member) MPR_FIELD(mpr_ranks_clock, member)
+static const char *const clock_sources[] = { [MPR_CLOCK_BY_COMM] = "communicator",
+                                             [MPR_CLOCK_BY_RANGE] = "range" };
 static const struct mpr_column clock_columns[] = {
     { .key = "host", .type = MPR_TEXT, OF_CLOCK(host) },
     { .key = "ahead_ns", .type = MPR_SIGNED, OF_CLOCK(ahead_ns) },
-    { .key = "by", .type = MPR_WORD, OF_CLOCK(by) },
+    { .key = "by", .type = MPR_WORD, OF_CLOCK(by), .words = clock_sources },
     { .key = "shifted", .type = MPR_FLAG, OF_CLOCK(shifted) },
 };
 // clang-format on
@@ -169,7 +171,7 @@ static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
         mpr_doc_say(doc, "clocks: %s is about %s %s %s, by %s: its times are put right", c->host,
                     mpr_units_span(&n, (uint64_t)llabs(c->ahead_ns)),
                     c->ahead_ns > 0 ? "ahead of" : "behind", r->rank[0].host,
-                    strcmp(c->by, "range") == 0 ? "the first range that they have in common"
+                    c->by == MPR_CLOCK_BY_RANGE ? "the first range that they have in common"
                                                 : "when they made a communicator");
         mpr_doc_end_wrapped(doc, 2);
     }

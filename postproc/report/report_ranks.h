@@ -14,9 +14,6 @@ void mpr_report_ranks_groups(struct mpr_document *doc, const struct mpr_ranks *r
 /* Ranks over time. */
 void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *ranks);
 
-/* "ranks {0..7}", "rank 3", "3 processes"; by their places. */
-const char *mpr_report_ranks_set(struct mpr_document *doc, const struct mpr_ranks *ranks,
-                                 const size_t *rank, size_t count);
 /* What makes it differ: as fields, and behind what was said. */
 void mpr_report_ranks_causes(struct mpr_document *doc, const struct mpr_ranks *ranks,
                              const struct mpr_ranks_outlier *outlier);

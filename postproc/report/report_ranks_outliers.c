@@ -10,8 +10,9 @@
 
 enum { LINES = 10, CAUSES = 3, HANG = 4 };
 
-const char *mpr_report_ranks_set(struct mpr_document *doc, const struct mpr_ranks *r,
-                                 const size_t *rank, size_t count)
+/* "ranks {0..7}", "rank 3", "3 processes"; by their places. */
+static const char *set_of(struct mpr_document *doc, const struct mpr_ranks *r, const size_t *rank,
+                          size_t count)
 {
     if (count == 1) return r->rank[rank[0]].name;
     uint64_t *number = mpr_alloc(count, sizeof *number);
@@ -193,7 +194,7 @@ static void line(struct mpr_document *doc, const struct mpr_ranks *r, const stru
 {
     const struct mpr_ranks_outlier *o = a->first;
     const bool about = r->measure[o->measure].estimated;
-    mpr_doc_add(doc, MPR_STRONG, "  %s", mpr_report_ranks_set(doc, r, a->rank, a->ranks));
+    mpr_doc_add(doc, MPR_STRONG, "  %s", set_of(doc, r, a->rank, a->ranks));
     if (a->ranks == 1) mpr_doc_say(doc, " (%s)", r->rank[o->rank].host);
     mpr_doc_say(doc, "  %s", r->measure[o->measure].name);
     mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));

@@ -317,7 +317,7 @@ uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
     return best ? best : outermost_of(s, is_any, MPR_REPEATS_LEAST);
 }
 
-uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *s, uint64_t instances)
+static uint32_t outermost_with(const struct mpr_repeats *s, uint64_t instances)
 {
     const uint32_t outermost = mpr_repeats_outermost(s),
                    inner = outermost_of(s, is_step, instances);
@@ -341,7 +341,7 @@ const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_a
 const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *s, struct mpr_arena *arena,
                                             uint64_t instances)
 {
-    return name_or_none(s, arena, mpr_repeats_outermost_with(s, instances));
+    return name_or_none(s, arena, outermost_with(s, instances));
 }
 
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)

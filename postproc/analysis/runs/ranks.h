@@ -1,11 +1,12 @@
-/* The processes of one job side by side: the result behind `memprof-report ranks`.
+/* Compares the processes of one job: the result of `memprof-report ranks`.
  *
- * It is made of digests, which must outlive it.  Of each rank one process stands for it, the one
- * with the largest peak on a device, or of all heaps; those that belong to it (its children, what
- * it executed, what ran beside it on its node) are left out.  Where no process has a rank, each
- * stands for itself, with the program that held most of those that it executed.
+ * It is made from digests, which must outlive it. Each rank has one process: the one with the
+ * largest peak on a device, or else of all heaps. Other processes of the rank are left out: its
+ * children, the programs that it executed, and processes that ran with it on its node. If no
+ * process has a rank, each process counts, with the program that held most of those that it
+ * executed.
  *
- * Bytes are requested bytes; wall times are CLOCK_REALTIME ns, put right where the clocks of nodes
+ * Bytes are requested bytes; wall times are CLOCK_REALTIME ns, corrected if the clocks of nodes
  * differ. */
 #ifndef MPR_RANKS_H
 #define MPR_RANKS_H
@@ -21,117 +22,118 @@ struct mpr_rank {
     const struct mpr_digest *digest;
     const char *name; /* "rank 37", "pid 4242" */
     const char *host;
-    uint64_t number;    /* the rank's; UINT64_MAX: it has none */
-    int64_t clock_ns;   /* that its node's clock is ahead by, and is put right by */
-    uint64_t start_ns;  /* wall time, so put right; 0: not known */
-    uint64_t failed_ns; /* likewise, of the first lack of memory; UINT64_MAX: none */
+    uint64_t number;    /* the rank, or UINT64_MAX if it has none */
+    int64_t clock_ns;   /* correction: its node's clock is ahead by this */
+    uint64_t start_ns;  /* corrected wall time; 0 if unknown */
+    uint64_t failed_ns; /* likewise, of the first out-of-memory event; UINT64_MAX if there is none
+                         */
 };
 
-/* Groups of one size that lie alike among the ranks, one of them around each rank: a dimension of
- * the job's parallelism. */
+/* Groups of one size with the same layout among the ranks; each rank is in one of them. An axis is
+ * a dimension of the job's parallelism. */
 struct mpr_ranks_axis {
     const struct mpr_ranks_group *first;
     size_t groups;
-    size_t *group, *place; /* by rank: which group it is in, and as which of it */
+    size_t *group, *place; /* by rank: its group, and its place in the group */
 };
 
-/* Ranks told apart by axes: by group, by their places in the groups, or by what the groups of two
- * axes join.  Classes in order of their first ranks. */
+/* A partition of the ranks into classes: by group, by place in the groups, or by the ranks that the
+ * groups of two axes connect. Classes are in the order of their first ranks. */
 enum mpr_ranks_by { MPR_RANKS_BY_GROUP, MPR_RANKS_BY_PLACE, MPR_RANKS_BY_JOINED };
 struct mpr_ranks_split {
     enum mpr_ranks_by by;
-    const struct mpr_ranks_axis *axis, *other; /* other: that it is joined with; else NULL */
+    const struct mpr_ranks_axis *axis, *other; /* other: the second axis of JOINED, or NULL */
     size_t classes;
-    size_t *rank, *begin; /* of class k rank[begin[k]] up to rank[begin[k + 1]], ascending */
+    size_t *rank, *begin; /* class k has rank[begin[k]] up to rank[begin[k + 1]], ascending */
 };
 
-/* A heap's peaks are alike within a stage, and differ from one to the other. */
+/* A class of ranks with similar peaks of a heap; other stages have other peaks. */
 struct mpr_ranks_stage {
     const char *members; /* "{0..15}" */
     const size_t *rank;
-    size_t ranks, apart; /* apart: so many of them lie apart from the others */
+    size_t ranks, apart; /* apart: the number of outliers among them */
     uint64_t median, least, most;
-    struct mpr_ranks_outlier *differs; /* its median rank from that of all ranks */
+    struct mpr_ranks_outlier *differs; /* its median rank compared with that of all ranks */
 };
 
-/* What is compared: the peak of a heap of one kind, or a part of a device's account.  Of a rank
- * with several devices it is that of the one where it is largest, or that is used most. */
+/* A compared number: the peak of a heap of one kind, or a part of a device's account. A rank with
+ * several devices has the value of the device where it is largest, or of the most used device. */
 struct mpr_ranks_measure {
     unsigned kind;    /* mpf_heap_code of a heap; MPF_HEAP_NONE for a part */
     const char *part; /* its key in a device's account, or NULL for a heap */
-    const char *name; /* "gpu0/torch"; "gpuN/torch" where ranks have devices of their own */
-    bool inside;      /* a heap that lies in another: it makes no outlier */
-    bool estimated;   /* in some rank it is from samples, or may be another */
+    const char *name; /* "gpu0/torch"; "gpuN/torch" if ranks use different devices */
+    bool inside;      /* a heap inside another one: it makes no outlier */
+    bool estimated;   /* in some rank it is from samples, or approximate */
     uint64_t *value;  /* by rank, bytes */
     uint64_t median, least, most;
     size_t median_rank, least_rank, most_rank;
     size_t *usual; /* by rank: the rank that is the median of its stage, or of all */
-    size_t *apart; /* ranks that are apart from that, the farthest first */
+    size_t *apart; /* outliers from `usual`, the farthest first */
     size_t aparts;
-    const struct mpr_ranks_split *split; /* into stages; NULL: there are none */
+    const struct mpr_ranks_split *split; /* into stages, or NULL */
     struct mpr_ranks_stage *stage;       /* the farthest from the median first */
-    uint64_t within;                     /* by so much ranks of one stage differ at most, but for
-                                            those that lie apart */
+    uint64_t within; /* the largest difference within a stage, without its outliers */
 };
 
-/* What two ranks differ by: a line, by what it is alike to, or a part of the account. */
+/* A difference of two ranks: in a line, by its `alike` text, or in a part of the account. */
 struct mpr_ranks_cause {
-    const char *path, *caller; /* as the one that has more of it tells it */
+    const char *path, *caller; /* from the rank that has more of it */
     const char *alike;
     uint64_t here, median;
     int64_t change;
     bool estimated;
 };
 
-/* A rank that lies apart, by the heap in which it is farthest away. */
+/* An outlier, by the heap in which it is farthest from the others. */
 struct mpr_ranks_outlier {
     size_t rank, measure;
-    size_t usual; /* the rank that it is compared with, the median of its stage or of all */
+    size_t usual; /* the rank to compare it with: the median of its stage, or of all */
     uint64_t value;
-    int64_t change;  /* from that one's */
-    size_t lines_of; /* the measure whose lines these are: PyTorch's blocks rather than
-                        their segments, where they differ by as much */
-    struct mpr_ranks_cause *cause; /* the most in the direction of the change first; they sum to
-                                      that of lines_of */
+    int64_t change;  /* from the usual rank's value */
+    size_t lines_of; /* the measure of the causes: PyTorch's blocks, not their segments, if both
+                        differ by the same bytes */
+    struct mpr_ranks_cause *cause; /* the largest in the direction of the change first; their sum is
+                                      the change of lines_of */
     size_t causes;
-    struct mpr_ranks_cause *part; /* of the device's account likewise, where it is a device's heap
-                                   */
+    struct mpr_ranks_cause *part; /* likewise of the device's account, if the heap is a device's */
     size_t parts;
 };
 
 struct mpr_ranks_node {
     const char *host;
     size_t ranks, failed;
-    uint64_t median, most; /* of the measure that is shown */
+    uint64_t median, most; /* of the shown measure */
     size_t most_rank;
-    uint64_t rss_sum; /* UINT64_MAX: not known of all */
+    uint64_t rss_sum; /* UINT64_MAX if unknown for some */
 };
 
-/* Communicators of so many ranks and one first use: a kind of parallelism. */
+/* Communicators with the same number of ranks and the same first use: a kind of parallelism. */
 struct mpr_ranks_group {
     const char *name;    /* the communicator's hash */
-    const char *members; /* "{0..7}": ranks that are here */
-    uint64_t size;       /* as NCCL says; UINT64_MAX: not known */
+    const char *members; /* "{0..7}": its ranks among the given logs */
+    uint64_t size;       /* from NCCL; UINT64_MAX if unknown */
     const char *first_use;
     size_t present;
     size_t *rank;
-    uint64_t *place;       /* in the communicator, by rank of these; UINT64_MAX: not known */
-    uint64_t median, most; /* of the measure that is shown */
-    uint64_t bytes;        /* the median of what it takes */
+    uint64_t *place; /* the rank in the communicator, for each of `rank`; UINT64_MAX if unknown */
+    uint64_t median, most; /* of the shown measure */
+    uint64_t bytes;        /* median of its memory */
 };
 struct mpr_ranks_kind {
     uint64_t size;
     const char *first_use;
-    size_t first, groups;   /* of result->group */
+    size_t first, groups;   /* in result->group */
     uint64_t median, bytes; /* of the groups' medians */
-    const size_t *apart;    /* groups whose medians lie apart, the farthest first */
+    const size_t *apart;    /* groups whose medians are outliers, the farthest first */
     size_t aparts;
 };
 
+enum mpr_clock_source { MPR_CLOCK_BY_COMM, MPR_CLOCK_BY_RANGE };
 struct mpr_ranks_clock {
-    const char *host, *by; /* by: what it is known from */
-    int64_t ahead_ns;      /* of the first rank's node */
-    bool shifted;          /* by enough that its times are put right */
+    const char *host;
+    enum mpr_clock_source by;
+    int64_t ahead_ns; /* relative to the first rank's node */
+    bool shifted;     /* far enough that its times are corrected */
 };
 
 /* Two processes that claim one rank. */
@@ -146,17 +148,16 @@ struct mpr_ranks {
     struct mpr_rank *rank; /* by number */
     size_t ranks;
     bool numbered;       /* processes have ranks */
-    size_t belonging;    /* processes that belong to those of a rank */
-    size_t executed;     /* logs of these processes that are of programs which they executed before
-                            or after the one that is taken */
-    size_t unranked;     /* processes without a rank, where others have one */
-    const char *missing; /* "{3, 17}": ranks that there should be; "": none */
+    size_t belonging;    /* other processes of the ranks */
+    size_t executed;     /* logs of other programs that the chosen processes executed */
+    size_t unranked;     /* processes without a rank, if others have one */
+    const char *missing; /* "{3, 17}": ranks without a log, or "" */
     size_t missings;
     struct mpr_ranks_doubled *doubled;
     size_t doubles;
     struct mpr_ranks_measure *measure; /* heaps, then parts; the largest median first */
     size_t measures;
-    size_t shown; /* the measure that nodes, groups and the heat map are of: a heap */
+    size_t shown;                      /* the measure of nodes, groups and the heat map: a heap */
     struct mpr_ranks_outlier *outlier; /* the farthest first */
     size_t outliers;
     struct mpr_ranks_node *node; /* by name */
@@ -169,14 +170,14 @@ struct mpr_ranks {
     size_t axes;
     struct mpr_ranks_split *split; /* the fewest classes first */
     size_t splits;
-    struct mpr_ranks_clock *clock; /* of nodes whose clock can be told */
+    struct mpr_ranks_clock *clock; /* nodes with a known clock */
     size_t clocks;
     size_t *failed; /* ranks, the first one first */
     size_t failures;
-    uint64_t heat_from, heat_width; /* wall time, ns; width 0: no times are known */
+    uint64_t heat_from, heat_width; /* wall time, ns; width 0 if no times are known */
     uint64_t *heat;                 /* by rank MPR_RANKS_COLUMNS: the most bytes in each */
     uint64_t heat_most;
-    bool incomplete; /* a log is, or a rank is missing or doubled */
+    bool incomplete; /* a log is incomplete, or a rank is missing or doubled */
 };
 
 /* digests: each of one process, in any order. */

@@ -12,7 +12,7 @@
 #include "ranks_parts.h"
 
 #define SECOND INT64_C(1000000000)
-static const int64_t apart_by_comm = SECOND, apart_by_range = 30 * SECOND;
+static const int64_t apart[] = { [MPR_CLOCK_BY_COMM] = SECOND, [MPR_CLOCK_BY_RANGE] = 30 * SECOND };
 
 /* When a node saw something, by its clock. */
 struct sight {
@@ -27,7 +27,8 @@ struct sights {
 };
 
 struct node {
-    const char *host, *by;
+    const char *host;
+    enum mpr_clock_source by;
     bool known;
     int64_t ahead;
 };
@@ -92,7 +93,7 @@ static size_t of_nodes(struct sight *s, size_t count)
 }
 
 /* Nodes that saw it with one whose clock is known.  True: something new is known. */
-static bool learn(struct clocks *c, const struct sight *s, size_t count, const char *by)
+static bool learn(struct clocks *c, const struct sight *s, size_t count, enum mpr_clock_source by)
 {
     const struct sight *known = NULL;
     bool any = false;
@@ -108,7 +109,7 @@ static bool learn(struct clocks *c, const struct sight *s, size_t count, const c
     return any;
 }
 
-static void follow(struct clocks *c, struct sights *s, const char *by)
+static void follow(struct clocks *c, struct sights *s, enum mpr_clock_source by)
 {
     size_t things = 0;
     size_t *from = mpr_alloc(s->count + 1, sizeof *from),
@@ -134,11 +135,9 @@ static void tell(struct clocks *c)
     r->clock = mpr_arena_alloc(&r->arena, c->nodes * sizeof *r->clock);
     for (size_t i = 1; i < c->nodes; i++) {
         const struct node *n = &c->node[i];
-        const bool comm = n->known && strcmp(n->by, "communicator") == 0;
         if (!n->known) continue;
         r->clock[r->clocks++] =
-            (struct mpr_ranks_clock){ n->host, n->by, n->ahead,
-                                      llabs(n->ahead) > (comm ? apart_by_comm : apart_by_range) };
+            (struct mpr_ranks_clock){ n->host, n->by, n->ahead, llabs(n->ahead) > apart[n->by] };
     }
 }
 
@@ -177,8 +176,8 @@ void mpr_ranks_align(struct mpr_ranks *r)
         see_range(&c, &ranges, &r->rank[i]);
     }
     if (c.nodes) c.node[0].known = true;
-    follow(&c, &comms, "communicator");
-    follow(&c, &ranges, "range");
+    follow(&c, &comms, MPR_CLOCK_BY_COMM);
+    follow(&c, &ranges, MPR_CLOCK_BY_RANGE);
     tell(&c);
     set_times(r);
     free(c.node);
