@@ -1,11 +1,12 @@
-/* What a report says, before any format: facts, lines for people, and tables with typed columns, in
- * the order in which they are told.
+/* A report before it has a format: facts, lines for people, and tables with typed columns, in the
+ * order of the output.
  *
- * A report is one file that describes its analysis' result; text, JSON, CSV and the page walk the
- * description and know no report. A table does not copy its rows: a column says where in a row its
- * value stands (MPR_FIELD), or how it is computed.  So a document lives no longer than the result.
+ * A report is one file that describes the result of its analysis.  The renderers for text, JSON,
+ * CSV and the page walk the description and know no report.  A table does not copy its rows: a
+ * column has the offset of its value in a row (MPR_FIELD), or a function that computes it.  So a
+ * document must not live longer than the result.
  *
- * Text of any origin is kept as it is: each renderer makes it harmless in its own way. */
+ * Texts are stored as they are; each renderer escapes them for its format. */
 #ifndef MPR_DOCUMENT_H
 #define MPR_DOCUMENT_H
 
@@ -21,24 +22,23 @@
 
 enum mpr_type {
     MPR_BYTES,
-    MPR_SIGNED,
-    MPR_CHANGE, /* bytes: an amount, one that may be negative, one with its sign */
+    MPR_SIGNED, /* bytes that may be negative */
+    MPR_CHANGE, /* bytes, shown with their sign */
     MPR_COUNT,
-    MPR_TIME,
-    MPR_SPAN,
-    MPR_ADDRESS, /* a number of things, ns since the process's start, ns that something took, of
-                    memory */
+    MPR_TIME,    /* ns since the process's start */
+    MPR_SPAN,    /* a duration in ns */
+    MPR_ADDRESS, /* in memory */
     MPR_SHARE,   /* of the table's `whole` */
     MPR_FLAG,
-    MPR_WORD,
-    MPR_TEXT, /* a word is one of ours: it needs no quotes */
-    MPR_PATH,
-    MPR_TEXTS,  /* in JSON only */
-    MPR_NUMBERS /* lists: of frames, outermost first; of texts; of numbers */
+    MPR_WORD, /* a fixed word of memprof's, which needs no quotes */
+    MPR_TEXT,
+    MPR_PATH,   /* frames, outermost first */
+    MPR_TEXTS,  /* a list; in JSON only */
+    MPR_NUMBERS /* a list */
 };
 
-/* Unknown: null in JSON, "-" in text, empty in CSV.  Absent: empty everywhere, and JSON has no such
- * field. */
+/* UNKNOWN: null in JSON, "-" in text, empty in CSV.  ABSENT: empty everywhere, without a field in
+ * JSON. */
 enum mpr_state { MPR_KNOWN, MPR_UNKNOWN, MPR_ABSENT };
 
 struct mpr_value {
@@ -54,11 +54,11 @@ struct mpr_value {
         const uint64_t *numbers;
     };
     size_t count;       /* of a list */
-    bool told;          /* PATH: it is for people as it is */
-    const char *caller; /* PATH: for people, who called its last name; NULL: nobody to tell of */
-    size_t lead;   /* PATH: bytes at its beginning that are seen where it is cut, if they can be */
-    bool at_least; /* a number: for people, it may be more, */
-    bool about;    /* or another one */
+    bool told;          /* PATH: already shortened for people */
+    const char *caller; /* PATH: for people, the caller of the last frame, or NULL */
+    size_t lead;   /* PATH: bytes at its beginning that stay when it is cut, if there is room */
+    bool at_least; /* a number: people see that it may be larger */
+    bool about;    /* a number: people see that it is approximate */
     bool lasting;  /* TIME: set by its column */
 };
 
@@ -70,7 +70,7 @@ struct mpr_value mpr_value_path(struct mpr_path path);
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
-/* "" and NULL: the state that stands for it. */
+/* The state of "" and NULL is `otherwise`. */
 struct mpr_value mpr_value_known_text(const char *text, enum mpr_state otherwise);
 struct mpr_value mpr_value_known(enum mpr_type type, uint64_t number, uint64_t unknown);
 extern const struct mpr_value mpr_value_unknown, mpr_value_absent;
@@ -101,8 +101,7 @@ enum mpr_held {
 #define MPR_HELD(member)                                                                           \
     _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH)
 
-/* What a value says of itself: zero (of a text: "" or NULL, of a path: NULL) or the largest number
- * may stand for none. */
+/* Values that mean "none": 0 (a text: "" or NULL; a path: NULL) or the largest number. */
 enum mpr_unless {
     MPR_ALWAYS,
     MPR_UNKNOWN_AT_0,
@@ -112,97 +111,94 @@ enum mpr_unless {
 };
 
 struct mpr_column {
-    const char *key;   /* in JSON and CSV; NULL: not there */
-    const char *title; /* for people; NULL: not there.  In text the first column bears the table's
-                          title */
+    const char *key;   /* in JSON and CSV, or NULL for neither */
+    const char *title; /* for people, or NULL if they do not see it.  In text the first column has
+                          the table's title */
     enum mpr_type type;
-    unsigned only;   /* in these formats alone; 0: in all that it has a name for */
-    size_t at, also; /* of the row: MPR_FIELD, MPR_PATH_FIELD */
+    unsigned only;   /* mask of formats; 0: all for which it has a name */
+    size_t at, also; /* offsets in the row: MPR_FIELD, MPR_PATH_FIELD */
     enum mpr_held held;
-    bool of_context; /* not of the row: of the table's context */
-    struct mpr_value (*get)(const void *row, const void *context); /* in place of a field */
-    const char *const *words;                                      /* of a WORD held as a number */
+    bool of_context; /* the offset is in the table's context */
+    struct mpr_value (*get)(const void *row, const void *context); /* replaces the field */
+    const char *const *words;                                      /* WORD: the texts of an enum */
     enum mpr_unless unless;
-    bool lasting;  /* TIME: a length of time, never of the clock */
-    bool sums;     /* rows that are left out are told by their sum */
-    bool of_rest;  /* so is this, behind it and by its title, in text that shows the column */
-    bool estimate; /* bears "~" where the table says that the row is estimated */
-    bool bound;    /* is at least what it says where the table's are bounds */
-    bool below;    /* in text on a line of its own below the row */
-    bool beside;   /* TEXT: in text it has room behind its row before what is spare has any */
-    int width;     /* in text; 0: that of the type */
-    int spare; /* in text not shown where there is too little room; 1 goes first.  0: always shown
-                */
-    const char *lead; /* in text before it; NULL: two spaces before what stands left in its column
-                       */
+    bool lasting;  /* TIME: a duration, never shown as a time of day */
+    bool sums;     /* the line for omitted rows has their sum */
+    bool of_rest;  /* the same line also has this sum, with the title, if text shows the column */
+    bool estimate; /* has "~" in rows that the table calls estimated */
+    bool bound;    /* a lower bound if the table's numbers are bounds */
+    bool below;    /* in text on a separate line below the row */
+    bool beside;   /* TEXT: in text it gets room at the end of the row before `spare` columns do */
+    int width;     /* in text; 0: the type's width */
+    int spare;     /* in text, hidden if there is too little room, 1 first; 0: never */
+    const char *lead; /* in text, printed before the value; NULL: two spaces */
 };
 
 #define MPR_FIELD(row, member)                                                                     \
     .at = offsetof(struct row, member), .held = MPR_HELD(((struct row *)0)->member)
 #define MPR_CONTEXT(row, member)    MPR_FIELD(row, member), .of_context = true
 #define MPR_PATH_FIELD(row, member) .type = MPR_PATH, MPR_FIELD(row, member)
-/* Texts, and how many. */
+/* An array of texts, and the member with their number. */
 #define MPR_TEXTS_FIELD(row, member, count)                                                        \
     .type = MPR_TEXTS, .only = MPR_IN_JSON, MPR_FIELD(row, member),                                \
     .also = offsetof(struct row, count)
 
-enum { MPR_WIDE = -1 }; /* as wide as a path: by the terminal */
+enum { MPR_WIDE = -1 }; /* as wide as a path: depends on the terminal */
 
 /* ---- tables */
 
 enum mpr_shape {
-    MPR_OBJECTS, /* in JSON a list of objects, */
-    MPR_LISTS,   /* or of lists, */
-    MPR_MEMBERS, /* or one object: its keys are the first column */
-    MPR_FACTS    /* one row: fields of the object that is open */
+    MPR_OBJECTS, /* in JSON a list of objects */
+    MPR_LISTS,   /* a list of lists */
+    MPR_MEMBERS, /* one object: its keys are the first column */
+    MPR_FACTS    /* one row: fields of the open object */
 };
 
 struct mpr_table {
-    const char *key;   /* in JSON; NULL: not there */
-    const char *title; /* for people, the heading; NULL: rows without one */
-    unsigned only;     /* in these formats alone; 0: in text, JSON and the page */
+    const char *key;   /* in JSON, or NULL if it has no table */
+    const char *title; /* for people, the heading, or NULL for none */
+    unsigned only;     /* mask of formats; 0: text, JSON and the page */
     const struct mpr_column *column;
     size_t columns;
     const void *row;
     size_t rows, stride; /* stride: bytes from row to row */
-    const size_t *order; /* in which people see them; NULL: as they are */
-    const void *context; /* for columns that are not of the row */
-    uint64_t whole;      /* what shares are of */
-    uint64_t tick;       /* ns that the last digit of a time stands for; 0: ms */
-    uint64_t epoch;      /* set by mpr_doc_table: for people times are of the clock; 0: they are not
-                          */
-    size_t top;          /* rows that people see unless --top says otherwise; 0: MPR_TOP */
-    size_t idle;         /* rows at the end that people need not see */
-    unsigned all;        /* formats that show each row, whatever --top says */
-    const char *omitted; /* in JSON the sum of rows that are left out; NULL: that and their number
-                          * under "omitted_KEY"; "": neither. Not of a table that shows all */
+    const size_t *order; /* of the rows for people, or NULL for their order in memory */
+    const void *context; /* for columns with of_context */
+    uint64_t whole;      /* the total of SHARE columns */
+    uint64_t tick;       /* unit of the last digit of a time, ns; 0: ms */
+    uint64_t epoch; /* set by mpr_doc_table: people see times of day since then; 0: they do not */
+    size_t top;     /* rows that people see without --top; 0: MPR_TOP */
+    size_t idle;    /* rows at the end that people need not see */
+    unsigned all;   /* mask of formats that ignore --top */
+    const char *omitted; /* key of the omitted rows' sum in JSON; NULL: the sum and their number, as
+                          * "omitted_KEY"; "": neither.  Unused in a table that shows all */
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
-    enum mpr_group by; /* what its paths are, for people; if nothing is said ranges */
-    bool bounds;       /* not all that its rows did is in the log */
-    bool partial;      /* some rows of more: what people do not see is not counted */
-    const char *total; /* for people a last row with the columns' sums */
+    enum mpr_group by; /* the grouping of its paths; ranges by default */
+    bool bounds;       /* the log does not have all events of its rows */
+    bool partial;      /* the rows are a selection, so omitted ones are not counted */
+    const char *total; /* for people, the title of a last row with the columns' sums, or NULL */
     bool flush;        /* in text rows are not indented */
     struct {
-        const char *of, *in; /* frames above its path: a text, and the column of this key; NULL:
-                                none */
-        const char *bytes;   /* keys of columns: what the path holds; NULL: rows are no stacks */
-        const char *before;  /* and held in what it is compared with; NULL: it is not */
-    } folded; /* rows as call stacks, for flame graphs: whole, whatever `only` says */
+        const char *of, *in; /* frames above its path: a text, and the column with this key;
+                                both may be NULL */
+        const char *bytes;   /* key of the column with the bytes; NULL: no flame graph */
+        const char *before;  /* key of the column with the baseline's bytes, or NULL */
+    } folded;                /* rows as call stacks, for flame graphs; independent of `only` */
 };
 
 enum { MPR_TOP = 20 };
 
 bool mpr_column_in(const struct mpr_column *column, enum mpr_format format);
 bool mpr_table_in(const struct mpr_table *table, enum mpr_format format);
-/* Row i, for people as they see them. */
+/* Returns row i, in `order` if the format is for people. */
 const void *mpr_table_row(const struct mpr_table *table, size_t i, enum mpr_format format);
-/* How many rows the format shows.  top: of --top; 0: not given, and a last row is shown where it
- * would be told of in a line. */
+/* Returns the number of rows that the format shows.  top: --top, or 0 if it is not given.  Without
+ * --top, a single omitted row is shown, because the line about it would be as long. */
 size_t mpr_table_shown(const struct mpr_table *table, size_t top, enum mpr_format format);
 struct mpr_value mpr_table_cell(const struct mpr_table *table, const struct mpr_column *column,
                                 const void *row);
-/* Of a column, from that row on: unknown when all are. */
+/* Returns the sum of a column from that row on; unknown if all values are. */
 struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_column *column,
                                size_t from, enum mpr_format format);
 
@@ -224,49 +220,48 @@ struct mpr_item {
     struct mpr_item *next;
     enum mpr_item_kind kind;
     const char *key; /* OPEN, CLOSE, FACT */
-    bool list;       /* OPEN, CLOSE: of objects without keys */
-    int hang;        /* LINE: in text where it is too wide it goes on below, so many columns in; 0:
-                        under what stands behind its label */
-    bool whole;      /* LINE: it is as wide as it is */
+    bool list;       /* OPEN, CLOSE: a list of objects without keys */
+    int hang;        /* LINE: indentation of continuation lines in text; 0: below the text after its
+                        label */
+    bool whole;      /* LINE: it is never wrapped */
     union {
-        struct mpr_item *around;       /* OPEN: the one around it */
+        struct mpr_item *around;       /* OPEN: the item around it */
         struct mpr_value value;        /* FACT */
-        struct mpr_run *run;           /* LINE; NULL: an empty one */
+        struct mpr_run *run;           /* LINE; NULL if it is empty */
         const struct mpr_table *table; /* TABLE */
     };
 };
 
 struct mpr_document {
     struct mpr_arena arena;
-    const struct mpr_naming *naming;        /* how people see paths; of whoever made the document */
-    const struct mpr_process_info *started; /* what the user typed, where it is not the log's own
-                                               command; NULL: not known */
-    size_t top;     /* --top; 0: not given.  Tables are cut by whoever renders them */
-    bool clock;     /* people see times as the clock had them, not since the process's start */
-    uint64_t epoch; /* CLOCK_REALTIME ns that times count from, where `clock` is wanted; else 0 */
+    const struct mpr_naming *naming;        /* how people see paths; owned by the caller */
+    const struct mpr_process_info *started; /* the command that the user typed, if it is not the
+                                               log's; else NULL */
+    size_t top;                             /* --top, or 0; renderers cut the tables */
+    bool clock;     /* people see times of day, not times since the process's start */
+    uint64_t epoch; /* start of the process, CLOCK_REALTIME ns, if `clock`; else 0 */
     struct mpr_item *first, *last, *open;
-    struct mpr_run *run;          /* the newest of the line that is being written */
-    const struct mpr_column *csv; /* of the tables that are in CSV; NULL: there is none */
+    struct mpr_run *run;          /* the last run of the line that is being written */
+    const struct mpr_column *csv; /* columns of CSV, or NULL if the report has none */
     size_t csv_columns;
-    bool json_ends_blank; /* an empty line ends it: so does memprof.oom/1 since it is */
+    bool json_ends_blank; /* JSON ends with an empty line, as memprof.oom/1 always did */
 };
 
 void mpr_doc_free(struct mpr_document *doc);
-/* Keeps the lines and tables that were added after @item from people.  NULL: those from the start.
- */
+/* Hides from people the lines and tables that were added after @item, or all if it is NULL. */
 void mpr_doc_hide_after(struct mpr_document *doc, struct mpr_item *item);
 
-/* An object or a list of JSON; key: NULL in a list. */
+/* Opens an object or a list of JSON; key: NULL in a list. */
 void mpr_doc_open(struct mpr_document *doc, const char *key);
 void mpr_doc_list(struct mpr_document *doc, const char *key);
 void mpr_doc_close(struct mpr_document *doc);
 
-/* A field of JSON. */
+/* Adds a field of JSON. */
 void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value value);
 void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 #define MPR_COLUMNS(list)     .column = (list), .columns = sizeof(list) / sizeof *(list)
 #define MPR_ROWS(list, count) .row = (list), .rows = (count), .stride = sizeof *(list)
-/* The fields of one row, told by columns. */
+/* Adds the fields of one row, described by columns. */
 #define mpr_doc_facts(doc, list, of)                                                               \
     mpr_doc_table(                                                                                 \
         doc, &(struct mpr_table){                                                                  \
@@ -274,7 +269,7 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 #define mpr_doc_csv(doc, list)                                                                     \
     ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
 
-/* For people: a line, or parts of one up to mpr_doc_end. */
+/* Adds a line for people, or parts of a line that mpr_doc_end ends. */
 void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
@@ -282,23 +277,23 @@ void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *forma
 void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* plain */
 void mpr_doc_end(struct mpr_document *doc);
-/* What goes on below, where the line is too wide, begins at column `hang`. */
+/* If the line is too wide, its continuation lines begin at column `hang`. */
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
-/* A line that ends in a command, which is to be copied: it is never wrapped. */
+/* Adds a line that ends in a command for the user to copy; it is never wrapped. */
 void mpr_doc_command(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void mpr_doc_gap(struct mpr_document *doc);
 
-/* Amounts as words of a sentence, in the document's memory. */
+/* Amounts for sentences, in the document's memory. */
 const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes);
 const char *mpr_doc_count(struct mpr_document *doc, uint64_t count);
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns);
 const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t width);
-/* A length of time, never of the clock. */
+/* A duration, never shown as a time of day. */
 const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns);
-/* From here on times are of a process that began then (CLOCK_REALTIME ns; 0: not known). */
+/* Sets the start of the process of all later times, CLOCK_REALTIME ns; 0 if it is unknown. */
 void mpr_doc_began(struct mpr_document *doc, uint64_t start);
-/* Names joined by " > "; "outside any range". */
+/* Returns the names joined by " > ", or "outside any range". */
 const char *mpr_doc_path(struct mpr_document *doc, struct mpr_path path);
 
 #endif

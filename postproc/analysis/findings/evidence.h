@@ -1,7 +1,7 @@
-/* What the rules of insights look at, and how they say what they found.  Private to insights*.c.
+/* The input of the rules of insights, and the functions with which they add findings.  Private to
+ * insights*.c.
  *
- * A rule is a function of the evidence.  It adds a finding where the numbers say so, and nothing
- * otherwise. */
+ * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H
 #define MPR_EVIDENCE_H
 
@@ -44,26 +44,26 @@ static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
 
 struct mpr_evidence {
     const struct mpr_log_peaks *log;
-    const struct mpr_segments *segments;   /* when memory ran out; else at each device's peak */
-    const struct mpr_steps *steps;         /* NULL: no range repeats; then */
-    const struct mpr_leaks *leaks;         /* by the clock; NULL: it was not worth a reading */
-    const struct mpr_breakdown *breakdown; /* at the same instants as segments; NULL: PyTorch held
+    const struct mpr_segments *segments; /* when memory ran out, or at each device's peak */
+    const struct mpr_steps *steps;       /* NULL if no range repeats */
+    const struct mpr_leaks *leaks;       /* growth over time; NULL if the log was not read for it */
+    const struct mpr_breakdown *breakdown; /* at the instants of segments; NULL if PyTorch held
                                               no device memory */
-    const struct mpr_device_state *state;  /* by device: when memory ran out; else at its peak */
-    bool at_oom[MPF_GPUS];                 /* which of the two */
+    const struct mpr_device_state *state;  /* of each device, at the same instants */
+    bool at_oom[MPF_GPUS];                 /* its state is of when memory ran out */
     struct mpr_retained retained;
     size_t threads; /* that recorded anything */
     bool jemalloc;  /* its own figures are in the log */
 };
 
-/* What is less than both is no finding: bytes, and a share of what it is a part of. */
+/* The least size of a finding: bytes, and the share of a heap or device. */
 enum { MPR_WORTH_BYTES = 64 << 20, MPR_WORTH_SHARE = 20 };
 static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 {
     return bytes >= MPR_WORTH_BYTES && bytes >= whole / MPR_WORTH_SHARE;
 }
 
-/* What goes on growing is one sooner, be it by steps or by the clock. */
+/* The limit is lower for growth, because it continues. */
 enum { MPR_GROWN_BYTES = 4 << 20 };
 static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
 {

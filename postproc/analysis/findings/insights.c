@@ -21,21 +21,22 @@
 
 /* ---- evidence */
 
-/* What is taken so often is kept for more than a second */
+/* NEWEST samples, one each TICK, cover more than a second */
 enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 
-/* What is gathered of a reading. */
+/* Data that one reading of the log collects. */
 struct gathering {
     struct mpr_insights *out;
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
     const char *path;
-    struct mpr_instances_reading *instances; /* of a range that is known already; NULL: none is */
+    struct mpr_instances_reading *instances; /* of a range that an earlier reading found; may be
+                                                NULL */
     struct mpr_instances measured;
     bool has_measured;
     struct mpr_first_look look;         /* range: the outermost one that repeats often enough to
-                                           compare; NULL: none does */
+                                           compare, or NULL */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
     uint64_t taken, peak, others;
@@ -94,8 +95,8 @@ static void limit_kept(struct gathering *g, const struct mpr_replay *r, struct m
     g->newest_sample.heap = r->books.heap[MPF_HEAP_HOST].bytes;
 }
 
-/* What was so for so long counts: a second.  The newest does not, for a program that ends gives its
- * blocks back, and its memory with the process; but of one that was killed it does. */
+/* Keeps the largest sample among those that are at least `lasting` old.  A normal exit frees all
+ * blocks, so its last second does not count; the last samples of a killed process do. */
 static void count_lasting(struct gathering *g, uint64_t time, uint64_t lasting)
 {
     struct mpr_retained *most = &g->evidence.retained;
@@ -108,8 +109,8 @@ static void count_lasting(struct gathering *g, uint64_t time, uint64_t lasting)
     }
 }
 
-/* A log has samples of the kernel's figures where these changed, so between two of them the clock
- * tells what is live beside the older one. */
+/* A log has a sample of the kernel's figures only if they changed.  So the older sample is valid
+ * between two samples, and this adds the live bytes of that time. */
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
     struct gathering *g = arg;
@@ -118,7 +119,7 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
     g->newest[g->taken++ % NEWEST] = sampled(g, r);
 }
 
-/* At a sample: what was taken since the one before may have been given back by then. */
+/* Handles a sample of RSS: memory of earlier ticks may have been returned since then. */
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
@@ -197,7 +198,7 @@ static void end(void *arg, const struct mpr_reader *reader)
 {
     struct gathering *g = arg;
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    /* What lives longer comes first: labels are kept where they were made first. */
+    /* The result with the longer life comes first: its arena gets the frames (labels.h). */
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
     mpr_refusals_end(&g->refusals);
@@ -301,7 +302,7 @@ static bool died(const struct mpr_summary *s)
     return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
 }
 
-/* It takes readings of its own, so only where a range repeats. */
+/* Reads the log again, so only if a range repeats. */
 static void read_steps(struct mpr_insights *out, struct gathering *g, const char *path,
                        const struct mpr_progress *progress)
 {
@@ -309,7 +310,7 @@ static void read_steps(struct mpr_insights *out, struct gathering *g, const char
     struct mpr_evidence *e = &g->evidence;
     const char *range = g->look.range;
     if (g->has_measured && (!range || strcmp(range, g->measured.range) != 0)) {
-        mpr_instances_free(&g->measured); /* who knew it was wrong */
+        mpr_instances_free(&g->measured); /* it was of another range */
         g->has_measured = false;
     }
     const struct mpr_steps_options options = { .instances = { .range = range },
@@ -320,7 +321,7 @@ static void read_steps(struct mpr_insights *out, struct gathering *g, const char
     if (out->has_steps) e->steps = &out->steps;
 }
 
-/* And this one where none does.  What is over soon grows until it is. */
+/* Reads the log again if no range repeats.  A program that ends soon grows until its end. */
 static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
                        const struct mpr_first_look *look, const char *path,
                        const struct mpr_progress *progress)
@@ -334,7 +335,7 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     if (out->has_leaks) e->leaks = &out->leaks;
 }
 
-/* The growth that steps told of, which has no name. */
+/* Returns the growth that steps found, which has no owner yet, or NULL. */
 static struct mpr_finding *nameless_growth(struct mpr_insights *out)
 {
     for (size_t i = 0; i < out->findings; i++)
@@ -343,7 +344,7 @@ static struct mpr_finding *nameless_growth(struct mpr_insights *out)
     return NULL;
 }
 
-/* What grew most of that heap, and how much of it that was. */
+/* Names the site of that heap that grew most, and its part of the growth. */
 static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
 {
     const struct mpr_leaks_heap *h = out->leaks.heap;
@@ -359,7 +360,7 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
                                    100 * (double)h->growing[0].row.bytes / (double)all);
 }
 
-/* Steps tell how much each keeps.  Which site that is takes another reading, by their range. */
+/* Steps show how much each instance keeps.  Another reading, by their range, finds the site. */
 static void read_growth(struct mpr_insights *out, const struct mpr_first_look *look,
                         const char *path, const struct mpr_progress *progress)
 {
@@ -395,7 +396,7 @@ static bool read_by_python(struct mpr_insights *out, struct mpr_instant at, cons
     return is_read;
 }
 
-/* A reading of its own, too. */
+/* Reads the log again. */
 static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
                            bool alone, const struct mpr_progress *progress)
 {

@@ -1,10 +1,10 @@
-/* What is worth a change: the result behind `memprof-report insights`, and the findings of the
- * summary.  Lives until mpr_insights_free.
+/* Findings that are worth a change: the result of `memprof-report insights`, and of the summary.
+ * Lives until mpr_insights_free.
  *
- * Each finding rests on numbers of the log, which it has with it, and is left out where the log
- * shows that what it would advise is done already: expandable segments, gradients within buckets,
- * one pool for all graphs.  Settings that only the environment has (garbage_collection_threshold,
- * MALLOC_ARENA_MAX) are in no log: they may be in force. */
+ * Each finding has the numbers of the log that it rests on.  A finding is left out if the log shows
+ * that its advice is already followed: expandable segments, gradients within buckets, one pool for
+ * all graphs.  No log has settings of the environment alone (garbage_collection_threshold,
+ * MALLOC_ARENA_MAX), so these may be in force. */
 #ifndef MPR_INSIGHTS_H
 #define MPR_INSIGHTS_H
 
@@ -64,8 +64,7 @@ struct mpr_finding {
     uint64_t bytes;       /* that the change would save, at most */
     bool about;           /* bytes are estimated from samples */
     const char *what;     /* one sentence, with its numbers; */
-    struct mpr_path path; /* the owner: ranges, or the Python stack; frame is NULL if there is no
-                             owner */
+    struct mpr_path path; /* ranges, or the Python stack; depth 0 if neither is known */
     const char *change;   /* what to do */
     const char *look;     /* the report that shows more of it, without the log: "segments" */
     uint64_t time;
@@ -73,19 +72,19 @@ struct mpr_finding {
     size_t facts;
 };
 
-/* A lack of device memory that the program did not get over, the newest one. */
+/* The newest out-of-memory event of a device that the program did not recover from. */
 struct mpr_insights_oom {
     bool told, capturing;
     unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
     uint8_t heap;
     struct mpr_path path;          /* ranges, or the Python stack if there are none */
-    struct mpr_device_state state; /* of the device, then */
+    struct mpr_device_state state; /* of the device at that time */
 };
 
 /* The newest allocation of host memory that failed. */
 struct mpr_refused {
-    uint64_t count, time, bytes; /* count: of all that failed; 0: none did */
+    uint64_t count, time, bytes; /* count: all that failed */
     unsigned error;              /* errno */
     struct mpr_rlimit limit;     /* that was in the way */
     uint8_t heap;
@@ -94,28 +93,31 @@ struct mpr_refused {
 
 struct mpr_insights {
     struct mpr_arena arena;
-    struct mpr_peaks peaks; /* of the one log, by AUTO */
+    struct mpr_peaks peaks; /* of the log, by AUTO */
     struct mpr_insights_oom oom;
     struct mpr_refused refused;
     bool died;                          /* for want of host memory, or it may have */
-    const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
-    struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
+    const struct mpr_processes *family; /* all processes of the run; NULL if only the log was given
+                                         */
+    struct mpr_steps steps;             /* findings use its paths; has_steps: a range repeats */
     bool has_steps;
-    struct mpr_leaks leaks; /* likewise, where none does, or its instances keep something */
+    struct mpr_leaks leaks; /* likewise; read if no range repeats, or if its instances keep memory
+                             */
     bool has_leaks;
     struct mpr_breakdown breakdown; /* likewise, and */
-    struct mpr_peaks by_python;     /* who held at its instant, by Python's stacks; both of them:
-                                       PyTorch held device memory */
+    struct mpr_peaks by_python; /* owners at the instant of the breakdown, by Python stacks; both
+                                   are read if PyTorch held device memory */
     bool has_breakdown;
     struct mpr_finding *finding; /* largest first */
     size_t findings, cap;
 };
 
-/* What another reading of the log has found out: it saves readings. */
+/* Results of an earlier reading of the log, which need not be computed again.  by_python is then
+ * not read. */
 struct mpr_insights_known {
-    const struct mpr_choice *choice; /* what AUTO stands for */
-    const char *range;               /* whose instances are compared; NULL: of none */
-};                                   /* who knows asks for findings, not for by_python */
+    const struct mpr_choice *choice; /* the grouping for AUTO */
+    const char *range; /* the range with the compared instances; NULL if none repeats */
+};
 
 /* family: outlives the insights; NULL: nothing is known of others.  known: NULL: nothing.  0, or -1
  * with *error filled (nothing to free then). */

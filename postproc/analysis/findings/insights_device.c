@@ -1,12 +1,12 @@
-/* What lies on a device beside PyTorch: stacks of kernels, communicators. */
+/* Device memory outside of PyTorch: stacks of kernels, communicators. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
 #include "evidence.h"
 
-/* The driver keeps as much for each thread that the device can hold as the most demanding kernel
- * needs, or as cudaLimitStackSize says. */
+/* For each thread that the device can hold, the driver keeps the bytes that the most demanding
+ * kernel needs, or cudaLimitStackSize. */
 static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s,
                          unsigned device)
 {
@@ -25,7 +25,8 @@ static void local_memory(struct mpr_insights *out, const struct mpr_device_state
     mpr_finding_bytes(f, "local_memory_bytes", (uint64_t)bytes);
 }
 
-/* Buffers come with the communicator; without a collective they were for nothing. */
+/* A communicator allocates its buffers when it is made; without a collective they are never used.
+ */
 static void idle(struct mpr_insights *out, const struct mpr_device_state *s, unsigned device)
 {
     uint64_t bytes = 0, count = 0;
@@ -56,8 +57,7 @@ static uint64_t ranks_told(const struct mpr_process_info *p)
     return *p->rank ? strtoull(p->rank, NULL, 10) + 1 : 0;
 }
 
-/* How many ranks the run has, or more: as far as communicators and the logs that were given tell.
- */
+/* Returns a lower bound of the run's ranks, from its communicators and the given logs. */
 static uint64_t ranks_known(const struct mpr_insights *out, const struct mpr_evidence *e,
                             const struct mpr_device_state *s)
 {
@@ -76,8 +76,8 @@ static bool is_world(const struct mpr_comm_row *c, uint64_t ranks)
     return c->ranks == ranks && c->rank != UINT64_MAX && c->bytes && *c->first_use;
 }
 
-/* Communicators of all ranks that are known are likely to have the same members, where the process
- * has the same rank in each: in the groups of a mesh it has not. */
+/* Communicators of all known ranks are likely to have the same members if the process has the same
+ * rank in each.  In the groups of a mesh its ranks differ. */
 static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
                     const struct mpr_device_state *s, unsigned device)
 {

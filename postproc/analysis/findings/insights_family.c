@@ -1,5 +1,5 @@
-/* What forked workers hold each for itself: blocks that they made, and pages of their parent's that
- * they copied when they wrote to them. */
+/* Private memory of forked workers: blocks that they allocated, and pages of their parent that they
+ * copied by writing to them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static const struct mpr_process_heap *mapped(const struct mpr_process *p)
     return &none;
 }
 
-/* What blocks of the process held: of mappings, which need not be touched, no more than makes so
- * many bytes with the others. */
+/* Returns the bytes of the process's blocks.  Pages of mappings need not be touched, so mappings
+ * count only up to `touched` bytes in all. */
 static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
 {
     const uint64_t blocks = p->host.peak_bytes, most = mpr_less(touched, blocks),
@@ -48,8 +48,9 @@ static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
     return blocks + (mappings < most ? mappings : most);
 }
 
-/* A fork shares its parent's memory until one of them writes to it: what it has touched is its
- * alone, which is read seldom, and comes on top of what the parent had, which is read often. */
+/* Returns the bytes that the worker allocated.  A fork shares its parent's memory until one of them
+ * writes to it.  Its private bytes are sampled seldom; its anonymous memory, which includes pages
+ * of the parent, is sampled often. */
 static uint64_t made(const struct mpr_process *worker, const struct mpr_process *parent)
 {
     const uint64_t alone = worker->summary.alone,
@@ -57,7 +58,7 @@ static uint64_t made(const struct mpr_process *worker, const struct mpr_process 
     return blocks_of(worker, alone > more ? alone : more);
 }
 
-/* What it had to itself and did not make: at least so many bytes of its parent's pages are copied.
+/* Returns a lower bound of copied pages of the parent: private bytes without the worker's blocks.
  */
 static uint64_t copied(const struct mpr_process *worker, const struct mpr_process *parent)
 {
@@ -91,8 +92,8 @@ static size_t find(const struct mpr_processes *all, size_t parent,
     return count;
 }
 
-/* Of the worker that holds the middle one of all bytes: many small ones do not move it, as they
- * would the median. */
+/* Returns the bytes of the worker that holds the middle byte of all.  Many small workers would move
+ * a median of workers, but not this one. */
 static uint64_t typical(const struct worker *worker, size_t count)
 {
     uint64_t sum = 0, so_far = 0;
@@ -108,8 +109,8 @@ static bool ran_at(const struct mpr_process *p, uint64_t at)
     return !start || (start <= at && at - start <= p->summary.duration_ns);
 }
 
-/* Keeps those that ran at one time, when they held most together: a pool that is made anew each
- * epoch never had more.  They stay in order. */
+/* Keeps the workers that ran together when their sum was largest: a pool that is made again in each
+ * epoch never had more at a time.  They stay in order. */
 static size_t together(struct worker *worker, size_t count)
 {
     uint64_t most = 0, then = 0;
@@ -166,7 +167,7 @@ static struct mpr_finding *add(struct mpr_insights *out, enum mpr_finding_kind k
                : mpr_finding_add(out, kind, MPF_HEAP_HOST, seen->host.peak_time, bytes);
 }
 
-/* What workers have in common. */
+/* A finding about all workers. */
 struct common {
     enum mpr_finding_kind finding;
     const char *does, *each, *change;
@@ -197,15 +198,15 @@ static const struct common alike_each = {
     "alike once, in shared memory"
 };
 
-/* A page that a child only reads is its parent's; whoever writes to it first takes a copy, and
- * Python writes to an object when it counts references to it. */
+/* A page that a child only reads stays shared with its parent.  The first write copies it, and
+ * Python writes to an object each time it counts references. */
 static const struct common copied_each = {
     MPR_FINDING_COPIED_PAGES, "copied pages of their parent's by writing to them", "each",
     "what workers read in memory that reading does not write to: arrays of numbers or "
     "shared memory, not Python's objects, which have reference counts; fewer workers"
 };
 
-/* Of a worker that holds more than its like, as one that leaks does, the largest one. */
+/* Reports the largest of workers that hold more than the others, as a worker that leaks does. */
 static void tell_apart(struct mpr_insights *out, const struct worker *worker, size_t count,
                        const struct mpr_process *seen)
 {
@@ -245,8 +246,9 @@ static uint64_t held_by_workers(const struct mpr_processes *all, size_t parent)
     return bytes;
 }
 
-/* The parent of the workers that the log tells of: it is one of them, or their parent, or began
- * that, as who uses a fork server does; of several the one whose workers hold most. */
+/* Returns the parent of the workers in the log's family: the log's process is a worker, their
+ * parent, or the one that started the parent, as with a fork server.  Of several parents the one
+ * whose workers hold most. */
 static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
 {
     if (is_worker(all, &all->at[own])) return all->at[own].parent;

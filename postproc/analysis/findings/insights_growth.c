@@ -1,5 +1,5 @@
-/* What grows by the clock, where no range repeats: of each heap what `leaks` says of its sites.  A
- * heap of which no site grows by itself is at work (a compiler, a loader): that is no finding. */
+/* Growth over time if no range repeats: the growing sites of each heap, as `leaks` finds them.  A
+ * heap that grows without such a site is at work (a compiler, a loader) and gives no finding. */
 #include <math.h>
 
 #include "evidence.h"
@@ -31,7 +31,7 @@ static struct grown grown_of(const struct mpr_leaks_heap *h)
     return g;
 }
 
-/* Does a heap inside of it say more of the same growth? */
+/* Returns true if a heap inside of it shows the same growth in more detail. */
 static bool is_told_inside(const struct mpr_leaks *l, uint8_t heap)
 {
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {

@@ -1,4 +1,4 @@
-/* What the process has and its blocks do not need. */
+/* Memory that the process has and its blocks do not need. */
 #include "evidence.h"
 
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is

@@ -1,4 +1,4 @@
-/* What PyTorch's blocks are for, where there are ways to need less of it. */
+/* Roles of PyTorch's blocks that can need less memory: optimizer state, gradients, temporaries. */
 #include "breakdown.h"
 
 #include "amount.h"
@@ -56,7 +56,7 @@ static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_h
 
 enum { ONE_PLACE = 10 }; /* the share of the heap from which on it is worth a change */
 
-/* NULL: not in a pass. */
+/* Returns NULL outside of a pass. */
 static const char *pass_of(enum mpr_phase phase)
 {
     switch (phase) {

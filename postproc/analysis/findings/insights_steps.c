@@ -1,4 +1,4 @@
-/* What the instances of a repeated range tell: one that stands out, and what each of them keeps. */
+/* Findings of the instances of a repeated range: an outlier, and memory that each of them keeps. */
 #include "amount.h"
 #include "evidence.h"
 
@@ -37,10 +37,10 @@ static uint64_t least_end(const struct mpr_instance_heap *of, size_t count)
     return least;
 }
 
-/* What the heap grew by in half of the instances, where it was lowest in the second, the third and
- * the last quarter, and evenly: twice the smaller step.  The rest of what they kept was given back
- * between them, as gradients are and parameters that FSDP gathers, or it came once, as the
- * optimizer's state does. */
+/* Returns the even growth in half of the instances: twice the smaller step between the lowest bytes
+ * of the second, the third and the last quarter.  Other kept memory was freed between instances,
+ * like gradients and parameters that FSDP gathers, or was allocated once, like the optimizer's
+ * state. */
 static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap *h)
 {
     const size_t count = s->instances.instances, quarter = count < 4 ? 1 : count / 4;
@@ -51,14 +51,14 @@ static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap
     return before < after ? 2 * before : 2 * after;
 }
 
-/* Of a device instances may be the layers of one pass. */
+/* On a device the instances may be the layers of one pass. */
 static bool is_worth_it(const struct mpr_instances_heap *h, uint64_t bytes)
 {
     return mpf_heap_is_gpu(h->heap) ? mpr_worth(bytes, h->peak_bytes)
                                     : mpr_worth_growth(bytes, h->peak_bytes);
 }
 
-/* Half of the instances, or more, keep at least so much. */
+/* Reports the bytes that at least half of the instances keep. */
 static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                    const struct mpr_steps_heap *h)
 {

@@ -1,4 +1,4 @@
-/* What PyTorch's caching allocator and its graphs hold without need. */
+/* Memory that PyTorch's caching allocator and its graphs hold without need. */
 #include "amount.h"
 #include "evidence.h"
 
@@ -62,9 +62,9 @@ static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsig
 
 /* ---- pools of graphs */
 
-/* Graphs that run one after the other can use the same memory: all of them need what the largest
- * does.  Only pools that are there at the same time are told: a server that captures again gives
- * the pools before back. */
+/* Graphs that run one after the other can use the same memory: together they need the bytes of the
+ * largest.  Only pools that exist at the same time count: a server that captures again frees its
+ * earlier pools. */
 static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_device *d)
 {
     uint64_t pools = 0, bytes = 0, largest = 0;
@@ -91,8 +91,8 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_d
     return true;
 }
 
-/* A graph's memory between its kernels' buffers is free, but nobody else's.  That is as it should
- * be, until memory runs out. */
+/* Only the graph can use the free memory between its kernels' buffers.  That does no harm until
+ * memory runs out. */
 static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
 {
     const struct mpr_device_state *s = &e->state[device];

@@ -21,7 +21,7 @@ struct place {
     const char *exact, *shown;
 };
 
-/* A line, its path with a mark for each number, and what stands at the marks. */
+/* A line, its path with a mark for each number, and the numbers at the marks. */
 struct item {
     struct mpr_line line;
     const char *skeleton;
@@ -84,7 +84,7 @@ static const char *list(struct mpr_arena *arena, const uint64_t *number, size_t 
     return copy;
 }
 
-/* Of many pieces people see the first and the last number. */
+/* A set of many pieces is shown by its first and last number. */
 static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
 {
     bool runs;
@@ -224,7 +224,8 @@ struct bucket {
     size_t items;
 };
 
-/* The first, or the next one, of items in order of by_others; items 0: there is none. */
+/* Returns the bucket that follows `last`, or the first one if that is NULL, in the order of
+ * by_others; its items are 0 at the end. */
 static struct bucket next_bucket(const struct fold *f, const struct bucket *last)
 {
     const struct item *from = last ? last->item + last->items : f->item, *to = from,
@@ -252,7 +253,8 @@ uint64_t mpr_fold_usual(uint64_t *bytes, size_t count)
     return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
 }
 
-/* What has more bytes stands out; nothing does among what stood out before. */
+/* Returns the bytes above which an item stands out. Items that stood out before have no such limit.
+ */
 static uint64_t usual_bytes(const struct item *item, size_t items)
 {
     if (item->line.sibling_most) return UINT64_MAX;
@@ -319,7 +321,7 @@ static void tell_apart(struct item *larger, size_t count, const struct item *res
     }
 }
 
-/* Of two lines the larger one says by itself what the other one holds. */
+/* Two lines are not compared with each other: the larger one shows what the smaller one holds. */
 static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
 {
     const uint64_t most = usual_bytes(item, items);
@@ -449,7 +451,7 @@ static bool has_both(const struct item *item, size_t items, size_t older)
     return base && now;
 }
 
-/* Of a place the numbers, each once. */
+/* Returns the set of the numbers at a place, each once. */
 static struct place set_at(struct mpr_arena *arena, const struct item *item, size_t items,
                            size_t at)
 {

@@ -10,7 +10,8 @@
 
 #define ARROW " > "
 
-/* "1,234" of at least 1; returns what is behind it, NULL: none is there. */
+/* Reads a number of at least 1, "1,234", and returns the text after it, or NULL if there is none.
+ */
 static const char *number_of(const char *text, uint64_t *number)
 {
     *number = 0;
@@ -28,7 +29,7 @@ static const char *behind(const char *text, const char *what)
     return text && strncmp(text, what, strlen(what)) == 0 ? text + strlen(what) : NULL;
 }
 
-/* Behind an instance nothing else is said of it: "", or where in it a peak is. */
+/* Returns true if nothing follows an instance, or only the position of a peak in it. */
 static bool is_said(const char *rest) { return rest && (!*rest || behind(rest, ", in ")); }
 
 /* The last one, for names may have any text. */
@@ -107,7 +108,7 @@ static bool with_number(const char *text, struct mpr_instance_name *n)
     return to && strcmp(to, ")") == 0 && called(n, text, (size_t)(open - text), number);
 }
 
-/* "step 7": a name with a number in it, which is no time that is written wrong. */
+/* "step 7": a name that has a number in it, but is not a misspelled time. */
 static bool alone(const char *text, struct mpr_instance_name *n)
 {
     if (!strpbrk(text, "0123456789") || (strchr("+-.0123456789", *text) && !strchr(text, ' ')))

@@ -1,5 +1,5 @@
-/* What people call an instance of a range, as reports print it and as they type it.  Private to
- * this layer. */
+/* Names of instances of a range, as reports print them and users type them.  Private to this layer.
+ */
 #ifndef MPR_INSTANCE_NAME_H
 #define MPR_INSTANCE_NAME_H
 
@@ -8,17 +8,17 @@
 
 /* "step:12" and "step:12 of 30, in forward": the twelfth of range "step", unless a range is called
  * "step:12" itself.  "step 7 (8 of 12)" and "epoch > step 7 (no. 8)": the eighth of "step", or of
- * "epoch > step", which is called so.  "step 7": the one that is called so.  Each also with ".end".
- */
+ * "epoch > step", if it has that name.  "step 7": the instance with that name.  Each also with
+ * ".end". */
 struct mpr_instance_name {
-    char *literal;   /* what it is called */
+    char *literal;   /* its name */
     char *range;     /* without its number */
-    uint64_t number; /* from 1; 0: none is told */
-    bool called;     /* that one is called so, and no other is meant */
+    uint64_t number; /* from 1; 0 if there is none */
+    bool called;     /* only an instance with that name matches */
     bool end;
 };
 
-/* False: it is no such name.  The caller frees it. */
+/* Returns false if the text is not such a name.  The caller frees it. */
 bool mpr_instance_name_parse(const char *text, struct mpr_instance_name *name);
 void mpr_instance_name_free(struct mpr_instance_name *name);
 

@@ -17,8 +17,8 @@ static void join_rings(struct mpr_row_link *a, struct mpr_row_link *b)
     b->next = next;
 }
 
-/* At the peak all rows' bytes were there at once, and the largest row's own peak is one of the
- * line's, too. */
+/* All rows' bytes existed together at the peak, and the largest row's own peak is also one of the
+ * line's. */
 void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
 {
     if (line->link && other->link) join_rings(line->link, other->link);

@@ -1,5 +1,5 @@
-/* What of a name is the same from build to build and from run to run, so that the lines of two runs
- * can be told to be one.
+/* The part of a name that stays the same from build to build and from run to run, so that lines of
+ * two runs can be paired.
  *
  *     f (a.c:12)                          f (a.c): a comment above it moves every line
  *     f.constprop.0 (libfoo.so.1.2)       f (libfoo.so): a compiler's copy, a library's version

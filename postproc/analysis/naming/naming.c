@@ -7,7 +7,7 @@
 #include "places.h"
 #include "units.h"
 
-/* Rows by what has no path have names of their own: a thread's number, a class of sizes. */
+/* Rows of groups that have no paths have other names: a thread's number, a size class. */
 static bool has_paths(enum mpr_group by)
 {
     return by == MPR_GROUP_RANGE || by == MPR_GROUP_AUTO || by == MPR_GROUP_PYTHON ||
@@ -148,8 +148,8 @@ static size_t holding(const struct mpr_line *line, size_t lines, enum mpr_order 
     return count ? count : lines;
 }
 
-/* Rows of nothing are told and merged as the others, for they have allocations; only what holds
- * something folds. */
+/* Rows without bytes are shortened and merged like the others because they have allocations, but
+ * only rows with bytes fold. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live)

@@ -1,5 +1,5 @@
-/* Rows as the lines that people read: told by the telling frame, numbers folded, no two of one
- * text. */
+/* Rows as the lines that people read: each path is shortened to its telling frame (telling.h),
+ * similar numbers are folded, and no two lines have one text. */
 #ifndef MPR_NAMING_H
 #define MPR_NAMING_H
 
@@ -16,16 +16,17 @@ struct mpr_naming {
     enum mpr_order order;        /* of the lines */
 };
 
-/* The lines of rows by `by`, largest first; in the arena.  Rows that hold nothing, where others do,
- * come last, as they are: *live lines are shown. */
+/* Returns the lines of rows grouped by `by`, largest first, in the arena.  The first *live lines
+ * hold bytes; rows without bytes follow, not folded. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live);
-/* Its parts, for who has amounts of his own.  The line of one row, told. */
+/* The steps of mpr_naming_lines, for callers with other amounts than a row's.  Returns the line of
+ * one row with its path shortened. */
 struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
                                 enum mpr_group by, const struct mpr_row *row);
-/* The lines of rows, of which those of one text are one, and which know their rows; largest first,
- * in the arena. */
+/* Returns one line for all rows of one text, with links to those rows; largest first, in the
+ * arena. */
 struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines);

@@ -5,7 +5,7 @@
 #define ARROW   " > "
 #define OUTSIDE "**" ARROW
 
-/* Where a star was, and what it stands for up to now. */
+/* The position of a star, and the text that it has matched so far. */
 struct star {
     const char *pattern, *text;
 };

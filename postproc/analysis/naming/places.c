@@ -17,9 +17,9 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 static bool starts_name(char c) { return isalpha((unsigned char)c) || c == '_'; }
 
-/* ---- what a number is behind */
+/* ---- the text before a number */
 
-/* Words whose number names one thing of its own: two of them are not alike. */
+/* Words whose number identifies one thing: two of them are not similar. */
 static const char *const names_one[] = { "pid",  "ppid",    "tid",     "uid", "gid", "fd",
                                          "port", "line",    "version", "v",   "id",  "at",
                                          "addr", "address", "seed",    "of" };
@@ -48,8 +48,8 @@ static bool behind_word(const struct part *p, const char *number)
     return *end != ':' || word == p->from || word[-1] != '.';
 }
 
-/* "layers.3", "layers.3.0": no version, for it comes after a name that ends in a letter, or before
- * one ("layer1.0.conv1"). */
+/* "layers.3", "layers.3.0": not a version, because it follows a name that ends in a letter, or
+ * precedes one ("layer1.0.conv1"). */
 static bool in_dotted_name(const struct part *p, const char *number, const char *to)
 {
     const char *before = number - 1;
@@ -80,7 +80,7 @@ static bool is_component(const struct part *p, const char *number, const char *t
     return (number == p->from || number[-1] == '.') && (to == p->to || *to == '.');
 }
 
-/* ---- what is behind a number */
+/* ---- the text after a number */
 
 /* Nothing that makes it a part of a longer number or word: "3.5", "3:30", "3-4", "3rd", "3%". */
 static bool ends_well(const struct part *p, const char *to)

@@ -1,10 +1,9 @@
-/* Numbers in a name that count things that are alike: the 3 of "layers.3", "h[3]", "batch 3",
+/* Numbers in a name that count similar things: the 3 of "layers.3", "h[3]", "batch 3",
  * "bs=3", "step:3" and "stage_3".
  *
- * Only where the number stands tells that, so a number that does not stand in such a place is a
- * part of the name: a line of a source
- * ("file.py:88"), an address, a version ("libfoo.so.1.2"), a process's number ("pid 17"), what an
- * operator is called ("AddmmBackward0"). */
+ * The text around a number decides.  A number elsewhere is a part of the name: a source line
+ * ("file.py:88"), an address, a version ("libfoo.so.1.2"), a process id ("pid 17"), an operator's
+ * name ("AddmmBackward0"). */
 #ifndef MPR_PLACES_H
 #define MPR_PLACES_H
 
@@ -19,14 +18,14 @@ struct mpr_place {
     uint64_t number;
 };
 
-/* The places in what of a frame may have them (mpr_frame_numbered), from the left; returns how
- * many, at most `cap`. */
+/* Finds the places in a frame's mpr_frame_numbered text, from the left, and returns how many there
+ * are, at most `cap`. */
 size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, size_t cap);
 /* Returns the frame with a text in each of its places. */
 const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct mpr_frame *frame,
                                            const struct mpr_place *place, const char *const *by,
                                            size_t places);
-/* Those in the name of a range. */
+/* Finds the places in the name of a range. */
 size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines of tables, and what they are by. */
+/* Rows of tables, and their grouping. */
 #ifndef MPR_ROW_H
 #define MPR_ROW_H
 
@@ -9,12 +9,12 @@
 #include "frame.h"
 #include "group.h"
 
-/* What was taken for AUTO, in words: "NVTX", "native call stacks", ... */
+/* The grouping chosen for AUTO.  source: in words, "NVTX", "native call stacks", ... */
 struct mpr_choice {
     enum mpr_group by;
     const char *source;
-    enum mpr_group calls; /* the call stacks of its blocks that this does not tell them apart by
-                             first; none: a group that is no calls */
+    enum mpr_group calls; /* the next finer grouping by call stacks; a group without calls if there
+                             is none */
 };
 
 /* One line of a table: a range path, a call stack, a thread, a size class, ... */
@@ -23,8 +23,8 @@ struct mpr_row {
     uint64_t bytes, blocks; /* at the peak */
     uint64_t own_peak, allocations;
     uint64_t end_bytes;               /* when the log ends */
-    uint64_t live_bytes, live_blocks; /* of what grew (leaks.h): at the end of its growth, while
-                                         bytes and blocks are what it grew by; else 0 */
+    uint64_t live_bytes, live_blocks; /* for a growing row (leaks.h) at the end of its growth,
+ when bytes and blocks are the growth; else 0 */
     bool estimated;                   /* from sampled blocks, or counted now and then */
     bool at_least;                    /* there may be more: sampled blocks as they are */
     double variance;                  /* of bytes, squared: of what is estimated from samples */

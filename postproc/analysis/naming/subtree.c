@@ -95,7 +95,7 @@ static struct mpr_subtree siblings_of(const struct part *part, size_t parts, uin
     return s;
 }
 
-/* Of modules that differ in the number only; how many were told. */
+/* Lists modules that differ only in the number; returns how many were added. */
 static size_t tell(struct mpr_arena *arena, const struct part *part, size_t parts, uint64_t whole,
                    struct mpr_subtree *out)
 {

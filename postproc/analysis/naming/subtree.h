@@ -1,10 +1,9 @@
-/* Modules of PyTorch that hold much more than those beside them, all that lives below each in one
- * sum: "layers.5" of "layers.5.up", "layers.5.attn.0" and what layers.5 itself called.
+/* Modules of PyTorch that hold much more than their siblings.  A module's sum has all blocks below
+ * it: "layers.5" includes "layers.5.up", "layers.5.attn.0" and the calls of layers.5 itself.
  *
- * A line of a table may be usual while the module that it is a part of is not, and a module's
- * memory lies in as many lines as it has calls.  Whose module a block is of, the innermost module's
- * call of its Python stack tells; what has no such call (gradients, which autograd's threads make)
- * is nobody's. */
+ * A module's memory is in as many table lines as it has calls, so it can be an outlier although
+ * none of its lines is.  A block belongs to the innermost module call of its Python stack.  Blocks
+ * without such a call belong to no module: gradients, which autograd's threads allocate. */
 #ifndef MPR_SUBTREE_H
 #define MPR_SUBTREE_H
 

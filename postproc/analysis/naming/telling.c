@@ -65,7 +65,7 @@ void mpr_telling_add(struct mpr_telling *t, const char *pattern)
     t->own[t->owns++] = (struct pattern){ KIND_PLUMBING, pattern, "" };
 }
 
-/* The innermost frame of a module; `depth`: there is none. */
+/* Returns the innermost frame of a module, or `depth` if there is none. */
 static size_t module_frame(struct mpr_path path)
 {
     for (size_t i = path.depth; i-- > 0;)
@@ -109,7 +109,7 @@ static bool opens_template(const char *name, const char *at)
     return is_behind_sign(name, at);
 }
 
-/* Behind the '>' that belongs to the '<'; NULL: there is none. */
+/* Returns the text after the matching '>', or NULL if there is none. */
 static const char *template_end(const char *at, const char *end)
 {
     int depth = 0;
@@ -142,7 +142,7 @@ static const char *without_arguments(struct mpr_arena *arena, const char *name, 
     return text;
 }
 
-/* "void f<..> " is told as "f<..> ": of templates the name has what they return. */
+/* "void f<..> " is shown as "f<..> ": a template's name begins with its return type. */
 static const char *without_result(const char *name)
 {
     const char *from = name, *sign = strstr(name, "operator"),
@@ -172,7 +172,7 @@ const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct 
     return fields.name == frame->name ? frame : mpr_frame_new(arena, fields);
 }
 
-/* ---- what kind a frame is of */
+/* ---- the kind of a frame */
 
 bool mpr_telling_matches(const char *pattern, const char *text)
 {
@@ -286,7 +286,7 @@ static bool in_object(const struct mpr_frame *frame, const struct mpr_frame *oth
     return !*frame->file && *other->object && strcmp(frame->object, other->object) == 0;
 }
 
-/* A call without a name is told by the one of its file that has one and called it. */
+/* A call without a name is replaced by its caller in the same file that has one. */
 static size_t with_name(const struct stack *s, size_t i)
 {
     size_t up = i;
@@ -294,7 +294,7 @@ static size_t with_name(const struct stack *s, size_t i)
     return kind_of(s->t, s->at[up]) == KIND_OWN && in_object(s->at[up], s->at[i]) ? up : i;
 }
 
-/* The innermost one of a kind; `depth`: there is none. */
+/* Returns the innermost frame of a kind, or `depth` if there is none. */
 static size_t innermost(const struct stack *s, enum kind a, enum kind b)
 {
     for (size_t i = s->depth; i-- > 0;) {
@@ -304,8 +304,8 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
     return s->depth;
 }
 
-/* Where nothing is the program's own, a package is; else what it asked a library for, or the
- * innermost call. */
+/* Returns the telling frame: the innermost one of the program's own code; else of a package, else
+ * of a library; else the innermost frame. */
 static size_t telling(const struct stack *s)
 {
     size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
@@ -322,7 +322,7 @@ static bool is_library(const struct stack *s, size_t i)
     return kind == KIND_LIBRARY || kind == KIND_PACKAGE;
 }
 
-/* What is called by frame `from` of a library, outermost first; `depth`: nothing. */
+/* Returns the outermost library frame that frame `from` called, or `depth` if there is none. */
 static size_t library_call(const struct stack *s, size_t from)
 {
     size_t i = from + 1;
@@ -330,8 +330,8 @@ static size_t library_call(const struct stack *s, size_t from)
     return i;
 }
 
-/* What the telling frame called of a library, or what that library's innermost module did, whose
- * path is told, too; "": nothing. */
+/* Returns the library function that the telling frame called, or the innermost module's call with
+ * the module's path; "" if there is neither. */
 static const char *called(const struct stack *s, size_t from)
 {
     const size_t module = module_frame((struct mpr_path){ s->at, s->depth });

@@ -1,10 +1,10 @@
-/* A log in little: what the reports say of it, bounded whatever its length.  What `memprof-report
- * digest` writes, and `ranks` merges.
+/* A digest of a log: the facts of its reports, bounded for any length. `memprof-report digest`
+ * writes it, and `ranks` merges digests.
  *
- * Each number is one that a report prints, for the same analyses make it.  Of a list that would be
- * too long the largest are there, and where they have a sum a last row with what is left, so that
- * sums stay exact.  Rows hold plain values, so that one description of their columns serves who
- * writes them and who reads them.
+ * The reports' analyses make it, so each number is the one that a report prints. A list that would
+ * be too long has the largest rows, and a last row with the rest if rows have a sum, so that sums
+ * stay exact. Rows hold plain values, so one description of their columns serves the writer and the
+ * reader.
  *
  * Bytes are requested bytes; times are ns since the process's start; texts are never NULL.
  * Everything lives until mpr_digest_free. */
@@ -23,49 +23,48 @@
 struct mpr_error;
 struct mpr_summary;
 
-/* Which files it was made of, as they were then: their sizes; UINT64_MAX: there is none. */
+/* The sizes of the files from which it was made; UINT64_MAX for a missing file. */
 struct mpr_digest_source {
     uint64_t log_bytes, fold_bytes, journal_bytes;
 };
 
 struct mpr_digest_process {
-    const char *file, *host, *rank, *program; /* file: without its directory; "": not known */
+    const char *file, *host, *rank, *program; /* file: without its directory; "" if unknown */
     const char *ended;                        /* "exit", "SIGKILL", ... */
-    uint64_t pid, ppid, start_ns;             /* start_ns: CLOCK_REALTIME; 0: not known */
+    uint64_t pid, ppid, start_ns;             /* start_ns: CLOCK_REALTIME; 0 if unknown */
     uint64_t duration_ns, events, lost_events;
     bool complete, incomplete;
-    bool ended_for_certain; /* else the log may go on */
-    uint64_t failed_ns;     /* the first lack of memory that it did not get over; UINT64_MAX */
+    bool ended_for_certain; /* else the log may continue */
+    uint64_t failed_ns;     /* the first out-of-memory event without recovery, or UINT64_MAX */
     uint64_t ooms_hard, ooms_soft;
-    uint64_t rss_high;       /* UINT64_MAX: not known */
-    const char *named;       /* what names lines: "NVTX", ... */
-    const char *host_blocks; /* where not each block of malloc is: "sample", "large", "off"; else ""
+    uint64_t rss_high;       /* UINT64_MAX if unknown */
+    const char *named;       /* the source of names: "NVTX", ... */
+    const char *host_blocks; /* "sample", "large", "off", or "" if all blocks of malloc are recorded
                               */
     struct mpr_digest_source source;
 };
 
 struct mpr_digest_heap {
-    uint8_t heap, inside; /* inside: the heap whose bytes these are a part of; MPF_HEAP_NONE */
-    bool estimated; /* from samples, or its peak may be another: blocks were counted now and then */
+    uint8_t heap, inside; /* inside: the heap that includes these bytes, or MPF_HEAP_NONE */
+    bool estimated;       /* from samples, or blocks were only counted from time to time */
     uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    const char *instance; /* of a repeated range, that the peak is in: "step 7"; "" */
+    const char *instance; /* the instance of a repeated range with the peak: "step 7", or "" */
 };
 
 /* A line of a heap's table at its peak, as `peaks` shows it. */
 struct mpr_digest_line {
     uint8_t heap;
     const char *path, *caller; /* as people see them: names joined by " > "; caller "" */
-    const char *alike;         /* the path without numbers that count: the same in all ranks; of
-                                  the rest "" */
+    const char *alike; /* the path without numbers, the same in all ranks; "" for the rest */
     uint64_t bytes, blocks, end_bytes, allocations;
-    uint64_t error_bytes; /* one standard error; 0: exact */
+    uint64_t error_bytes; /* one standard error; 0 if exact */
     bool estimated;
-    uint64_t lines; /* that it stands for: 1, but of the rest */
+    uint64_t lines; /* 1, or the number of lines in the rest */
 };
 
 struct mpr_digest_device {
-    uint64_t device, peak_ns, used_bytes, total_bytes; /* bytes UINT64_MAX: not known */
+    uint64_t device, peak_ns, used_bytes, total_bytes; /* bytes: UINT64_MAX if unknown */
     const char *name, *uuid;
 };
 
@@ -78,9 +77,9 @@ struct mpr_digest_part {
 
 struct mpr_digest_comm {
     uint64_t device;
-    const char *communicator, *first_use; /* the hash of NCCL's, the same in all of its ranks; ""
-                                             of the rest */
-    uint64_t ranks, rank, first_ns;       /* UINT64_MAX: not known; first_ns: first seen */
+    const char *communicator, *first_use; /* NCCL's hash, the same in all of its ranks; "" for the
+                                             rest */
+    uint64_t ranks, rank, first_ns;       /* UINT64_MAX if unknown; first_ns: first seen */
     uint64_t bytes, blocks;
 };
 
@@ -90,11 +89,11 @@ struct mpr_digest_role {
     uint64_t at_ns, bytes, blocks;
 };
 
-/* An instance of the outermost range that repeats, or `count` of them in a row: their peak is the
- * largest. */
+/* An instance of the outermost repeated range, or `count` consecutive ones with the largest peak of
+ * them. */
 struct mpr_digest_instance {
     uint8_t heap;
-    const char *range, *name; /* name: the first one's */
+    const char *range, *name; /* name: of the first instance */
     uint64_t number, count, begin_ns, end_ns;
     bool ended;
     uint64_t peak_bytes, begin_bytes, end_bytes;
@@ -142,8 +141,8 @@ struct mpr_digest {
 #undef X
 };
 
-/* At most so many rows: of lines and of spans over all heaps, each of them at least the second
- * number; of instances for each heap. */
+/* Limits of rows: of lines and spans for all heaps together, with a minimum for each heap; of
+ * instances for each heap. */
 enum {
     MPR_DIGEST_LINES = 512,
     MPR_DIGEST_LINES_LEAST = 8,
@@ -159,22 +158,22 @@ enum {
     MPR_DIGEST_TEXT = 400 /* bytes of a path or a sentence */
 };
 
-/* What the reports above this layer know: how paths are told, and how a process ended, in a word or
- * two, in the arena. */
+/* Functions of the reports, a higher layer: they return the text of a path, and the end of a
+ * process in a word or two, in the arena. */
 struct mpr_digest_words {
     const struct mpr_naming *naming;
     const char *(*ended)(struct mpr_arena *arena, const struct mpr_summary *summary);
 };
 
-/* Reads one log, several times.  0, or -1 with *error filled (nothing to free then). */
+/* Reads one log, several times. Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_digest_make(struct mpr_digest *digest, const char *path,
                     const struct mpr_digest_words *words, const struct mpr_progress *progress,
                     struct mpr_error *error);
 void mpr_digest_free(struct mpr_digest *digest);
 
-/* The files of a log as they are now.  False: there is no log. */
+/* Reads the present sizes of a log's files. Returns false if there is no log. */
 bool mpr_digest_look(struct mpr_digest_source *source, const char *log);
-/* Does the digest say what one would that is made now? */
+/* Returns true if the digest is up to date. */
 bool mpr_digest_is_fresh(const struct mpr_digest *digest, const struct mpr_digest_source *now);
 
 #endif

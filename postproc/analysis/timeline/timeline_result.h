@@ -1,9 +1,9 @@
-/* Who held how many bytes when.  timeline.h makes it, and bands.c, annotations.c and others fill
- * their parts of it: this header is theirs and timeline.h's.
+/* The bytes of each owner over time. timeline.h returns it; bands.c, annotations.c and others fill
+ * their parts. Only they and timeline.h include this header.
  *
- * Everything in it lives until mpr_timeline_free.  Bytes are requested bytes; times are ns since
- * the process's start. A heap's bands sum to its bytes at every instant that is stored, and one of
- * these is the peak. */
+ * Everything in it lives until mpr_timeline_free. Bytes are requested bytes; times are ns since the
+ * process's start. A heap's bands sum to its bytes at every stored instant, and one of these is the
+ * peak. */
 #ifndef MPR_TIMELINE_RESULT_H
 #define MPR_TIMELINE_RESULT_H
 
@@ -26,27 +26,27 @@ struct mpr_line;
 
 struct mpr_timeline_options {
     enum mpr_group by;
-    uint8_t heap;      /* only this one; MPF_HEAP_NONE: all */
+    uint8_t heap;      /* MPF_HEAP_NONE: all */
     uint64_t from, to; /* ns */
     size_t buckets;    /* of a heap at most */
-    size_t bands;      /* of a heap at most: the largest, and one for the rest */
+    size_t bands;      /* of a heap at most: the largest bands, and one for the rest */
     size_t changes;    /* of a heap at most */
     size_t lifetimes;  /* blocks of a heap at most, by MPR_GROUP_ALL */
-    size_t flows;      /* of a heap at most: which bands' blocks came and went when */
-    size_t boxes;      /* of the lanes of ranges at most, by MPR_GROUP_ALL */
-    size_t instants;   /* of a device's account, spread over the run; an even number */
-    size_t segments;   /* of all instants that they are kept of, by MPR_GROUP_ALL */
-    size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
-                         two, or 0 */
-    bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
-    const struct mpr_naming *naming; /* of lines, by MPR_GROUP_ALL */
+    size_t flows;      /* of a heap at most, see mpr_band_flow */
+    size_t boxes;      /* at most, in the lanes of ranges, by MPR_GROUP_ALL */
+    size_t instants;   /* even: instants of a device's account, spread over the run */
+    size_t segments;   /* at most, of all instants together, by MPR_GROUP_ALL */
+    size_t exact; /* changes that are kept on either side of a peak, a failure or a graph; a power
+                     of two, or 0 */
+    bool backward_of; /* PyTorch's backward ranges become children of their forward operators */
+    const struct mpr_naming *naming; /* for the names of lines, by MPR_GROUP_ALL */
 };
 
-/* These two lists give the page's, too (viewer/columns.mjs).  ONE: exactly what its labels say.
- * SMALL: of that range (or Python stack) and library, what has no band of its own.  FOLD: of
- * those that are one line (heap_lines.h) with them.  OTHER: everything that has none. */
+/* viewer/columns.mjs reads these two lists. ONE: the owner in its labels. SMALL: owners of one
+ * range (or Python stack) and library that are too small for a band. FOLD: small owners that share
+ * one line (heap_lines.h). OTHER: all other owners. */
 #define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
-/* What a page can stack by; before SIZE what the reports tell, and fold to lines. */
+/* The groupings of the page. Reports have those before SIZE, and fold them to lines. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
 
 #define X(name) MPR_BAND_##name,
@@ -58,27 +58,27 @@ enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
 
 struct mpr_band {
     enum mpr_band_kind kind;
-    struct mpr_path path;                  /* by thread, size, ...: one label */
+    struct mpr_path path;                  /* one label if grouped by thread, size, ... */
     uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
-    uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
-                                range; of MPR_BAND_FOLD those of one of them */
+    uint32_t native, python; /* call stacks. SMALL: only Python's, and only without a range. FOLD:
+                                those of one owner */
     uint64_t largest;        /* bytes in any vector */
-    bool at_least;           /* sampled blocks as they are: more of its name lies in another band */
-    /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole
-     * path; above it: of the path's first so many names. */
+    bool at_least;           /* a lower bound: sampled blocks, of which another band has more */
+    /* by MPR_GROUP_ALL: whether other bands have more bytes of its name without that label. Bit 0:
+     * of the whole path. Bit n: of the path's first n names. */
     uint32_t piece[MPR_VIEWS];
 };
 
-/* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a
- * piece of such an interval. */
+/* An interval of width_ns, or the time between two changes. In an excerpt it is one instant, and
+ * next to an excerpt a part of an interval. */
 struct mpr_span {
     uint64_t start;
     uint64_t time; /* of the maximum */
     uint64_t max, min, close;
     uint64_t allocs, frees;
-    size_t end; /* of its part of `change`: what differs from the vector of the span before */
+    size_t end; /* end of its part of `change`, the differences from the previous span's vector */
 };
-/* From here to before there every instant has its span. */
+/* In [from, to) every instant has its own span. */
 struct mpr_exact {
     uint64_t from, to; /* UINT64_MAX: to the end */
 };
@@ -96,7 +96,7 @@ struct mpr_tree_node {
 enum mpr_mark_kind {
     MPR_MARK_NVTX,
     MPR_MARK_FAILED,  /* an allocation of the host failed */
-    MPR_MARK_REFUSED, /* the driver had no memory; who asked may have tried again */
+    MPR_MARK_REFUSED, /* the driver was out of memory; the caller may have tried again */
     MPR_MARK_OOM,     /* PyTorch gave up */
     MPR_MARK_GRAPH,   /* a CUDA graph was captured or instantiated */
 };
@@ -105,8 +105,8 @@ struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
     uint64_t bytes;      /* asked for */
-    uint64_t free_bytes; /* of the device then; UINT64_MAX: not known */
-    /* As `graphs` has it */
+    uint64_t free_bytes; /* of the device at that time; UINT64_MAX if unknown */
+    /* The same as in `graphs` */
     struct {
         bool instantiated;
         uint64_t nodes, segment_bytes;
@@ -117,20 +117,20 @@ struct mpr_mark {
     const char *text; /* of MPR_MARK_NVTX */
 };
 
-/* One time that a range was open. */
+/* One instance of a range. */
 struct mpr_range_instance {
     uint64_t from, to;
     uint32_t node, thread;
 };
 
-/* A range in its lane, or `count` of them in a row that are too short to stand apart: from the
- * first one's beginning to the last one's end, and the first one's name. */
+/* A range in its lane, or `count` consecutive ranges that are too short to be separate boxes. Such
+ * a box begins with the first range, ends with the last, and has the name of the first. */
 struct mpr_lane_box {
     uint64_t from, to, count;
-    uint64_t number; /* the first one's, where the program does not number them; 0: none */
+    uint64_t number; /* of the first instance, if names have no numbers; else 0 */
     uint32_t node, thread;
-    bool outer; /* of the outermost range that repeats */
-    bool mixed; /* some of them are of other names, numbers aside */
+    bool outer; /* it is the outermost range that repeats */
+    bool mixed; /* some have other names, apart from numbers */
 };
 
 /* Figures of the kernel and the driver over time. */
@@ -141,36 +141,36 @@ struct mpr_track_point {
 struct mpr_track_line {
     struct mpr_track_point *point;
     size_t points;
-    uint64_t limit; /* 0: none */
+    uint64_t limit; /* 0 if there is none */
 };
 
 /* One block, from its allocation to its free. */
 struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
-    uint32_t freer;          /* the thread that gave it back + 1; 0: none, or not known */
-    uint32_t native, python; /* call stacks; 0: not known */
-    uint32_t capture;        /* of a graph, that it was made in; 0: none */
+    uint32_t freer;          /* the thread that freed it + 1; 0: not freed, or unknown */
+    uint32_t native, python; /* call stacks; 0 if unknown */
+    uint32_t capture;        /* the graph capture that allocated it, or 0 */
     bool live_at_end;
-    bool segment; /* of PyTorch's allocator, as far as its maker tells */
-    bool mapped;  /* a piece of a segment, one with its neighbours */
+    bool segment; /* a segment of PyTorch's allocator, judging by its owner */
+    bool mapped;  /* a part of a segment, joined with its neighbours */
 };
 
-/* Frames as indices into the result's, outermost first. */
+/* Indices of the result's frames, outermost first. */
 struct mpr_call_stack {
     const uint32_t *frame;
     size_t depth;
 };
 
-/* Who held a heap's peak: a range, else a Python stack; else a native stack or a library, by what
- * AUTO is in this log, or nobody that is known; of threads one. */
+/* An owner of a heap's peak. Without a range it is a Python stack; without that a native stack or a
+ * library, depending on AUTO in this log; or unknown. thread: one of its threads. */
 struct mpr_holder {
     uint32_t node, python, native, library, thread;
     uint64_t bytes, blocks, allocations;
-    bool at_least; /* sampled blocks as they are: there may be more */
+    bool at_least; /* a lower bound: sampled blocks */
 };
 
-/* A name as frames, and who called its innermost one: a frame + 1; 0: not told. */
+/* A name as frames. caller: the caller of the innermost frame + 1, or 0 if it is not shown. */
 struct mpr_told_path {
     struct mpr_call_stack path;
     uint32_t caller;
@@ -180,19 +180,23 @@ struct mpr_told_path {
 enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE, MPR_PART_THREAD };
 struct mpr_line_part {
     enum mpr_part_kind kind;
-    enum { MPR_TOLD_WHOLE, MPR_TOLD_AS_LINE, MPR_TOLD_ITSELF } how; /* unfolded it is told so */
+    enum {
+        MPR_TOLD_WHOLE,
+        MPR_TOLD_AS_LINE,
+        MPR_TOLD_ITSELF
+    } how; /* how it is shown when the line is unfolded */
     uint32_t number;
     struct mpr_told_path told; /* of MPR_TOLD_ITSELF */
 };
 
-/* A line of the reports that is not the whole path of one row. */
+/* A line of the reports, unless it is the whole path of one row. */
 struct mpr_heap_line_of_view {
     struct mpr_told_path told;
     uint64_t rows, bytes, blocks, allocations; /* at the peak */
     uint64_t sibling_least, sibling_most;
-    bool open;                  /* some of it lies in bands that do not say so */
-    bool parts_open;            /* or that do not say of which of its rows it is */
-    struct mpr_line_part *part; /* the rows that the result speaks of */
+    bool open;       /* some of its bytes are in bands without its label */
+    bool parts_open; /* some of its bytes are in bands without the label of one of its rows */
+    struct mpr_line_part *part; /* the rows that the result mentions */
     size_t parts;
 };
 struct mpr_heap_view {
@@ -200,10 +204,10 @@ struct mpr_heap_view {
     size_t lines;
 };
 
-/* Blocks of a band that came in one slice of the heap's changes and went in another. */
+/* Blocks of a band that were allocated in one slice of the heap's changes and freed in another. */
 struct mpr_band_flow {
     uint32_t born; /* slice */
-    uint32_t life; /* slices, that of its end, too; 0: live at the end */
+    uint32_t life; /* slices, including the last; 0: live at the end */
     uint32_t band;
     uint64_t bytes, blocks;
 };
@@ -212,10 +216,10 @@ struct mpr_heap_line {
     uint8_t heap;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    uint8_t inside;        /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
-    bool is_about;         /* some of its blocks were counted now and then */
+    uint8_t inside;        /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    bool is_about;         /* some of its blocks were only counted from time to time */
     uint64_t width_ns;     /* 1: every change has its own span */
-    struct mpr_band *band; /* those of their own first, by largest */
+    struct mpr_band *band; /* MPR_BAND_ONE first, by largest */
     size_t bands;
     struct mpr_span *span;
     size_t spans;
@@ -225,35 +229,34 @@ struct mpr_heap_line {
     size_t exacts;
     struct mpr_holder *holder; /* by MPR_GROUP_ALL: the largest at the peak, largest first */
     size_t holders;
-    const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of what was held at the peak */
+    const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
     size_t helds;
     struct mpr_heap_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (heap_lines.h) */
     struct mpr_heap_view view[MPR_TOLD_VIEWS];
-    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that stand out at some time, most at
-                                      the peak, in order of `from` */
+    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly
+                                      at the peak, in order of `from` */
     size_t lifetimes;
-    const struct mpr_band_flow *flow; /* by MPR_GROUP_ALL: in order of `born`; none where it is not
-                                         known */
+    const struct mpr_band_flow *flow; /* by MPR_GROUP_ALL: in order of `born`; none if unknown */
     size_t flows;
-    const uint64_t *slice_time; /* of each slice's first change */
+    const uint64_t *slice_time; /* time of each slice's first change */
     size_t slices;
-    uint64_t slice_changes;              /* that each holds */
+    uint64_t slice_changes;              /* changes in each slice */
     const struct mpr_instance_heap *box; /* by MPR_GROUP_ALL: by the timeline's boxes */
 };
 
-/* The newest lack of device memory that nobody got over, as `oom` has it. */
+/* The newest out-of-memory event of a device that the program did not recover from, as in `oom`. */
 struct mpr_timeline_oom {
     bool told;
     unsigned device;
-    uint64_t time, bytes, needed; /* needed: of the driver */
-    uint64_t free;                /* UINT64_MAX: not known */
+    uint64_t time, bytes, needed; /* needed: asked of the driver */
+    uint64_t free;                /* UINT64_MAX if unknown */
     uint32_t node;                /* its range, else its Python stack */
 };
 
 /* The outermost range that repeats (repeats.h): its name, and the time from the first instance's
  * beginning to the last one's end. */
 struct mpr_timeline_repeat {
-    const char *name; /* NULL: none repeats */
+    const char *name; /* NULL if none repeats */
     uint64_t instances, from, to;
 };
 
@@ -261,12 +264,12 @@ struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
     struct mpr_summary summary;
-    struct mpr_choice choice;   /* what the bands are by; source "": as was asked for */
-    struct mpr_choice best;     /* what AUTO is in this log */
+    struct mpr_choice choice;   /* the grouping of the bands; source "": the user chose it */
+    struct mpr_choice best;     /* the grouping for AUTO in this log */
     bool sampled;               /* only a sample of the small blocks has its call stack */
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;
-    const struct mpr_device_account *account; /* devices that are known */
+    const struct mpr_device_account *account; /* known devices */
     size_t accounts;
     /* by MPR_GROUP_ALL only: */
     struct mpr_tree_node *node;
@@ -278,27 +281,27 @@ struct mpr_timeline {
     uint64_t marks_left_out;
     struct mpr_lane_box *box; /* in order of `from`; of paths of up to MPR_LANES_DEPTH names */
     size_t boxes;
-    uint64_t boxes_shortest; /* ns: shorter ones may be joined, and have none inside; 0: all stand
-                              */
+    uint64_t boxes_shortest; /* ns: shorter ranges may be joined, and have no boxes inside; 0: all
+                                are separate */
     uint64_t boxes_left_out;
     struct mpr_track_line track[MPR_TRACKS];
     const char **size_name; /* by class */
     size_t sizes;
     const struct mpr_frame **thread; /* by number */
     size_t threads;
-    const struct mpr_frame **library; /* by number; "": not known */
+    const struct mpr_frame **library; /* by number; "" if unknown */
     size_t libraries;
     const struct mpr_call_stack *stack; /* by number; 0: the empty one */
     size_t stacks;
     const struct mpr_frame *const *frame;
     size_t frames;
     struct mpr_segments segments;  /* at each device's peak */
-    struct mpr_segments at_oom;    /* when memory ran out; no device: it did not */
+    struct mpr_segments at_oom;    /* when memory ran out; has no device if it did not */
     struct mpr_segments_kept then; /* at other instants */
     struct mpr_timeline_oom oom;
-    const char *compared; /* the range whose instances insights compares; NULL: none */
+    const char *compared; /* the range whose instances insights compares, or NULL */
     struct mpr_timeline_repeat repeat;
-    uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
+    uint64_t *held_until; /* by capture - 1: the time until which a graph held its allocations, ns;
                              UINT64_MAX: to the end */
     size_t captures;
 };
