@@ -1,9 +1,10 @@
-/* A training step's device memory by role: the result behind `memprof-report breakdown`.  Lives
- * until mpr_breakdown_free.
+/* A training step's device memory by role: the result of `memprof-report breakdown`. Lives until
+ * mpr_breakdown_free.
  *
- * Nobody tells a log what a tensor is for.  What was measured does: when a block is made and when
- * it goes, against the passes of training; mpr_role_rule says for each role what that is.  Each
- * block that PyTorch held at the instant has one role, so the roles' bytes sum to the heap's. */
+ * A log does not have the role of a tensor. The role is inferred from the times of a block's
+ * allocation and free, relative to the passes of training; mpr_role_rule has the rule of each role.
+ * Each block that PyTorch held at the instant has one role, so the roles' bytes sum to the heap's.
+ */
 #ifndef MPR_BREAKDOWN_H
 #define MPR_BREAKDOWN_H
 
@@ -22,13 +23,13 @@ struct mpr_error;
 struct mpr_breakdown_reading;
 struct mpr_reader;
 
-/* What PyTorch was doing. */
+/* The phase of training. */
 enum mpr_phase {
     MPR_PHASE_SETUP, /* before the first forward pass */
     MPR_PHASE_FORWARD,
     MPR_PHASE_BACKWARD,
     MPR_PHASE_OPTIMIZER, /* in a step of an optimizer */
-    MPR_PHASE_BETWEEN,   /* behind one of them, before the next forward pass */
+    MPR_PHASE_BETWEEN,   /* after one of them, before the next forward pass */
     MPR_PHASES
 };
 
@@ -52,7 +53,7 @@ enum mpr_role {
 struct mpr_role_share {
     enum mpr_role role;
     uint64_t bytes, blocks;
-    uint64_t oldest, newest;   /* ns: when the first and the last of them were made */
+    uint64_t oldest, newest;   /* ns: times of the first and the last allocation */
     const struct mpr_row *row; /* by module, else by Python's stack, else by range; largest first */
     size_t rows;
 };
@@ -63,8 +64,9 @@ struct mpr_breakdown_heap {
     uint8_t heap;           /* "gpu0/torch" */
     uint64_t bytes, blocks; /* at the instant */
     uint64_t time;          /* ns, of the instant */
-    enum mpr_phase phase;   /* then */
-    uint64_t steps, passes; /* optimizer's steps done before, backward passes begun before it */
+    enum mpr_phase phase;   /* at the instant */
+    uint64_t steps, passes; /* optimizer steps that ended before it, backward passes that began
+                               before it */
     uint64_t asleep, asleep_time; /* bytes without memory behind them at the device's peak, or the
                                      chosen instant; ns.  Where memory was mapped or unmapped
                                      between that and the heap's instant, they are in the roles
@@ -76,29 +78,30 @@ struct mpr_breakdown_heap {
 struct mpr_breakdown {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    struct mpr_instant at;  /* what was asked for */
+    struct mpr_instant at;  /* the requested instant */
     uint64_t steps, passes; /* in the whole log */
-    bool ran;               /* a forward pass, or one of these, was seen in it */
+    bool ran;               /* the log has a forward pass, a backward pass or an optimizer step */
     struct mpr_breakdown_heap *heap;
     size_t heaps;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
-/* without_malloc: its blocks are left out, and the summary tells nothing of them. */
+/* Returns 0, or -1 with *error filled and nothing to free.  without_malloc: blocks of malloc are
+ * not read, so the summary has no facts of them. */
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
                        bool without_malloc, const struct mpr_progress *progress,
                        struct mpr_error *error);
 void mpr_breakdown_free(struct mpr_breakdown *breakdown);
 
-/* As the guest of a reading of peaks at that instant (peaks.h), in whose memory its paths may lie:
- * the argument of the guest's two functions.  The breakdown is filled at the end of the log. */
+/* Returns the argument for the two functions of a guest (peaks.h), so that the same reading of
+ * peaks at that instant fills the breakdown at the end of the log. Its paths may be in the memory
+ * of the peaks. */
 struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *breakdown,
                                                      const char *path, struct mpr_instant at);
 void mpr_breakdown_see(void *reading, struct mpr_reader *reader);
 void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader);
 void mpr_breakdown_end(struct mpr_breakdown_reading *reading);
 
-/* "optimizer_state", "optimizer state", and what made it that. */
+/* Returns "optimizer_state", "optimizer state", and the rule. */
 const char *mpr_role_key(enum mpr_role role);
 /* Returns the role of that key, or MPR_ROLES. */
 enum mpr_role mpr_role_named(const char *key);
