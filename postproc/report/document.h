@@ -227,7 +227,7 @@ struct mpr_item {
     union {
         struct mpr_item *around;       /* OPEN: the item around it */
         struct mpr_value value;        /* FACT */
-        struct mpr_run *run;           /* LINE; NULL if it is empty */
+        struct mpr_run *run;           /* LINE, or NULL if it is empty */
         const struct mpr_table *table; /* TABLE */
     };
 };
@@ -239,7 +239,7 @@ struct mpr_document {
                                                log's; else NULL */
     size_t top;                             /* --top, or 0; renderers cut the tables */
     bool clock;     /* people see times of day, not times since the process's start */
-    uint64_t epoch; /* start of the process, CLOCK_REALTIME ns, if `clock`; else 0 */
+    uint64_t epoch; /* start of the process, CLOCK_REALTIME ns, if `clock`, or 0 */
     struct mpr_item *first, *last, *open;
     struct mpr_run *run;          /* the last run of the line that is being written */
     const struct mpr_column *csv; /* columns of CSV, or NULL if the report has none */

@@ -116,7 +116,7 @@ struct mpr_insights {
  * not read. */
 struct mpr_insights_known {
     const struct mpr_choice *choice; /* the grouping for AUTO */
-    const char *range; /* the range with the compared instances; NULL if none repeats */
+    const char *range; /* the range with the compared instances, or NULL if none repeats */
 };
 
 /* family: outlives the insights; NULL: nothing is known of others.  known: NULL: nothing.  0, or -1

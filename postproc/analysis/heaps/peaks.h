@@ -54,9 +54,9 @@ struct mpr_touched {
 /* The instance of a repeated range in which the peak is: of the outermost range (repeats.h), or of
  * another one if that is not open. */
 struct mpr_peak_instance {
-    const char *name;     /* "step:8", or with the program's number "step 7"; "" if there is none */
-    bool numbered;        /* by the program */
-    const char *range;    /* "step" */
+    const char *name;  /* "step:8", or with the program's number "step 7", or "" if there is none */
+    bool numbered;     /* by the program */
+    const char *range; /* "step" */
     uint64_t number, of;  /* the 8th of 12 */
     uint64_t open;        /* open instances of that range, including this one */
     bool beyond;          /* more ranges may have been open (follow.h) */

@@ -18,7 +18,7 @@ struct mpr_row_link {
 
 struct mpr_line {
     struct mpr_row row;        /* its path is that of the line */
-    const char *caller;        /* of the innermost call of the path; "" if it is not shown */
+    const char *caller;        /* of the innermost call of the path, or "" if it is not shown */
     size_t rows;               /* in the line */
     struct mpr_row_link *link; /* one of them; NULL if nobody needs them */
     uint64_t own_peaks; /* sum of the rows': no less than the line's own.  row.own_peak is no more

@@ -13,7 +13,7 @@
 #include "frame.h"
 
 /* Returns a frame of what stays the same, made in the arena, or the frame itself.  program: the
- * file name of the program that ran; "" if unknown. */
+ * file name of the program that ran, or "" if unknown. */
 const struct mpr_frame *mpr_matching_frame(struct mpr_arena *arena, const char *program,
                                            const struct mpr_frame *frame);
 /* The text of such a frame without its source file, which may have another name now: "f". */

@@ -19,7 +19,7 @@ struct mpr_process_info {
     const char *const *argv;
     size_t argc;
     uint64_t pid, ppid; /* 0 if unknown */
-    uint64_t start_ns;  /* CLOCK_REALTIME; 0 if unknown */
+    uint64_t start_ns;  /* CLOCK_REALTIME, or 0 if unknown */
 };
 
 /* The recording options. */
@@ -86,7 +86,7 @@ struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
     struct mpr_recording recording;
-    const char *allocator;     /* file that provides malloc; "" if unknown */
+    const char *allocator;     /* file that provides malloc, or "" if unknown */
     const char *unseen_malloc; /* file that provides malloc before memprof, so there is no
                                   host/heap; or "" */
     enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
@@ -94,8 +94,8 @@ struct mpr_summary {
     enum mpr_fate_oom oom;
     int fate_status;    /* exit status or signal */
     bool status_told;   /* the log has an exit, and the run's record has its status */
-    uint64_t hwm;       /* largest resident bytes without a sample of them; 0 if unknown */
-    uint64_t anonymous; /* largest anonymous bytes; 0 if unknown */
+    uint64_t hwm;       /* largest resident bytes without a sample of them, or 0 if unknown */
+    uint64_t anonymous; /* largest anonymous bytes, or 0 if unknown */
     uint64_t alone;     /* the same of private pages (Private_Dirty), without memprof's */
     bool complete;      /* the log has an end and no damage */
     bool incomplete;    /* events are missing (exit code 3) */

@@ -29,9 +29,9 @@ struct mpr_digest_source {
 };
 
 struct mpr_digest_process {
-    const char *file, *host, *rank, *program; /* file: without its directory; "" if unknown */
+    const char *file, *host, *rank, *program; /* file: without its directory, or "" if unknown */
     const char *ended;                        /* "exit", "SIGKILL", ... */
-    uint64_t pid, ppid, start_ns;             /* start_ns: CLOCK_REALTIME; 0 if unknown */
+    uint64_t pid, ppid, start_ns;             /* start_ns: CLOCK_REALTIME, or 0 if unknown */
     uint64_t duration_ns, events, lost_events;
     bool complete, incomplete;
     bool ended_for_certain; /* else the log may continue */
@@ -58,7 +58,7 @@ struct mpr_digest_line {
     const char *path, *caller; /* as people see them: names joined by " > "; caller "" */
     const char *alike; /* the path without numbers, the same in all ranks; "" for the rest */
     uint64_t bytes, blocks, end_bytes, allocations;
-    uint64_t error_bytes; /* one standard error; 0 if exact */
+    uint64_t error_bytes; /* one standard error, or 0 if exact */
     bool estimated;
     uint64_t lines; /* 1, or the number of lines in the rest */
 };

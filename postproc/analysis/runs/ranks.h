@@ -24,9 +24,8 @@ struct mpr_rank {
     const char *host;
     uint64_t number;    /* the rank, or UINT64_MAX if it has none */
     int64_t clock_ns;   /* correction: its node's clock is ahead by this */
-    uint64_t start_ns;  /* corrected wall time; 0 if unknown */
-    uint64_t failed_ns; /* likewise, of the first out-of-memory event; UINT64_MAX if there is none
-                         */
+    uint64_t start_ns;  /* corrected wall time, or 0 if unknown */
+    uint64_t failed_ns; /* likewise, of the first out-of-memory event, or UINT64_MAX */
 };
 
 /* Groups of one size with the same layout among the ranks; each rank is in one of them. An axis is
@@ -111,7 +110,7 @@ struct mpr_ranks_node {
 struct mpr_ranks_group {
     const char *name;    /* the communicator's hash */
     const char *members; /* "{0..7}": its ranks among the given logs */
-    uint64_t size;       /* from NCCL; UINT64_MAX if unknown */
+    uint64_t size;       /* from NCCL, or UINT64_MAX if unknown */
     const char *first_use;
     size_t present;
     size_t *rank;

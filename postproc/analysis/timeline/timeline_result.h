@@ -105,7 +105,7 @@ struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
     uint64_t bytes;      /* asked for */
-    uint64_t free_bytes; /* of the device at that time; UINT64_MAX if unknown */
+    uint64_t free_bytes; /* of the device at that time, or UINT64_MAX if unknown */
     /* The same as in `graphs` */
     struct {
         bool instantiated;
@@ -127,7 +127,7 @@ struct mpr_range_instance {
  * a box begins with the first range, ends with the last, and has the name of the first. */
 struct mpr_lane_box {
     uint64_t from, to, count;
-    uint64_t number; /* of the first instance, if names have no numbers; else 0 */
+    uint64_t number; /* of the first instance, if names have no numbers, or 0 */
     uint32_t node, thread;
     bool outer; /* it is the outermost range that repeats */
     bool mixed; /* some have other names, apart from numbers */
@@ -149,7 +149,7 @@ struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
     uint32_t freer;          /* the thread that freed it + 1; 0: not freed, or unknown */
-    uint32_t native, python; /* call stacks; 0 if unknown */
+    uint32_t native, python; /* call stacks, or 0 if unknown */
     uint32_t capture;        /* the graph capture that allocated it, or 0 */
     bool live_at_end;
     bool segment; /* a segment of PyTorch's allocator, judging by its owner */
@@ -289,7 +289,7 @@ struct mpr_timeline {
     size_t sizes;
     const struct mpr_frame **thread; /* by number */
     size_t threads;
-    const struct mpr_frame **library; /* by number; "" if unknown */
+    const struct mpr_frame **library; /* by number, or "" if unknown */
     size_t libraries;
     const struct mpr_call_stack *stack; /* by number; 0: the empty one */
     size_t stacks;
