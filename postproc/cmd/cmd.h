@@ -14,6 +14,9 @@
 #include "progress.h"
 #include "render.h"
 
+/* The usage error of a command without an operand. */
+#define MPR_NEED_LOG "a log is needed"
+
 enum mpr_exit {
     MPR_EXIT_FINE = 0,
     MPR_EXIT_FAILURE = 1,

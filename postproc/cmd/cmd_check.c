@@ -84,8 +84,9 @@ static void set_part(void *value, char *arg, const char *option, struct argp_sta
     *(double *)value = percent / 100;
 }
 
-static void check_usage(const struct arguments *a, struct argp_state *state)
+static void check_usage(void *arguments, struct argp_state *state)
 {
+    const struct arguments *a = arguments;
     const bool limited = a->limited || a->against;
     if (a->suggest && (limited || a->junit || a->output.renderer != &mpr_render_text))
         argp_error(state, "--suggest checks nothing: --max, --budget, --against, --junit and "
@@ -95,14 +96,6 @@ static void check_usage(const struct arguments *a, struct argp_state *state)
     if (a->junit && !mpr_output_path(a->junit) && !a->output.path)
         argp_error(state, "--junit=-: the report goes to standard output: --output writes it "
                           "elsewhere");
-}
-
-static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
-{
-    (void)text;
-    if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
-    check_usage(arguments, state);
-    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -140,7 +133,7 @@ static const struct mpr_takes takes = {
     .which = &mpr_logs_argp,
     .logs = offsetof(struct arguments, logs),
     .output = offsetof(struct arguments, output),
-    .word = take_word,
+    .check = check_usage,
 };
 
 /* ---- suggestions */

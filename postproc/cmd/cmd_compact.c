@@ -55,18 +55,18 @@ static const struct mpr_option options[] = {
 
 static error_t take(void *arguments, int key, char *text, struct argp_state *state)
 {
+    struct arguments *a = arguments;
     (void)text;
-    switch (key) {
-    case ARGP_KEY_ARGS: ((struct arguments *)arguments)->path = state->argv + state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    if (key != ARGP_KEY_ARGS) return ARGP_ERR_UNKNOWN;
+    a->path = state->argv + state->next;
+    return 0;
 }
 
 static const struct mpr_takes takes = {
     .options = options,
     .word = take,
     .words = "LOG|DIR...",
+    .need = MPR_NEED_LOG,
     .no_output = true,
     .doc =
         "Keeps logs within a size or a time, also while their processes run: the newest part stays whole, what is older is "

@@ -25,8 +25,9 @@ static void add_argument(struct arguments *a, const char *run)
 }
 
 /* Without --new the second of two is the new one. */
-static void part(struct arguments *a, struct argp_state *state)
+static void part(void *arguments, struct argp_state *state)
 {
+    struct arguments *a = arguments;
     if (a->at[1] && a->runs == 1 && !a->parted) add_argument(a, a->run[0]);
     if (!a->parted) a->base = 1;
     if (!a->base || a->base >= a->runs || (!a->parted && a->runs != 2))
@@ -53,11 +54,10 @@ static void set_at(void *arguments, char *text, const char *name, struct argp_st
 
 static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
 {
-    switch (key) {
-    case ARGP_KEY_ARG: add_argument(arguments, text); return 0;
-    case ARGP_KEY_END: part(arguments, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)state;
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    add_argument(arguments, text);
+    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -65,17 +65,14 @@ static const struct mpr_option options[] = {
       "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
       .set = begin_new },
     { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap",
-      MPR_TO_HEAP(struct arguments, peaks.heap) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct arguments, peaks.heap) },
     { "at", 0, "TIME",
       "compare each run at TIME after its start (" MPR_INSTANTS
       "), not each heap at its peak; given again, the new side then: one log at two times, too",
       .set = set_at },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
       MPR_TO_FLAG(struct arguments, peaks.backward_of) },
-    { "no-inherit", 0, NULL,
-      "threads without ranges do not take those of another thread (host heaps never do)",
-      MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
     { 0 },
 };
 
@@ -97,6 +94,7 @@ static const struct mpr_takes takes = {
     .output = offsetof(struct arguments, output),
     .in_order = true,
     .word = take_word,
+    .check = part,
 };
 
 static void describe(struct mpr_document *doc, const void *result) { mpr_report_diff(doc, result); }

@@ -25,8 +25,9 @@ static const struct mpr_export_format *find_format(const char *name, struct argp
     return NULL;
 }
 
-static void check(struct arguments *a, struct argp_state *state)
+static void check(void *arguments, struct argp_state *state)
 {
+    struct arguments *a = arguments;
     struct mpr_export *e = &a->of;
     const struct mpr_export_format *f = a->format ? a->format : find_format("", state);
     if (!e->output) e->output = f->output;
@@ -58,14 +59,6 @@ static void set_heap(void *arguments, char *text, const char *name, struct argp_
     struct arguments *a = arguments;
     mpr_set_heap(&a->of.heap, text, name, state);
     a->of.given |= MPR_EXPORT_HEAP;
-}
-
-static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
-{
-    (void)text;
-    if (key != ARGP_KEY_END) return ARGP_ERR_UNKNOWN;
-    check(arguments, state);
-    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -108,7 +101,7 @@ static const struct mpr_takes takes = {
     .which = &mpr_logs_argp,
     .logs = offsetof(struct arguments, of.logs),
     .no_output = true,
-    .word = take_word,
+    .check = check,
 };
 
 /* Prints a message if the log ends before --from.  The other logs are exported anyway. */

@@ -20,8 +20,7 @@ static const struct mpr_option options[] = {
       MPR_TO_TEXT(struct chosen, leaks.range) },
     { "every", 0, "TIME", "growth is told by the clock, for example each 1s or 500ms",
       MPR_TO_LENGTH(struct chosen, leaks.every) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap",
-      MPR_TO_HEAP(struct chosen, leaks.heap) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct chosen, leaks.heap) },
     { 0 },
 };
 

@@ -32,8 +32,7 @@ static const struct mpr_option options[] = {
     { "all", 0, NULL, "every process, the largest first, and the tree of them",
       MPR_TO_FLAG(struct arguments, all) },
     { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap",
-      MPR_TO_HEAP(struct arguments, peaks.heap) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct arguments, peaks.heap) },
     { "at", 0, "TIME",
       "who held the memory then, not at the peak: " MPR_INSTANTS
       "; with --all a time after the start",
@@ -43,9 +42,7 @@ static const struct mpr_option options[] = {
     { "sort", 0, "BY",
       "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)",
       .set = set_order },
-    { "no-inherit", 0, NULL,
-      "threads without ranges do not take those of another thread (host heaps never do)",
-      MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
     { 0 },
 };
 

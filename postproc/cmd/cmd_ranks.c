@@ -18,14 +18,11 @@ struct arguments {
 static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
 {
     struct arguments *a = arguments;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        MPR_GROW(a->argument, a->arguments, a->cap);
-        a->argument[a->arguments++] = text;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a directory, digests or logs are needed"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)state;
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    MPR_GROW(a->argument, a->arguments, a->cap);
+    a->argument[a->arguments++] = text;
+    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -37,6 +34,7 @@ static const struct mpr_option options[] = {
 
 static const struct mpr_takes takes = {
     .words = "DIR|DIGEST|LOG...",
+    .need = "a directory, digests or logs are needed",
     .doc =
         "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
         "makes each of those differ that do, by stage, by node, by communicator and over time."

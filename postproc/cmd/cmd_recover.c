@@ -18,17 +18,17 @@ static const struct mpr_option options[] = {
 static error_t add(void *arguments, int key, char *text, struct argp_state *state)
 {
     struct arguments *a = arguments;
-    switch (key) {
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, text); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)state;
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    a->failed |= !mpr_paths_add(&a->paths, text);
+    return 0;
 }
 
 static const struct mpr_takes takes = {
     .options = options,
     .word = add,
     .words = "LOG|DIR...",
+    .need = MPR_NEED_LOG,
     .no_output = true,
     .doc =
         "Folds the journal of a dead process into its log, ends the log and removes the journal."

@@ -10,8 +10,7 @@ static const struct mpr_option options[] = {
       MPR_TO_TEXT(struct mpr_steps_options, instances.range) },
     { "by", 'b', MPR_BY_WORDS, "what the one that stands out is compared by: " MPR_BY_HELP,
       MPR_TO_BY(struct mpr_steps_options, by) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap",
-      MPR_TO_HEAP(struct mpr_steps_options, instances.heap) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct mpr_steps_options, instances.heap) },
     { 0 },
 };
 

@@ -6,8 +6,7 @@
 
 static const struct mpr_option options[] = {
     { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct mpr_temporary_options, by) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap",
-      MPR_TO_HEAP(struct mpr_temporary_options, heap) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct mpr_temporary_options, heap) },
     { "within", 0, "TIME",
       "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...",
       MPR_TO_LENGTH(struct mpr_temporary_options, within_ns) },

@@ -5,7 +5,7 @@
 #include "thread_use.h"
 
 static const struct mpr_option options[] = {
-    { "heap", 0, "NAME", "this heap only, for example host/heap", .set = mpr_set_heap },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, .set = mpr_set_heap },
     { 0 },
 };
 

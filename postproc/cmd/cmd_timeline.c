@@ -31,7 +31,7 @@ static void set_buckets(void *arguments, char *text, const char *name, struct ar
 
 static const struct mpr_option options[] = {
     { "by", 'b', MPR_BY_WORDS, "bands by " MPR_BY_HELP, MPR_TO_BY(struct arguments, timeline.by) },
-    { "heap", 0, "NAME", "this heap only, for example host/heap or gpu0/torch",
+    { "heap", 0, "NAME", MPR_HEAP_HELP " or gpu0/torch",
       MPR_TO_HEAP(struct arguments, timeline.heap) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
       MPR_TO_FLAG(struct arguments, timeline.backward_of) },

@@ -49,11 +49,9 @@ static error_t take_word(void *arguments, int key, char *text, struct argp_state
 {
     struct arguments *a = arguments;
     (void)text;
-    switch (key) {
-    case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    if (key != ARGP_KEY_ARGS) return ARGP_ERR_UNKNOWN;
+    a->path = state->argv + state->next;
+    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -70,6 +68,7 @@ static const struct mpr_option options[] = {
 
 static const struct mpr_takes takes = {
     .words = "LOG|DIR...",
+    .need = MPR_NEED_LOG,
     .doc =
         "Shows what processes hold now, while they run: of each its memory and what it grew by in the last minute, of one its heaps, "
         "the account of its devices, who owns the largest heap, its steps, and the ranges that its threads are in."

@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct mpr_logs *logs = state->input;
     switch (key) {
     case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, MPR_NEED_LOG); return 0;
     case KEY_RUN: logs->run = arg; return 0;
     default: return parse_which(key, arg, state);
     }

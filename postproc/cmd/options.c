@@ -80,6 +80,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
         if (!takes->no_output) state->child_inputs[child] = arguments + takes->output;
         return 0;
     }
+    if (key == ARGP_KEY_NO_ARGS && takes->need) argp_error(state, "%s", takes->need);
+    if (key == ARGP_KEY_END && takes->check) {
+        takes->check(arguments, state);
+        return 0;
+    }
     const struct mpr_option *o = option_of(takes, key);
     if (!o) return takes->word ? takes->word(arguments, key, text, state) : ARGP_ERR_UNKNOWN;
     o->set((char *)p->values + o->at, text, o->name, state);

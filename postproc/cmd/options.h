@@ -44,8 +44,11 @@ struct mpr_takes {
     const struct mpr_option *options; /* the last one has no name; may be NULL */
     const struct argp *which;         /* one of logs.h, or NULL */
     size_t logs, output;
-    bool no_output; /* without the options of reports */
-    bool in_order;  /* operands and options are handled in order */
+    bool no_output;   /* without the options of reports */
+    bool in_order;    /* operands and options are handled in order */
+    const char *need; /* usage error without an operand; NULL: none is needed, or `which` says so */
+    /* Checks the arguments after the last of them; may be NULL. */
+    void (*check)(void *arguments, struct argp_state *state);
     /* Handles operands, as a parser of argp does; may be NULL. */
     error_t (*word)(void *arguments, int key, char *text, struct argp_state *state);
 };

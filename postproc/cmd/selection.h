@@ -26,6 +26,10 @@ struct mpr_error;
 #define MPR_BACKWARD_OF_HELP                                                                       \
     "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
 
+#define MPR_HEAP_HELP "this heap only, for example host/heap"
+#define MPR_NO_INHERIT_HELP                                                                        \
+    "threads without ranges do not take those of another thread (host heaps never do)"
+
 /* Any heap, for the message. */
 #define MPR_HEAPS_WANTED                                                                           \
     "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions or, of a GPU, gpu0/device, gpu0/torch, ..."

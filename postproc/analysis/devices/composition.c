@@ -107,17 +107,15 @@ struct account {
 static struct mpr_device_part *add(struct account *a, enum mpr_use use, int64_t bytes,
                                    const char *note)
 {
-    static const char *const key[] = {
-#define X(name, key, title) key,
+    static const struct {
+        const char *key, *title;
+    } word[] = {
+#define X(name, key, title) { key, title },
         MPR_USES_OF_DEVICE(X)
 #undef X
     };
-    static const char *const name[] = {
-#define X(name, key, title) title,
-        MPR_USES_OF_DEVICE(X)
-#undef X
-    };
-    a->part[a->count] = (struct mpr_device_part){ use, key[use], name[use], note, bytes };
+    a->part[a->count] =
+        (struct mpr_device_part){ use, word[use].key, word[use].title, note, bytes };
     a->sum = mpr_plus(a->sum, bytes);
     return &a->part[a->count++];
 }

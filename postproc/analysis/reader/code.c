@@ -71,12 +71,12 @@ static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_re
 {
     const struct mpr_sites *sites = &reader->replay.sites;
     const struct mpr_stack_node *n = &sites->stacks.node[node];
-    const uint64_t key = mpr_hash(mpr_hash(n->pc) + n->module);
-    const uint32_t known = mpr_index_get(&code->call_at, key);
     size_t count;
-    if (known) return code->call[known - 1];
     const struct mpr_frame *const *call =
         mpr_names_at(reader->names, &code->arena, sites, node, &count);
+    const uint64_t key = (uintptr_t)call; /* the address has one array */
+    const uint32_t known = mpr_index_get(&code->call_at, key);
+    if (known) return code->call[known - 1];
     MPR_GROW(code->call, code->calls, code->call_cap);
     struct mpr_code_calls *calls = &code->call[code->calls++];
     *calls = (struct mpr_code_calls){ code->frames, (uint32_t)count };

@@ -43,7 +43,7 @@ struct mpr_code {
         uint32_t first, count; /* frames */
     } * call;
     uint32_t calls, call_cap;
-    struct mpr_index call_at; /* by hash of address and object file: place + 1 */
+    struct mpr_index call_at; /* by the array of frames that an address has: place + 1 */
 };
 
 void mpr_code_free(struct mpr_code *code);
