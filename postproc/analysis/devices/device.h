@@ -84,7 +84,7 @@ struct mpr_device {
     struct mpr_device_state peak;
 };
 
-/* The bytes of one use in an account; 0 if the account does not have it. */
+/* Returns the bytes of one use, or 0 if the account does not have it. */
 int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use);
 
 #endif

@@ -46,10 +46,10 @@ struct mpr_evidence {
     const struct mpr_log_peaks *log;
     const struct mpr_segments *segments; /* when memory ran out, or at each device's peak */
     const struct mpr_steps *steps;       /* NULL if no range repeats */
-    const struct mpr_leaks *leaks;       /* growth over time; NULL if the log was not read for it */
+    const struct mpr_leaks *leaks; /* growth over time, or NULL if the log was not read for it */
     const struct mpr_breakdown *breakdown; /* at the instants of segments; NULL if PyTorch held
                                               no device memory */
-    const struct mpr_device_state *state;  /* of each device, at the same instants */
+    const struct mpr_device_state *state;  /* state of each device at the same instants */
     bool at_oom[MPF_GPUS];                 /* its state is of when memory ran out */
     struct mpr_retained retained;
     size_t threads; /* that recorded anything */

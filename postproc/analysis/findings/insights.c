@@ -24,15 +24,14 @@
 /* NEWEST samples, one each TICK, cover more than a second */
 enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 
-/* Data that one reading of the log collects. */
+/* Data collected by a reading of the log. */
 struct gathering {
     struct mpr_insights *out;
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
     const char *path;
-    struct mpr_instances_reading *instances; /* of a range that an earlier reading found; may be
-                                                NULL */
+    struct mpr_instances_reading *instances; /* for the range of an earlier reading, or NULL */
     struct mpr_instances measured;
     bool has_measured;
     struct mpr_first_look look;         /* range: the outermost one that repeats often enough to

@@ -79,7 +79,7 @@ struct mpr_insights_oom {
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
     uint8_t heap;
     struct mpr_path path;          /* ranges, or the Python stack if there are none */
-    struct mpr_device_state state; /* of the device at that time */
+    struct mpr_device_state state; /* the device's account at that time */
 };
 
 /* The newest allocation of host memory that failed. */
@@ -93,11 +93,12 @@ struct mpr_refused {
 
 struct mpr_insights {
     struct mpr_arena arena;
-    struct mpr_peaks peaks; /* of the log, by AUTO */
+    struct mpr_peaks peaks; /* the log's peaks, by AUTO */
     struct mpr_insights_oom oom;
     struct mpr_refused refused;
     bool died;                          /* for want of host memory, or it may have */
-    const struct mpr_processes *family; /* all processes of the run; NULL if only the log was given
+    const struct mpr_processes *family; /* all processes of the run, or NULL if only the log was
+                                         * given
                                          */
     struct mpr_steps steps;             /* findings use its paths; has_steps: a range repeats */
     bool has_steps;

@@ -16,7 +16,8 @@
 #include "row.h"
 #include "summary.h"
 
-/* Whether the request would fit with these bytes also free. missing: bytes that it still lacks. */
+/* Whether the request would fit with these bytes also free. missing: bytes that are not free even
+ * then. */
 struct mpr_fit {
     const char *key, *what, *how;
     uint64_t bytes, missing;
@@ -62,7 +63,7 @@ struct mpr_oom_story {
     unsigned index;               /* of the device */
     uint64_t bytes, needed; /* the request; the bytes that PyTorch needs from the driver for it */
     uint64_t free, total, flushed; /* MPF_UNKNOWN if the driver was not asked */
-    uint32_t attempts;             /* refusals of the driver; 0: PyTorch's limit was reached */
+    uint32_t attempts;             /* refusals of the driver, or 0 if PyTorch's limit was reached */
     bool hard, torch, capturing, inherited;
     struct mpr_device_state state;
     struct mpr_fit fit[8];
@@ -86,7 +87,7 @@ struct mpr_host_refusal {
 
 struct mpr_host_story {
     bool told;         /* there is a report: */
-    bool killed, full; /* killed, maybe by lack of memory; the cgroup is at its limit */
+    bool killed, full; /* killed, maybe out of memory; the cgroup is at its limit */
     bool refused;      /* allocations failed, and it was not killed */
     uint64_t failures; /* allocations that failed */
     struct mpr_refused newest;

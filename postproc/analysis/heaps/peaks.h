@@ -32,7 +32,7 @@ struct mpr_peaks_guest {
 
 struct mpr_peaks_options {
     enum mpr_group by;
-    const struct mpr_choice *choice; /* the grouping for AUTO; NULL: chosen from the log */
+    const struct mpr_choice *choice; /* the grouping for AUTO, or NULL to choose it from the log */
     bool no_inherit;      /* threads without ranges do not inherit those of another thread */
     bool backward_of;     /* PyTorch's backward ranges become children of their forward operators */
     uint8_t heap;         /* MPF_HEAP_NONE: all */
@@ -84,7 +84,8 @@ struct mpr_heap_peak {
     size_t rows;
     struct mpr_peak_instance instance;
     uint64_t by_library; /* bytes at the peak that AUTO names only by their library */
-    uint64_t samples; /* the sampled blocks from which the rows are estimated; 0: the rows are exact
+    uint64_t samples; /* the sampled blocks from which the rows are estimated, or 0 if the rows are
+                       * exact
                        */
     struct mpr_touched sampled; /* the largest sample at the peak; without one, the same as touched
                                  */

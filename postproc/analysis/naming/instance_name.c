@@ -10,7 +10,7 @@
 
 #define ARROW " > "
 
-/* Reads a number of at least 1, "1,234", and returns the text after it, or NULL if there is none.
+/* Reads a number of at least 1, "1,234", and returns the text after it, or NULL without a number.
  */
 static const char *number_of(const char *text, uint64_t *number)
 {
