@@ -184,7 +184,7 @@ class Run:
             wrong.append(f"{leaving} are not complete")
         mp.check(not wrong, "\n".join(wrong))
         for log in logs:
-            mp.nothing_missing(log)
+            mp.nothing_missing(log, max_torn=rows.threads(log) if self.killed else 0)
         rows.inherited(self.truth.lanes())
 
     def honest(self):
@@ -298,6 +298,10 @@ class Rows:
         """((allocations, bytes of blocks, bytes of mappings), the log or None)"""
         heap, maps = self.rows.get(("host/heap", f"lane {number}"), (0, 0)), self.rows.get(("host/mmap", f"maps {number}"), (0, 0))
         return (*heap, maps[1]), self.log_of_lane(number)
+
+    def threads(self, log):
+        """How many threads the truth has of the log's process."""
+        return sum(found is log and name.startswith("lane ") for name, found in self.log_of.items())
 
     def inherited(self, lanes):
         """The frees of blocks that a process had from its parent are known as such."""
