@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* The order of two numbers as qsort wants it, the smaller one first. */
+static inline int mpr_compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+
 /* a - b; 0 where b is larger. */
 static inline uint64_t mpr_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alike.h"
 #include "amount.h"
 #include "naming.h"
 #include "pin_lines.h"

@@ -9,7 +9,7 @@
 
 #include "ages.h"
 #include "lasting.h"
-#include "tally.h"
+#include "temporary.h"
 
 enum { CELL = 3, OTHER = 7 };
 

@@ -1,5 +1,7 @@
-/* A GPU: what its bytes were at its peak, or at a failure.  Part of the results of peaks and oom.
- */
+/* The account of a GPU: the use of each of its bytes, at its peak, at a failure, or over time.
+ *
+ * Part of the results of peaks, oom, top and timeline, and allocated in their arenas.  Unknown
+ * bytes are UINT64_MAX (MPF_UNKNOWN); times are ns since the process's start. */
 #ifndef MPR_DEVICE_H
 #define MPR_DEVICE_H
 
@@ -9,6 +11,11 @@
 
 #include "arena.h"
 #include "row.h"
+
+struct mpr_gpu_block;
+struct mpr_picture;
+struct mpr_reader;
+struct mpr_segments_kept;
 
 /* The uses of a device's bytes, in the order of the account.  X(NAME, "key", "name for people") */
 #define MPR_USES_OF_DEVICE(X)                                                                      \
@@ -38,53 +45,115 @@ enum mpr_use {
         MPR_USES
 };
 
-/* One line of the account.  bytes may be negative if it is the rest of a sum. */
+/* One line of the account.  Bytes may be negative if they are the remainder of a sum. */
 struct mpr_device_part {
     enum mpr_use use; /* MPR_USES: a sum of several */
     const char *key, *name, *note;
     int64_t bytes;
 };
 
-/* UINT64_MAX: not known */
+/* A communicator of NCCL.  Unknown numbers are UINT64_MAX. */
 struct mpr_comm_row {
     const char *name, *first_use;
     uint64_t id, ranks, rank, bytes, blocks;
     uint64_t time; /* ns, first seen */
 };
 
+/* A device at one instant. */
 struct mpr_device_state {
     bool valid;
-    uint64_t time;                      /* ns */
-    uint64_t used, total, tracked;      /* bytes; MPF_UNKNOWN where nobody measured */
-    const struct mpr_device_part *part; /* their sum is used */
+    uint64_t time;
+    uint64_t used, total, tracked;
+    struct mpr_device_part *part; /* their sum is `used` */
     size_t parts;
-    uint64_t torch_live;   /* of PyTorch's live blocks what has memory, and */
-    uint64_t torch_asleep; /* what has none: its segments were unmapped below it */
-    uint64_t torch_blocks, torch_segments, largest_hole; /* segments: bytes that PyTorch's allocator
-                                                            holds */
-    uint64_t split_free, releasable, pool_free;
-    const struct mpr_row *row; /* of torch_live, by what was asked for, largest first */
+    uint64_t torch_live;   /* bytes of PyTorch's live blocks that have memory */
+    uint64_t torch_asleep; /* bytes of those whose segments were unmapped below them */
+    uint64_t torch_blocks;
+    uint64_t torch_segments; /* bytes that PyTorch's allocator holds */
+    uint64_t largest_hole, split_free, releasable, pool_free;
+    const struct mpr_row *row; /* owners of torch_live, largest first */
     size_t rows;
-    const struct mpr_row *asleep; /* the same of what is asleep */
+    const struct mpr_row *asleep; /* owners of torch_asleep */
     size_t asleeps;
-    const struct mpr_comm_row *comm; /* NCCL's communicators, largest first */
+    const struct mpr_comm_row *comm; /* largest first */
     size_t comms;
-    bool xla_arena; /* XLA took all that it has at once: its buffers are not seen */
+    bool xla_arena; /* XLA allocated its pool as one block: its buffers are not recorded */
 };
 
 struct mpr_device {
     unsigned index;
-    const char *name, *uuid, *off; /* off: why driver allocations are missing; "": they are not */
-    const char *used_off; /* why used bytes were read beside driver calls only; "": they were
-                             sampled */
-    const char *by_name;  /* why calls were heard of by their names; "": by CUPTI */
+    const char *name, *uuid;
+    const char *off;      /* why driver allocations are missing, or "" if they are recorded */
+    const char *used_off; /* why used bytes were read only beside driver calls, or "" if sampled */
+    const char *by_name;  /* why calls were intercepted by name, or "" if CUPTI reported them */
     bool shared;          /* its memory is the host's */
-    uint64_t torch_reserved_peak; /* PyTorch's own total at its most; 0: it said nothing */
-    uint64_t context_blocks;      /* blocks that went with their context */
+    uint64_t torch_reserved_peak; /* the peak of PyTorch's own total, or 0 if unknown */
+    uint64_t context_blocks;      /* blocks that were freed with their context */
     struct mpr_device_state peak;
 };
 
-/* Returns the bytes of one use, or 0 if the account does not have it. */
+/* Returns the bytes of one use, or 0 if the account has no such line. */
 int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use);
+
+/* ---- for analyses */
+
+/* Fills the parts and the sums of the segments from a snapshot. */
+void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_picture *p);
+/* Also fills the owners of PyTorch's blocks and the communicators. */
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
+                     const struct mpr_reader *reader, const struct mpr_picture *p);
+/* Returns rows by the replay's grouping, largest first, of blocks of PyTorch or of the driver. */
+const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                           const struct mpr_gpu_block *block, size_t blocks,
+                                           size_t *rows);
+/* The same for PyTorch's blocks in a snapshot; @bytes returns how much of a block counts. */
+const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
+                                            const struct mpr_reader *reader,
+                                            const struct mpr_picture *p,
+                                            uint64_t (*bytes)(const struct mpr_gpu_block *),
+                                            size_t *rows);
+/* Returns the devices that the process used, by index, each with its account at its peak. */
+struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                    size_t *devices);
+
+/* ---- over time */
+
+/* The account is known at instants that are spread over the run, at the peak and at out-of-memory
+ * events; nothing is known between two of them.  viewer/columns.mjs reads this list. */
+#define MPR_ACCOUNT_KINDS(X) X(SPREAD, "spread") X(PEAK, "peak") X(OOM, "oom")
+#define X(name, text)        MPR_ACCOUNT_##name,
+enum mpr_account_kind { MPR_ACCOUNT_KINDS(X) };
+#undef X
+extern const char *const mpr_account_kind[];
+
+struct mpr_account_instant {
+    enum mpr_account_kind kind;
+    uint64_t since, time; /* nothing changed from `since` (after its events) to `time` */
+    uint64_t used;        /* bytes: the sum of the parts */
+    bool measured;        /* false if `used` is only what was tracked */
+};
+
+struct mpr_account_part {
+    const char *key, *name;
+    int64_t *bytes; /* by instant */
+};
+
+struct mpr_device_account {
+    unsigned index;
+    const char *name, *uuid;
+    uint64_t total; /* bytes of the device */
+    struct mpr_account_instant *instant;
+    size_t instants;
+    struct mpr_account_part *part; /* those that are not 0 at every instant */
+    size_t parts;
+};
+
+/* Returns the accounts of a log that was read with instants (instants.h), peaks and out-of-memory
+ * events only in [from, to], ns.  @kept: also gets the segments at the instants, or NULL. */
+struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
+                                             const struct mpr_reader *reader, uint64_t from,
+                                             uint64_t to, struct mpr_segments_kept *kept,
+                                             size_t *devices);
 
 #endif

@@ -1,5 +1,5 @@
-/* A capture becomes a row; the first executable that was made of it joins that row, later ones have
- * rows of their own without the capture's bytes, so that sums count them once. */
+/* A capture becomes a row.  The first executable made from it joins that row.  Later executables
+ * have their own rows without the capture's bytes, so that sums count these bytes once. */
 #include "graphs.h"
 
 #include <ctype.h>
@@ -13,35 +13,37 @@
 #include "places.h"
 #include "reader.h"
 
+static int64_t total(uint64_t segment_bytes, int64_t executable_bytes, int64_t launch_bytes)
+{
+    return mpr_plus(mpr_amount(segment_bytes), mpr_plus(executable_bytes, launch_bytes));
+}
+
 int64_t mpr_graph_total(const struct mpr_graph_row *row)
 {
-    return mpr_plus(mpr_amount(row->segment_bytes),
-                    mpr_plus(row->executable_bytes, row->launch_bytes));
+    return total(row->segment_bytes, row->executable_bytes, row->launch_bytes);
 }
 
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
 {
-    return mpr_plus(mpr_amount(burst->segment_bytes),
-                    mpr_plus(burst->executable_bytes, burst->launch_bytes));
+    return total(burst->segment_bytes, burst->executable_bytes, burst->launch_bytes);
 }
 
 /* ---- rows */
 
-static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uint32_t node,
+static void set_owner(struct mpr_graphs *g, const struct mpr_reader *reader, uint32_t node,
                       uint32_t thread, struct mpr_graph_row *row)
 {
-    const struct mpr_replay *r = &reader->replay;
     row->path = mpr_label_node(&g->arena, reader, node);
-    row->thread = mpr_label_thread(&g->arena, r, thread);
+    row->thread = mpr_label_thread(&g->arena, &reader->replay, thread);
     row->node = node;
     row->maker = thread;
 }
 
 static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
-    const struct mpr_replay *r = &reader->replay;
-    for (uint32_t i = 0; i < r->gpu.captures; i++) {
-        const struct mpr_capture *c = &r->gpu.capture[i];
+    const struct mpr_gpu *gpu = &reader->replay.gpu;
+    for (uint32_t i = 0; i < gpu->captures; i++) {
+        const struct mpr_capture *c = &gpu->capture[i];
         struct mpr_graph_row *row = &g->row[g->rows++];
         *row = (struct mpr_graph_row){ .time = c->time,
                                        .burst = c->burst,
@@ -51,32 +53,25 @@ static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
                                        .block_bytes = c->block_bytes,
                                        .device = c->device,
                                        .captured = true };
-        set_place(g, reader, c->node, c->thread, row);
+        set_owner(g, reader, c->node, c->thread, row);
     }
 }
 
-/* The row of the executable: its capture's while that has none. */
-static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_reader *reader,
-                                    const struct mpr_graph *graph)
-{
-    struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL;
-    if (captured && !captured->instantiated) return captured;
-    struct mpr_graph_row *row = &g->row[g->rows++];
-    *row = (struct mpr_graph_row){ .time = graph->time };
-    if (captured) {
-        row->burst = captured->burst;
-        row->capture = captured->capture;
-    }
-    set_place(g, reader, graph->node, graph->thread, row);
-    return row;
-}
-
+/* Call it after add_captures: capture n has row n - 1. */
 static void add_executables(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
-    const struct mpr_replay *r = &reader->replay;
-    for (uint32_t i = 0; i < r->gpu.graphs; i++) {
-        const struct mpr_graph *graph = &r->gpu.graph[i];
-        struct mpr_graph_row *row = row_of(g, reader, graph);
+    const struct mpr_gpu *gpu = &reader->replay.gpu;
+    for (uint32_t i = 0; i < gpu->graphs; i++) {
+        const struct mpr_graph *graph = &gpu->graph[i];
+        struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL,
+                             *row = captured;
+        if (!captured || captured->instantiated) {
+            row = &g->row[g->rows++];
+            *row = (struct mpr_graph_row){ .time = graph->time,
+                                           .burst = captured ? captured->burst : 0,
+                                           .capture = captured ? captured->capture : 0 };
+            set_owner(g, reader, graph->node, graph->thread, row);
+        }
         row->instantiated = true;
         row->nodes = graph->nodes;
         row->executable_bytes = graph->instantiated;
@@ -89,15 +84,14 @@ static void add_executables(struct mpr_graphs *g, const struct mpr_reader *reade
 static int by_time(const void *left, const void *right)
 {
     const struct mpr_graph_row *a = left, *b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    return a->capture < b->capture ? -1 : a->capture > b->capture;
+    return a->time != b->time ? mpr_compare(a->time, b->time) : mpr_compare(a->capture, b->capture);
 }
 
 /* ---- bursts */
 
 static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *row)
 {
-    if (!b->captures && !b->executables) {
+    if (!b->rows++) {
         b->path = row->path;
         b->from = row->time;
     }
@@ -112,87 +106,88 @@ static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *
     b->launch_bytes = mpr_plus(b->launch_bytes, row->launch_bytes);
 }
 
-/* at: by number, indices + 1. */
-static struct mpr_graph_burst *burst_of(struct mpr_graphs *g, uint32_t *at, uint64_t number)
+/* Fills the bursts and their rows.  @captures: at least as many as there are bursts. */
+static void fill_bursts(struct mpr_graphs *g, size_t captures)
 {
-    if (!at[number]) {
-        g->burst[g->bursts++] = (struct mpr_graph_burst){ .number = number };
-        at[number] = (uint32_t)g->bursts;
+    const struct mpr_graph_row **row = mpr_arena_alloc(&g->arena, g->rows * sizeof *row), ***next;
+    uint32_t *place = mpr_alloc(captures + 1, sizeof *place); /* by number, + 1 */
+    for (size_t i = 0; i < g->rows; i++) {
+        uint32_t *known = &place[g->row[i].burst];
+        if (!*known) {
+            g->burst[g->bursts++] = (struct mpr_graph_burst){ .number = g->row[i].burst };
+            *known = (uint32_t)g->bursts;
+        }
+        add_to_burst(&g->burst[*known - 1], &g->row[i]);
     }
-    return &g->burst[at[number] - 1];
+    next = mpr_alloc(g->bursts, sizeof *next);
+    for (size_t i = 0; i < g->bursts; row += g->burst[i++].rows) g->burst[i].row = next[i] = row;
+    for (size_t i = 0; i < g->rows; i++) *next[place[g->row[i].burst] - 1]++ = &g->row[i];
+    free(next);
+    free(place);
 }
 
 static int by_number(const void *left, const void *right)
 {
     const struct mpr_graph_burst *a = left, *b = right;
-    const uint64_t x = a->number - 1, y = b->number - 1; /* 0, built by hand, comes last */
-    return x < y ? -1 : x > y;
+    return mpr_compare(a->number - 1, b->number - 1); /* 0, built by hand, is last */
 }
 
-/* Each burst's rows in a row of their own. */
-static void gather(struct mpr_graphs *g, const uint32_t *at)
-{
-    const struct mpr_graph_row **row = mpr_arena_alloc(&g->arena, g->rows * sizeof *row);
-    const struct mpr_graph_row ***next = mpr_alloc(g->bursts, sizeof *next);
-    for (size_t i = 0; i < g->rows; i++) g->burst[at[g->row[i].burst] - 1].rows++;
-    for (size_t i = 0; i < g->bursts; i++) {
-        g->burst[i].row = next[i] = row;
-        row += g->burst[i].rows;
-    }
-    for (size_t i = 0; i < g->rows; i++) *next[at[g->row[i].burst] - 1]++ = &g->row[i];
-    free(next);
-}
+/* ---- sizes: the number that varies in the names of a burst's ranges.  A server captures one graph
+ * for each batch size, "capture bs=8".  If several numbers vary, the last one counts: "worker 3 >
+ * capture bs=8". */
 
-/* ---- by the number that varies in their ranges' names: a server captures one graph for each batch
- * size, "capture bs=8".  If several numbers vary, the last one counts: "worker 3 > capture bs=8".
- */
+enum { NUMBERS = 16 }; /* at most, in a path */
 
-enum { PLACES = 16 }; /* looked at in a path, at most */
-
-/* A number of a path. */
-struct place {
-    size_t name; /* which of the path's */
-    struct mpr_place at;
+/* The numbers in a path. */
+struct numbers {
+    struct {
+        size_t frame;
+        struct mpr_place at;
+    } number[NUMBERS];
+    size_t count;
 };
 
-static size_t places_of(const struct mpr_graph_row *row, struct place *place)
+static struct numbers numbers_of(const struct mpr_graph_row *row)
 {
-    size_t found = 0;
+    struct numbers n = { .count = 0 };
     for (size_t i = 0; i < row->path.depth; i++) {
-        struct mpr_place at[PLACES];
-        const size_t here = mpr_places_find(row->path.frame[i], at, PLACES - found);
-        for (size_t k = 0; k < here; k++) place[found++] = (struct place){ i, at[k] };
+        struct mpr_place at[NUMBERS];
+        const size_t found = mpr_places_find(row->path.frame[i], at, NUMBERS - n.count);
+        for (size_t k = 0; k < found; k++, n.count++) {
+            n.number[n.count].frame = i;
+            n.number[n.count].at = at[k];
+        }
     }
-    return found;
+    return n;
 }
 
-/* Do the rows differ in numbers only, if at all? */
-static bool is_like(const struct mpr_graph_row *row, const struct place *place, size_t places,
-                    const struct mpr_graph_row *first, const struct place *of_first, size_t most)
+/* Returns true if the paths are equal except for their numbers. */
+static bool is_like(const struct mpr_graph_row *row, const struct numbers *n,
+                    const struct mpr_graph_row *first, const struct numbers *of_first)
 {
-    if (row->path.depth != first->path.depth || places != most) return false;
-    for (size_t i = 0; i < places; i++)
-        if (place[i].name != of_first[i].name || place[i].at.from != of_first[i].at.from)
+    if (row->path.depth != first->path.depth || n->count != of_first->count) return false;
+    for (size_t i = 0; i < n->count; i++)
+        if (n->number[i].frame != of_first->number[i].frame ||
+            n->number[i].at.from != of_first->number[i].at.from)
             return false;
     return true;
 }
 
-/* The last place where a row like the first one has another number; `places` where none has. */
-static size_t varying(const struct mpr_graph_burst *burst, const struct place *of_first,
-                      size_t places)
+/* Returns the index of the last number that varies among rows like the first one, or the count of
+ * numbers if none does. */
+static size_t varying(const struct mpr_graph_burst *burst, const struct numbers *of_first)
 {
-    size_t last = places;
+    size_t last = of_first->count;
     for (size_t i = 1; i < burst->rows; i++) {
-        struct place place[PLACES];
-        const size_t count = places_of(burst->row[i], place);
-        if (!is_like(burst->row[i], place, count, burst->row[0], of_first, places)) continue;
-        for (size_t k = last == places ? 0 : last + 1; k < places; k++)
-            if (place[k].at.number != of_first[k].at.number) last = k;
+        const struct numbers n = numbers_of(burst->row[i]);
+        if (!is_like(burst->row[i], &n, burst->row[0], of_first)) continue;
+        for (size_t k = last == n.count ? 0 : last + 1; k < n.count; k++)
+            if (n.number[k].at.number != of_first->number[k].at.number) last = k;
     }
     return last;
 }
 
-/* The name of the number: the word before it, "bs" in "capture bs=8". */
+/* Returns the word before a number: "bs" in "capture bs=8". */
 static const char *word_before(struct mpr_arena *arena, const char *name, size_t number)
 {
     size_t to = number;
@@ -202,18 +197,17 @@ static const char *word_before(struct mpr_arena *arena, const char *name, size_t
     return to > from ? mpr_arena_format(arena, "%.*s", (int)(to - from), name + from) : "number";
 }
 
-static struct mpr_graph_size *size_of(struct mpr_graph_burst *burst, struct mpr_index *known,
-                                      uint64_t number)
+static void add_to_size(struct mpr_graph_burst *burst, struct mpr_index *known, uint64_t number,
+                        const struct mpr_graph_row *row)
 {
-    const uint32_t at = mpr_index_get(known, number);
-    if (at) return &burst->size[at - 1];
-    burst->size[burst->sizes++] = (struct mpr_graph_size){ .burst = burst->number, .size = number };
-    mpr_index_set(known, number, (uint32_t)burst->sizes);
-    return &burst->size[burst->sizes - 1];
-}
-
-static void add(struct mpr_graph_size *size, const struct mpr_graph_row *row)
-{
+    uint32_t place = mpr_index_get(known, number);
+    if (!place) {
+        burst->size[burst->sizes] =
+            (struct mpr_graph_size){ .burst = burst->number, .size = number };
+        place = (uint32_t)++burst->sizes;
+        mpr_index_set(known, number, place);
+    }
+    struct mpr_graph_size *size = &burst->size[place - 1];
     size->graphs += row->captured;
     size->segment_bytes += row->segment_bytes;
     size->executable_bytes = mpr_plus(size->executable_bytes, row->executable_bytes);
@@ -221,48 +215,39 @@ static void add(struct mpr_graph_size *size, const struct mpr_graph_row *row)
     size->bytes = mpr_plus(size->bytes, mpr_graph_total(row));
 }
 
-static void add_up(struct mpr_graph_burst *burst)
+static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
 {
+    const struct mpr_graph_row *first = burst->row[0];
+    const struct numbers of_first = numbers_of(first);
+    const size_t which = varying(burst, &of_first);
+    struct mpr_index known = { 0 };
     int64_t sum = 0;
+    if (!burst->number || which == of_first.count) return;
+    burst->counted =
+        word_before(arena, mpr_frame_numbered(first->path.frame[of_first.number[which].frame]),
+                    of_first.number[which].at.from);
+    burst->size = mpr_arena_alloc(arena, burst->rows * sizeof *burst->size);
+    for (size_t i = 0; i < burst->rows; i++) {
+        const struct numbers n = numbers_of(burst->row[i]);
+        const bool like = is_like(burst->row[i], &n, first, &of_first);
+        add_to_size(burst, &known, like ? n.number[which].at.number : MPR_GRAPH_NO_SIZE,
+                    burst->row[i]);
+    }
+    mpr_index_free(&known);
     for (size_t i = 0; i < burst->sizes; i++)
         burst->size[i].cumulative = sum = mpr_plus(sum, burst->size[i].bytes);
 }
 
-static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
-{
-    struct place of_first[PLACES], place[PLACES];
-    struct mpr_index known = { 0 };
-    const size_t places = places_of(burst->row[0], of_first);
-    const size_t which = varying(burst, of_first, places);
-    if (!burst->number || which == places) return;
-    burst->counted =
-        word_before(arena, mpr_frame_numbered(burst->row[0]->path.frame[of_first[which].name]),
-                    of_first[which].at.from);
-    burst->size = mpr_arena_alloc(arena, burst->rows * sizeof *burst->size);
-    for (size_t i = 0; i < burst->rows; i++) {
-        const struct mpr_graph_row *row = burst->row[i];
-        const size_t count = places_of(row, place);
-        const bool like = is_like(row, place, count, burst->row[0], of_first, places);
-        add(size_of(burst, &known, like ? place[which].at.number : MPR_GRAPH_NO_SIZE), row);
-    }
-    mpr_index_free(&known);
-    add_up(burst);
-}
-
-/* ---- all */
-
 void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
-    const struct mpr_replay *r = &reader->replay;
-    const size_t most = (size_t)r->gpu.captures + r->gpu.graphs;
-    g->row = mpr_arena_alloc(&g->arena, most * sizeof *g->row);
-    g->burst = mpr_arena_alloc(&g->arena, most * sizeof *g->burst);
-    uint32_t *at = mpr_arena_alloc(&g->arena, ((size_t)r->gpu.captures + 1) * sizeof *at);
+    const struct mpr_gpu *gpu = &reader->replay.gpu;
+    const size_t rows = (size_t)gpu->captures + gpu->graphs;
+    g->row = mpr_arena_alloc(&g->arena, rows * sizeof *g->row);
+    g->burst = mpr_arena_alloc(&g->arena, rows * sizeof *g->burst);
     add_captures(g, reader);
     add_executables(g, reader);
     qsort(g->row, g->rows, sizeof *g->row, by_time);
-    for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, at, g->row[i].burst), &g->row[i]);
-    gather(g, at);
+    fill_bursts(g, gpu->captures);
     for (size_t i = 0; i < g->bursts; i++) fill_sizes(&g->burst[i], &g->arena);
     qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
 }

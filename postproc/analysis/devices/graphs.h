@@ -1,7 +1,7 @@
-/* What CUDA graphs cost: the result behind `memprof-report graphs`.  Lives until mpr_graphs_free.
+/* The memory of CUDA graphs: the result of `memprof-report graphs`.  Lives until mpr_graphs_free.
  *
- * A burst is captures that follow each other closely: a server that captures a graph for each batch
- * size makes one. */
+ * A burst is a sequence of captures that closely follow each other, for example those of a server
+ * that captures a graph for each batch size. */
 #ifndef MPR_GRAPHS_H
 #define MPR_GRAPHS_H
 
@@ -14,47 +14,47 @@
 #include "summary.h"
 
 struct mpr_error;
+struct mpr_reader;
 
-/* One capture, or one executable, or both when it was made of that capture.  Bytes of calls are
- * measured, signed differences. */
+/* A capture, or an executable, or both if the executable was made from the capture.  Signed bytes
+ * are differences measured around calls. */
 struct mpr_graph_row {
     struct mpr_path path; /* ranges, outermost first */
     const char *thread;
-    uint32_t node, maker; /* the same, as replay numbers them */
-    uint64_t time;        /* ns: the capture's end, or the instantiation where there was none */
-    uint64_t burst;       /* from 1; 0: built by hand */
-    uint64_t capture;     /* from 1; 0: built by hand */
-    uint64_t pool[2];     /* of PyTorch; zeros: not known */
-    uint64_t segment_bytes, block_bytes; /* taken from the driver, and handed out by PyTorch, while
-                                            it was captured */
+    uint32_t node, maker; /* replay's numbers of path and thread */
+    uint64_t time;        /* ns: the end of the capture, or of the instantiation without one */
+    uint64_t burst;       /* from 1, or 0 if built by hand */
+    uint64_t capture;     /* from 1, or 0 if built by hand */
+    uint64_t pool[2];     /* of PyTorch; zeros if unknown */
+    uint64_t segment_bytes, block_bytes; /* during the capture: allocated from the driver, and by
+                                            PyTorch's users */
     uint64_t nodes;
     int64_t executable_bytes, launch_bytes; /* at its instantiation, and at its first launch */
     unsigned device;
-    bool captured; /* this row stands for the capture: a second executable of one does not */
-    bool instantiated, alive; /* alive: at the end of the log */
+    bool captured; /* the row has the capture; a second executable of a capture does not */
+    bool instantiated, alive; /* alive: when the log ends */
 };
 
 #define MPR_GRAPH_NO_SIZE UINT64_MAX
 
-/* The graphs of a burst that have one number in their name. */
+/* The graphs of a burst that have the same number in their names. */
 struct mpr_graph_size {
-    uint64_t burst, size; /* MPR_GRAPH_NO_SIZE: those whose name is another one */
+    uint64_t burst, size; /* MPR_GRAPH_NO_SIZE: graphs with other names */
     uint64_t graphs, segment_bytes;
     int64_t executable_bytes, launch_bytes, bytes;
-    int64_t cumulative; /* bytes up to this one */
+    int64_t cumulative; /* bytes of the sizes up to this one */
 };
 
 struct mpr_graph_burst {
-    struct mpr_path path;      /* its first capture's */
+    struct mpr_path path;      /* that of its first capture */
     uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
     int64_t executable_bytes, launch_bytes;
-    const struct mpr_graph_row *const *row; /* its own, by time */
+    const struct mpr_graph_row *const *row; /* by time */
     size_t rows;
-    struct mpr_graph_size *size; /* in the order of their first capture; their sums are the burst's
-                                  */
-    size_t sizes;                /* 0: no number varies in the names */
-    const char *counted;         /* what that number counts: "bs" of "capture bs=8" */
+    struct mpr_graph_size *size; /* in the order of their first captures */
+    size_t sizes;                /* 0 if no number varies in the names */
+    const char *counted;         /* the name of that number: "bs" of "capture bs=8" */
 };
 
 struct mpr_graphs {
@@ -62,19 +62,17 @@ struct mpr_graphs {
     struct mpr_summary summary;
     struct mpr_graph_row *row; /* by time */
     size_t rows;
-    struct mpr_graph_burst *burst; /* by time; those built by hand last */
+    struct mpr_graph_burst *burst; /* by time; graphs that were built by hand are last */
     size_t bursts;
 };
 
-/* Bytes of a row in all. */
+/* Return all bytes of a row or of a burst. */
 int64_t mpr_graph_total(const struct mpr_graph_row *row);
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst);
 
-struct mpr_reader;
-
-/* Of a log that was read, into the result's arena. */
+/* Fills the rows and bursts from a log that was read, in the result's arena. */
 void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_reader *reader);
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_graphs_read(struct mpr_graphs *graphs, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_graphs_free(struct mpr_graphs *graphs);

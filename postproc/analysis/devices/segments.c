@@ -10,90 +10,161 @@
 #include "mpf/sample.h"
 #include "named_instant.h"
 #include "reader.h"
-#include "walk.h"
+#include "row.h"
 
-/* What is being built: one device's picture. */
-struct walk {
-    struct mpr_segments *result;
-    const struct mpr_reader *reader;
-    const struct mpr_replay *r; /* its */
-    const struct mpr_picture *picture;
-    struct mpr_segments_device *out;
-    struct held *held; /* a block in a split segment */
-    size_t helds, held_cap;
-    uint32_t *pool_of; /* by pool of captures (gpu.h), for segments that a graph holds and for
-                          others: number */
-};
+/* ---- the walk: driver blocks and PyTorch's blocks are sorted by address, so one pass over both
+ * finds which blocks are in which segment */
 
+/* A segment is recognized by the library that allocated it.  If that is not known (no call stack,
+ * PyTorch linked into the program, a plug-in that mapped it again), a block in it is the evidence.
+ */
+bool mpr_is_torch_segment(const struct mpr_picture *p, const struct mpr_gpu_block *block)
+{
+    if (mpf_heap_code(block->heap) != MPF_HEAP_DEVICE || !block->addr) return false;
+    if (block->segment) return true;
+    size_t low = 0, high = p->torches;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (p->torch[middle].addr + p->torch[middle].size <= block->addr) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->torches && p->torch[low].addr < block->addr + block->size;
+}
+
+bool mpr_segment_expands(const struct mpr_sites *sites, uint32_t library)
+{
+    const char *name = mpr_sites_library_name(sites, library);
+    return !*name || !strncmp(name, "libc10_cuda", 11);
+}
+
+/* Raises *largest to the size of the hole. */
+static void note_hole(uint64_t *largest, uint64_t from, uint64_t to)
+{
+    if (mpr_less(to, from) > *largest) *largest = to - from;
+}
+
+/* Looks for idle pieces in a hole.  @piece: the first one that may begin in it. */
+static void look_at_hole(struct mpr_walked_segment *s, size_t *piece, uint64_t from, uint64_t to)
+{
+    note_hole(&s->hole, from, to);
+    while (*piece < s->pieces && s->piece[*piece].addr < from) (*piece)++;
+    for (; *piece < s->pieces; (*piece)++) {
+        const struct mpr_gpu_block *p = &s->piece[*piece];
+        if (p->addr >= to || p->size > to - p->addr) break;
+        note_hole(&s->split_hole, from, p->addr);
+        s->idle += p->size;
+        from = p->addr + p->size;
+    }
+    note_hole(&s->split_hole, from, to);
+}
+
+/* Finds the blocks in [begin, end). */
+static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s, uint64_t begin,
+                        uint64_t end)
+{
+    const struct mpr_picture *p = w->picture;
+    uint64_t cursor = begin;
+    size_t piece = 0;
+    /* to the last block that begins at or before the segment, or the first of all */
+    while (w->torch + 1 < p->torches && p->torch[w->torch + 1].addr <= begin) w->torch++;
+    s->from = w->torch;
+    if (s->from < p->torches && p->torch[s->from].addr + p->torch[s->from].size <= begin) s->from++;
+    for (s->to = s->from; s->to < p->torches && p->torch[s->to].addr < end; s->to++) {
+        const struct mpr_gpu_block *b = &p->torch[s->to];
+        const uint64_t from = b->addr > begin ? b->addr : begin,
+                       to = b->addr + b->size < end ? b->addr + b->size : end;
+        look_at_hole(s, &piece, cursor, from);
+        if (to > cursor) cursor = to;
+        s->live += mpr_less(to, from);
+        s->blocks += b->addr >= begin;
+        if (!s->oldest || b->time < s->oldest->time) s->oldest = b;
+    }
+    look_at_hole(s, &piece, cursor, end);
+}
+
+bool mpr_segment_walk_next(struct mpr_segment_walk *w, struct mpr_walked_segment *s)
+{
+    const struct mpr_picture *p = w->picture;
+    const struct mpr_gpu_block *const end = p->driver + p->drivers;
+    while (w->driver < p->drivers && !mpr_is_torch_segment(p, &p->driver[w->driver])) w->driver++;
+    if (w->driver == p->drivers) return false;
+    const struct mpr_gpu_block *first = &p->driver[w->driver], *next = first + 1;
+    *s = (struct mpr_walked_segment){ .piece = first };
+    s->expandable = first->handle && mpr_segment_expands(w->sites, first->library);
+    while (s->expandable && next < end && next->handle &&
+           next->addr == next[-1].addr + next[-1].size && next->capture == first->capture &&
+           mpr_is_torch_segment(p, next))
+        next++;
+    s->pieces = (size_t)(next - first);
+    s->bytes = next[-1].addr + next[-1].size - first->addr;
+    /* blocks of the driver that overlap, as only a damaged log has them, end where the next begins
+     */
+    const uint64_t bound = first->addr + s->bytes;
+    look_inside(w, s, first->addr, next < end && next->addr < bound ? next->addr : bound);
+    w->driver += s->pieces;
+    return true;
+}
+
+/* ---- a device */
+
+/* A block in a split segment. */
 struct held {
     uint32_t key;
     uint64_t bytes, segment, free, time;
 };
 
-/* By range, or by Python stack where there was none. */
+/* One device's result while it is made from a snapshot. */
+struct making {
+    struct mpr_arena *arena;
+    const struct mpr_reader *reader;
+    const struct mpr_picture *picture;
+    struct mpr_segments_device *out;
+    struct held *held;
+    size_t helds, held_cap;
+    uint32_t *pool_of; /* number of a pool, by pool of captures (gpu.h), and whether a graph holds
+                        * the segment */
+};
+
+/* A block's owner: its range, or its Python stack if it has none. */
 static uint32_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
 
-static struct mpr_path label(struct walk *w, uint32_t key)
+static struct mpr_segment describe(const struct making *m, const struct mpr_walked_segment *s)
 {
-    return mpr_label_node(&w->result->arena, w->reader, key);
-}
-
-/* ---- one segment */
-
-static struct mpr_segment describe(struct walk *w, const struct mpr_walked *s)
-{
+    const struct mpr_gpu *g = &m->reader->replay.gpu;
     const struct mpr_gpu_block *b = s->piece;
+    const bool of_graph = mpr_graph_holds(g, b->capture, m->picture->time);
     struct mpr_segment out = { .addr = b->addr,
                                .bytes = s->bytes,
                                .live = s->live,
                                .free = mpr_less(s->bytes, s->live),
                                .largest_hole = s->hole,
                                .blocks = s->blocks,
+                               .idle = of_graph ? 0 : s->idle,
                                .time = b->time,
                                .capture = b->capture,
+                               .state = of_graph  ? MPR_SEGMENT_GRAPH
+                                        : s->live ? MPR_SEGMENT_SPLIT
+                                                  : MPR_SEGMENT_IDLE,
                                .expandable = s->expandable };
-    out.state = mpr_graph_holds(&w->r->gpu, b->capture, w->picture->time) ? MPR_SEGMENT_GRAPH
-                : s->live                                                 ? MPR_SEGMENT_SPLIT
-                                                                          : MPR_SEGMENT_IDLE;
-    if (out.state != MPR_SEGMENT_GRAPH) out.idle = s->idle;
-    if (b->capture) memcpy(out.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof out.pool);
+    if (b->capture) memcpy(out.pool, g->capture[b->capture - 1].pool, sizeof out.pool);
     if (!s->oldest) return out;
-    out.oldest = label(w, key_of(s->oldest));
+    out.oldest = mpr_label_node(m->arena, m->reader, key_of(s->oldest));
     out.oldest_time = s->oldest->time;
     return out;
 }
 
-/* ---- sums */
-
-static void sum_up(struct mpr_segments_device *d, const struct mpr_segment *s, uint64_t split_hole)
+static void add_to_pool(struct making *m, const struct mpr_segment *s)
 {
-    d->bytes += s->bytes;
-    d->live += s->live;
-    if (s->state == MPR_SEGMENT_GRAPH) {
-        d->graph_free += s->free;
-        return;
-    }
-    d->idle += s->idle;
-    d->split_free += mpr_less(s->free, s->idle);
-    if (split_hole > d->largest_hole) d->largest_hole = split_hole;
-}
-
-static struct mpr_segment_pool *pool_of(struct walk *w, const struct mpr_segment *s)
-{
+    struct mpr_segments_device *d = m->out;
     const bool graph = s->state == MPR_SEGMENT_GRAPH;
-    const uint32_t shared = s->capture ? w->r->gpu.capture[s->capture - 1].shared : 0;
-    uint32_t *number = &w->pool_of[2 * shared + graph];
+    const uint32_t shared = s->capture ? m->reader->replay.gpu.capture[s->capture - 1].shared : 0;
+    uint32_t *number = &m->pool_of[2 * shared + graph];
     if (!*number) {
-        w->out->pool[w->out->pools++] =
+        d->pool[d->pools++] =
             (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
-        *number = (uint32_t)w->out->pools;
+        *number = (uint32_t)d->pools;
     }
-    return &w->out->pool[*number - 1];
-}
-
-static void add_to_pool(struct walk *w, const struct mpr_segment *s)
-{
-    struct mpr_segment_pool *pool = pool_of(w, s);
+    struct mpr_segment_pool *pool = &d->pool[*number - 1];
     pool->segments++;
     pool->bytes += s->bytes;
     pool->live += s->live;
@@ -101,99 +172,73 @@ static void add_to_pool(struct walk *w, const struct mpr_segment *s)
     if (s->largest_hole > pool->largest_hole) pool->largest_hole = s->largest_hole;
 }
 
-/* ---- what pins free bytes */
-
-static void hold(struct walk *w, const struct mpr_walked *walked, const struct mpr_segment *s)
+static void add_segment(struct making *m, const struct mpr_walked_segment *walked)
 {
+    struct mpr_segments_device *d = m->out;
+    struct mpr_segment *s = &d->segment[d->segments++];
+    *s = describe(m, walked);
+    add_to_pool(m, s);
+    d->bytes += s->bytes;
+    d->live += s->live;
+    if (s->state == MPR_SEGMENT_GRAPH) {
+        d->graph_free += s->free;
+        return;
+    }
     const uint64_t pinned = mpr_less(s->free, s->idle);
+    d->idle += s->idle;
+    d->split_free += pinned;
+    if (walked->split_hole > d->largest_hole) d->largest_hole = walked->split_hole;
     if (s->state != MPR_SEGMENT_SPLIT || !pinned) return;
     for (size_t i = walked->from; i < walked->to; i++) {
-        const struct mpr_gpu_block *b = &w->picture->torch[i];
-        MPR_GROW(w->held, w->helds, w->held_cap);
-        w->held[w->helds++] = (struct held){ key_of(b), b->size, s->addr, pinned, b->time };
+        const struct mpr_gpu_block *b = &m->picture->torch[i];
+        MPR_GROW(m->held, m->helds, m->held_cap);
+        m->held[m->helds++] = (struct held){ key_of(b), b->size, s->addr, pinned, b->time };
     }
 }
 
 static int by_key_and_segment(const void *left, const void *right)
 {
     const struct held *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return a->segment < b->segment ? -1 : a->segment > b->segment;
-}
-
-static void add_to_pin(struct mpr_segment_pin *pin, const struct held *h, bool first_there)
-{
-    pin->blocks++;
-    pin->bytes += h->bytes;
-    if (h->time < pin->oldest_time) pin->oldest_time = h->time;
-    if (!first_there) return;
-    pin->segments++;
-    pin->free += h->free;
+    return a->key != b->key ? mpr_compare(a->key, b->key) : mpr_compare(a->segment, b->segment);
 }
 
 static int by_pinned(const void *left, const void *right)
 {
     const struct mpr_segment_pin *a = left, *b = right;
-    if (a->free != b->free) return a->free > b->free ? -1 : 1;
-    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+    return a->free != b->free ? mpr_compare(b->free, a->free) : mpr_compare(b->bytes, a->bytes);
 }
 
-static void fill_pins(struct walk *w)
+static void fill_pins(struct making *m)
 {
-    struct mpr_segments_device *d = w->out;
-    struct mpr_pinned *in = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *in);
-    d->pin = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *d->pin);
-    if (w->helds) qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
-    for (size_t i = 0; i < w->helds; i++) {
-        const struct held *h = &w->held[i];
+    struct mpr_segments_device *d = m->out;
+    struct mpr_pinned *in = mpr_arena_alloc(m->arena, m->helds * sizeof *in);
+    d->pin = mpr_arena_alloc(m->arena, m->helds * sizeof *d->pin);
+    if (m->helds) qsort(m->held, m->helds, sizeof *m->held, by_key_and_segment);
+    for (size_t i = 0; i < m->helds; i++) {
+        const struct held *h = &m->held[i];
         const bool new_key = !i || h->key != h[-1].key;
-        if (new_key) {
-            d->pin[d->pins] = (struct mpr_segment_pin){ .oldest_time = UINT64_MAX, .in = in };
-            d->pin[d->pins].path = label(w, h->key);
-            d->pins++;
-        }
-        const bool first_there = new_key || h->segment != h[-1].segment;
-        if (first_there) *in++ = (struct mpr_pinned){ h->segment, h->free };
-        add_to_pin(&d->pin[d->pins - 1], h, first_there);
+        if (new_key)
+            d->pin[d->pins++] =
+                (struct mpr_segment_pin){ .path = mpr_label_node(m->arena, m->reader, h->key),
+                                          .oldest_time = UINT64_MAX,
+                                          .in = in };
+        struct mpr_segment_pin *pin = &d->pin[d->pins - 1];
+        pin->blocks++;
+        pin->bytes += h->bytes;
+        if (h->time < pin->oldest_time) pin->oldest_time = h->time;
+        if (!new_key && h->segment == h[-1].segment) continue;
+        *in++ = (struct mpr_pinned){ h->segment, h->free };
+        pin->segments++;
+        pin->free += h->free;
     }
     qsort(d->pin, d->pins, sizeof *d->pin, by_pinned);
 }
 
-/* ---- a device */
-
-static int by_free(const void *left, const void *right)
+static void count_outside(struct mpr_segments_device *d, const struct mpr_picture *p)
 {
-    const struct mpr_segment *a = left, *b = right;
-    if (a->free != b->free) return a->free > b->free ? -1 : 1;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mpr_segment_pool *a = left, *b = right;
-    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
-}
-
-static void walk_over(struct walk *w)
-{
-    struct mpr_segments_device *d = w->out;
-    struct mpr_walk walk = { .sites = &w->r->sites, .picture = w->picture };
-    struct mpr_walked walked;
-    while (mpr_walk_next(&walk, &walked)) {
-        struct mpr_segment *s = &d->segment[d->segments++];
-        *s = describe(w, &walked);
-        sum_up(d, s, walked.split_hole);
-        add_to_pool(w, s);
-        hold(w, &walked, s);
-    }
-}
-
-static void count_outside(struct walk *w)
-{
-    struct mpr_segments_device *d = w->out;
     uint64_t blocks = 0, bytes = 0;
-    for (size_t i = 0; i < w->picture->torches; i++) {
-        const struct mpr_gpu_block *b = &w->picture->torch[i];
+    for (size_t i = 0; i < p->torches; i++) {
+        const struct mpr_gpu_block *b = &p->torch[i];
         blocks += mpr_gpu_backed(b) != 0;
         bytes += mpr_gpu_backed(b);
         d->asleep += b->asleep;
@@ -204,40 +249,56 @@ static void count_outside(struct walk *w)
     d->outside_blocks = blocks;
 }
 
+static int by_free(const void *left, const void *right)
+{
+    const struct mpr_segment *a = left, *b = right;
+    return a->free != b->free ? mpr_compare(b->free, a->free) : mpr_compare(a->addr, b->addr);
+}
+
+static int by_pool_bytes(const void *left, const void *right)
+{
+    return mpr_compare(((const struct mpr_segment_pool *)right)->bytes,
+                       ((const struct mpr_segment_pool *)left)->bytes);
+}
+
 static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
                         unsigned index, const struct mpr_picture *p)
 {
-    const struct mpr_replay *r = &reader->replay;
+    const struct mpr_gpu *g = &reader->replay.gpu;
+    struct mpr_arena *arena = &result->arena;
     struct mpr_segments_device *d = &result->device[result->devices];
     *d = (struct mpr_segments_device){ .index = index,
-                                       .name = mpr_arena_text(&result->arena,
-                                                              r->gpu.device[index].name),
-                                       .time = p->time };
-    struct walk w = { .result = result, .reader = reader, .r = r, .picture = p, .out = d };
-    d->segment = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->segment);
-    d->pool = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->pool);
-    w.pool_of = mpr_alloc(2 * ((size_t)r->gpu.shareds + 1), sizeof *w.pool_of);
-    walk_over(&w);
-    count_outside(&w);
-    fill_pins(&w);
-    free(w.held);
-    free(w.pool_of);
+                                       .name = mpr_arena_text(arena, g->device[index].name),
+                                       .time = p->time,
+                                       .segment =
+                                           mpr_arena_alloc(arena, p->drivers * sizeof *d->segment),
+                                       .pool =
+                                           mpr_arena_alloc(arena, p->drivers * sizeof *d->pool) };
+    struct making m = { .arena = arena, .reader = reader, .picture = p, .out = d };
+    m.pool_of = mpr_alloc(2 * ((size_t)g->shareds + 1), sizeof *m.pool_of);
+    struct mpr_segment_walk walk = { .sites = &reader->replay.sites, .picture = p };
+    struct mpr_walked_segment walked;
+    while (mpr_segment_walk_next(&walk, &walked)) add_segment(&m, &walked);
+    count_outside(d, p);
+    fill_pins(&m);
+    free(m.held);
+    free(m.pool_of);
     qsort(d->segment, d->segments, sizeof *d->segment, by_free);
-    qsort(d->pool, d->pools, sizeof *d->pool, by_bytes);
+    qsort(d->pool, d->pools, sizeof *d->pool, by_pool_bytes);
     if (d->segments || d->outside_blocks || d->asleep_blocks) result->devices++;
 }
 
 /* ---- the instant */
 
-/* oom NULL: all of them at their peaks. */
+/* @oom: NULL, or the event that replaces the peak of its device. */
 static void fill_devices(struct mpr_segments *result, const struct mpr_reader *reader,
                          const struct mpr_oom *oom)
 {
-    const struct mpr_replay *r = &reader->replay;
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        const struct mpr_picture *p =
-            oom && mpf_heap_device(oom->heap) == i ? &oom->picture : &r->gpu.device[i].peak;
+        const struct mpr_picture *p = oom && mpf_heap_device(oom->heap) == i
+                                          ? &oom->picture
+                                          : &reader->replay.gpu.device[i].peak;
         if (p->valid) fill_device(result, reader, i, p);
     }
 }
@@ -266,35 +327,140 @@ bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader 
     return oom != NULL;
 }
 
-static int fill(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,
-                struct mpr_error *error)
-{
-    enum mpr_segments_at *which = &result->options.which;
-    const bool only = *which == MPR_SEGMENTS_AT_OOM;
-    if ((only || *which == MPR_SEGMENTS_AT_WORST) && mpr_segments_fill_oom(result, reader)) {
-        *which = MPR_SEGMENTS_AT_OOM;
-        return 0;
-    }
-    if (only) return mpr_no_oom(path, error);
-    if (*which == MPR_SEGMENTS_AT_WORST) *which = MPR_SEGMENTS_AT_PEAK;
-    mpr_segments_fill(result, reader);
-    return 0;
-}
-
 int mpr_segments_read(struct mpr_segments *segments, const char *path,
                       const struct mpr_segments_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpr_instant at =
         options->which == MPR_SEGMENTS_AT_TIME ? options->at : MPR_INSTANT_PEAK;
+    enum mpr_segments_at *which = &segments->options.which;
     struct mpr_reader reader;
+    int status = 0;
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
-    const int status = fill(segments, &reader, path, error);
+    if (*which == MPR_SEGMENTS_AT_WORST)
+        *which = mpr_oom_newest(&reader.replay.gpu) ? MPR_SEGMENTS_AT_OOM : MPR_SEGMENTS_AT_PEAK;
+    if (*which != MPR_SEGMENTS_AT_OOM) mpr_segments_fill(segments, &reader);
+    else if (!mpr_segments_fill_oom(segments, &reader)) status = mpr_no_oom(path, error);
     mpr_reader_close(&reader);
     if (status != 0) mpr_segments_free(segments);
     return status;
 }
 
 void mpr_segments_free(struct mpr_segments *segments) { mpr_arena_free(&segments->arena); }
+
+/* ---- groups of equal segments */
+
+static int by_shape(const struct mpr_segment *a, const struct mpr_segment *b)
+{
+    int order = mpr_compare(a->bytes, b->bytes);
+    if (!order) order = mpr_compare(a->free, b->free);
+    if (!order) order = mpr_compare(a->largest_hole, b->largest_hole);
+    if (!order) order = mpr_compare(a->state, b->state);
+    if (!order) order = mpr_compare(a->pool[0], b->pool[0]);
+    return order ? order : mpr_compare(a->pool[1], b->pool[1]);
+}
+
+static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
+{
+    if (!a->oldest.frame || !b->oldest.frame) return !!a->oldest.frame - !!b->oldest.frame;
+    return mpr_frame_compare_paths(a->oldest, b->oldest);
+}
+
+static int by_shape_and_path(const void *left, const void *right)
+{
+    const struct mpr_segment *a = *(const struct mpr_segment *const *)left,
+                             *b = *(const struct mpr_segment *const *)right;
+    int order = by_shape(a, b);
+    if (!order) order = by_path(a, b);
+    return order ? order : mpr_compare(a->addr, b->addr);
+}
+
+static int by_group_free(const void *left, const void *right)
+{
+    const struct mpr_alike *a = left, *b = right;
+    int order = mpr_compare(b->free, a->free);
+    if (!order) order = mpr_compare(b->bytes, a->bytes);
+    return order ? order : mpr_compare(a->oldest->addr, b->oldest->addr);
+}
+
+struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *segment,
+                            size_t segments, bool apart, size_t *groups)
+{
+    struct mpr_alike *group = mpr_arena_alloc(arena, segments * sizeof *group);
+    const struct mpr_segment **order = mpr_alloc(segments, sizeof *order);
+    size_t count = 0;
+    for (size_t i = 0; i < segments; i++) order[i] = &segment[i];
+    qsort(order, segments, sizeof *order, by_shape_and_path);
+    for (size_t i = 0; i < segments; i++) {
+        const struct mpr_segment *s = order[i];
+        const bool new_group = !i || apart || by_shape(s, order[i - 1]) != 0,
+                   new_path = new_group || by_path(s, order[i - 1]) != 0;
+        if (new_group) group[count++] = (struct mpr_alike){ .oldest = s };
+        struct mpr_alike *g = &group[count - 1];
+        if (s->oldest.frame &&
+            (!g->oldest->oldest.frame || s->oldest_time < g->oldest->oldest_time))
+            g->oldest = s;
+        g->segments++;
+        g->bytes += s->bytes;
+        g->free += s->free;
+        g->blocks += s->blocks;
+        g->paths += new_path && s->oldest.frame;
+    }
+    free(order);
+    if (count) qsort(group, count, sizeof *group, by_group_free);
+    *groups = count;
+    return group;
+}
+
+/* ---- several instants */
+
+static void drop(struct mpr_segments_kept *kept, struct mpr_segments_then *instant)
+{
+    if (instant->segments.devices) kept->rows -= instant->segments.device[0].segments;
+    mpr_segments_free(&instant->segments);
+}
+
+static bool is_due(const struct mpr_segments_kept *kept, size_t number)
+{
+    return !number || (number - 1) % kept->stride == 0;
+}
+
+/* Drops every second spread instant.  Returns false if only the first one and those with a link
+ * are left. */
+static bool thin_out(struct mpr_segments_kept *kept)
+{
+    size_t count = 0, spread = 0;
+    kept->stride *= 2;
+    for (size_t i = 0; i < kept->count; i++) {
+        if (!is_due(kept, kept->at[i].number)) {
+            drop(kept, &kept->at[i]);
+            continue;
+        }
+        spread += kept->at[i].number > 1;
+        kept->at[count++] = kept->at[i];
+    }
+    kept->count = count;
+    return spread != 0;
+}
+
+void mpr_segments_keep(struct mpr_segments_kept *kept, const struct mpr_reader *reader,
+                       const struct mpr_picture *picture, uint64_t since, size_t number)
+{
+    struct mpr_segments_then instant = { .since = since, .number = number };
+    if (!kept->stride) kept->stride = 1;
+    if (!is_due(kept, number)) return;
+    mpr_segments_fill_picture(&instant.segments, reader, picture);
+    if (instant.segments.devices) kept->rows += instant.segments.device[0].segments;
+    MPR_GROW(kept->at, kept->count, kept->cap);
+    kept->at[kept->count++] = instant;
+    while (kept->rows > kept->most && thin_out(kept)) {}
+    if (kept->rows > kept->most && kept->count) drop(kept, &kept->at[--kept->count]);
+}
+
+void mpr_segments_kept_free(struct mpr_segments_kept *kept)
+{
+    for (size_t i = 0; i < kept->count; i++) mpr_segments_free(&kept->at[i].segments);
+    free(kept->at);
+}

@@ -1,44 +1,41 @@
-/* A watch sees what comes, after replay has taken it; the ledger tells what goes, while replay
- * does: so the order is that of the log.  What the driver does piece by piece in a row is one
- * entry, as PyTorch asks for it. */
+/* A watch receives allocations after replay has applied them, and the ledger reports frees while
+ * replay applies them, so the order is that of the log.  Consecutive pieces that the driver maps or
+ * unmaps one by one are one entry, as PyTorch requests them. */
 #include "torch_trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "chosen.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
+#include "intervals.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 #include "reader.h"
 #include "repeats.h"
-#include "torch_pieces.h"
-#include "walk.h"
+#include "segments.h"
 
-/* ---- what there is */
+/* PyTorch allocates segments of 2 MiB for small blocks, and larger ones, in multiples of it, for
+ * others (c10/cuda). */
+#define PAGE (UINT64_C(2) << 20)
 
-static bool has_torch(const struct mpr_replay *r, unsigned device)
-{
-    return r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].allocations != 0;
-}
-
-static bool is_profiler_step(const struct mpr_ranges *ranges, const struct mpr_node *n)
-{
-    static const char name[] = "ProfilerStep#";
-    size_t bytes;
-    const char *told = mpr_texts_get(&ranges->names, n->name, &bytes),
-               *domain = mpr_ranges_domain(ranges, n->domain);
-    return told && bytes >= sizeof name - 1 && memcmp(told, name, sizeof name - 1) == 0 &&
-           (!*domain || strcmp(domain, "torch") == 0);
-}
+/* ---- the survey */
 
 static bool has_profiler_steps(const struct mpr_ranges *ranges)
 {
-    for (uint32_t i = 1; i < ranges->nodes; i++)
-        if (is_profiler_step(ranges, &ranges->node[i])) return true;
+    static const char step[] = "ProfilerStep#";
+    for (uint32_t i = 1; i < ranges->nodes; i++) {
+        size_t bytes;
+        const char *name = mpr_texts_get(&ranges->names, ranges->node[i].name, &bytes),
+                   *domain = mpr_ranges_domain(ranges, ranges->node[i].domain);
+        if (name && bytes >= sizeof step - 1 && memcmp(name, step, sizeof step - 1) == 0 &&
+            (!*domain || strcmp(domain, "torch") == 0))
+            return true;
+    }
     return false;
 }
 
@@ -56,7 +53,8 @@ int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
     if (!has_profiler_steps(&reader.replay.ranges))
         survey->step = mpr_repeats_outermost_name(reader.repeats, &survey->arena);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (has_torch(&reader.replay, i)) survey->devices = i + 1;
+        if (reader.replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
+            survey->devices = i + 1;
     mpr_reader_close(&reader);
     return 0;
 }
@@ -67,16 +65,30 @@ void mpr_torch_state_free(struct mpr_torch_state *state) { mpr_arena_free(&state
 
 /* ---- a reading */
 
+/* A piece of memory of PyTorch's segments. */
+struct piece {
+    uint32_t site, capture;
+    bool expandable;
+    bool sleeps;     /* a plug-in's: it may be unmapped, and is a segment until its addresses are
+                      * given back */
+    bool gone;       /* the driver has its memory back, or it was never recorded */
+    uint64_t blocks; /* live blocks that begin in it */
+    uint32_t next_free;
+};
+
 struct reading {
     struct mpr_reader reader;
     const struct mpr_torch_options *options;
     struct mpr_torch_state *out;
     struct mpr_code *code;
     struct mpr_ledger ledger;
-    struct mpr_torch_pieces pieces;
-    uint64_t *stream; /* by capture */
+    struct mpr_intervals pieces; /* by address: places in `piece` */
+    struct piece *piece;
+    uint32_t piece_count, piece_cap;
+    uint32_t free_place; /* a place in `piece` that can be used again + 1, or 0 */
+    uint64_t *stream;    /* by capture */
     uint32_t streams;
-    struct mpr_torch_entry newest; /* size 0: none is kept back */
+    struct mpr_torch_entry newest; /* not reported yet; size 0: none */
     bool closed;                   /* until_ns has passed */
 };
 
@@ -86,19 +98,16 @@ static void flush(struct reading *r)
     r->newest.size = 0;
 }
 
-static bool continues(const struct mpr_torch_entry *e, const struct mpr_torch_entry *next)
+static void report(struct reading *r, struct mpr_torch_entry entry)
 {
-    return (e->action == MPR_TORCH_SEGMENT_MAP || e->action == MPR_TORCH_SEGMENT_UNMAP) &&
-           e->size && next->action == e->action && next->addr == e->addr + e->size &&
-           next->stack == e->stack && next->stream == e->stream;
-}
-
-static void tell(struct reading *r, struct mpr_torch_entry entry)
-{
+    struct mpr_torch_entry *newest = &r->newest;
     entry.time_ns = r->reader.replay.now;
     if (entry.time_ns < r->options->from_ns) return;
-    if (continues(&r->newest, &entry)) {
-        r->newest.size += entry.size;
+    if ((newest->action == MPR_TORCH_SEGMENT_MAP || newest->action == MPR_TORCH_SEGMENT_UNMAP) &&
+        newest->size && entry.action == newest->action &&
+        entry.addr == newest->addr + newest->size && entry.stack == newest->stack &&
+        entry.stream == newest->stream) {
+        newest->size += entry.size;
         return;
     }
     flush(r);
@@ -115,48 +124,148 @@ static uint64_t stream_of(const struct reading *r, uint32_t capture)
     return capture < r->streams ? r->stream[capture] : 0;
 }
 
-/* ---- segments */
-
-static void piece_comes(void *arg, uint64_t addr, uint64_t size,
-                        const struct mpr_torch_piece *piece)
-{
-    struct reading *r = arg;
-    tell(r, (struct mpr_torch_entry){ .action = piece->expandable ? MPR_TORCH_SEGMENT_MAP
-                                                                  : MPR_TORCH_SEGMENT_ALLOC,
-                                      .addr = addr,
-                                      .size = size,
-                                      .stream = stream_of(r, piece->capture),
-                                      .stack = stack_of(r, piece->site) });
-}
-
-static void piece_goes(void *arg, uint64_t addr, uint64_t size, const struct mpr_torch_piece *piece)
-{
-    struct reading *r = arg;
-    tell(r, (struct mpr_torch_entry){ .action = piece->expandable ? MPR_TORCH_SEGMENT_UNMAP
-                                                                  : MPR_TORCH_SEGMENT_FREE,
-                                      .addr = addr,
-                                      .size = size,
-                                      .stream = stream_of(r, piece->capture) });
-}
-
 static bool is_here(const struct reading *r, uint8_t heap, unsigned code)
 {
     return mpf_heap_is_gpu(heap) && mpf_heap_code(heap) == code &&
            mpf_heap_device(heap) == r->options->device;
 }
 
+/* ---- pieces */
+
+static uint64_t end_of(uint64_t addr, uint64_t size)
+{
+    return size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+}
+
+/* Returns the first piece that ends after the address, or NULL. */
+static const struct mpr_interval *piece_after(const struct reading *r, uint64_t addr)
+{
+    return mpr_intervals_at(&r->pieces, mpr_intervals_after(&r->pieces, addr));
+}
+
+static void add_piece(struct reading *r, uint64_t start, uint64_t end, const struct piece *piece)
+{
+    uint32_t place = r->free_place - 1;
+    if (r->free_place) {
+        r->free_place = r->piece[place].next_free;
+    } else {
+        MPR_GROW(r->piece, r->piece_count, r->piece_cap);
+        place = r->piece_count++;
+    }
+    r->piece[place] = *piece;
+    mpr_intervals_insert(&r->pieces, mpr_intervals_after(&r->pieces, start),
+                         &(struct mpr_interval){ start, end, place, false });
+    report(r, (struct mpr_torch_entry){ .action = piece->expandable ? MPR_TORCH_SEGMENT_MAP
+                                                                    : MPR_TORCH_SEGMENT_ALLOC,
+                                        .addr = start,
+                                        .size = end - start,
+                                        .stream = stream_of(r, piece->capture),
+                                        .stack = stack_of(r, piece->site) });
+}
+
+/* Removes the piece if its memory is gone and no block is left in it. */
+static void remove_if_over(struct reading *r, struct mpr_position place)
+{
+    const struct mpr_interval span = *mpr_intervals_at(&r->pieces, place);
+    const struct piece piece = r->piece[span.what];
+    if (!piece.gone || piece.sleeps || piece.blocks) return;
+    r->piece[span.what] = (struct piece){ .next_free = r->free_place };
+    r->free_place = span.what + 1;
+    mpr_intervals_remove(&r->pieces, place, 1);
+    report(r, (struct mpr_torch_entry){ .action = piece.expandable ? MPR_TORCH_SEGMENT_UNMAP
+                                                                   : MPR_TORCH_SEGMENT_FREE,
+                                        .addr = span.start,
+                                        .size = span.end - span.start,
+                                        .stream = stream_of(r, piece.capture) });
+}
+
+/* Memory of a segment is allocated or mapped: adds pieces for those parts that have none yet. */
+static void add_memory(struct reading *r, uint64_t addr, uint64_t size, const struct piece *piece)
+{
+    const uint64_t end = end_of(addr, size);
+    while (addr < end) {
+        const struct mpr_interval *span = piece_after(r, addr);
+        if (span && span->start <= addr) {
+            r->piece[span->what].gone = false;
+            addr = span->end;
+            continue;
+        }
+        const uint64_t to = span && span->start < end ? span->start : end;
+        add_piece(r, addr, to, piece);
+        addr = to;
+    }
+}
+
+/* The driver has the memory back, or with @addresses also the addresses.  Pieces with blocks remain
+ * until they have none, and pieces that sleep until their addresses are given back. */
+static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool addresses)
+{
+    const uint64_t end = end_of(addr, size);
+    struct mpr_position place = mpr_intervals_after(&r->pieces, addr);
+    const struct mpr_interval *span;
+    while ((span = mpr_intervals_at(&r->pieces, place)) && span->start < end) {
+        struct piece *piece = &r->piece[span->what];
+        if (addresses) piece->sleeps &= !piece->gone;
+        else piece->gone = true;
+        addr = span->end;
+        remove_if_over(r, place);
+        place = mpr_intervals_after(&r->pieces, addr);
+    }
+}
+
+/* Adds a piece for a block whose memory was not recorded: the whole pages that it touches from its
+ * address on, up to the next piece. */
+static void suppose_memory(struct reading *r, uint64_t addr, uint64_t end)
+{
+    static const struct piece supposed = { .expandable = true, .gone = true };
+    const uint64_t limit = end > UINT64_MAX - PAGE ? end : (end + PAGE - 1) / PAGE * PAGE;
+    uint64_t from = addr - addr % PAGE;
+    const struct mpr_interval *span = piece_after(r, from);
+    while (span && span->end <= addr) {
+        from = span->end;
+        span = piece_after(r, from);
+    }
+    add_piece(r, from, span && span->start < limit ? span->start : limit, &supposed);
+}
+
+static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
+{
+    const uint64_t end = end_of(addr, size);
+    const struct mpr_interval *span;
+    for (uint64_t at = addr; at < end;) {
+        struct mpr_position place = mpr_intervals_after(&r->pieces, at);
+        for (; at < end && (span = mpr_intervals_at(&r->pieces, place)) && span->start <= at;
+             place = mpr_intervals_next(&r->pieces, place))
+            at = span->end;
+        if (at < end) suppose_memory(r, at, end);
+    }
+    span = piece_after(r, addr);
+    if (span && span->start <= addr) r->piece[span->what].blocks++;
+}
+
+static void block_freed(struct reading *r, uint64_t addr)
+{
+    const struct mpr_position place = mpr_intervals_after(&r->pieces, addr);
+    const struct mpr_interval *span = mpr_intervals_at(&r->pieces, place);
+    if (!span || span->start > addr) return;
+    if (r->piece[span->what].blocks) r->piece[span->what].blocks--;
+    remove_if_over(r, place);
+}
+
+/* ---- events */
+
 static void on_driver_block(struct reading *r, const struct mpr_gpu_block *b)
 {
     if (!b || !b->segment || !is_here(r, b->heap, MPF_HEAP_DEVICE)) return;
-    const bool expands = b->handle && mpr_walk_expands(&r->reader.replay.sites, b->library);
-    mpr_torch_pieces_add(&r->pieces, b->addr, b->size,
-                         &(struct mpr_torch_piece){ .site = b->site,
-                                                    .capture = b->capture,
-                                                    .expandable = expands,
-                                                    .sleeps = b->handle && !expands });
+    const bool expands = b->handle && mpr_segment_expands(&r->reader.replay.sites, b->library);
+    add_memory(r, b->addr, b->size,
+               &(struct piece){ .site = b->site,
+                                .capture = b->capture,
+                                .expandable = expands,
+                                .sleeps = b->handle && !expands });
 }
 
-/* Memory with a handle is a block where it is mapped first. */
+/* The memory of a handle is a block at its first mapping. */
 static void on_map(struct reading *r, uint64_t addr)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
@@ -167,74 +276,54 @@ static void on_map(struct reading *r, uint64_t addr)
     if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
 }
 
-/* ---- blocks */
-
-static void on_torch_block(struct reading *r, const struct mpr_gpu_block *b)
-{
-    if (!b || b->size < r->options->min_bytes || !is_here(r, b->heap, MPF_HEAP_TORCH)) return;
-    mpr_torch_pieces_hold(&r->pieces, b->addr, b->size);
-    tell(r, (struct mpr_torch_entry){ .action = MPR_TORCH_ALLOC,
-                                      .addr = b->addr,
-                                      .size = b->size,
-                                      .stream = stream_of(r, b->capture),
-                                      .stack = stack_of(r, b->site) });
-}
-
 static void on_alloc(struct reading *r, const struct mpf_event *e)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
-    if (is_here(r, e->heap, MPF_HEAP_TORCH))
-        on_torch_block(r, mpr_gpu_blocks_find(&g->torch, e->addr));
-    else on_driver_block(r, mpr_gpu_blocks_find(&g->driver, e->addr));
+    if (!is_here(r, e->heap, MPF_HEAP_TORCH)) {
+        on_driver_block(r, mpr_gpu_blocks_find(&g->driver, e->addr));
+        return;
+    }
+    const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&g->torch, e->addr);
+    if (!b || b->size < r->options->min_bytes || !is_here(r, b->heap, MPF_HEAP_TORCH)) return;
+    block_allocated(r, b->addr, b->size);
+    report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_ALLOC,
+                                        .addr = b->addr,
+                                        .size = b->size,
+                                        .stream = stream_of(r, b->capture),
+                                        .stack = stack_of(r, b->site) });
 }
 
-static uint64_t stream_at(const struct reading *r, uint64_t addr)
-{
-    const struct mpr_interval *span =
-        mpr_intervals_at(&r->pieces.at, mpr_intervals_after(&r->pieces.at, addr));
-    return span ? stream_of(r, r->pieces.piece[span->what].capture) : 0;
-}
-
-/* What goes, of any heap. */
-static void on_gone(void *arg, const struct mpr_ledger_entry *entry)
+/* The ledger reports each block that is freed, of any heap. */
+static void on_free(void *arg, const struct mpr_ledger_entry *entry)
 {
     struct reading *r = arg;
     const uint64_t addr = entry->key >> 8;
+    const uint8_t heap = (uint8_t)entry->key;
     if (r->closed) return;
-    if (is_here(r, (uint8_t)entry->key, MPF_HEAP_DEVICE))
-        mpr_torch_pieces_drop(&r->pieces, addr, entry->size);
-    if (!is_here(r, (uint8_t)entry->key, MPF_HEAP_TORCH) || entry->size < r->options->min_bytes)
-        return;
-    tell(r, (struct mpr_torch_entry){ .action = MPR_TORCH_FREE,
-                                      .addr = addr,
-                                      .size = entry->size,
-                                      .stream = stream_at(r, addr) });
-    mpr_torch_pieces_leave(&r->pieces, addr);
+    if (is_here(r, heap, MPF_HEAP_DEVICE)) drop_memory(r, addr, entry->size, false);
+    if (!is_here(r, heap, MPF_HEAP_TORCH) || entry->size < r->options->min_bytes) return;
+    const struct mpr_interval *span = piece_after(r, addr);
+    report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_FREE,
+                                        .addr = addr,
+                                        .size = entry->size,
+                                        .stream = span ? stream_of(r, r->piece[span->what].capture)
+                                                       : 0 });
+    block_freed(r, addr);
 }
 
-/* What the driver said when it refused, and what has been given back since: of a segment that
- * expands the pieces that were there. */
-static uint64_t free_at(const struct reading *r, const struct mpr_oom *o)
-{
-    const uint64_t tracked = mpr_gpu_tracked(&r->reader.replay, r->options->device);
-    return o->free == MPF_UNKNOWN ? UINT64_MAX : o->free + mpr_less(o->picture.tracked, tracked);
-}
-
+/* The device's free bytes are those that the driver reported when it refused memory, and those that
+ * were given back since. */
 static void on_oom(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
-    const struct mpr_oom *told = &r->reader.replay.gpu.oom[t->gpu.torch_oom - 1];
+    const struct mpr_replay *replay = &r->reader.replay;
+    const struct mpr_oom *oom = &replay->gpu.oom[t->gpu.torch_oom - 1];
     if (!is_here(r, e->heap, MPF_HEAP_TORCH)) return;
-    tell(r, (struct mpr_torch_entry){
-                .action = MPR_TORCH_OOM, .addr = free_at(r, told), .size = e->addr });
-}
-
-/* ---- events */
-
-static void on_capture(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint32_t capture = t->gpu.capture;
-    MPR_REACH(r->stream, capture, r->streams);
-    if (capture) r->stream[capture] = e->addr;
+    const uint64_t given_back =
+        mpr_less(oom->picture.tracked, mpr_gpu_tracked(replay, r->options->device));
+    report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_OOM,
+                                        .addr = oom->free == MPF_UNKNOWN ? UINT64_MAX
+                                                                         : oom->free + given_back,
+                                        .size = e->addr });
 }
 
 static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
@@ -246,9 +335,12 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
     switch (e->op) {
     case MPF_OP_ALLOC: on_alloc(r, e); break;
     case MPF_OP_HANDLE_MAP: on_map(r, mpr_gpu_word(e, 0)); break;
-    case MPF_OP_ADDRESS_FREE: mpr_torch_pieces_forget(&r->pieces, e->addr, e->size); break;
+    case MPF_OP_ADDRESS_FREE: drop_memory(r, e->addr, e->size, true); break;
     case MPF_OP_TORCH_OOM: on_oom(r, t, e); break;
-    case MPF_OP_CAPTURE_BEGIN: on_capture(r, t, e); break;
+    case MPF_OP_CAPTURE_BEGIN:
+        MPR_REACH(r->stream, t->gpu.capture, r->streams);
+        if (t->gpu.capture) r->stream[t->gpu.capture] = e->addr;
+        break;
     default: break;
     }
 }
@@ -257,11 +349,11 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
 
 static int by_address(const void *left, const void *right)
 {
-    const struct mpr_gpu_block *a = left, *b = right;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
+    return mpr_compare(((const struct mpr_gpu_block *)left)->addr,
+                       ((const struct mpr_gpu_block *)right)->addr);
 }
 
-/* The live blocks by address; of the caller. */
+/* Returns the live blocks by address; the caller frees them. */
 static struct mpr_gpu_block *live_blocks(const struct reading *r, size_t *count)
 {
     const struct mpr_gpu_blocks *all = &r->reader.replay.gpu.torch;
@@ -274,40 +366,33 @@ static struct mpr_gpu_block *live_blocks(const struct reading *r, size_t *count)
     return block;
 }
 
-/* PyTorch asks for 2 MiB at a time for such, and for more for others. */
-#define SMALL (UINT64_C(2) << 20)
-
-static void begin_segment(struct reading *r, const struct mpr_interval *span)
-{
-    const struct mpr_torch_piece *piece = &r->pieces.piece[span->what];
-    struct mpr_torch_segment *s = &r->out->segment[r->out->segments++];
-    *s = (struct mpr_torch_segment){ .addr = span->start,
-                                     .size = span->end - span->start,
-                                     .stream = stream_of(r, piece->capture),
-                                     .stack = stack_of(r, piece->site),
-                                     .expandable = piece->expandable,
-                                     .small = span->end - span->start <= SMALL };
-    if (piece->capture)
-        memcpy(s->pool, r->reader.replay.gpu.capture[piece->capture - 1].pool, sizeof s->pool);
-}
-
-/* Pieces of an expandable segment that follow each other are one. */
+/* Consecutive pieces of an expandable segment are one segment. */
 static void fill_segments(struct reading *r)
 {
     struct mpr_torch_segment *s = NULL;
     const struct mpr_interval *span;
     uint32_t capture = 0;
-    r->out->segment = mpr_arena_alloc(&r->out->arena, r->pieces.pieces * sizeof *r->out->segment);
-    for (struct mpr_position place = mpr_intervals_after(&r->pieces.at, 0);
-         (span = mpr_intervals_at(&r->pieces.at, place));
-         place = mpr_intervals_next(&r->pieces.at, place)) {
-        const struct mpr_torch_piece *piece = &r->pieces.piece[span->what];
+    r->out->segment = mpr_arena_alloc(&r->out->arena, r->piece_count * sizeof *r->out->segment);
+    for (struct mpr_position place = mpr_intervals_after(&r->pieces, 0);
+         (span = mpr_intervals_at(&r->pieces, place));
+         place = mpr_intervals_next(&r->pieces, place)) {
+        const struct piece *piece = &r->piece[span->what];
+        const uint64_t size = span->end - span->start;
         if (s && s->expandable && piece->expandable && s->addr + s->size == span->start &&
-            capture == piece->capture)
-            s->size += span->end - span->start;
-        else begin_segment(r, span);
-        s = &r->out->segment[r->out->segments - 1];
+            capture == piece->capture) {
+            s->size += size;
+            continue;
+        }
         capture = piece->capture;
+        s = &r->out->segment[r->out->segments++];
+        *s = (struct mpr_torch_segment){ .addr = span->start,
+                                         .size = size,
+                                         .stream = stream_of(r, capture),
+                                         .stack = stack_of(r, piece->site),
+                                         .expandable = piece->expandable,
+                                         .small = size <= PAGE };
+        if (capture)
+            memcpy(s->pool, r->reader.replay.gpu.capture[capture - 1].pool, sizeof s->pool);
     }
 }
 
@@ -322,10 +407,10 @@ static void fill_blocks(struct reading *r)
         while (next < count && live[next].addr < s->addr) next++;
         s->block = block;
         for (; next < count && live[next].addr - s->addr < s->size; next++) {
-            uint64_t most = s->addr + s->size - live[next].addr;
-            if (next + 1 < count && live[next + 1].addr - live[next].addr < most)
-                most = live[next + 1].addr - live[next].addr;
-            const uint64_t size = live[next].size < most ? live[next].size : most;
+            uint64_t size = s->addr + s->size - live[next].addr;
+            if (next + 1 < count && live[next + 1].addr - live[next].addr < size)
+                size = live[next + 1].addr - live[next].addr;
+            if (live[next].size < size) size = live[next].size;
             *block++ =
                 (struct mpr_torch_block){ live[next].addr, size, stack_of(r, live[next].site) };
             s->blocks++;
@@ -336,57 +421,46 @@ static void fill_blocks(struct reading *r)
 
 static void close_trace(struct reading *r)
 {
+    if (r->closed) return;
     flush(r);
     r->closed = true;
     fill_segments(r);
     fill_blocks(r);
 }
 
-/* ---- reading */
-
-/* Before the first event behind until_ns. */
+/* Called before the first event after until_ns. */
 static void tick(void *arg, const struct mpr_replay *replay, uint64_t time)
 {
-    struct reading *r = arg;
     (void)replay, (void)time;
-    if (!r->closed) close_trace(r);
-}
-
-static void begin(struct reading *r)
-{
-    struct mpr_replay *replay = &r->reader.replay;
-    replay->options.without_malloc = true;
-    replay->watch = (struct mpr_watch){ see, r };
-    replay->ledger = &r->ledger;
-    r->ledger = (struct mpr_ledger){ .tell = on_gone, .arg = r };
-    r->pieces = (struct mpr_torch_pieces){ .comes = piece_comes, .goes = piece_goes, .arg = r };
-    if (r->options->until_ns < UINT64_MAX - 1)
-        mpr_clock_begin(replay, &(struct mpr_clock){ .tick = tick,
-                                                     .arg = r,
-                                                     .every = UINT64_MAX / 2,
-                                                     .next = r->options->until_ns + 1 });
-}
-
-static void end(struct reading *r)
-{
-    mpr_ledger_free(&r->ledger);
-    mpr_torch_pieces_free(&r->pieces);
-    free(r->stream);
+    close_trace(arg);
 }
 
 int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, const char *path,
                          const struct mpr_torch_options *options,
                          const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct reading r = { .options = options, .out = state, .code = code };
+    struct reading r = {
+        .options = options, .out = state, .code = code, .ledger = { .tell = on_free, .arg = &r }
+    };
+    struct mpr_replay *replay = &r.reader.replay;
     *state = (struct mpr_torch_state){ .segments = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    begin(&r);
+    replay->options.without_malloc = true;
+    replay->watch = (struct mpr_watch){ see, &r };
+    replay->ledger = &r.ledger;
+    if (options->until_ns < UINT64_MAX - 1)
+        mpr_clock_begin(replay, &(struct mpr_clock){ .tick = tick,
+                                                     .arg = &r,
+                                                     .every = UINT64_MAX / 2,
+                                                     .next = options->until_ns + 1 });
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
-        if (!r.closed) close_trace(&r);
+        close_trace(&r);
         mpr_reader_close(&r.reader);
     } else mpr_torch_state_free(state);
-    end(&r);
+    mpr_ledger_free(&r.ledger);
+    mpr_intervals_free(&r.pieces);
+    free(r.piece);
+    free(r.stream);
     return status;
 }

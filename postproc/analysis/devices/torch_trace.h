@@ -1,10 +1,9 @@
-/* PyTorch's allocator on one device as PyTorch itself tells of it: each thing that it did, in
- * order, and its segments and blocks at the end.  Behind `memprof-report export --to
- * torch-snapshot`.
+/* PyTorch's allocator on one device, as PyTorch itself records it: each action in order, and its
+ * segments and blocks at the end.  Used by `memprof-report export --to torch-snapshot`.
  *
- * A segment that is unmapped below live blocks (sleep mode) stays, as PyTorch sees it.  Where
- * segments are not in the log, the pieces of 2 MiB that blocks touch stand for them: so each block
- * lies in a segment. */
+ * A segment that is unmapped below live blocks (sleep mode) remains, as PyTorch sees it.  If
+ * segments are not in the log, the pieces of 2 MiB that blocks touch are used instead, so each
+ * block is in a segment.  Times are ns since the process's start. */
 #ifndef MPR_TORCH_TRACE_H
 #define MPR_TORCH_TRACE_H
 
@@ -19,15 +18,15 @@
 
 struct mpr_error;
 
-/* What is asked of a log first. */
+/* Facts about a log that a caller needs before it reads a device's trace. */
 struct mpr_torch_survey {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    unsigned devices; /* up to the last one that PyTorch has blocks on; 0: it has none */
-    const char *step; /* the outermost range that repeats; NULL: none does, or the program has
-                         torch.profiler name its steps */
+    unsigned devices; /* up to the last one that PyTorch has blocks on, or 0 */
+    const char *step; /* the outermost repeated range; NULL if none repeats, or if the program names
+                       * its steps for torch.profiler */
 };
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_torch_survey_free(struct mpr_torch_survey *survey);
@@ -44,10 +43,10 @@ enum mpr_torch_action {
 
 struct mpr_torch_entry {
     enum mpr_torch_action action;
-    uint64_t addr; /* of an OOM: free bytes of the device; UINT64_MAX: not known */
+    uint64_t addr; /* for an OOM: free bytes of the device, or UINT64_MAX if unknown */
     uint64_t size, time_ns;
-    uint64_t stream; /* the driver's, of what a capture made; else 0: not known */
-    uint32_t stack;  /* of code.h; 0: not known */
+    uint64_t stream; /* the driver's, for memory of a graph capture, or 0 if unknown */
+    uint32_t stack;  /* number in code.h, or 0 if unknown */
 };
 
 struct mpr_torch_block {
@@ -57,9 +56,9 @@ struct mpr_torch_block {
 
 struct mpr_torch_segment {
     uint64_t addr, size, stream;
-    uint64_t pool[2]; /* of a graph, as PyTorch numbers it; zeros: of none, or not known */
+    uint64_t pool[2]; /* a graph's, as PyTorch numbers it, or zeros */
     uint32_t stack;
-    bool expandable, small;              /* small: PyTorch cuts blocks of up to 1 MiB out of it */
+    bool expandable, small;              /* small: PyTorch uses it for blocks of up to 1 MiB */
     const struct mpr_torch_block *block; /* live ones, by address; they do not overlap */
     size_t blocks;
 };
@@ -71,8 +70,8 @@ struct mpr_torch_state {
     size_t segments;
 };
 
-/* What is told: of blocks those of at least min_bytes, of times [from_ns, until_ns]; the state is
- * that of until_ns. */
+/* Entries for blocks of at least min_bytes, at times in [from_ns, until_ns].  The state is that of
+ * until_ns. */
 struct mpr_torch_options {
     unsigned device;
     uint64_t min_bytes, from_ns, until_ns;
@@ -80,7 +79,7 @@ struct mpr_torch_options {
     void *arg;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, const char *path,
                          const struct mpr_torch_options *options,
                          const struct mpr_progress *progress, struct mpr_error *error);

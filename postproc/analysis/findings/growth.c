@@ -4,7 +4,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "composition.h"
+#include "device.h"
 #include "mpf/sample.h"
 
 void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)

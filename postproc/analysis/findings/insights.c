@@ -8,7 +8,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "chosen.h"
-#include "composition.h"
+#include "device.h"
 #include "evidence.h"
 #include "first_look.h"
 #include "gpu.h"

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "composition.h"
+#include "device.h"
 #include "gpu_peaks.h"
 #include "growth.h"
 #include "held.h"

@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "composition.h"
+#include "device.h"
 #include "good.h"
 #include "gpu.h"
 #include "growth.h"

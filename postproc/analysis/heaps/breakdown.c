@@ -1,257 +1,382 @@
+/* The blocks that PyTorch held at each device's instant are followed until they are freed, and each
+ * gets a role.
+ *
+ * The instant is the heap's peak, or the chosen one (books.h).  One pass is enough: a new peak
+ * takes all live blocks, and those that were freed since the previous peak are forgotten.  So at
+ * most twice the live blocks are kept. */
 #include "breakdown.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
+#include "gpu_book.h"
+#include "index.h"
 #include "labels.h"
-#include "lives.h"
+#include "mpf/gpu.h"
 #include "roles.h"
 
 void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
 
-/* A block at the instant, with what decides its role. */
-struct told {
-    const struct mpr_block_life *life;
-    struct mpr_role_life of;
-    enum mpr_role role;
-    uint32_t key;           /* node of its Python stack, else of its ranges */
-    uint64_t bytes, blocks; /* of this role; blocks 0: it is counted with another part of it */
+/* ---- lives of blocks */
+
+struct life {
+    struct mpr_gpu_block block;
+    struct mpr_role_life role;
+    uint64_t made_before_gone; /* blocks made on its device until it was freed */
 };
+
+struct device {
+    uint64_t epoch;            /* the heap's, at the instant */
+    uint64_t births, mappings; /* of blocks, and of memory with handles, up to it */
+    struct mpr_moment instant;
+    struct life *gone; /* blocks of the instant that were freed since */
+    uint32_t count, cap;
+    uint64_t made; /* blocks so far */
+};
+
+/* Zero it before the first event. */
+struct lives {
+    struct mpr_training training;
+    struct life *live; /* in no order */
+    uint32_t count, cap;
+    struct mpr_index place_of; /* by address, + 1 */
+    struct device device[MPF_GPUS];
+    unsigned devices;   /* the highest on which PyTorch has memory, + 1 */
+    uint64_t contexts;  /* blocks that were freed with their context, so far */
+    bool returns_grads; /* a block was freed that outlived its backward pass */
+};
+
+static const struct mpr_heap *heap_of(const struct mpr_replay *r, unsigned device)
+{
+    return &r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)];
+}
+
+/* Takes the new instant if it has moved.  It is the state after the event, or the state before it
+ * if the event made a block that is not in it. */
+static void update_instant(struct lives *l, const struct mpr_replay *r, unsigned device, bool made)
+{
+    const struct mpr_heap *heap = heap_of(r, device);
+    struct device *d = &l->device[device];
+    if (heap->epoch == d->epoch) return;
+    d->epoch = heap->epoch;
+    d->instant = l->training.now;
+    d->births = r->gpu.births - (made && heap->bytes != heap->peak_bytes);
+    d->mappings = r->gpu.mappings;
+    d->count = 0;
+}
+
+static void end_life(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t,
+                     uint32_t place)
+{
+    struct life *life = &l->live[place];
+    const uint64_t addr = life->block.addr;
+    const unsigned device = mpf_heap_device(life->block.heap);
+    struct device *d = &l->device[device];
+    const struct mpr_heap *heap = heap_of(r, device);
+    const bool was_in = heap->epoch == d->epoch || heap->bytes != heap->peak_bytes;
+    update_instant(l, r, device, false);
+    life->made_before_gone = d->made;
+    life->role.gone = mpr_training_moment(&l->training, r, t);
+    life->role.captured = life->block.capture && t->gpu.capture != life->block.capture;
+    struct mpr_role_life role = life->role;
+    role.lives = false;
+    l->returns_grads |= mpr_role_is_left_by_backward(&role);
+    if (was_in && life->block.birth <= d->births) {
+        MPR_GROW(d->gone, d->count, d->cap);
+        d->gone[d->count++] = *life;
+    }
+    mpr_index_set(&l->place_of, addr, 0);
+    *life = l->live[--l->count];
+    if (place < l->count) mpr_index_set(&l->place_of, life->block.addr, place + 1);
+}
+
+static void on_alloc(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
+{
+    const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, e->addr);
+    const uint32_t known = mpr_index_get(&l->place_of, e->addr);
+    const unsigned device = mpf_heap_device(e->heap);
+    if (!b) return;
+    if (device >= l->devices) l->devices = device + 1;
+    if (known) end_life(l, r, t, known - 1); /* its free was not recorded */
+    update_instant(l, r, device, true);
+    l->device[device].made++;
+    MPR_GROW(l->live, l->count, l->cap);
+    l->live[l->count++] = (struct life){
+        .block = *b,
+        .role = { .made = l->training.now,
+                  .ranges = mpr_training_context(&l->training, &r->ranges, t->node),
+                  .lives = true },
+    };
+    mpr_index_set(&l->place_of, e->addr, l->count);
+}
+
+/* Ends the lives of blocks that were freed with their context. */
+static void sweep(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t)
+{
+    for (uint32_t i = l->count; i-- > 0;) {
+        const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
+        if (b && b->birth == l->live[i].block.birth) continue;
+        l->live[i].role.lives = false;
+        end_life(l, r, t, i);
+    }
+}
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    struct lives *l = arg;
+    const bool of_torch = mpr_gpu_of_torch(e);
+    for (unsigned i = 0; !of_torch && i < l->devices; i++) update_instant(l, r, i, false);
+    mpr_training_see(&l->training, r, t, e);
+    if (r->gpu.context_blocks != l->contexts) {
+        l->contexts = r->gpu.context_blocks;
+        sweep(l, r, t);
+    }
+    if (of_torch && e->op == MPF_OP_ALLOC) on_alloc(l, r, t, e);
+    const uint32_t known =
+        of_torch && e->op == MPF_OP_FREE ? mpr_index_get(&l->place_of, e->addr) : 0;
+    if (!known) return;
+    l->live[known - 1].role.lives = false;
+    end_life(l, r, t, known - 1);
+}
+
+static void lives_free(struct lives *l)
+{
+    for (unsigned i = 0; i < MPF_GPUS; i++) free(l->device[i].gone);
+    free(l->live);
+    mpr_index_free(&l->place_of);
+    mpr_training_free(&l->training);
+}
 
 /* ---- roles */
 
+/* A block of the device's instant, or a part of it. */
+struct piece {
+    struct life life;
+    enum mpr_role role;
+    uint32_t key;           /* node of its Python stack, or of its ranges */
+    uint64_t bytes, blocks; /* blocks 0: counted with another part of the block */
+};
+
+/* Returns the blocks of the device's instant; the caller frees them. */
+static struct piece *blocks_of(struct lives *l, const struct mpr_replay *r, unsigned device,
+                               size_t *count)
+{
+    struct device *d = &l->device[device];
+    update_instant(l, r, device, false);
+    struct piece *piece = mpr_alloc((size_t)d->count + l->count, sizeof *piece);
+    *count = 0;
+    for (uint32_t i = 0; i < d->count; i++) piece[(*count)++].life = d->gone[i];
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct life *life = &l->live[i];
+        if (mpf_heap_device(life->block.heap) != device || life->block.birth > d->births) continue;
+        struct mpr_role_life *role = &piece[*count].life.role;
+        piece[(*count)++].life = *life;
+        role->captured = life->block.capture != 0;
+        role->gone = l->training.now;
+    }
+    return piece;
+}
+
 static int by_number(const void *left, const void *right)
 {
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
+    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* PyTorch's allocator splits off no rest below 1 MiB, so blocks of one request may differ by less
- * than that (c10/cuda/CUDACachingAllocator.cpp). */
-static bool is_as_large(const uint64_t *size, size_t sizes, uint64_t wanted)
+/* Returns true if one of the sorted sizes may be of the same request.  PyTorch's allocator does not
+ * split off a remainder below 1 MiB, so blocks of one request may differ by less than that
+ * (c10/cuda/CUDACachingAllocator.cpp). */
+static bool has_size(const uint64_t *size, size_t sizes, uint64_t wanted)
 {
-    const uint64_t rest = wanted > UINT64_C(1) << 20 ? (UINT64_C(1) << 20) - 1 : 0;
+    const uint64_t slack = wanted > UINT64_C(1) << 20 ? (UINT64_C(1) << 20) - 1 : 0;
     size_t low = 0, high = sizes;
-    while (low < high) { /* the first that is not too small */
+    while (low < high) { /* to the first that is not too small */
         const size_t middle = low + (high - low) / 2;
-        if (size[middle] + rest < wanted) low = middle + 1;
+        if (size[middle] + slack < wanted) low = middle + 1;
         else high = middle;
     }
-    return low < sizes && size[low] <= wanted + rest;
+    return low < sizes && size[low] <= wanted + slack;
 }
 
-/* What may have a gradient: parameters; where the only pass does not tell them all, what was there
- * before it. */
-static bool has_gradient(const struct told *told)
-{
-    return told->role == MPR_ROLE_PARAMETERS ||
-           (told->of.only_pass && told->of.made.phase == MPR_PHASE_SETUP);
-}
-
-/* What a backward pass made and nobody gave back: gradients that are set to zero, or workspaces. */
-static void tell_kept(struct told *told, size_t count)
+/* Separates gradients, which are as large as a parameter, from workspaces, among the blocks that a
+ * backward pass made and the program never freed.  If the only pass does not identify all
+ * parameters, the blocks that were there before it count as parameters. */
+static void find_gradients(struct piece *piece, size_t count)
 {
     uint64_t *size = mpr_alloc(count, sizeof *size);
     size_t sizes = 0;
-    for (size_t i = 0; i < count; i++)
-        if (has_gradient(&told[i])) size[sizes++] = told[i].life->block.size;
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_role_life *life = &piece[i].life.role;
+        if (piece[i].role == MPR_ROLE_PARAMETERS ||
+            (life->only_pass && life->made.phase == MPR_PHASE_SETUP))
+            size[sizes++] = piece[i].life.block.size;
+    }
     qsort(size, sizes, sizeof *size, by_number);
     for (size_t i = 0; i < count; i++) {
-        if (!mpr_role_is_left_by_backward(&told[i].of)) continue;
-        told[i].of.as_parameter = is_as_large(size, sizes, told[i].life->block.size);
-        told[i].role = mpr_role_of(&told[i].of);
+        struct mpr_role_life *life = &piece[i].life.role;
+        if (!mpr_role_is_left_by_backward(life)) continue;
+        life->as_parameter = has_size(size, sizes, piece[i].life.block.size);
+        piece[i].role = mpr_role_of(life);
     }
     free(size);
 }
 
 static int by_stack(const void *left, const void *right)
 {
-    const struct told *a = *(struct told *const *)left, *b = *(struct told *const *)right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    if (a->life->block.size != b->life->block.size)
-        return a->life->block.size < b->life->block.size ? -1 : 1;
-    return 0;
+    const struct piece *a = *(struct piece *const *)left, *b = *(struct piece *const *)right;
+    return a->key != b->key ? mpr_compare(a->key, b->key)
+                            : mpr_compare(a->life.block.size, b->life.block.size);
 }
 
 /* Rejects workspaces that the same calls made more than once. */
-static void tell_repeated(struct told *told, size_t count)
+static void reject_repeated(struct piece *piece, size_t count)
 {
-    struct told **kept = mpr_alloc(count, sizeof *kept);
+    struct piece **kept = mpr_alloc(count, sizeof *kept);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (told[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &told[i];
+        if (piece[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &piece[i];
     qsort(kept, n, sizeof *kept, by_stack);
     for (size_t i = 0; i < n; i++) {
-        kept[i]->of.repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
-                               (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
-        kept[i]->role = mpr_role_of(&kept[i]->of);
+        struct mpr_role_life *life = &kept[i]->life.role;
+        life->repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
+                         (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
+        kept[i]->role = mpr_role_of(life);
     }
     free(kept);
 }
 
-static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r, bool broken_off,
-                         const struct mpr_block_life *life, size_t count)
+static void find_roles(struct lives *l, const struct mpr_replay *r, bool broken_off,
+                       struct piece *piece, size_t count)
 {
-    struct told *told = mpr_alloc(2 * count, sizeof *told); /* a part of a block may sleep */
-    const bool trains = lives->phases.now.passes || lives->phases.now.steps;
+    const struct mpr_moment *now = &l->training.now;
     for (size_t i = 0; i < count; i++) {
-        const struct mpr_gpu_block *b = &life[i].block;
-        const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python) |
-                              mpr_torch_innermost_says(&r->ranges, b->python);
-        const bool went_last = mpr_lives_went_last(lives, &life[i]);
-        const struct mpr_role_life of = { .made = life[i].made,
-                                          .gone = life[i].gone,
-                                          .lives = life[i].lives || (!trains && went_last),
-                                          .went_last = went_last,
-                                          .says = says,
-                                          .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
-                                          .only_pass = lives->phases.now.passes == 1,
-                                          .broken_off = broken_off,
-                                          .captured = life[i].captured,
-                                          .under = life[i].under };
-        told[i] = (struct told){ .life = &life[i],
-                                 .of = of,
-                                 .role = mpr_role_of(&of),
-                                 .key = b->python ? b->python : b->node,
-                                 .bytes = b->size,
-                                 .blocks = 1 };
+        const struct mpr_gpu_block *b = &piece[i].life.block;
+        struct mpr_role_life *life = &piece[i].life.role;
+        life->stack = mpr_training_context(&l->training, &r->ranges, b->python) |
+                      mpr_torch_innermost_context(&r->ranges, b->python);
+        life->went_last = !life->lives && piece[i].life.made_before_gone ==
+                                              l->device[mpf_heap_device(b->heap)].made;
+        life->lives |= life->went_last && !now->passes && !now->steps;
+        life->no_pass = now->phase == MPR_PHASE_SETUP;
+        life->only_pass = now->passes == 1;
+        life->broken_off = broken_off;
+        piece[i].role = mpr_role_of(life);
+        piece[i].key = b->python ? b->python : b->node;
+        piece[i].bytes = b->size;
+        piece[i].blocks = 1;
     }
-    if (!lives->returns_grads || lives->phases.now.passes == 1) tell_kept(told, count);
-    tell_repeated(told, count);
-    return told;
+    if (!l->returns_grads || now->passes == 1) find_gradients(piece, count);
+    reject_repeated(piece, count);
 }
-
-/* ---- what sleeps */
 
 static int by_address(const void *key, const void *block)
 {
-    const uint64_t a = *(const uint64_t *)key, b = ((const struct mpr_gpu_block *)block)->addr;
-    return a < b ? -1 : a > b;
+    return mpr_compare(*(const uint64_t *)key, ((const struct mpr_gpu_block *)block)->addr);
 }
 
-/* Of a block's bytes in the picture; 0: it is not in it. */
-static uint64_t asleep_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
+/* Gives the bytes that are asleep in the snapshot a separate role, whatever their block is for.
+ * Returns the pieces, perhaps moved, and their new count. */
+static struct piece *split_asleep(struct piece *piece, size_t *pieces, const struct mpr_picture *p)
 {
-    const struct mpr_gpu_block *then =
-        p->torches ? bsearch(&b->addr, p->torch, p->torches, sizeof *p->torch, by_address) : NULL;
-    return then && then->birth == b->birth ? then->asleep : 0;
-}
-
-/* Whatever a block is for, what of it sleeps is a role of its own.  Returns how many there are. */
-static size_t take_asleep(struct told *told, size_t count, const struct mpr_picture *p)
-{
-    size_t all = count;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t asleep = asleep_in(p, &told[i].life->block);
-        struct told *part = &told[i];
-        if (!asleep) continue;
-        if (asleep < part->bytes) {
-            part->bytes -= asleep;
-            part = &told[all++];
-            *part = told[i];
-            part->bytes = asleep;
+    const size_t count = *pieces;
+    piece = mpr_resize(piece, 2 * count, sizeof *piece);
+    for (size_t i = 0; p->torches && i < count; i++) {
+        const struct mpr_gpu_block *b = &piece[i].life.block,
+                                   *at_peak = bsearch(&b->addr, p->torch, p->torches,
+                                                      sizeof *p->torch, by_address);
+        struct piece *part = &piece[i];
+        if (!at_peak || at_peak->birth != b->birth || !at_peak->asleep) continue;
+        if (at_peak->asleep < part->bytes) {
+            part->bytes -= at_peak->asleep;
+            part = &piece[(*pieces)++];
+            *part = piece[i];
+            part->bytes = at_peak->asleep;
             part->blocks = 0;
         }
         part->role = MPR_ROLE_ASLEEP;
     }
-    return all;
+    return piece;
 }
 
-/* ---- sums */
+/* ---- the result */
 
-static void add_up(struct mpr_role_share *share, const struct told *told)
+static int by_role_and_key(const void *left, const void *right)
 {
-    const struct mpr_gpu_block *b = &told->life->block;
-    if (!share->bytes || b->time < share->oldest) share->oldest = b->time;
-    if (!share->bytes || b->time > share->newest) share->newest = b->time;
-    share->bytes += told->bytes;
-    share->blocks += told->blocks;
-}
-
-static uint64_t bucket_bytes(const struct told *told, size_t count)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        if (told[i].role == MPR_ROLE_GRADIENTS && told[i].of.says & MPR_SAYS_BUCKET)
-            bytes += told[i].bytes;
-    return bytes;
-}
-
-static int by_key(const void *left, const void *right)
-{
-    const struct told *a = left, *b = right;
-    if (a->role != b->role) return a->role < b->role ? -1 : 1;
-    return a->key < b->key ? -1 : a->key > b->key;
+    const struct piece *a = left, *b = right;
+    return a->role != b->role ? mpr_compare(a->role, b->role) : mpr_compare(a->key, b->key);
 }
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct mpr_row *a = left, *b = right;
-    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+    return mpr_compare(((const struct mpr_row *)right)->bytes,
+                       ((const struct mpr_row *)left)->bytes);
 }
 
-/* Of blocks of one role, sorted by key. */
+/* @piece: pieces of one role, by key. */
 static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
-                       const struct mpr_reader *reader, const struct told *told, size_t count)
+                       const struct mpr_reader *reader, const struct piece *piece, size_t count)
 {
     struct mpr_row *row = mpr_arena_alloc(arena, count * sizeof *row);
     for (size_t i = 0; i < count; i++) {
-        if (!i || told[i].key != told[i - 1].key) {
-            struct mpr_row *new = &row[share->rows++];
-            new->path = mpr_label_node(arena, reader, told[i].key);
-        }
-        row[share->rows - 1].bytes += told[i].bytes;
-        row[share->rows - 1].blocks += told[i].blocks;
-        add_up(share, &told[i]);
+        const uint64_t time = piece[i].life.block.time;
+        if (!i || piece[i].key != piece[i - 1].key)
+            row[share->rows++].path = mpr_label_node(arena, reader, piece[i].key);
+        row[share->rows - 1].bytes += piece[i].bytes;
+        row[share->rows - 1].blocks += piece[i].blocks;
+        if (!share->bytes || time < share->oldest) share->oldest = time;
+        if (!share->bytes || time > share->newest) share->newest = time;
+        share->bytes += piece[i].bytes;
+        share->blocks += piece[i].blocks;
     }
     qsort(row, share->rows, sizeof *row, by_bytes);
     share->row = row;
 }
 
-static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
+static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
                       const struct mpr_reader *reader, unsigned device)
 {
     const struct mpr_replay *r = &reader->replay;
-    const uint8_t code = mpf_heap_gpu(MPF_HEAP_TORCH, device);
-    const struct mpr_heap *heap = &r->books.heap[code];
+    const struct mpr_heap *heap = heap_of(r, device);
+    const struct mpr_picture *picture = &r->gpu.device[device].peak;
+    const struct device *d = &lives->device[device];
     size_t count;
-    struct mpr_block_life *life = mpr_lives_end(lives, r, device, &count);
-    const bool broken_off = breakdown->summary.end != MPF_END_EXIT;
-    struct told *told = tell(lives, r, broken_off, life, count);
-    const struct mpr_moment *instant = &lives->device[device].instant;
+    struct piece *piece = blocks_of(lives, r, device, &count);
+    find_roles(lives, r, breakdown->summary.end != MPF_END_EXIT, piece, count);
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
     *out = (struct mpr_breakdown_heap){ .device = device,
-                                        .heap = code,
+                                        .heap = mpf_heap_gpu(MPF_HEAP_TORCH, device),
                                         .bytes = heap->peak_bytes,
                                         .blocks = heap->peak_blocks,
                                         .time = heap->peak_time,
-                                        .phase = instant->phase,
-                                        .steps = instant->steps,
-                                        .passes = instant->passes };
-    const struct mpr_picture *picture = &r->gpu.device[device].peak;
+                                        .phase = d->instant.phase,
+                                        .steps = d->instant.steps,
+                                        .passes = d->instant.passes,
+                                        .asleep_time = picture->time };
     for (size_t i = 0; picture->valid && i < picture->torches; i++)
         out->asleep += picture->torch[i].asleep;
-    out->asleep_time = picture->time;
-    if (out->asleep && picture->mappings == lives->device[device].mappings)
-        count = take_asleep(told, count, picture);
-    out->bucket_bytes = bucket_bytes(told, count);
-    qsort(told, count, sizeof *told, by_key);
+    if (out->asleep && picture->mappings == d->mappings)
+        piece = split_asleep(piece, &count, picture);
+    for (size_t i = 0; i < count; i++)
+        if (piece[i].role == MPR_ROLE_GRADIENTS && piece[i].life.role.stack & MPR_IN_BUCKET)
+            out->bucket_bytes += piece[i].bytes;
+    qsort(piece, count, sizeof *piece, by_role_and_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
         const size_t first = i;
-        while (i < count && told[i].role == role) i++;
+        while (i < count && piece[i].role == role) i++;
         out->role[role].role = (enum mpr_role)role;
-        fill_share(&out->role[role], &breakdown->arena, reader, &told[first], i - first);
+        fill_share(&out->role[role], &breakdown->arena, reader, &piece[first], i - first);
     }
-    free(told);
-    free(life);
+    free(piece);
 }
 
 /* ---- readings */
 
 struct mpr_breakdown_reading {
     struct mpr_breakdown *out;
-    struct mpr_lives lives;
+    struct lives lives;
     const char *path;
 };
 
@@ -267,30 +392,29 @@ struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *break
 void mpr_breakdown_see(void *reading, struct mpr_reader *reader)
 {
     struct mpr_breakdown_reading *b = reading;
-    mpr_lives_free(&b->lives);
-    b->lives = (struct mpr_lives){ 0 };
-    reader->replay.options.backward_of = true; /* what a backward pass makes is named by its module
-                                                */
-    reader->replay.watch = (struct mpr_watch){ mpr_lives_see, &b->lives };
+    lives_free(&b->lives);
+    b->lives = (struct lives){ 0 };
+    reader->replay.options.backward_of = true; /* names blocks of a backward pass by their module */
+    reader->replay.watch = (struct mpr_watch){ see, &b->lives };
 }
 
 void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader)
 {
     struct mpr_breakdown_reading *b = reading;
+    const struct mpr_moment *now = &b->lives.training.now;
     struct mpr_breakdown *out = b->out;
     mpr_reader_summary(reader, b->path, &out->arena, &out->summary);
-    out->steps = b->lives.phases.now.steps;
-    out->passes = b->lives.phases.now.passes;
-    out->ran = b->lives.phases.now.phase != MPR_PHASE_SETUP;
+    out->steps = now->steps;
+    out->passes = now->passes;
+    out->ran = now->phase != MPR_PHASE_SETUP;
     out->heap = mpr_arena_alloc(&out->arena, MPF_GPUS * sizeof *out->heap);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (reader->replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
-            fill_heap(out, &b->lives, reader, i);
+        if (heap_of(&reader->replay, i)->allocations) fill_heap(out, &b->lives, reader, i);
 }
 
 void mpr_breakdown_end(struct mpr_breakdown_reading *reading)
 {
-    mpr_lives_free(&reading->lives);
+    lives_free(&reading->lives);
     free(reading);
 }
 

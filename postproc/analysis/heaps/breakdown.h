@@ -29,7 +29,7 @@ enum mpr_phase {
     MPR_PHASE_FORWARD,
     MPR_PHASE_BACKWARD,
     MPR_PHASE_OPTIMIZER, /* in a step of an optimizer */
-    MPR_PHASE_BETWEEN,   /* after one of them, before the next forward pass */
+    MPR_PHASE_BETWEEN,   /* after one of these, before the next forward pass */
     MPR_PHASES
 };
 
@@ -54,7 +54,7 @@ struct mpr_role_share {
     enum mpr_role role;
     uint64_t bytes, blocks;
     uint64_t oldest, newest;   /* ns: times of the first and the last allocation */
-    const struct mpr_row *row; /* by module, else by Python's stack, else by range; largest first */
+    const struct mpr_row *row; /* by module, Python stack or range; largest first */
     size_t rows;
 };
 
@@ -67,12 +67,11 @@ struct mpr_breakdown_heap {
     enum mpr_phase phase;   /* at the instant */
     uint64_t steps, passes; /* optimizer steps that ended before it, backward passes that began
                                before it */
-    uint64_t asleep, asleep_time; /* bytes without memory behind them at the device's peak, or the
-                                     chosen instant; ns.  Where memory was mapped or unmapped
-                                     between that and the heap's instant, they are in the roles
-                                     like others. */
+    uint64_t asleep, asleep_time; /* unmapped bytes at the device's peak or the chosen instant; ns.
+                                     If memory was mapped or unmapped between that and the heap's
+                                     instant, other roles include them. */
     struct mpr_role_share role[MPR_ROLES];
-    uint64_t bucket_bytes; /* of the gradients: DistributedDataParallel's buckets */
+    uint64_t bucket_bytes; /* gradients in DistributedDataParallel's buckets */
 };
 
 struct mpr_breakdown {
@@ -85,8 +84,8 @@ struct mpr_breakdown {
     size_t heaps;
 };
 
-/* Returns 0, or -1 with *error filled and nothing to free.  without_malloc: blocks of malloc are
- * not read, so the summary has no facts of them. */
+/* Returns 0, or -1 with *error filled and nothing to free.  @without_malloc: skips blocks of
+ * malloc, so the summary has no facts about them. */
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
                        bool without_malloc, const struct mpr_progress *progress,
                        struct mpr_error *error);

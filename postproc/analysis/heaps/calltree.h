@@ -1,4 +1,4 @@
-/* Live bytes by call stack, as a tree: the result behind `memprof-report stacks`.  Lives until
+/* Live bytes by call stack, as a tree: the result of `memprof-report stacks`.  Lives until
  * mpr_calltree_free. */
 #ifndef MPR_CALLTREE_H
 #define MPR_CALLTREE_H
@@ -17,18 +17,18 @@ struct mpr_error;
 
 struct mpr_calltree_options {
     bool python;    /* Python's stacks, not native ones */
-    bool bottom_up; /* from who allocated towards main */
-    uint8_t heap;   /* MPF_HEAP_NONE: the one with the largest peak that has stacks */
+    bool bottom_up; /* from the allocating call towards main */
+    uint8_t heap;   /* MPF_HEAP_NONE: among those with stacks the one with the largest peak */
     struct mpr_instant at;
 };
 
-/* A call with all above it in the tree; in preorder, callees by bytes. */
+/* A call under its callers; in preorder, callees by bytes. */
 struct mpr_call {
     const struct mpr_frame *frame;
-    size_t parent; /* itself: it has none */
+    size_t parent; /* its own index if it has none */
     unsigned depth;
-    uint64_t bytes, blocks;         /* with what is below it */
-    uint64_t own_bytes, own_blocks; /* of stacks that end here */
+    uint64_t bytes, blocks;         /* including those of its callees */
+    uint64_t own_bytes, own_blocks; /* stacks that end here */
 };
 
 struct mpr_calltree {
@@ -36,19 +36,19 @@ struct mpr_calltree {
     struct mpr_arena arena;
     struct mpr_summary summary;
     uint8_t heap;                 /* MPF_HEAP_NONE: no heap has stacks */
-    uint8_t inside;               /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
+    uint8_t inside;               /* the heap that includes these bytes, or MPF_HEAP_NONE */
     uint64_t time, bytes, blocks; /* the instant, and the heap's bytes and blocks then */
     uint64_t unknown_bytes, unknown_blocks; /* without a stack */
-    uint64_t samples; /* figures are estimates from so many blocks; 0: they are exact */
+    uint64_t samples; /* sampled blocks from which the figures are estimated, or 0 */
     struct mpr_call *call;
     size_t calls;
     const uint8_t *other; /* all heaps that have stacks */
     size_t others;
-    const char *const *note; /* what names could not be found, and why */
+    const char *const *note; /* names that were not found, and the reasons */
     size_t notes;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_calltree_read(struct mpr_calltree *t, const char *path,
                       const struct mpr_calltree_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);

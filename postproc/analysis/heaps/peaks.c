@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "devices.h"
+#include "device.h"
 #include "held.h"
 #include "kin.h"
 #include "labels.h"
@@ -33,41 +33,22 @@ static int by_order(const void *left, const void *right, void *order)
     return result ? result : mpr_row_by_path(left, right);
 }
 
-static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader,
-                             const struct mpr_cell *cell, const struct mpr_held *held)
+/* A sampled block counts for several.  Without samples these would be in the row of blocks that
+ * have no stack or are not recorded, so that row is also an estimate. */
+static void mark_estimated(const struct mpr_replay *r, const struct mpr_held *held,
+                           const uint32_t *cell_of, struct mpr_heap_peak *out)
 {
-    const struct mpr_replay *r = &reader->replay;
-    struct mpr_row row = {
-        .bytes = held->then,
-        .blocks = held->then_blocks,
-        .own_peak = held->own_peak,
-        .estimated = mpr_totals_is(&r->totals, &r->books, cell),
-        .allocations = held->allocations,
-        .end_bytes = held->now,
-        .variance = held->variance,
-        .inherited = mpr_books_inherited_at_peak(&r->books, cell),
-    };
-    row.path = mpr_label_path(&peaks->arena, reader, cell);
-    return row;
-}
-
-/* Sampled blocks stand for others, which lie in the row of what has no stack, or is not recorded.
- */
-static void estimate(const struct mpr_replay *r, const struct mpr_held *held,
-                     const uint32_t *cell_of, struct mpr_heap_peak *out)
-{
-    struct mpr_row *rest = NULL;
+    struct mpr_row *remainder = NULL;
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];
-        struct mpr_row *row = &out->row[i];
         out->samples += held[cell].samples;
-        if (mpr_replay_is_rest(r, &r->books.cell[cell])) rest = row;
-        row->estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
+        if (mpr_replay_is_rest(r, &r->books.cell[cell])) remainder = &out->row[i];
+        out->row[i].estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
     }
-    if (rest && out->samples) rest->estimated = true;
+    if (remainder && out->samples) remainder->estimated = true;
 }
 
-/* Where nothing but samples is in the log, they tell the heap's blocks, too. */
+/* The log has only samples of the heap's blocks, so the heap's blocks are the sum of the rows. */
 static void sum_blocks(const struct mpr_held *held, const uint32_t *cell_of,
                        struct mpr_heap_peak *out)
 {
@@ -94,14 +75,25 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
     struct mpr_held *held = mpr_held_heap(r, heap);
     for (uint32_t i = 0; i < r->books.cells; i++) {
-        if (r->books.cell[i].heap != heap) continue;
+        const struct mpr_cell *cell = &r->books.cell[i];
+        if (cell->heap != heap) continue;
         cell_of[out->rows] = i;
-        out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i], &held[i]);
-        if (r->options.by == MPR_GROUP_AUTO && r->books.cell[i].key & MPR_KEY_LIBRARY)
+        out->row[out->rows++] = (struct mpr_row){
+            .path = mpr_label_path(&peaks->arena, reader, cell),
+            .bytes = held[i].then,
+            .blocks = held[i].then_blocks,
+            .own_peak = held[i].own_peak,
+            .estimated = mpr_totals_is(&r->totals, &r->books, cell),
+            .allocations = held[i].allocations,
+            .end_bytes = held[i].now,
+            .variance = held[i].variance,
+            .inherited = mpr_books_inherited_at_peak(&r->books, cell),
+        };
+        if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
             out->by_library += held[i].then;
     }
     if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
-    else if (mpr_replay_weighs(r, heap)) estimate(r, held, cell_of, out);
+    else if (mpr_replay_weighs(r, heap)) mark_estimated(r, held, cell_of, out);
     free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
@@ -118,7 +110,8 @@ static void fill_readings(const struct mpr_samples *samples, uint8_t heap,
     }
 }
 
-static uint64_t of_files(const struct mpr_reading *rss)
+/* Returns the resident memory of files. */
+static uint64_t file_bytes(const struct mpr_reading *rss)
 {
     const uint64_t file = rss->value[MPF_RSS_FILE], shared = rss->value[MPF_RSS_SHMEM];
     return (file == MPF_UNKNOWN ? 0 : file) + (shared == MPF_UNKNOWN ? 0 : shared);
@@ -129,26 +122,19 @@ static uint64_t of_files(const struct mpr_reading *rss)
 static uint64_t high_water(const struct mpr_reading *before, const struct mpr_reading *after,
                            bool *rose)
 {
-    const uint64_t high = after->value[MPF_RSS_HWM], files = of_files(after),
-                   least = before->valid && of_files(before) < files ? of_files(before) : files;
+    const uint64_t high = after->value[MPF_RSS_HWM];
+    uint64_t files = file_bytes(after);
+    if (before->valid && file_bytes(before) < files) files = file_bytes(before);
     *rose = !before->valid || before->value[MPF_RSS_HWM] == MPF_UNKNOWN ||
             high > before->value[MPF_RSS_HWM];
-    return high == MPF_UNKNOWN ? high : *rose ? mpr_less(high, least) : high;
-}
-
-/* Returns true if samples cover at least half of the time for which the heap held its peak.  The
- * recorder omits samples that repeat the figures before them.
- * @end: of the log, ns. */
-static bool covers_the_peak(const struct mpr_peak_samples *at, uint64_t peak, uint64_t end)
-{
-    const uint64_t known = mpr_reading_held_until(&at->last, end);
-    return at->over || mpr_less(known, peak) >= mpr_less(end, peak) / 2;
+    return high != MPF_UNKNOWN && *rose ? mpr_less(high, files) : high;
 }
 
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
  * touched.  A sample describes its own instant, and the program may touch a block later.  So all
- * samples count that were taken while the heap held its peak.  Thinning removes samples, so nothing
- * is known of a peak in a thinned part of the log. */
+ * samples count that were taken while the heap held its peak.  They must cover at least half of
+ * that time; the recorder omits samples that repeat the figures before them.  Thinning removes
+ * samples, so the figures are unknown for a peak in a thinned part of the log. */
 static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log_status *log,
                          uint8_t heap, struct mpr_heap_peak *out)
 {
@@ -157,7 +143,9 @@ static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log
     out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
     if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || !last.valid) return;
     if (log->fold.state == MPR_LOG_FOLDED && out->peak_time < log->fold.until_ns) return;
-    if (!covers_the_peak(at, out->peak_time, log->end_ns)) return;
+    const uint64_t known = mpr_less(mpr_reading_held_until(&at->last, log->end_ns), out->peak_time),
+                   all = mpr_less(log->end_ns, out->peak_time);
+    if (!at->over && known < all / 2) return;
     const uint64_t high = high_water(&out->before[MPR_READ_RSS], &last, &rose);
     const bool is_known = at->touched != MPF_UNKNOWN && (rose || !at->over);
     if (is_known) out->touched = (struct mpr_touched){ at->touched, at->time, false };
@@ -170,21 +158,6 @@ static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log
 
 /* ---- instances */
 
-/* Are ranges around it numbered by the program, too, as the batches of "batch 8 > layer 0"? */
-static bool is_numbered_around(const struct mpr_reader *reader, uint32_t node)
-{
-    const struct mpr_node *at = reader->replay.ranges.node;
-    while ((node = at[node].parent))
-        if (mpr_repeats_numbered(reader->repeats, &reader->replay, node)) return true;
-    return false;
-}
-
-static const char *path_of(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint32_t node)
-{
-    const struct mpr_path path = mpr_label_node(&peaks->arena, reader, node);
-    return mpr_frame_path_text(&peaks->arena, path);
-}
-
 static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                           struct mpr_peak_instance *out)
 {
@@ -194,11 +167,14 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
     if (!f) return;
     const struct mpr_replay *r = &reader->replay;
     const uint32_t around = r->ranges.node[f->node].depth;
+    bool numbered_around = false; /* as the batches of "batch 8 > layer 0" */
+    for (uint32_t node = f->node; (node = r->ranges.node[node].parent);)
+        numbered_around |= mpr_repeats_numbered(reader->repeats, r, node);
     out->range = mpr_repeats_name(reader->repeats, &peaks->arena, f->what);
     out->numbered = mpr_repeats_numbered(reader->repeats, r, f->node);
     out->name =
-        out->numbered && is_numbered_around(reader, f->node)
-            ? path_of(peaks, reader, f->node)
+        out->numbered && numbered_around
+            ? mpr_frame_path_text(&peaks->arena, mpr_label_node(&peaks->arena, reader, f->node))
             : mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
     out->number = f->number;
     out->of = reader->repeats->repeat[f->what].instances;
@@ -247,8 +223,8 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
 static int by_peak(const void *left, const void *right)
 {
     const struct mpr_heap_peak *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
+    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
+    return order ? order : mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
@@ -281,14 +257,14 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }
 
-/* A name may be told somewhat later than it is used; frames end each 100 ms. */
+/* A name may be recorded somewhat later than its first use, because a frame has 100 ms. */
 static bool is_behind(const struct mpr_replay *r)
 {
     enum { LATER_NS = 500000000 };
     return r->pinned && mpr_less(r->now, r->options.at.to) > LATER_NS;
 }
 
-/* Totals and samples tell of what was before them, too. */
+/* Totals and samples also describe earlier times. */
 static bool may_stop(const struct mpr_peaks *peaks, const struct mpr_replay *r)
 {
     const struct mpr_replay_options *o = &r->options;
@@ -296,7 +272,7 @@ static bool may_stop(const struct mpr_peaks *peaks, const struct mpr_replay *r)
            o->torch_sample_mean == 0 && o->python_sample_mean == 0 && !*o->rest_name;
 }
 
-/* Its state is as if the log ended there. */
+/* Finishes the replay as if the log ended there. */
 static int stop(struct mpr_reader *reader)
 {
     mpr_replay_finish(&reader->replay);
@@ -320,8 +296,8 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
     return stops && status > 0 ? stop(reader) : status;
 }
 
-/* What AUTO stands for is known at the end.  As long as nothing but native stacks has shown up, it
- * is those: a log of which that stays true is read once. */
+/* The grouping for AUTO is known at the end of the log.  It is by native stacks as long as the log
+ * has only these, so such a log is read once. */
 static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice,
                        struct mpr_reader *reader, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
@@ -377,18 +353,8 @@ const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint
 static int by_size(const void *left, const void *right)
 {
     const struct mpr_log_peaks *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return strcmp(a->summary.path, b->summary.path);
-}
-
-static void set_process(struct mpr_peaks *peaks)
-{
-    for (size_t i = 0; i < peaks->logs; i++) {
-        size_t last = i;
-        while (peaks->log[last].executed >= 0) last = (size_t)peaks->log[last].executed;
-        peaks->log[i].process = last;
-        peaks->log[i].process_rss = MPF_UNKNOWN;
-    }
+    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
+    return order ? order : strcmp(a->summary.path, b->summary.path);
 }
 
 void mpr_peaks_find_processes(struct mpr_peaks *peaks)
@@ -401,12 +367,17 @@ void mpr_peaks_find_processes(struct mpr_peaks *peaks)
         peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
         if (kin[i].image_of != MPR_NO_PROCESS) peaks->log[kin[i].image_of].executed = (long)i;
     }
-    set_process(peaks);
+    for (size_t i = 0; i < peaks->logs; i++) {
+        size_t last = i;
+        while (peaks->log[last].executed >= 0) last = (size_t)peaks->log[last].executed;
+        peaks->log[i].process = last;
+        peaks->log[i].process_rss = MPF_UNKNOWN;
+    }
     free(log);
     free(kin);
 }
 
-/* Programs of one process follow each other, so the largest of their peaks counts. */
+/* Programs of one process run one after the other, so the largest of their peaks counts. */
 static void add_to_process(struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
 {
     struct mpr_log_peaks *process = &peaks->log[log->process];

@@ -38,8 +38,8 @@ struct mpr_peaks_options {
     uint8_t heap;         /* MPF_HEAP_NONE: all */
     enum mpr_order order; /* of rows */
     struct mpr_instant at; /* the instant to report instead of the peak */
-    bool only_then; /* only the owners at that instant are needed: later events are not read if the
-log has all blocks and `choice` is given */
+    bool only_then; /* only the owners at that instant are needed, so later events are not read if
+                       the log has all blocks and `choice` is given */
     const struct mpr_peaks_guest *guest; /* may be NULL */
 };
 
@@ -54,9 +54,9 @@ struct mpr_touched {
 /* The instance of a repeated range in which the peak is: of the outermost range (repeats.h), or of
  * another one if that is not open. */
 struct mpr_peak_instance {
-    const char *name;  /* "step:8", or with the program's number "step 7", or "" if there is none */
-    bool numbered;     /* by the program */
-    const char *range; /* "step" */
+    const char *name;     /* "step:8", or "step 7" if the program numbers it; "" for none */
+    bool numbered;        /* by the program */
+    const char *range;    /* "step" */
     uint64_t number, of;  /* the 8th of 12 */
     uint64_t open;        /* open instances of that range, including this one */
     bool beyond;          /* more ranges may have been open (follow.h) */
@@ -105,7 +105,7 @@ struct mpr_log_peaks {
     size_t heaps;
     struct mpr_device *device; /* GPUs that the process used, by index */
     size_t devices;
-    uint64_t peak_bytes; /* of the largest heap */
+    uint64_t peak_bytes; /* the largest heap's */
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
     long parent;       /* index of the parent process's log, or -1 */

@@ -1,5 +1,5 @@
-/* Who made and who held memory, by call stack: a profile for tools that take such.  Behind
- * `memprof-report export --to pprof`.  Lives until mpr_profile_free. */
+/* Allocated and live memory by call stack, as profilers exchange it: used by `memprof-report export
+ * --to pprof`.  Lives until mpr_profile_free. */
 #ifndef MPR_PROFILE_H
 #define MPR_PROFILE_H
 
@@ -15,8 +15,8 @@
 
 struct mpr_error;
 
-/* Blocks that were made in the span that is asked for, with their bytes; and those that lived at
- * the instant.  What is counted by pages has no blocks that were made. */
+/* Blocks allocated in the requested span and their bytes, and blocks live at the instant.  Memory
+ * that is counted by pages has no allocated blocks. */
 enum mpr_profile_value {
     MPR_PROFILE_MADE_BLOCKS,
     MPR_PROFILE_MADE_BYTES,
@@ -26,22 +26,22 @@ enum mpr_profile_value {
 };
 
 struct mpr_profile_options {
-    uint8_t heap; /* only this one; MPF_HEAP_NONE: all */
+    uint8_t heap; /* MPF_HEAP_NONE: all */
     struct mpr_instant at;
     uint64_t from_ns, until_ns;
 };
 
-/* Of one heap, range, thread and stack; over a heap live bytes sum to its bytes at the instant. */
+/* One heap, range, thread and stack.  A heap's live bytes sum to its bytes at the instant. */
 struct mpr_profile_sample {
     uint8_t heap;
     const char *range, *thread; /* range: its path, "outer > inner" */
-    uint32_t stack; /* of `code`; where no call stack is known, the range's; 0: none either */
+    uint32_t stack; /* number in `code`: the call stack, else the range's stack, else 0 */
     uint64_t value[MPR_PROFILE_VALUES];
 };
 
 /* An object file of native frames. */
 struct mpr_profile_module {
-    const char *path, *build_id; /* hexadecimal; "": not known */
+    const char *path, *build_id; /* hexadecimal, or "" if unknown */
     uint64_t from, to;
 };
 
@@ -55,7 +55,7 @@ struct mpr_profile {
     size_t modules;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_profile_read(struct mpr_profile *profile, const char *path,
                      const struct mpr_profile_options *options, const struct mpr_progress *progress,
                      struct mpr_error *error);

@@ -1,5 +1,4 @@
-/* One small function a phase in which blocks are made.  What each finds is what the role's rule
- * says (roles below). */
+/* One function for each phase in which blocks are made.  They follow the rules in `roles`. */
 #include "roles.h"
 
 #include <string.h>
@@ -36,6 +35,8 @@ static const struct {
 };
 
 const char *mpr_role_key(enum mpr_role role) { return roles[role].key; }
+const char *mpr_role_name(enum mpr_role role) { return roles[role].name; }
+const char *mpr_role_rule(enum mpr_role role) { return roles[role].rule; }
 
 enum mpr_role mpr_role_named(const char *key)
 {
@@ -44,25 +45,19 @@ enum mpr_role mpr_role_named(const char *key)
     return role;
 }
 
-const char *mpr_role_name(enum mpr_role role) { return roles[role].name; }
-const char *mpr_role_rule(enum mpr_role role) { return roles[role].rule; }
-
 /* ---- lives */
 
-static bool went_in_phase(const struct mpr_role_life *l)
+static bool ended_in_phase(const struct mpr_role_life *l)
 {
     return !l->lives && l->gone.serial == l->made.serial;
 }
 
-/* Backward passes that began while it lived. */
+/* Returns the backward passes that began while it was live. */
 static uint32_t passes(const struct mpr_role_life *l) { return l->gone.passes - l->made.passes; }
-
-/* It saw a whole pass, and the next one begin, or lives on. */
-static bool lasts(const struct mpr_role_life *l) { return l->lives || passes(l) >= 2; }
 
 bool mpr_role_is_left_by_backward(const struct mpr_role_life *l)
 {
-    return l->made.phase == MPR_PHASE_BACKWARD && !(l->under & MPR_SAYS_GATHER) &&
+    return l->made.phase == MPR_PHASE_BACKWARD && !(l->ranges & MPR_IN_GATHER) &&
            (l->lives || l->gone.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
 }
 
@@ -74,12 +69,7 @@ static enum mpr_role of_kept(const struct mpr_role_life *l)
     return l->repeated || l->made.passes > first ? MPR_ROLE_UNEXPLAINED : MPR_ROLE_WORKSPACES;
 }
 
-/* ---- by the phase in which it was made */
-
-static enum mpr_role of_optimizer(const struct mpr_role_life *l)
-{
-    return went_in_phase(l) ? MPR_ROLE_TEMPORARIES : MPR_ROLE_OPTIMIZER;
-}
+/* ---- the role by the phase of the allocation */
 
 static enum mpr_role of_backward(const struct mpr_role_life *l)
 {
@@ -90,47 +80,46 @@ static enum mpr_role of_backward(const struct mpr_role_life *l)
     return of_kept(l);
 }
 
-/* No backward pass came, or it is not known to have ended. */
-static bool in_last_pass(const struct mpr_role_life *l)
+/* A forward pass of a program that does not train, so no forward pass is known to end: only a
+ * module's call shows that a block was made in one. */
+static enum mpr_role of_inference(const struct mpr_role_life *l)
 {
-    if (passes(l) == 0) return l->gone.passes > 0;
-    return passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
-}
-
-/* Without backward passes no forward pass is known to end: only the call of a module says that the
- * block was made in one. */
-static enum mpr_role of_program(const struct mpr_role_life *l)
-{
-    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    if (l->says & MPR_SAYS_MODULE) return MPR_ROLE_PARAMETERS;
+    if (l->stack & MPR_IN_MODULE) return MPR_ROLE_PARAMETERS;
     return l->lives ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
 static enum mpr_role of_forward(const struct mpr_role_life *l)
 {
     const bool trains = l->gone.passes > 0 || l->gone.steps > 0;
-    if (!trains && l->says && !(l->says & MPR_SAYS_FORWARD)) return of_program(l);
+    /* no backward pass began, or it is not known to have ended */
+    const bool in_last_pass =
+        passes(l) == 0 ? l->gone.passes > 0
+                       : passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
+    if (!trains && l->stack && !(l->stack & MPR_IN_FORWARD)) return of_inference(l);
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
         return MPR_ROLE_ACTIVATIONS;
-    if (l->says & MPR_SAYS_CACHE && !(trains && went_in_phase(l))) return MPR_ROLE_CACHE;
+    if (l->stack & MPR_IN_CACHE && !(trains && ended_in_phase(l))) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    if (went_in_phase(l))
+    if (ended_in_phase(l))
         return l->went_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
                             : MPR_ROLE_TEMPORARIES;
-    if (l->lives && in_last_pass(l)) return MPR_ROLE_ACTIVATIONS;
-    if (l->lives && l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
-    if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
-    return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
+    if (!l->lives) return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
+    if (in_last_pass) return MPR_ROLE_ACTIVATIONS;
+    if (l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
+    return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
 }
 
-/* Of a program that trains: what lives through passes is a module's unless its stack says not. */
+/* A block that a training program makes outside of passes.  If it lives through passes it is a
+ * module's, unless its stack shows otherwise. */
 static enum mpr_role of_training(const struct mpr_role_life *l)
 {
-    const bool modules = !l->says || l->says & MPR_SAYS_MODULE;
+    const bool modules = !l->stack || l->stack & MPR_IN_MODULE;
+    const bool lasts = l->lives || passes(l) >= 2; /* a whole pass, and the begin of the next */
     const bool fresh = l->made.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the last batch */
-    if (lasts(l) && modules && !fresh) return MPR_ROLE_PARAMETERS;
-    if (l->says & MPR_SAYS_BUILT && (l->lives || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
+    if (lasts && modules && !fresh) return MPR_ROLE_PARAMETERS;
+    if (l->stack & MPR_IN_BUILD && (l->lives || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
     if (l->only_pass && modules && !l->lives && l->made.phase == MPR_PHASE_SETUP)
         return MPR_ROLE_UNEXPLAINED; /* a parameter, or the batch */
@@ -140,30 +129,29 @@ static enum mpr_role of_training(const struct mpr_role_life *l)
 
 static enum mpr_role of_between(const struct mpr_role_life *l)
 {
-    if (went_in_phase(l) && !l->captured) return MPR_ROLE_TEMPORARIES;
-    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (ended_in_phase(l) && !l->captured) return MPR_ROLE_TEMPORARIES;
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
     if (l->gone.passes > 0) return of_training(l);
-    if (l->says & MPR_SAYS_MODULE || (!l->says && l->lives)) return MPR_ROLE_PARAMETERS;
-    return l->says ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
+    if (l->stack & MPR_IN_MODULE || (!l->stack && l->lives)) return MPR_ROLE_PARAMETERS;
+    return l->stack ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
-/* All of the log is one phase, which says nothing: a stack may. */
+/* The whole log is one phase, so only the stack is evidence. */
 static enum mpr_role of_no_phase(const struct mpr_role_life *l)
 {
-    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    return l->lives && l->says & MPR_SAYS_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
+    return l->lives && l->stack & MPR_IN_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
 }
 
 enum mpr_role mpr_role_of(const struct mpr_role_life *l)
 {
     if (l->no_pass) return of_no_phase(l);
-    if (l->under & MPR_SAYS_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER)
-        return MPR_ROLE_GATHERED;
-    if (l->says & MPR_SAYS_BUCKET && !went_in_phase(l)) return MPR_ROLE_GRADIENTS;
+    if (l->ranges & MPR_IN_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER) return MPR_ROLE_GATHERED;
+    if (l->stack & MPR_IN_BUCKET && !ended_in_phase(l)) return MPR_ROLE_GRADIENTS;
     switch (l->made.phase) {
-    case MPR_PHASE_OPTIMIZER: return of_optimizer(l);
+    case MPR_PHASE_OPTIMIZER: return ended_in_phase(l) ? MPR_ROLE_TEMPORARIES : MPR_ROLE_OPTIMIZER;
     case MPR_PHASE_BACKWARD: return of_backward(l);
     case MPR_PHASE_FORWARD: return of_forward(l);
     default: return of_between(l);

@@ -1,18 +1,54 @@
 #include "temporary.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "amount.h"
 #include "labels.h"
 #include "lasting.h"
 #include "mpf/event.h"
 #include "reader.h"
+
+/* ---- lifetimes */
+
+static_assert((int)MPR_TALLY_CLASSES == MPR_LIFE_CLASSES, "the classes are replay's");
+
+struct mpr_tally mpr_tally_of(const struct mpr_lasting *lasting, uint32_t cell)
+{
+    const struct mpr_lasting_cell of = mpr_lasting_of(lasting, cell);
+    struct mpr_tally tally = { of.births, of.bytes, of.ends, of.soon, of.soon_bytes, { 0 } };
+    if (of.life) memcpy(tally.life, of.life, sizeof tally.life);
+    return tally;
+}
+
+void mpr_tally_add(struct mpr_tally *sum, const struct mpr_tally *other)
+{
+    sum->blocks += other->blocks;
+    sum->bytes += other->bytes;
+    sum->freed += other->freed;
+    sum->soon += other->soon;
+    sum->soon_bytes += other->soon_bytes;
+    for (int i = 0; i < MPR_TALLY_CLASSES; i++) sum->life[i] += other->life[i];
+}
+
+uint64_t mpr_tally_median(const struct mpr_tally *tally)
+{
+    uint64_t seen = 0;
+    for (int i = 0; tally->freed && i < MPR_TALLY_CLASSES; i++) {
+        seen += tally->life[i];
+        if (2 * seen >= tally->freed) return i < 2 ? (uint64_t)i : UINT64_C(3) << (i - 2);
+    }
+    return MPR_NO_MEDIAN;
+}
+
+/* ---- the result */
 
 struct gathering {
     struct mpr_temporary *out;
     struct mpr_lasting lasting;
 };
 
-/* A log may be read more than once. */
 static void begin(void *arg, struct mpr_reader *reader)
 {
     struct gathering *g = arg;
@@ -23,9 +59,9 @@ static void begin(void *arg, struct mpr_reader *reader)
 static int by_soon(const void *left, const void *right)
 {
     const struct mpr_temporary_row *a = left, *b = right;
-    if (a->tally.soon != b->tally.soon) return a->tally.soon > b->tally.soon ? -1 : 1;
-    if (a->tally.blocks != b->tally.blocks) return a->tally.blocks > b->tally.blocks ? -1 : 1;
-    return mpr_row_by_path(&a->row, &b->row);
+    int order = mpr_compare(b->tally.soon, a->tally.soon);
+    if (!order) order = mpr_compare(b->tally.blocks, a->tally.blocks);
+    return order ? order : mpr_row_by_path(&a->row, &b->row);
 }
 
 static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint8_t heap,
@@ -36,6 +72,7 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
     size_t count = 0;
     for (uint32_t i = 0; i < books->cells; i++)
         count += books->cell[i].heap == heap && mpr_lasting_of(&g->lasting, i).births;
+    out->heap = heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
@@ -52,14 +89,8 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
 static int by_heap(const void *left, const void *right)
 {
     const struct mpr_temporary_heap *a = left, *b = right;
-    if (a->all.soon != b->all.soon) return a->all.soon > b->all.soon ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
-}
-
-/* Its blocks stand for others, and what these do is not known. */
-static bool is_sample(const struct mpr_replay *r, uint8_t heap)
-{
-    return heap == MPF_HEAP_PYTHON || (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r));
+    const int order = mpr_compare(b->all.soon, a->all.soon);
+    return order ? order : mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void end(void *arg, const struct mpr_reader *reader)
@@ -68,12 +99,12 @@ static void end(void *arg, const struct mpr_reader *reader)
     struct mpr_temporary *out = g->out;
     out->heap = mpr_arena_alloc(&out->peaks.arena, MPR_HEAPS * sizeof *out->heap);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        struct mpr_temporary_heap *heap = &out->heap[out->heaps];
-        heap->heap = (uint8_t)i;
-        if (out->options.heap && i != out->options.heap) continue;
-        if (is_sample(&reader->replay, (uint8_t)i)) continue;
-        fill_rows(g, reader, (uint8_t)i, heap);
-        out->heaps += heap->rows != 0;
+        /* a sampled block counts for several, whose lifetimes are unknown */
+        const bool sampled = i == MPF_HEAP_PYTHON ||
+                             (i == MPF_HEAP_HOST && mpr_replay_samples_host(&reader->replay));
+        if (sampled || (out->options.heap && i != out->options.heap)) continue;
+        fill_rows(g, reader, (uint8_t)i, &out->heap[out->heaps]);
+        out->heaps += out->heap[out->heaps].rows != 0;
     }
     if (out->heaps) qsort(out->heap, out->heaps, sizeof *out->heap, by_heap);
 }

@@ -1,19 +1,38 @@
-/* Blocks that were freed soon, by who made them: the result behind `memprof-report temporary`.
- *
- * Everything in it lives until mpr_temporary_free. */
+/* Blocks that were freed soon after their allocation, by owner: the result of `memprof-report
+ * temporary`.  Everything in it lives until mpr_temporary_free. */
 #ifndef MPR_TEMPORARY_H
 #define MPR_TEMPORARY_H
 
 #include "peaks.h"
-#include "tally.h"
+
+struct mpr_lasting;
+
+/* Class n of lifetimes: at least 2^(n-1) ns and less than 2^n; class 0: 0 ns. */
+enum { MPR_TALLY_CLASSES = 48 };
+
+/* The lifetimes of some blocks. */
+struct mpr_tally {
+    uint64_t blocks, bytes; /* all that were allocated */
+    uint64_t freed, soon;   /* blocks; soon: freed within the requested time */
+    uint64_t soon_bytes;
+    uint64_t life[MPR_TALLY_CLASSES]; /* freed blocks by class */
+};
+
+/* Returns the lifetimes of a cell's blocks. */
+struct mpr_tally mpr_tally_of(const struct mpr_lasting *lasting, uint32_t cell);
+void mpr_tally_add(struct mpr_tally *sum, const struct mpr_tally *other);
+/* Returns the middle of the class with the median lifetime of freed blocks, in ns, or MPR_NO_MEDIAN
+ * if no block was freed.  It is off by a third at most. */
+#define MPR_NO_MEDIAN UINT64_MAX
+uint64_t mpr_tally_median(const struct mpr_tally *tally);
 
 struct mpr_temporary_options {
     enum mpr_group by;
-    uint8_t heap; /* only this one; MPF_HEAP_NONE: all whose blocks are recorded, not sampled */
-    uint64_t within_ns; /* who lived no longer was temporary */
+    uint8_t heap;       /* MPF_HEAP_NONE: all whose blocks are recorded, not sampled */
+    uint64_t within_ns; /* blocks that lived no longer are temporary */
 };
 
-/* row.bytes is the number of temporary blocks: by it lines are ranked and told apart. */
+/* row.bytes is the number of temporary blocks: lines are ranked and grouped by it. */
 struct mpr_temporary_row {
     struct mpr_row row;
     struct mpr_tally tally;
@@ -28,12 +47,12 @@ struct mpr_temporary_heap {
 
 struct mpr_temporary {
     struct mpr_temporary_options options;
-    struct mpr_peaks peaks;          /* of the one log: its summary, choice and notes */
-    struct mpr_temporary_heap *heap; /* those with blocks; most temporary ones first */
+    struct mpr_peaks peaks;          /* one log: its summary, choice and notes */
+    struct mpr_temporary_heap *heap; /* those with blocks, by temporary blocks */
     size_t heaps;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_temporary_read(struct mpr_temporary *out, const char *path,
                        const struct mpr_temporary_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "amount.h"
 #include "held.h"
 #include "labels.h"
 #include "lasting.h"
@@ -37,9 +38,9 @@ static struct mpr_thread_life life_of(struct mpr_arena *arena, const struct mpr_
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_thread_row *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    if (a->all_bytes != b->all_bytes) return a->all_bytes > b->all_bytes ? -1 : 1;
-    return a->thread.number < b->thread.number ? -1 : a->thread.number > b->thread.number;
+    int order = mpr_compare(b->bytes, a->bytes);
+    if (!order) order = mpr_compare(b->all_bytes, a->all_bytes);
+    return order ? order : mpr_compare(a->thread.number, b->thread.number);
 }
 
 static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t heap,
@@ -55,11 +56,11 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
         const struct mpr_cell *cell = &books->cell[i];
         const struct mpr_lasting_cell all = mpr_lasting_of(&g->lasting, i);
         if (cell->heap != heap) continue;
-        struct mpr_thread_life life = life_of(arena, r, (uint32_t)cell->key);
-        life.frame = mpr_label_maker_frame(arena, r, (uint32_t)cell->key);
-        life.name = life.frame->text;
+        struct mpr_thread_life thread = life_of(arena, r, (uint32_t)cell->key);
+        thread.frame = mpr_label_maker_frame(arena, r, (uint32_t)cell->key);
+        thread.name = thread.frame->text;
         out->row[out->rows++] = (struct mpr_thread_row){
-            .thread = life,
+            .thread = thread,
             .bytes = held[i].then,
             .blocks = held[i].then_blocks,
             .end_bytes = held[i].now,
@@ -77,8 +78,8 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
 static int by_peak(const void *left, const void *right)
 {
     const struct mpr_thread_heap *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
+    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
+    return order ? order : mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void fill_heaps(struct gathering *g, const struct mpr_replay *r)

@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "callers.h"
-#include "devices.h"
+#include "device.h"
 #include "held.h"
 #include "labels.h"
 #include "maker.h"

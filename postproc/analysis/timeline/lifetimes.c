@@ -4,7 +4,7 @@
 
 #include "alloc.h"
 #include "maker.h"
-#include "walk.h"
+#include "segments.h"
 
 struct gathering {
     struct mpr_large_block *block;
@@ -50,7 +50,7 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers,
                                .live_at_end = b->to == UINT64_MAX,
                                .capture = b->capture,
                                .segment = b->segment,
-                               .mapped = b->mapped && mpr_walk_expands(&r->sites, library),
+                               .mapped = b->mapped && mpr_segment_expands(&r->sites, library),
                                .node = mpr_tree_number(tree, all.node),
                                .thread = all.thread,
                                .library = library,

@@ -11,13 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "accounts.h"
 #include "arena.h"
+#include "device.h"
 #include "heap_names.h"
 #include "instance_heap.h"
 #include "row.h"
 #include "segments.h"
-#include "segments_kept.h"
 #include "summary.h"
 
 struct mpr_naming;

@@ -1,0 +1,477 @@
+#include "device.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "basename.h"
+#include "gpu.h"
+#include "gpu_book.h"
+#include "gpu_peaks.h"
+#include "instants.h"
+#include "labels.h"
+#include "mpf/sample.h"
+#include "picture.h"
+#include "reader.h"
+#include "segments.h"
+#include "units.h"
+
+int64_t mpr_device_bytes(const struct mpr_device_state *s, enum mpr_use use)
+{
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part[i].use == use) return s->part[i].bytes;
+    return 0;
+}
+
+/* Returns the new part, whose name and note the caller may change. */
+static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use use, int64_t bytes,
+                                        const char *note)
+{
+    static const struct {
+        const char *key, *name;
+    } text[] = {
+#define X(name, key, title) { key, title },
+        MPR_USES_OF_DEVICE(X)
+#undef X
+    };
+    s->part[s->parts] = (struct mpr_device_part){ use, text[use].key, text[use].name, note, bytes };
+    return &s->part[s->parts++];
+}
+
+/* ---- PyTorch's segments */
+
+/* A segment's bytes are live or free.  Free bytes belong to a graph's private pool, or PyTorch
+ * could release them, or they are split: a live block pins their segment. */
+static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r,
+                         const struct mpr_picture *p)
+{
+    struct mpr_segment_walk walk = { .sites = &r->sites, .picture = p };
+    struct mpr_walked_segment s;
+    while (mpr_segment_walk_next(&walk, &s)) {
+        const uint64_t free = mpr_less(s.bytes, s.live);
+        out->torch_segments += s.bytes;
+        if (mpr_graph_holds(&r->gpu, s.piece->capture, p->time)) {
+            out->pool_free += free;
+            continue;
+        }
+        out->releasable += s.idle;
+        out->split_free += mpr_less(free, s.idle);
+        if (s.split_hole > out->largest_hole) out->largest_hole = s.split_hole;
+    }
+    for (size_t i = 0; i < p->torches; i++) {
+        out->torch_live += mpr_gpu_backed(&p->torch[i]);
+        out->torch_asleep += p->torch[i].asleep;
+    }
+    out->torch_blocks = p->torches;
+}
+
+static void add_torch(struct mpr_device_state *s, struct mpr_arena *arena, const struct mpr_gpu *g)
+{
+    struct mpr_number size;
+    const char *hole = "", *graphs = "";
+    uint32_t alive = 0;
+    if (!s->torch_segments && !s->torch_blocks) return;
+    if (s->split_free)
+        hole = mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole));
+    for (uint32_t i = 0; i < g->graphs; i++) alive += !g->graph[i].gone;
+    if (s->pool_free) graphs = mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, alive);
+    struct mpr_device_part *live = add_part(s, MPR_USE_TORCH_LIVE, mpr_amount(s->torch_live), "");
+    if (s->torch_asleep) live->name = "torch live, backed";
+    add_part(s, MPR_USE_TORCH_SPLIT_FREE, mpr_amount(s->split_free), hole);
+    add_part(s, MPR_USE_TORCH_RELEASABLE, mpr_amount(s->releasable), "");
+    add_part(s, MPR_USE_TORCH_GRAPH_POOLS, mpr_amount(s->pool_free), graphs);
+}
+
+/* ---- blocks and pools of other libraries */
+
+/* In the order of their uses, from MPR_USE_NCCL on. */
+enum { OWNER_NCCL, OWNER_XLA, OWNER_CUPY, OWNER_OTHER, OWNERS };
+
+/* Returns the owner of each library by its number; number 0 is an unknown library.  An owner is
+ * recognized by how the name of its object file begins, or by the folder of the file: CuPy's object
+ * file that calls the driver is only named "runtime". */
+static const uint8_t *owners_of(struct mpr_arena *arena, const struct mpr_sites *s)
+{
+    static const struct {
+        uint8_t owner;
+        const char *name, *folder;
+    } rule[] = {
+        { OWNER_NCCL, "libnccl", "" },
+        { OWNER_XLA, "xla_cuda_plugin", "" },
+        { OWNER_XLA, "pjrt_c_api_gpu_plugin", "" },
+        { OWNER_CUPY, "", "-packages/cupy_backends/" },
+        { OWNER_CUPY, "", "-packages/cupy/" },
+    };
+    uint8_t *owner = mpr_arena_alloc(arena, (size_t)s->libraries + 1);
+    memset(owner, OWNER_OTHER, (size_t)s->libraries + 1);
+    for (uint32_t i = 0; i < s->modules; i++) {
+        const char *path = s->module[i].path, *name = mpr_basename(path);
+        for (size_t k = 0; k < sizeof rule / sizeof *rule; k++) {
+            if (strncmp(name, rule[k].name, strlen(rule[k].name)) || !strstr(path, rule[k].folder))
+                continue;
+            owner[s->module[i].library] = rule[k].owner;
+            break;
+        }
+    }
+    return owner;
+}
+
+/* Adds the driver's blocks that are not PyTorch's segments, by owner.  XLA and others allocate few
+ * large blocks, from which they serve their own allocations. */
+static void add_owners(struct mpr_device_state *s, struct mpr_arena *arena, const uint8_t *owner,
+                       const struct mpr_replay *r, const struct mpr_picture *p)
+{
+    struct {
+        uint64_t bytes, largest;
+        uint32_t blocks;
+    } sum[OWNERS] = { 0 };
+    struct mpr_number size;
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *b = &p->driver[i];
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_is_torch_segment(p, b)) continue;
+        const uint8_t o = owner[b->library <= r->sites.libraries ? b->library : 0];
+        sum[o].bytes += b->size;
+        sum[o].blocks++;
+        if (b->size > sum[o].largest) sum[o].largest = b->size;
+    }
+    const uint32_t comms = r->gpu.comms.count;
+    add_part(
+        s, MPR_USE_NCCL, mpr_amount(sum[OWNER_NCCL].bytes),
+        comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
+              : "");
+    for (int i = OWNER_NCCL + 1; i < OWNER_OTHER; i++) {
+        if (!sum[i].blocks) continue;
+        add_part(s, (enum mpr_use)(MPR_USE_NCCL + i), mpr_amount(sum[i].bytes),
+                 sum[i].blocks == 1
+                     ? "one block"
+                     : mpr_arena_format(arena, "%" PRIu32 " blocks, the largest %s", sum[i].blocks,
+                                        mpr_units_size(&size, sum[i].largest)));
+    }
+    add_part(s, MPR_USE_OTHER_LIBRARIES, mpr_amount(sum[OWNER_OTHER].bytes), "");
+    s->xla_arena = sum[OWNER_XLA].blocks == 1;
+}
+
+/* Returns the names of the first few users of the device's stream-ordered pools. */
+static const char *pool_users(struct mpr_arena *arena, const struct mpr_replay *r,
+                              const uint8_t *owner, const struct mpr_picture *p)
+{
+    enum { NAMED = 3 };
+    static const char *const owner_name[OWNERS] = { "NCCL", "XLA", "CuPy" };
+    const char *named[NAMED], *note = "";
+    size_t count = 0;
+    for (unsigned i = 0; i < p->pool_users; i++) {
+        const char *user = owner_name[owner[p->pool_user[i]]];
+        size_t known = 0;
+        if (!user) user = mpr_sites_library_name(&r->sites, p->pool_user[i]);
+        while (known < count && strcmp(named[known], user) != 0) known++;
+        if (known < count) continue;
+        if (count == NAMED) return mpr_arena_format(arena, "%s and others", note);
+        note = mpr_arena_format(arena, "%s%s%s", note, count ? ", " : "of ", user);
+        named[count++] = user;
+    }
+    return note;
+}
+
+/* ---- an account */
+
+/* Adds the memory that calls caused without an allocation.  Uses and parts of a snapshot have the
+ * same order. */
+static void add_hidden(struct mpr_device_state *s, const struct mpr_picture *p)
+{
+    static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
+                      MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
+                  "each part has its use");
+    for (int i = 0; i < MPR_PARTS; i++)
+        add_part(s, (enum mpr_use)(MPR_USE_GRAPHS + i), p->part[i],
+                 p->parts_cut && p->part[i] > 0 ? "at most: other processes grew meanwhile" : "");
+}
+
+/* Adds the memory of others.  The file cache was read at another time, so it may be larger than
+ * the total of others, and is limited to that. */
+static void add_others(struct mpr_device_state *s, struct mpr_arena *arena,
+                       const struct mpr_picture *p)
+{
+    struct mpr_number size;
+    uint64_t others = p->others, cache = p->file_cache == MPF_UNKNOWN ? 0 : p->file_cache;
+    if (others != MPF_UNKNOWN) {
+        if (cache > others) cache = others;
+        others -= cache;
+    }
+    if (cache) add_part(s, MPR_USE_FILE_CACHE, mpr_amount(cache), "");
+    if (others == MPF_UNKNOWN) return;
+    struct mpr_device_part *part = add_part(s, MPR_USE_OTHER_PROCESSES, mpr_amount(others), "");
+    if (!p->managed) return;
+    part->name = "other processes, managed";
+    part->note = mpr_arena_format(arena, "managed memory is at most %s of it",
+                                  mpr_units_size(&size, p->managed));
+}
+
+void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_picture *p)
+{
+    const struct mpr_replay *r = &reader->replay;
+    *out = (struct mpr_device_state){ .valid = p->valid,
+                                      .time = p->time,
+                                      .used = p->used,
+                                      .total = p->total,
+                                      .tracked = p->tracked };
+    if (!out->valid) return;
+    const uint8_t *owner = owners_of(arena, &r->sites);
+    out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
+    sum_segments(out, r, p);
+    add_torch(out, arena, &r->gpu);
+    add_owners(out, arena, owner, r, p);
+    add_part(out, MPR_USE_POOLS, mpr_amount(p->pools), pool_users(arena, r, owner, p));
+    add_part(out, MPR_USE_GRAPH_MEMORY, mpr_amount(p->graph_memory), "");
+    if (p->used == MPF_UNKNOWN) return;
+    int64_t sum = 0;
+    add_hidden(out, p);
+    add_others(out, arena, p);
+    for (size_t i = 0; i < out->parts; i++) sum = mpr_plus(sum, out->part[i].bytes);
+    add_part(out, MPR_USE_UNKNOWN, mpr_minus(mpr_amount(p->used), sum), "");
+}
+
+/* ---- owners of blocks */
+
+static int by_key(const void *left, const void *right)
+{
+    return mpr_compare(((const struct mpr_cell *)left)->key, ((const struct mpr_cell *)right)->key);
+}
+
+static int by_row_bytes(const void *left, const void *right)
+{
+    return mpr_compare(((const struct mpr_row *)right)->bytes,
+                       ((const struct mpr_row *)left)->bytes);
+}
+
+const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                           const struct mpr_gpu_block *block, size_t blocks,
+                                           size_t *rows)
+{
+    struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
+    struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
+    *rows = 0;
+    for (size_t i = 0; i < blocks; i++)
+        cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(&reader->replay, &block[i]),
+                                     .heap = block[i].heap,
+                                     .bytes = block[i].size,
+                                     .inherited = block[i].inherited ? block[i].size : 0 };
+    qsort(cell, blocks, sizeof *cell, by_key);
+    for (size_t i = 0; i < blocks; i++) {
+        if (!i || cell[i].key != cell[i - 1].key)
+            row[(*rows)++].path = mpr_label_path(arena, reader, &cell[i]);
+        struct mpr_row *newest = &row[*rows - 1];
+        newest->bytes += cell[i].bytes;
+        newest->inherited += cell[i].inherited;
+        newest->blocks++;
+    }
+    free(cell);
+    qsort(row, *rows, sizeof *row, by_row_bytes);
+    return row;
+}
+
+const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
+                                            const struct mpr_reader *reader,
+                                            const struct mpr_picture *p,
+                                            uint64_t (*bytes)(const struct mpr_gpu_block *),
+                                            size_t *rows)
+{
+    struct mpr_gpu_block *part = mpr_alloc(p->torches, sizeof *part);
+    size_t parts = 0;
+    for (size_t i = 0; i < p->torches; i++) {
+        if (!bytes(&p->torch[i])) continue;
+        part[parts] = p->torch[i];
+        part[parts++].size = bytes(&p->torch[i]);
+    }
+    const struct mpr_row *row = mpr_composition_rows(arena, reader, part, parts, rows);
+    free(part);
+    return row;
+}
+
+static int by_comm_bytes(const void *left, const void *right)
+{
+    return mpr_compare(((const struct mpr_comm_row *)right)->bytes,
+                       ((const struct mpr_comm_row *)left)->bytes);
+}
+
+static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
+                       const struct mpr_replay *r, const struct mpr_picture *p)
+{
+    const struct mpr_comms *c = &r->gpu.comms;
+    if (!c->count) return;
+    struct mpr_comm_row *row = mpr_arena_alloc(arena, c->count * sizeof *row);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const uint32_t first_use = c->comm[i].first_use;
+        row[i] = (struct mpr_comm_row){
+            .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id),
+            .id = c->comm[i].id,
+            .ranks = c->comm[i].ranks,
+            .rank = c->comm[i].rank,
+            .time = c->comm[i].time,
+            .first_use = first_use ? mpr_label_name(arena, r, first_use, 0) : "",
+        };
+    }
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *b = &p->driver[i];
+        if (!b->comm || mpr_is_torch_segment(p, b)) continue;
+        row[b->comm - 1].bytes += b->size;
+        row[b->comm - 1].blocks++;
+    }
+    qsort(row, c->count, sizeof *row, by_comm_bytes);
+    out->comm = row;
+    out->comms = c->count;
+}
+
+static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
+
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
+                     const struct mpr_reader *reader, const struct mpr_picture *p)
+{
+    const enum mpr_group by = reader->replay.options.by;
+    mpr_composition_account(out, arena, reader, p);
+    if (!out->valid) return;
+    fill_comms(out, arena, &reader->replay, p);
+    if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM) return; /* PyTorch's blocks have neither */
+    out->row = mpr_composition_torch(arena, reader, p, mpr_gpu_backed, &out->rows);
+    out->asleep = mpr_composition_torch(arena, reader, p, asleep_of, &out->asleeps);
+}
+
+struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                    size_t *devices)
+{
+    const struct mpr_gpu *g = &reader->replay.gpu;
+    struct mpr_device *device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *device);
+    *devices = 0;
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        if (!mpr_gpu_is_there(&reader->replay, i)) continue;
+        const struct mpr_gpu_device *d = &g->device[i];
+        struct mpr_device *out = &device[(*devices)++];
+        *out = (struct mpr_device){
+            .index = i,
+            .name = mpr_arena_text(arena, d->name),
+            .uuid = mpr_arena_text(arena, d->uuid),
+            .off = mpr_arena_text(arena, d->off),
+            .used_off = mpr_arena_text(arena, d->used_off),
+            .by_name = mpr_arena_text(arena, d->by_name),
+            .shared = d->shared,
+            .torch_reserved_peak = d->torch_reserved_peak,
+            .context_blocks = g->context_blocks,
+        };
+        mpr_composition(&out->peak, arena, reader, &d->peak);
+    }
+    return device;
+}
+
+/* ---- accounts over time */
+
+#define X(name, text) [MPR_ACCOUNT_##name] = text,
+const char *const mpr_account_kind[] = { MPR_ACCOUNT_KINDS(X) };
+#undef X
+
+/* The account of one device at one instant. */
+struct entry {
+    struct mpr_account_instant instant;
+    const struct mpr_device_part *part;
+    size_t parts;
+};
+
+/* The accounts of one device while they are collected. */
+struct collection {
+    struct mpr_arena *arena;
+    const struct mpr_reader *reader;
+    uint64_t from, to;
+    struct entry *entry;
+    size_t count, cap;
+};
+
+static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t since,
+                    const struct mpr_picture *p)
+{
+    struct mpr_device_state s;
+    if (!p->valid || p->time < c->from || p->time > c->to) return;
+    mpr_composition_account(&s, c->arena, c->reader, p);
+    MPR_GROW(c->entry, c->count, c->cap);
+    const bool measured = s.used != MPF_UNKNOWN;
+    c->entry[c->count++] = (struct entry){
+        { kind, since, s.time, measured ? s.used : s.tracked, measured }, s.part, s.parts
+    };
+}
+
+static void collect_all(struct collection *c, unsigned device, struct mpr_segments_kept *kept)
+{
+    const struct mpr_replay *r = &c->reader->replay;
+    const struct mpr_instants *in = r->gpu.instants;
+    const struct mpr_picture *peak = &r->gpu.device[device].peak;
+    for (size_t i = 0; i < mpr_instants_count(in); i++) {
+        struct mpr_picture p = mpr_instants_picture(in, i, device, r);
+        const uint64_t since = mpr_instants_since(in, i);
+        collect(c, MPR_ACCOUNT_SPREAD, since, &p);
+        if (kept && p.valid)
+            mpr_segments_keep(kept, c->reader, &p, since, mpr_instants_stays(in, i) ? 0 : i + 1);
+        mpr_picture_free(&p);
+    }
+    collect(c, MPR_ACCOUNT_PEAK, peak->time, peak);
+    for (uint32_t i = 0; i < r->gpu.ooms; i++) {
+        const struct mpr_picture *p = &r->gpu.oom[i].picture;
+        if (p->device != device) continue;
+        collect(c, MPR_ACCOUNT_OOM, p->time, p);
+        if (kept && p->valid) mpr_segments_keep(kept, c->reader, p, p->time, 0);
+    }
+}
+
+/* At the same time an out-of-memory event precedes a peak, and a peak a spread instant. */
+static int by_time(const void *left, const void *right)
+{
+    const struct mpr_account_instant *a = &((const struct entry *)left)->instant,
+                                     *b = &((const struct entry *)right)->instant;
+    const int order = mpr_compare(a->time, b->time);
+    return order ? order : mpr_compare(b->kind, a->kind);
+}
+
+/* Fills the bytes of one use at all instants.  Returns false if they are always 0. */
+static bool fill_part(const struct collection *c, enum mpr_use use, struct mpr_account_part *out)
+{
+    *out = (struct mpr_account_part){ .bytes = mpr_arena_alloc(c->arena,
+                                                               c->count * sizeof *out->bytes) };
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->entry[i].parts; k++) {
+            const struct mpr_device_part *part = &c->entry[i].part[k];
+            if (part->use != use || !part->bytes) continue;
+            if (!out->key) out->key = part->key, out->name = part->name;
+            out->bytes[i] = part->bytes;
+        }
+    return out->key != NULL;
+}
+
+struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
+                                             const struct mpr_reader *reader, uint64_t from,
+                                             uint64_t to, struct mpr_segments_kept *kept,
+                                             size_t *devices)
+{
+    struct mpr_device_account *account = mpr_arena_alloc(arena, MPF_GPUS * sizeof *account);
+    *devices = 0;
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        if (!mpr_gpu_is_there(&reader->replay, i)) continue;
+        const struct mpr_gpu_device *d = &reader->replay.gpu.device[i];
+        struct collection c = { .arena = arena, .reader = reader, .from = from, .to = to };
+        struct mpr_device_account *out = &account[*devices];
+        *out = (struct mpr_device_account){ .index = i,
+                                            .name = mpr_arena_text(arena, d->name),
+                                            .uuid = mpr_arena_text(arena, d->uuid),
+                                            .total = d->total };
+        collect_all(&c, i, kept);
+        if (c.count) qsort(c.entry, c.count, sizeof *c.entry, by_time);
+        out->instant = mpr_arena_alloc(arena, c.count * sizeof *out->instant);
+        for (; out->instants < c.count; out->instants++)
+            out->instant[out->instants] = c.entry[out->instants].instant;
+        out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
+        for (enum mpr_use use = 0; use < MPR_USES; use++)
+            out->parts += fill_part(&c, use, &out->part[out->parts]);
+        free(c.entry);
+        if (out->parts) (*devices)++;
+    }
+    return account;
+}
