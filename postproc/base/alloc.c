@@ -1,11 +1,10 @@
 #include "alloc.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 16 };
+enum { MIN_CAPACITY = 16 };
 
 static void (*at_end)(void);
 static const char *reading;
@@ -21,21 +20,21 @@ void mpr_alloc_end(void)
 void mpr_alloc_for(const char *path) { reading = path; }
 const char *mpr_alloc_path(void) { return reading; }
 
-static void *given(void *memory)
+static void *checked(void *memory)
 {
     if (!memory) mpr_alloc_end();
     return memory;
 }
 
-void *mpr_alloc(size_t count, size_t size) { return given(calloc(count ? count : 1, size)); }
+void *mpr_alloc(size_t count, size_t size) { return checked(calloc(count ? count : 1, size)); }
 
 void *mpr_resize(void *array, size_t count, size_t size)
 {
-    return given(reallocarray(array, count ? count : 1, size));
+    return checked(reallocarray(array, count ? count : 1, size));
 }
 
-char *mpr_text_copy(const char *text) { return given(strdup(text)); }
-char *mpr_text_part(const char *text, size_t bytes) { return given(strndup(text, bytes)); }
+char *mpr_text_copy(const char *text) { return checked(strdup(text)); }
+char *mpr_text_part(const char *text, size_t bytes) { return checked(strndup(text, bytes)); }
 
 char *mpr_text_format(const char *format, ...)
 {
@@ -47,36 +46,37 @@ char *mpr_text_format(const char *format, ...)
     return text;
 }
 
-FILE *mpr_text_open(char **text, size_t *bytes) { return given(open_memstream(text, bytes)); }
+FILE *mpr_text_open(char **text, size_t *bytes) { return checked(open_memstream(text, bytes)); }
 
 void mpr_text_close(FILE *stream)
 {
     if (fclose(stream) != 0) mpr_alloc_end();
 }
 
-/* Room for more than `cap`, and at least for `least`. */
-static size_t more_than(size_t cap, size_t least, size_t most)
+/* Returns a capacity of at least @needed, and twice the old one if that is not above @max. */
+static size_t next_capacity(size_t cap, size_t needed, size_t max)
 {
-    if (least > most) mpr_alloc_end();
-    const size_t doubled = cap <= most / 2 ? cap * 2 : most;
-    return doubled > least ? doubled : least;
+    if (needed > max) mpr_alloc_end();
+    const size_t doubled = cap <= max / 2 ? cap * 2 : max;
+    return doubled > needed ? doubled : needed;
 }
 
-void *mpr_grow(void *array, size_t *cap, size_t most, size_t size)
+void *mpr_grow(void *array, size_t *cap, size_t max, size_t size)
 {
-    if (*cap == most) mpr_alloc_end();
-    const size_t more = more_than(*cap, FIRST, most);
-    void *larger = mpr_resize(array, more, size);
-    *cap = more;
+    if (*cap == max) mpr_alloc_end();
+    const size_t new_cap = next_capacity(*cap, MIN_CAPACITY, max);
+    void *larger = mpr_resize(array, new_cap, size);
+    *cap = new_cap;
     return larger;
 }
 
-void *mpr_reach(void *array, size_t index, size_t *count, size_t most, size_t size)
+void *mpr_reach(void *array, size_t index, size_t *count, size_t max, size_t size)
 {
-    if (index >= most) mpr_alloc_end();
-    const size_t more = more_than(*count, index < FIRST ? FIRST : index + 1, most);
-    char *larger = mpr_resize(array, more, size);
-    memset(larger + *count * size, 0, (more - *count) * size);
-    *count = more;
+    if (index >= max) mpr_alloc_end();
+    const size_t needed = index < MIN_CAPACITY ? MIN_CAPACITY : index + 1;
+    const size_t new_count = next_capacity(*count, needed, max);
+    char *larger = mpr_resize(array, new_count, size);
+    memset(larger + *count * size, 0, (new_count - *count) * size);
+    *count = new_count;
     return larger;
 }

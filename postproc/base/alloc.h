@@ -1,31 +1,32 @@
-/* Memory of a report: it is there, or the report ends.
+/* Allocation for a report: the memory is there, or the process ends.
  *
- * A report is a program of its own, to be run again with more memory, so who allocates here has no
- * failure to handle and none to forget: what the program gave to mpr_alloc_at_end says why, and
- * ends it.  Not for input, which the launcher has in it, too: there a lack of memory is an error as
- * any other.  All is given back with free(). */
+ * A report can be run again with more memory, so callers have no failure to handle.  If memory runs
+ * out, the function given to mpr_alloc_at_end prints a message and ends the process.  Input must
+ * not use this, because it is also part of the launcher, which must not end: there, running out of
+ * memory is an ordinary error.  Everything is released with free(). */
 #ifndef MPR_ALLOC_H
 #define MPR_ALLOC_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Zeroed; never NULL, not even for nothing. */
+/* Returns zeroed memory, never NULL, even for 0 bytes. */
 void *mpr_alloc(size_t count, size_t size);
-/* The array with room for so many; what was not there is not set.  Never NULL. */
+/* Returns the array with room for @count elements.  New elements are not initialized. */
 void *mpr_resize(void *array, size_t count, size_t size);
 char *mpr_text_copy(const char *text);
-/* At most so many bytes of it. */
+/* Copies at most @bytes bytes of the text. */
 char *mpr_text_part(const char *text, size_t bytes);
 char *mpr_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A stream whose text, of the caller, is there when it is closed (open_memstream). */
+/* Opens a stream that writes to memory (open_memstream).  After it is closed the text belongs to
+ * the caller. */
 FILE *mpr_text_open(char **text, size_t *bytes);
 void mpr_text_close(FILE *stream);
 
-/* Room for one more element of an array of `count` with room for `cap`, of any unsigned type: room
- * doubles.  Until it is there the array stays as it was.  Arguments are evaluated more than once.
- */
+/* Makes room for one more element in an array of @count elements with room for @cap; the room
+ * doubles.  Both are lvalues of any unsigned type.  If memory runs out, the array is unchanged.
+ * Arguments are evaluated more than once. */
 #define MPR_GROW(array, count, cap)                                                                \
     do {                                                                                           \
         if ((count) == (cap)) {                                                                    \
@@ -34,8 +35,8 @@ void mpr_text_close(FILE *stream);
             (cap) = (__typeof__(cap))cap_;                                                         \
         }                                                                                          \
     } while (0)
-/* Makes element `index` of an array of `count` be there, what is new zeroed: for what is kept
- * beside another array.  As above. */
+/* Extends an array of @count elements so that it has element @index.  New elements are zeroed.  For
+ * arrays with one element for each element of another array.  Otherwise as MPR_GROW. */
 #define MPR_REACH(array, index, count)                                                             \
     do {                                                                                           \
         if ((index) >= (count)) {                                                                  \
@@ -46,17 +47,18 @@ void mpr_text_close(FILE *stream);
         }                                                                                          \
     } while (0)
 
-/* Behind these.  most: elements that *cap and *count can say. */
-void *mpr_grow(void *array, size_t *cap, size_t most, size_t size);
-void *mpr_reach(void *array, size_t index, size_t *count, size_t most, size_t size);
+/* Used by the macros.  @max: the largest number of elements that *cap or *count can hold. */
+void *mpr_grow(void *array, size_t *cap, size_t max, size_t size);
+void *mpr_reach(void *array, size_t index, size_t *count, size_t max, size_t size);
 
-/* `end` must not return; without one the program aborts. */
+/* Sets the function that is called when memory runs out.  It must not return.  Without one the
+ * process aborts. */
 void mpr_alloc_at_end(void (*end)(void));
-/* There is no more memory: also for who got none of a library. */
+/* Ends the process because memory ran out.  Also for callers whose library got no memory. */
 _Noreturn void mpr_alloc_end(void);
 
-/* The file whose reading takes the memory, for the message; NULL: none.  The text must last as
- * long. */
+/* Names the file that is being read.  The message of a failure has it.  The text must outlive the
+ * reading; NULL: no file. */
 void mpr_alloc_for(const char *path);
 const char *mpr_alloc_path(void);
 

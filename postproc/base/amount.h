@@ -1,15 +1,15 @@
-/* Differences and signed amounts of what a log says.  It may say anything, and of a running process
- * two readings differ, so that what should be the larger one need not be: differences end at 0,
- * signed amounts at the largest number, and they never are the one that has no negative. */
+/* Saturating arithmetic for numbers from a log.  A log may say anything, and two readings of a
+ * running process differ, so the number that should be larger may not be: unsigned differences end
+ * at 0, signed results at +-INT64_MAX, so that every result can be negated. */
 #ifndef MPR_AMOUNT_H
 #define MPR_AMOUNT_H
 
 #include <stdint.h>
 
-/* The order of two numbers as qsort wants it, the smaller one first. */
+/* Compares two numbers for qsort, the smaller one first. */
 static inline int mpr_compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
-/* a - b; 0 where b is larger. */
+/* Returns a - b, or 0 if b is larger. */
 static inline uint64_t mpr_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 static inline int64_t mpr_amount(uint64_t value)

@@ -12,24 +12,20 @@
 
 struct mpr_arena_block {
     struct mpr_arena_block *older;
-    size_t bytes;
-    _Alignas(ALIGN) char data[];
+    _Alignas(ALIGN) char data[]; /* allocated from the end to the beginning */
 };
-
-static void add_block(struct mpr_arena *arena, size_t bytes)
-{
-    if (bytes < BLOCK_BYTES) bytes = BLOCK_BYTES;
-    if (bytes > SIZE_MAX - sizeof(struct mpr_arena_block)) mpr_alloc_end();
-    struct mpr_arena_block *block = mpr_alloc(1, sizeof *block + bytes);
-    block->older = arena->newest;
-    block->bytes = arena->left = bytes;
-    arena->newest = block;
-}
 
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!arena->newest || bytes > arena->left) add_block(arena, bytes);
+    if (!arena->newest || bytes > arena->left) {
+        const size_t block_bytes = bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
+        if (block_bytes > SIZE_MAX - sizeof(struct mpr_arena_block)) mpr_alloc_end();
+        struct mpr_arena_block *block = mpr_alloc(1, sizeof *block + block_bytes);
+        block->older = arena->newest;
+        arena->newest = block;
+        arena->left = block_bytes;
+    }
     arena->left -= bytes;
     return arena->newest->data + arena->left;
 }
@@ -41,10 +37,10 @@ const char *mpr_arena_text(struct mpr_arena *arena, const char *text)
 
 const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list)
 {
-    va_list again;
-    va_copy(again, list);
-    const size_t bytes = (size_t)vsnprintf(NULL, 0, format, again) + 1;
-    va_end(again);
+    va_list copy;
+    va_copy(copy, list);
+    const size_t bytes = (size_t)vsnprintf(NULL, 0, format, copy) + 1;
+    va_end(copy);
     char *text = mpr_arena_alloc(arena, bytes);
     vsnprintf(text, bytes, format, list);
     return text;

@@ -1,4 +1,5 @@
-/* Memory of a result: everything in it lives until the arena is freed. */
+/* Memory of a result.  Everything in an arena lives until the arena is freed.  An arena of zeros is
+ * empty. */
 #ifndef MPR_ARENA_H
 #define MPR_ARENA_H
 
@@ -7,12 +8,12 @@
 
 struct mpr_arena {
     struct mpr_arena_block *newest;
-    size_t left;
+    size_t left; /* bytes of the newest block that are free */
 };
 
-/* Zeroed, aligned for any type. */
+/* Returns zeroed memory, aligned for any type. */
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes);
-/* A copy of the text; "" for NULL. */
+/* Returns a copy of the text, or "" for NULL. */
 const char *mpr_arena_text(struct mpr_arena *arena, const char *text);
 const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

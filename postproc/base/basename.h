@@ -1,10 +1,11 @@
-/* The last part of a file's path. */
+/* The last component of a path. */
 #ifndef MPR_BASENAME_H
 #define MPR_BASENAME_H
 
 #include <string.h>
 
-/* "train.py" of "/home/me/train.py"; of a path without "/" all of it.  It lies in the path. */
+/* Returns "train.py" of "/home/me/train.py", and all of a path without "/".  The result points into
+ * the path. */
 static inline const char *mpr_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

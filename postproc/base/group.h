@@ -1,12 +1,13 @@
-/* What blocks are told apart by: a report's rows, replay's cells, a page's bands. */
+/* The criteria that blocks can be grouped by: in the rows of a report, the cells of replay and the
+ * bands of the page. */
 #ifndef MPR_GROUP_H
 #define MPR_GROUP_H
 
 #include <stdbool.h>
 
-/* X(NAME, "name", "before it in --help", "behind it"), in the order in which messages have them.
- * LIBRARY, STACK and PYTHON are known where the log has the block's call stack; COMM and GRAPH (the
- * capture that memory was taken in) of device memory. */
+/* X(NAME, "name", "text before it in --help", "text after it"), in the order of the messages.
+ * LIBRARY, STACK and PYTHON need the call stack of a block.  COMM and GRAPH (the capture in which
+ * memory was allocated) apply to device memory. */
 // clang-format off
 #define MPR_GROUPS(X)                                                              \
     X(RANGE,   "range",   ", ", "")                                                \
@@ -24,16 +25,16 @@ enum mpr_group {
     MPR_GROUPS(X)
 #undef X
     MPR_GROUP_AUTO,             /* the best that a process has */
-    MPR_GROUP_ALL,              /* range, thread, size class and site at once: a page stacks by any of them */
+    MPR_GROUP_ALL,              /* range, thread, size class and site at once: the page groups by any of them */
 };
 // clang-format on
 
-extern const char *const mpr_group_name[]; /* "range", ..., "auto"; NULL ends it */
-/* The word for a heading: what AUTO has told apart are ranges, or stand for them. */
+extern const char *const mpr_group_name[]; /* "range", ..., "auto", NULL */
+/* Returns the word for a heading.  The rows of AUTO are ranges, or are used like ranges. */
 const char *mpr_group_word(enum mpr_group group);
-/* What an empty path of such rows is called: "outside any range". */
+/* Returns the text for an empty path in rows of this group: "outside any range". */
 const char *mpr_group_nowhere(enum mpr_group group);
-/* All names of its paths are calls. */
+/* Returns true if paths in rows of this group consist of calls. */
 bool mpr_group_is_calls(enum mpr_group group);
 
 #endif

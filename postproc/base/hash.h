@@ -1,8 +1,8 @@
 /* Mixes a 64-bit key so that every bit of it reaches the low bits: both halves of a product (the
  * "folded multiply" of wyhash).
  *
- * The factor is drawn anew by each run: who writes a log cannot choose keys that share a place in a
- * table.  So no output may depend on the order of a table. */
+ * Each run draws a random factor, so that the writer of a log cannot choose keys that collide.
+ * Output must therefore never depend on the order of a hash table. */
 #ifndef MPR_HASH_H
 #define MPR_HASH_H
 
@@ -12,7 +12,7 @@ extern struct mpr_hash_secret {
     uint64_t add, factor;
 } mpr_hash_secret;
 
-/* The same in every run, for a sample that a report shows. */
+/* Gives the same value in every run: for a sample that a report shows. */
 static inline uint64_t mpr_hash_plain(uint64_t key)
 {
     key *= UINT64_C(0x9e3779b97f4a7c15);
@@ -26,7 +26,6 @@ static inline uint64_t mpr_hash(uint64_t key)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Of all the text's bytes. */
 static inline uint64_t mpr_hash_text(const char *text)
 {
     uint64_t hash = 0;

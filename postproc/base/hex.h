@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes 2 * count digits and a zero into text, and returns that. */
+/* Writes 2 * count digits and a zero into the text, and returns the text. */
 static inline const char *mpr_hex(char *text, const uint8_t *bytes, size_t count)
 {
     static const char digit[] = "0123456789abcdef";

@@ -1,10 +1,22 @@
 #include "index.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "alloc.h"
 
-enum { FIRST = 64 };
+enum { MIN_ENTRIES = 64 };
+
+struct mpr_hash_secret mpr_hash_secret = { 0, UINT64_C(0x9e3779b97f4a7c15) };
+
+/* The kernel gives each program 16 random bytes, which no call can fail to read. */
+__attribute__((constructor)) static void draw_secret(void)
+{
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random) memcpy(&mpr_hash_secret, random, sizeof mpr_hash_secret);
+    mpr_hash_secret.factor |= 1;
+}
 
 void mpr_index_free(struct mpr_index *index)
 {
@@ -12,7 +24,7 @@ void mpr_index_free(struct mpr_index *index)
     *index = (struct mpr_index){ 0 };
 }
 
-/* The first empty place from the key's home on. */
+/* Returns the first empty entry at the key's home or after it. */
 static struct mpr_index_entry *empty_for(const struct mpr_index *index, uint64_t key)
 {
     size_t i = mpr_hash(key) & index->mask;
@@ -20,20 +32,23 @@ static struct mpr_index_entry *empty_for(const struct mpr_index *index, uint64_t
     return &index->at[i];
 }
 
-static void make_room(struct mpr_index *index)
+void mpr_index_add(struct mpr_index *index, uint64_t key, uint32_t value)
 {
-    if (index->at && index->count <= index->mask / 2) return;
-    struct mpr_index grown = { .mask = index->at ? index->mask * 2 + 1 : FIRST - 1,
-                               .count = index->count };
-    grown.at = mpr_alloc(grown.mask + 1, sizeof *grown.at);
-    for (size_t i = 0; index->at && i <= index->mask; i++)
-        if (index->at[i].value) *empty_for(&grown, index->at[i].key) = index->at[i];
-    free(index->at);
-    *index = grown;
+    if (!index->at || index->count > index->mask / 2) {
+        struct mpr_index larger = { .mask = index->at ? index->mask * 2 + 1 : MIN_ENTRIES - 1,
+                                    .count = index->count };
+        larger.at = mpr_alloc(larger.mask + 1, sizeof *larger.at);
+        for (size_t i = 0; index->at && i <= index->mask; i++)
+            if (index->at[i].value) *empty_for(&larger, index->at[i].key) = index->at[i];
+        free(index->at);
+        *index = larger;
+    }
+    *empty_for(index, key) = (struct mpr_index_entry){ key, value };
+    index->count++;
 }
 
-/* Moves back what would not be found behind the gap. */
-static void take_out(struct mpr_index *index, size_t gap)
+/* Empties an entry, and moves entries into the gap that a search would no longer find after it. */
+static void remove_entry(struct mpr_index *index, size_t gap)
 {
     for (size_t i = (gap + 1) & index->mask; index->at[i].value; i = (i + 1) & index->mask) {
         const size_t home = mpr_hash(index->at[i].key) & index->mask;
@@ -45,18 +60,11 @@ static void take_out(struct mpr_index *index, size_t gap)
     index->count--;
 }
 
-void mpr_index_add(struct mpr_index *index, uint64_t key, uint32_t value)
-{
-    make_room(index);
-    *empty_for(index, key) = (struct mpr_index_entry){ key, value };
-    index->count++;
-}
-
 void mpr_index_set(struct mpr_index *index, uint64_t key, uint32_t value)
 {
     struct mpr_index_entry *entry = index->at ? mpr_index_find(index, key) : NULL;
     if (!entry || !entry->value) {
         if (value) mpr_index_add(index, key, value);
     } else if (value) entry->value = value;
-    else take_out(index, (size_t)(entry - index->at));
+    else remove_entry(index, (size_t)(entry - index->at));
 }

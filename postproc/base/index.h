@@ -1,10 +1,11 @@
-/* Numbers by 64-bit key.  Open addressing, at most half full; all zero is an empty one.
+/* A hash table from 64-bit keys to 32-bit numbers.  Open addressing, at most half full.  A table of
+ * zeros is empty.
  *
- * What has a longer key is found by a hash of it: several entries may have that, and who owns what
- * the numbers mean tells them apart:
+ * For a longer key the table stores its hash.  Several entries may then have the same key, and the
+ * caller compares the objects that have these numbers:
  *
  *     for (struct mpr_probe p = mpr_index_probe(index, hash); (number = mpr_probe_next(&p)); )
- *         if (it is the one that is wanted) return number;
+ *         if (object[number] has the key) return number;
  */
 #ifndef MPR_INDEX_H
 #define MPR_INDEX_H
@@ -14,10 +15,9 @@
 
 #include "hash.h"
 
-/* value 0: an empty place */
 struct mpr_index_entry {
     uint64_t key;
-    uint32_t value;
+    uint32_t value; /* 0: the entry is empty */
 };
 struct mpr_index {
     struct mpr_index_entry *at;
@@ -25,12 +25,14 @@ struct mpr_index {
 };
 
 void mpr_index_free(struct mpr_index *index);
-/* value 0 takes the key out. */
+/* Sets the value of a key.  The value 0 removes the key. */
 void mpr_index_set(struct mpr_index *index, uint64_t key, uint32_t value);
-/* One more entry of the key; value not 0.  What was added is not taken out. */
+/* Adds an entry, also if the key already has one.  The value must not be 0.  Entries that were
+ * added this way must not be removed. */
 void mpr_index_add(struct mpr_index *index, uint64_t key, uint32_t value);
 
-/* The key's entry, or the empty one where it belongs.  The index must not be empty. */
+/* Returns the entry of the key, or the empty entry that it would get.  The table must have memory.
+ */
 static inline struct mpr_index_entry *mpr_index_find(const struct mpr_index *index, uint64_t key)
 {
     size_t i = mpr_hash(key) & index->mask;
@@ -38,7 +40,7 @@ static inline struct mpr_index_entry *mpr_index_find(const struct mpr_index *ind
     return &index->at[i];
 }
 
-/* 0 where there is none. */
+/* Returns the value of the key, or 0 if it has none. */
 static inline uint32_t mpr_index_get(const struct mpr_index *index, uint64_t key)
 {
     return index->at ? mpr_index_find(index, key)->value : 0;
@@ -55,7 +57,7 @@ static inline struct mpr_probe mpr_index_probe(const struct mpr_index *index, ui
     return (struct mpr_probe){ index, key, mpr_hash(key) & index->mask };
 }
 
-/* The value of the key's next entry; 0: there is none. */
+/* Returns the value of the next entry of the key, or 0 after the last one. */
 static inline uint32_t mpr_probe_next(struct mpr_probe *p)
 {
     const struct mpr_index_entry *entry;

@@ -7,11 +7,11 @@
 #include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Reports print milliseconds, or more digits: a time with fewer is as long as one of theirs. */
-#define WIDEST UINT64_C(1000000)
+/* Reports print milliseconds or finer, so a time with fewer digits is not longer than that. */
+#define MAX_WIDTH_NS UINT64_C(1000000)
 
-/* A decimal number times `unit`, exact to the ns; *end is set behind it, *width to what its last
- * digit stands for. */
+/* Reads a decimal number of units, exact to the ns.  *end is the character after it, and *width the
+ * ns of one unit of its last digit. */
 static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, uint64_t *width)
 {
     if (!isdigit((unsigned char)*text)) return false;
@@ -25,6 +25,7 @@ static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, u
     return !__builtin_mul_overflow(whole, unit, ns) && !__builtin_add_overflow(*ns, fraction, ns);
 }
 
+/* Reads "mm:ss.fff" or "hh:mm:ss.fff". */
 static bool clock_time(const char *text, uint64_t *ns, uint64_t *width)
 {
     uint64_t minutes = 0;
@@ -39,8 +40,7 @@ static bool clock_time(const char *text, uint64_t *ns, uint64_t *width)
     return !__builtin_add_overflow(*ns, minutes * 60 * NS_PER_S, ns);
 }
 
-/* *width: how much time the last digit stands for. */
-static bool parse(const char *text, uint64_t *ns, uint64_t *width)
+static bool time_with_unit(const char *text, uint64_t *ns, uint64_t *width)
 {
     static const struct {
         const char *suffix;
@@ -48,7 +48,6 @@ static bool parse(const char *text, uint64_t *ns, uint64_t *width)
     } unit[] = {
         { "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 }
     };
-    if (strchr(text, ':')) return clock_time(text, ns, width);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         char *end;
         if (decimal(text, &end, unit[i].ns, ns, width) && strcmp(end, unit[i].suffix) == 0)
@@ -60,42 +59,36 @@ static bool parse(const char *text, uint64_t *ns, uint64_t *width)
 bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
 {
     uint64_t from, width, to;
-    if (!parse(text, &from, &width)) return false;
-    if (width > WIDEST) width = WIDEST;
+    const bool is_clock = strchr(text, ':');
+    if (!(is_clock ? clock_time : time_with_unit)(text, &from, &width)) return false;
+    if (width > MAX_WIDTH_NS) width = MAX_WIDTH_NS;
     if (__builtin_add_overflow(from, width - 1, &to)) to = UINT64_MAX;
     *instant = (struct mpr_instant){ from, to, false };
     return true;
 }
 
-/* ---- times of the clock */
+/* ---- times of day */
 
 struct wall {
     struct tm day;
-    bool year, utc;
-    uint64_t ns, width; /* since midnight; what the last digit stands for */
+    bool has_year, utc;
+    uint64_t ns, width; /* since midnight; ns of one unit of the last digit */
 };
-
-/* "2023-11-15 ", "11-15T": returns what is behind it, or the text. */
-static const char *day_of(const char *text, struct wall *w)
-{
-    const char *end = strptime(text, "%Y-%m-%d", &w->day);
-    w->year = end != NULL;
-    if (!end) {
-        w->day = (struct tm){ 0 };
-        end = strptime(text, "%m-%d", &w->day);
-    }
-    if (!end || (*end != ' ' && *end != 'T')) return text;
-    return end + 1;
-}
 
 static enum mpr_wall parse_wall(const char *text, struct wall *w)
 {
     char time[sizeof "00:00:00.000000000"];
     *w = (struct wall){ .ns = 0 };
-    const char *from = day_of(text, w);
-    const bool day = from != text;
+    const char *end = strptime(text, "%Y-%m-%d", &w->day);
+    w->has_year = end != NULL;
+    if (!end) {
+        w->day = (struct tm){ 0 };
+        end = strptime(text, "%m-%d", &w->day);
+    }
+    const bool has_day = end && (*end == ' ' || *end == 'T');
+    const char *from = has_day ? end + 1 : text;
     size_t bytes = strlen(from);
-    w->utc = day && bytes && from[bytes - 1] == 'Z';
+    w->utc = has_day && bytes && from[bytes - 1] == 'Z';
     bytes -= w->utc;
     if (bytes >= sizeof time || bytes < strlen("00:00")) return MPR_NO_WALL;
     memcpy(time, from, bytes);
@@ -103,7 +96,7 @@ static enum mpr_wall parse_wall(const char *text, struct wall *w)
     if (strcspn(time, ":") != 2) return MPR_NO_WALL;
     if (bytes == strlen("00:00")) strcat(time, ":00");
     if (!clock_time(time, &w->ns, &w->width) || w->ns >= 24 * 3600 * NS_PER_S) return MPR_NO_WALL;
-    return day ? MPR_WALL_DAY : MPR_WALL_TIME;
+    return has_day ? MPR_WALL_DAY : MPR_WALL_TIME;
 }
 
 enum mpr_wall mpr_instant_is_wall(const char *text)
@@ -112,7 +105,8 @@ enum mpr_wall mpr_instant_is_wall(const char *text)
     return parse_wall(text, &w);
 }
 
-/* CLOCK_REALTIME ns of the time so many days or years later; 0: before 1970. */
+/* Returns the CLOCK_REALTIME ns of the time that many days and years later, or 0 if that is before
+ * 1970. */
 static uint64_t real_of(const struct wall *w, int days, int years)
 {
     struct tm tm = w->day;
@@ -126,15 +120,7 @@ static uint64_t real_of(const struct wall *w, int days, int years)
     return seconds > 0 ? (uint64_t)seconds * NS_PER_S + w->ns % NS_PER_S : 0;
 }
 
-static uint64_t apart(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
-
-/* Without a year the one of the start, or the next one. */
-static uint64_t nearest(struct wall *w, const struct tm *began, uint64_t start)
-{
-    w->day.tm_year = began->tm_year;
-    const uint64_t same = real_of(w, 0, 0), next = real_of(w, 0, 1);
-    return apart(next, start) < apart(same, start) ? next : same;
-}
+static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
 bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *instant)
 {
@@ -144,12 +130,15 @@ bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *i
     uint64_t real;
     const enum mpr_wall kind = parse_wall(text, &w);
     if (!kind || !localtime_r(&seconds, &began)) return false;
-    if (w.width > WIDEST) w.width = WIDEST;
-    if (kind == MPR_WALL_TIME) {
-        w.day = began;
-        real = real_of(&w, 0, 0);
-        if (real + w.width <= start) real = real_of(&w, 1, 0);
-    } else real = w.year ? real_of(&w, 0, 0) : nearest(&w, &began, start);
+    if (w.width > MAX_WIDTH_NS) w.width = MAX_WIDTH_NS;
+    if (kind == MPR_WALL_TIME) w.day = began;
+    else if (!w.has_year) w.day.tm_year = began.tm_year;
+    real = real_of(&w, 0, 0);
+    if (kind == MPR_WALL_TIME && real + w.width <= start) real = real_of(&w, 1, 0);
+    if (kind == MPR_WALL_DAY && !w.has_year) {
+        const uint64_t next_year = real_of(&w, 0, 1);
+        if (distance(next_year, start) < distance(real, start)) real = next_year;
+    }
     if (real + w.width <= start) return false;
     const uint64_t to = real + w.width - 1 - start;
     *instant = (struct mpr_instant){ real > start ? real - start : 0, to, false };

@@ -7,8 +7,8 @@ enum { MAX_LENGTH = 100, MAX_LETTERS = 2, MIN_PREFIX = 3 };
 
 static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The number of letters to add, remove or change that turns one word into the other
- * (Levenshtein). */
+/* Returns the Levenshtein distance: the number of letters to add, remove or change that turns one
+ * word into the other. */
 static size_t distance(const char *a, size_t as, const char *b, size_t bs)
 {
     size_t row[MAX_LENGTH + 1];
@@ -25,7 +25,7 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
     return row[bs];
 }
 
-static bool same_but_numbers(const char *a, const char *b)
+static bool differ_only_in_numbers(const char *a, const char *b)
 {
     static const char digits[] = "0123456789";
     while (*a && *b) {
@@ -37,19 +37,18 @@ static bool same_but_numbers(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* False: the word is not near.  A difference is counted up to the length of words that are
- * compared letter by letter; longer words count as different by all of their letters. */
+/* Returns false if the word is not near.  Words that are too long to be compared letter by letter
+ * count as different in all their letters. */
 static bool compare(const char *text, const char *word, enum mpr_nearness *nearness,
                     size_t *letters)
 {
     const size_t length = strlen(text), bytes = strlen(word);
-    const bool begins = length >= MIN_PREFIX && strncmp(text, word, length) == 0;
-    if (begins) {
+    if (length >= MIN_PREFIX && strncmp(text, word, length) == 0) {
         *nearness = bytes == length ? MPR_NEAR_EQUAL : MPR_NEAR_PREFIX;
         *letters = bytes - length;
         return true;
     }
-    const bool numbers = same_but_numbers(text, word),
+    const bool numbers = differ_only_in_numbers(text, word),
                short_enough = length <= MAX_LENGTH && bytes <= MAX_LENGTH;
     *letters = short_enough ? distance(text, length, word, bytes) : bytes;
     *nearness = !*letters ? MPR_NEAR_EQUAL : numbers ? MPR_NEAR_NUMBERS : MPR_NEAR_LETTERS;

@@ -1,10 +1,10 @@
-/* The word of a list that is nearest to a word that is not in it, for "is ... meant?". */
+/* Finds the word of a list that is most similar to a given word, to suggest it in a message. */
 #ifndef MPR_NEAREST_H
 #define MPR_NEAREST_H
 
 #include <stddef.h>
 
-/* From the nearest to the least near. */
+/* From the nearest to the farthest. */
 enum mpr_nearness {
     MPR_NEAR_EQUAL,
     MPR_NEAR_PREFIX,  /* the word begins with the text */
@@ -14,14 +14,14 @@ enum mpr_nearness {
 };
 
 struct mpr_nearest {
-    const char *text; /* that was given */
-    const char *word; /* the nearest so far; NULL: none is near */
+    const char *text; /* the given word */
+    const char *word; /* the nearest word so far, or NULL */
     enum mpr_nearness nearness;
-    size_t letters; /* that differ */
+    size_t letters; /* the number of different letters */
 };
 
-/* Takes the word if it is nearer than the nearest so far.  Of words of the same nearness the one
- * with the fewest other letters is the nearest, then the first. */
+/* Takes the word if it is nearer than the nearest so far.  Of two words of the same nearness the
+ * one with fewer different letters is nearer, then the first one. */
 void mpr_nearest_try(struct mpr_nearest *nearest, const char *word);
 
 #endif

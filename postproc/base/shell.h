@@ -4,8 +4,8 @@
 
 #include "arena.h"
 
-/* The word as a shell reads it: as it is where that is the same, else in single quotes; with
- * control characters, and others that cannot be shown there, in bash's $'...'.  Never empty. */
+/* Quotes a word for a shell, if it must be: with single quotes, or with bash's $'...' if it has
+ * characters that cannot be shown.  The result is never empty. */
 const char *mpr_shell_word(struct mpr_arena *arena, const char *word);
 
 #endif

@@ -84,13 +84,11 @@ const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, u
 {
     char day[16] = "";
     if (!epoch) return mpr_units_instant(n, ns, width);
-    const struct tm first = local(epoch), then = local(epoch + ns);
-    const uint64_t of_day =
-        (uint64_t)(then.tm_hour * 3600 + then.tm_min * 60 + then.tm_sec) * 1000000000 +
-        (epoch + ns) % 1000000000;
-    mpr_units_instant(n, of_day, width);
-    if (first.tm_yday == then.tm_yday && first.tm_year == then.tm_year) return n->text;
-    strftime(day, sizeof day, "%m-%d ", &then);
+    const struct tm first = local(epoch), at = local(epoch + ns);
+    const uint64_t seconds = (uint64_t)(at.tm_hour * 3600 + at.tm_min * 60 + at.tm_sec);
+    mpr_units_instant(n, seconds * 1000000000 + (epoch + ns) % 1000000000, width);
+    if (first.tm_yday == at.tm_yday && first.tm_year == at.tm_year) return n->text;
+    strftime(day, sizeof day, "%m-%d ", &at);
     memmove(n->text + strlen(day), n->text, strlen(n->text) + 1);
     memcpy(n->text, day, strlen(day));
     return n->text;
@@ -112,11 +110,8 @@ const char *mpr_units_span(struct mpr_number *n, uint64_t ns)
     double value = (double)ns;
     if (ns >= 60 * UINT64_C(1000000000)) return mpr_units_instant(n, ns, UINT64_C(1000000000));
     for (; i + 1 < sizeof unit / sizeof *unit && value >= 999.5; value /= 1000) i++;
-    snprintf(n->text, sizeof n->text, "%.*f %s",
-             !i || value >= 99.95 ? 0
-             : value >= 9.995     ? 1
-                                  : 2,
-             value, unit[i]);
+    const int digits = !i || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(n->text, sizeof n->text, "%.*f %s", digits, value, unit[i]);
     return n->text;
 }
 

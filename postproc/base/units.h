@@ -1,4 +1,4 @@
-/* Numbers for people.  Each writes into the caller's buffer and returns it. */
+/* Numbers for people.  Each function writes into the caller's buffer and returns its text. */
 #ifndef MPR_UNITS_H
 #define MPR_UNITS_H
 
@@ -13,16 +13,14 @@ const char *mpr_units_signed(struct mpr_number *n, int64_t bytes); /* "-1.23 GiB
 const char *mpr_units_change(struct mpr_number *n, int64_t bytes); /* "+1.23 GiB" */
 const char *mpr_units_count(struct mpr_number *n, uint64_t count); /* "48,211,907" */
 const char *mpr_units_time(struct mpr_number *n, uint64_t ns);     /* "00:11:41.207" */
-const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width); /* the same, with
-                                                                                     the digits that
-                                                                                     `width` ns need
-                                                                                   */
-/* What the clock on the wall said then: local time; epoch: CLOCK_REALTIME ns that ns count from.
- * With month and day where that is another day than that of the epoch.  0: mpr_units_instant. */
+/* The same, with the digits that a time needs if it is only exact to @width ns. */
+const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width);
+/* The local time of day, after month and day if it is another day than that of the epoch.
+ * @epoch: CLOCK_REALTIME ns that @ns counts from, or 0 for the text of mpr_units_instant */
 const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width);
 const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", without a fraction */
-const char *mpr_units_span(struct mpr_number *n, uint64_t ns);   /* "98.3 us", "1.50 s"; from a
-                                                                     minute on "00:03:20" */
+/* "98.3 us", "1.50 s"; "00:03:20" for a minute or more. */
+const char *mpr_units_span(struct mpr_number *n, uint64_t ns);
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole); /* "68.7 %" */
 
 #endif

@@ -72,37 +72,33 @@ void mpr_utf8_mended(FILE *out, const char *text)
     }
 }
 
-static bool is_whole(const char *text)
-{
-    uint32_t code;
-    while (*text)
-        if (!mpr_utf8_next(&text, &code)) return false;
-    return true;
-}
-
 char *mpr_utf8_mend(const char *text, size_t *bytes)
 {
+    const char *at = text;
     char *mended;
+    uint32_t code;
     *bytes = strlen(text);
-    if (is_whole(text)) return NULL;
+    bool valid = true;
+    while (valid && *at) valid = mpr_utf8_next(&at, &code);
+    if (valid) return NULL;
     FILE *out = mpr_text_open(&mended, bytes);
     mpr_utf8_mended(out, text);
     mpr_text_close(out);
     return mended;
 }
 
-static bool is_inside(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+static bool is_continuation(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
-const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most)
+const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t max)
 {
     static const char dots[] = "...";
-    const size_t length = strlen(text), room = most - strlen(dots);
-    if (length <= most) return text;
+    const size_t length = strlen(text), room = max - strlen(dots);
+    if (length <= max) return text;
     const char *slash = strrchr(text, '/');
-    const size_t last = slash ? strlen(slash) : 0, half = room - room / 2,
-                 behind = last > half && last <= room ? last : half;
-    size_t head = room - behind, tail = length - behind;
-    while (head && is_inside(text[head])) head--;
-    while (is_inside(text[tail])) tail++;
+    const size_t component = slash ? strlen(slash) : 0, half = room - room / 2,
+                 after_dots = component > half && component <= room ? component : half;
+    size_t head = room - after_dots, tail = length - after_dots;
+    while (head && is_continuation(text[head])) head--;
+    while (is_continuation(text[tail])) tail++;
     return mpr_arena_format(arena, "%.*s%s%s", (int)head, text, dots, text + tail);
 }

@@ -1,4 +1,5 @@
-/* Text of unknown origin: what a recorded program calls its ranges may be any bytes. */
+/* Text from recorded programs, which may be any bytes: made safe to show, measured and shortened.
+ */
 #ifndef MPR_UTF8_H
 #define MPR_UTF8_H
 
@@ -7,39 +8,40 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Next code point of *at, which is moved on.  False for a byte that is not part of valid UTF-8:
- * *code is that byte. */
+/* Reads the code point at *at and moves *at after it.  Returns false for a byte that is not part of
+ * valid UTF-8, and sets *code to that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
-/* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By
- * the C library, whose locale must be one of UTF-8, or as whoever writes the text says, with ASCII
- * alone (NULL: by the library again). */
+/* Returns the columns that a character takes on a terminal: 2 for a wide one, 0 for a combining
+ * mark.  The C library decides, in a UTF-8 locale, or the function given to mpr_utf8_shown_as. */
 size_t mpr_utf8_width(uint32_t code);
+/* Sets the width of characters for output in ASCII only, or NULL for the C library's widths. */
 void mpr_utf8_shown_as(size_t (*width)(uint32_t code));
-/* A byte that is none takes one, or that of \xNN where whoever writes the text says so. */
+/* Returns the columns of a text.  A byte that is not UTF-8 takes one, or those of \xNN if a
+ * function was given to mpr_utf8_shown_as. */
 size_t mpr_utf8_columns(const char *text);
-/* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be
- * seen. */
+/* Returns true for a character that must be escaped: control characters, marks that change the
+ * direction of text, and invisible characters. */
 bool mpr_utf8_unsafe(uint32_t code);
-/* Is it shown as it is, also by whoever writes the text? */
+/* Returns true if the output shows this character unchanged. */
 bool mpr_utf8_shown(uint32_t code);
-/* One that is unsafe as \xNN or \u{NNNN}. */
+/* Writes a character as \xNN or \u{NNNN}. */
 void mpr_utf8_escape(FILE *out, uint32_t code);
-/* Does a command of a CI service begin here, which reads what its jobs print?  "::error::" begins a
- * line or a word, "##[error]" and "##vso[" stand anywhere. */
+/* Returns true if a command of a CI service begins here, which such services read in the output of
+ * their jobs: "::error::" at the beginning of a line or word, "##[error]" and "##vso[" anywhere. */
 bool mpr_utf8_commands(char before, uint32_t code, char next);
-/* The text with all of them so written, and bytes that are no UTF-8 as \xNN. */
+/* Writes the text with unsafe characters and commands escaped, and bytes that are not UTF-8 as
+ * \xNN. */
 void mpr_utf8_escaped(FILE *out, const char *text);
-/* For who takes any UTF-8: the text with the character that stands for other bytes in place of
- * each. */
+/* Writes the text with the replacement character instead of each byte that is not UTF-8. */
 void mpr_utf8_mended(FILE *out, const char *text);
-/* The same as a text of the caller's; NULL: there is nothing to mend.  *bytes: of the text, or of
- * that. */
+/* Returns such a text, which the caller frees, or NULL if the text is valid UTF-8.  *bytes is its
+ * length in both cases. */
 char *mpr_utf8_mend(const char *text, size_t *bytes);
 
 struct mpr_arena;
 
-/* A text of more bytes than so many with "..." in place of its middle: its end tells, too, of a
- * path its last name.  Of others the text itself. */
-const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most);
+/* Returns the text if it has at most @max bytes, or else the text with "..." instead of its middle.
+ * The last component of a path stays if there is room. */
+const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t max);
 
 #endif

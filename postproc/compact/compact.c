@@ -62,7 +62,7 @@ static bool is_of_run(const struct mpr_header *header, const char *run)
     static const uint8_t unknown[sizeof header->identity.boot];
     struct mpf_identity here;
     const char *own = mpr_header_get(header, "run");
-    mpr_process_here(&here);
+    mpr_life_own_identity(&here);
     return own && strcmp(own, run) == 0 && mpr_header_get(header, "keep") &&
            (memcmp(header->identity.boot, unknown, sizeof unknown) == 0 ||
             memcmp(header->identity.boot, here.boot, sizeof unknown) == 0);
@@ -88,7 +88,7 @@ static int examine(struct subject *s, struct mpr_error *error)
 {
     if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
         return mpr_fail_memory(error, s->path);
-    if (s->folded.there && s->folded.state != MPR_FOLDED_USED && s->folded.state != MPR_FOLDED_NONE)
+    if (s->folded.exists && s->folded.state != MPR_FOLDED_USED && s->folded.state != MPR_FOLDED_NONE)
         return mpr_fail(error, "%s%s: not this log's fold, or damaged; move it away", s->path,
                         MPR_FOLDED_SUFFIX);
     find_frames(s);
@@ -252,7 +252,7 @@ static int rename_fold(const struct subject *s, struct mpr_error *error)
 /* No reader has the log open now, and none opens it until this is done. */
 static int put_in_place(const struct subject *s, const struct cut *cut, struct mpr_error *error)
 {
-    if (!mpr_file_is(s->dir, s->name, &s->map.st))
+    if (!mpr_file_is_at(s->dir, s->name, &s->map.st))
         return mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
                         s->path);
     if (rename_fold(s, error) != 0) return -1;
@@ -267,7 +267,7 @@ static int put_in_place(const struct subject *s, const struct cut *cut, struct m
 static int replace(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
                    struct mpr_error *error)
 {
-    if (mpr_file_take(s->map.fd)) return put_in_place(s, cut, error);
+    if (mpr_file_try_lock(s->map.fd)) return put_in_place(s, cut, error);
     out->outcome = MPR_COMPACT_READ;
     return 0;
 }
@@ -314,7 +314,7 @@ static int ask(struct subject *s, struct mpr_error *error)
     struct mpr_journal journal;
     mpr_journal_find(&journal, s->path, &s->map.st, &s->header);
     if (journal.no_memory) return mpr_fail_memory(error, s->path);
-    s->ended = mpr_life_tell(&s->header, &journal).life == MPR_LIFE_ENDED;
+    s->ended = mpr_life_find(&s->header, &journal).life == MPR_LIFE_ENDED;
     mpr_journal_free(&journal);
     return 0;
 }
@@ -340,8 +340,8 @@ static int open_log(struct subject *s, struct mpr_error *error)
     if (fd < 0 && errno == ELOOP)
         return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
     if (fd < 0) return mpr_fail_errno(error, s->path, "open for writing");
-    mpr_file_share(fd);
-    if (mpr_file_mine(&st, s->path, error) == 0 && st.st_size > 0 &&
+    mpr_file_lock_shared(fd);
+    if (mpr_file_check_owner(&st, s->path, error) == 0 && st.st_size > 0 &&
         mpr_map_file(&s->map, fd, &st, s->path, error) == 0)
         return 0;
     close(fd);

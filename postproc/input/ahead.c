@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below these bytes a log is read sooner than a thread is made; batches that are ahead, each of
- * many of the log's, for handing one over costs some us; data of a batch and of a read, above which
- * nothing more is put behind it and its room is given back: a log that is none of ours may have
- * much. */
-enum {
-    LEAST = 1 << 19,
-    BATCHES = 4,
-    READS = 8,
-    EVENTS = READS * MPR_BATCH,
-    STACK = 1 << 19,
-    DATA = 1 << 22
-};
+#define MIN_BYTES   ((uint64_t)1 << 19) /* a shorter log is read faster than a thread is made */
+#define STACK_BYTES ((size_t)1 << 19)
+/* A batch with that much data takes no further reads, and larger buffers are freed after use: a
+ * damaged or foreign log may have much data. */
+#define DATA_MAX ((size_t)1 << 22)
+
+/* A batch has the events of several reads, because handing it over costs some microseconds. */
+enum { BATCHES = 4, READS = 8, EVENTS = READS * MPR_BATCH };
 
 /* The data of the events of one read of the log. */
 struct data {
@@ -28,49 +24,40 @@ struct data {
 struct batch {
     struct mpf_event event[EVENTS];
     struct data data[READS];
-    long count; /* 0: the end; -1: error */
+    long count; /* 0 at the end, -1 for an error */
     uint64_t position;
 };
 
 struct mpr_ahead {
     struct mpr_log *log;
     bool has_thread;
-    long end; /* the log has said so: 0 or -1; 1: not yet */
+    long end; /* 1 until the log has returned 0 or -1 */
     struct mpr_error error;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
     unsigned long made, taken; /* batches; the newest one taken is in use until the next */
     bool stopped;
-    struct batch batch[]; /* BATCHES, where there is a thread */
+    struct batch batch[]; /* BATCHES if there is a thread */
 };
 
 /* ---- the thread */
 
-static size_t data_bytes(const struct mpf_event *event, long count)
-{
-    size_t sum = 0;
-    for (long i = 0; i < count; i++)
-        if (event[i].data) sum += event[i].size;
-    return sum;
-}
-
-static bool make_room(struct data *data, size_t bytes)
-{
-    if (!bytes || (bytes <= data->cap && data->cap <= DATA)) return true;
-    uint8_t *grown = realloc(data->at, bytes);
-    if (!grown) return false;
-    *data = (struct data){ grown, bytes };
-    return true;
-}
-
-/* The log's data is gone with its next events.  *sum: more by its bytes. */
+/* Copies the data of events, which the log reuses for the next ones.  *sum grows by the bytes.
+ * Returns false if there is no memory. */
 static bool keep_data(struct data *data, struct mpf_event *event, long count, size_t *sum)
 {
-    const size_t bytes = data_bytes(event, count);
-    if (!make_room(data, bytes)) return false;
+    size_t bytes = 0;
+    for (long i = 0; i < count; i++)
+        if (event[i].data) bytes += event[i].size;
+    if (!bytes) return true;
+    if (bytes > data->cap || data->cap > DATA_MAX) {
+        uint8_t *resized = realloc(data->at, bytes);
+        if (!resized) return false;
+        *data = (struct data){ resized, bytes };
+    }
     uint8_t *to = data->at;
-    for (long i = 0; bytes && i < count; i++) {
+    for (long i = 0; i < count; i++) {
         if (!event[i].data) continue;
         event[i].data = memcpy(to, event[i].data, event[i].size);
         to += event[i].size;
@@ -79,12 +66,12 @@ static bool keep_data(struct data *data, struct mpf_event *event, long count, si
     return true;
 }
 
-/* What there was before the log ended, or failed, is handed over first. */
+/* If the log ends or fails, the events before that are handed over first. */
 static void fill(struct mpr_ahead *a, struct batch *b)
 {
     size_t data = 0;
     b->count = 0;
-    for (int i = 0; i < READS && a->end > 0 && data < DATA; i++) {
+    for (int i = 0; i < READS && a->end > 0 && data < DATA_MAX; i++) {
         struct mpf_event *const to = b->event + b->count;
         const long count = mpr_log_read(a->log, to, &a->error);
         if (count <= 0) a->end = count;
@@ -93,12 +80,6 @@ static void fill(struct mpr_ahead *a, struct batch *b)
     }
     if (!b->count) b->count = a->end;
     b->position = mpr_log_position(a->log);
-}
-
-/* Under the lock. */
-static bool waits_for_room(const struct mpr_ahead *a)
-{
-    return a->made - a->taken == BATCHES - 1 && !a->stopped;
 }
 
 static void *decode(void *arg)
@@ -111,54 +92,53 @@ static void *decode(void *arg)
         pthread_mutex_lock(&a->lock);
         a->made++;
         pthread_cond_signal(&a->filled);
-        while (waits_for_room(a)) pthread_cond_wait(&a->emptied, &a->lock);
+        while (a->made - a->taken == BATCHES - 1 && !a->stopped)
+            pthread_cond_wait(&a->emptied, &a->lock);
         more = b->count > 0 && !a->stopped;
         pthread_mutex_unlock(&a->lock);
     }
     return NULL;
 }
 
-/* ---- who replays */
+/* ---- the reader */
 
-static bool is_worth_it(const struct mpr_log *log)
+/* The thread blocks all signals except those of its own faults, so that others go to the program's
+ * threads. */
+static bool start_thread(struct mpr_ahead *a)
 {
-    cpu_set_t mine;
-    return mpr_log_status(log)->bytes - mpr_log_position(log) >= LEAST &&
-           sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) > 1;
-}
-
-/* Signals that others send are for the thread that was there before. */
-static bool start(struct mpr_ahead *a)
-{
-    static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
-    pthread_attr_t small;
-    sigset_t others, before;
-    sigfillset(&others);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
+    static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
+    pthread_attr_t attributes;
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->filled, NULL);
     pthread_cond_init(&a->emptied, NULL);
-    pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, STACK);
-    pthread_sigmask(SIG_SETMASK, &others, &before);
-    const bool started = pthread_create(&a->thread, &small, decode, a) == 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    const bool started = pthread_create(&a->thread, &attributes, decode, a) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&small);
+    pthread_attr_destroy(&attributes);
     return started;
 }
 
 struct mpr_ahead *mpr_ahead_start(struct mpr_log *log)
 {
-    const size_t batches = is_worth_it(log) ? BATCHES : 0;
+    cpu_set_t allowed;
+    const bool worth_it = mpr_log_status(log)->bytes - mpr_log_position(log) >= MIN_BYTES &&
+                          sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+                          CPU_COUNT(&allowed) > 1;
+    const size_t batches = worth_it ? BATCHES : 0;
     struct mpr_ahead *a = calloc(1, sizeof *a + batches * sizeof *a->batch);
     if (!a) return NULL;
     a->log = log;
     a->end = 1;
-    a->has_thread = batches && start(a);
+    a->has_thread = worth_it && start_thread(a);
     return a;
 }
 
-/* The one before is empty now. */
+/* Taking a batch empties the one that was taken before it. */
 static struct batch *take(struct mpr_ahead *a)
 {
     pthread_mutex_lock(&a->lock);
@@ -185,19 +165,16 @@ long mpr_ahead_next(struct mpr_ahead *a, const struct mpf_event **events, uint64
     return b->count;
 }
 
-static void join(struct mpr_ahead *a)
-{
-    pthread_mutex_lock(&a->lock);
-    a->stopped = true;
-    pthread_cond_signal(&a->emptied);
-    pthread_mutex_unlock(&a->lock);
-    pthread_join(a->thread, NULL);
-    for (size_t i = 0; i < BATCHES; i++)
-        for (size_t k = 0; k < READS; k++) free(a->batch[i].data[k].at);
-}
-
 void mpr_ahead_stop(struct mpr_ahead *a)
 {
-    if (a && a->has_thread) join(a);
+    if (a && a->has_thread) {
+        pthread_mutex_lock(&a->lock);
+        a->stopped = true;
+        pthread_cond_signal(&a->emptied);
+        pthread_mutex_unlock(&a->lock);
+        pthread_join(a->thread, NULL);
+        for (size_t i = 0; i < BATCHES; i++)
+            for (size_t k = 0; k < READS; k++) free(a->batch[i].data[k].at);
+    }
     free(a);
 }

@@ -1,8 +1,8 @@
-/* A log that is decoded some batches ahead of who replays it, by a thread of its own where there is
- * a processor for it and the log is long enough: decoding takes a third of a report's time.
+/* Decodes a log some batches ahead of its reader, in a thread, because decoding takes a third of
+ * the time of a report.  Without a second processor, or if the log is short, it decodes on demand.
  *
- * From start to stop the log is this one's: what its header says may be asked for, and of its
- * status what was final before the events at hand. */
+ * From start to stop the log belongs to this module: only its header may be read, and those parts
+ * of its status that were final before the events at hand. */
 #ifndef MPR_AHEAD_H
 #define MPR_AHEAD_H
 
@@ -10,12 +10,12 @@
 
 struct mpr_ahead;
 
-/* For want of a thread it reads when it is asked; NULL for want of memory: next says so. */
+/* Returns NULL if there is no memory; mpr_ahead_next then reports that. */
 struct mpr_ahead *mpr_ahead_start(struct mpr_log *log);
-/* As mpr_log_next.  *position: mpr_log_position behind these events. */
+/* Does the same as mpr_log_next.  *position: mpr_log_position after these events. */
 long mpr_ahead_next(struct mpr_ahead *ahead, const struct mpf_event **events, uint64_t *position,
                     struct mpr_error *error);
-/* The log may have been read beyond what was asked for. */
+/* The log may have been read further than the events that were returned. */
 void mpr_ahead_stop(struct mpr_ahead *ahead);
 
 #endif

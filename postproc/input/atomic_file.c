@@ -11,41 +11,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "basename.h"
 #include "file.h"
 
-enum { LINKS = 40, TRIES = 100, TRY_NS = 10000000 };
+enum { MAX_LINKS = 40, TRIES = 100, TRY_NS = 10000000 };
 
-static struct mpr_atomic_file *writing; /* NULL: none */
+static struct mpr_atomic_file *writing; /* the open file, or NULL */
 
 /* ---- beginning */
 
-/* The folder of a path: up to its last slash. */
-static int open_folder(const char *path, int flags, mode_t mode)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
-    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
-    return open(folder, flags, mode);
-}
-
-/* It gets its name through /proc. */
-static int open_unnamed(const struct mpr_atomic_file *f, mode_t mode)
-{
-    const int flags = O_TMPFILE | O_RDWR | O_CLOEXEC;
-    if (access("/proc/self/fd", X_OK) != 0) return -1;
-    const int fd = f->directory == AT_FDCWD ? open_folder(f->name, flags, mode)
-                                            : openat(f->directory, ".", flags, mode);
-    if (fd >= 0) mpr_file_take(fd);
-    return fd;
-}
-
-static int opened(struct mpr_atomic_file *f, int fd, enum mpr_atomic_way way)
+static int set_open(struct mpr_atomic_file *f, int fd, enum mpr_atomic_way way)
 {
     f->fd = fd;
     f->way = way;
     if (fd >= 0) writing = f;
     return fd >= 0 ? 0 : -1;
+}
+
+/* Opens a file without a name.  It needs /proc, through which it gets its name later. */
+static int open_unnamed(const struct mpr_atomic_file *f, mode_t mode)
+{
+    char folder[PATH_MAX] = ".";
+    const int length = (int)(mpr_basename(f->name) - f->name);
+    if (access("/proc/self/fd", X_OK) != 0) return -1;
+    if (f->directory == AT_FDCWD && length)
+        snprintf(folder, sizeof folder, "%.*s", length, f->name);
+    const int fd = openat(f->directory, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    if (fd >= 0) mpr_file_try_lock(fd);
+    return fd;
 }
 
 int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, mode_t mode)
@@ -58,8 +51,8 @@ int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, 
         return -1;
     }
     const int fd = open_unnamed(f, mode);
-    if (fd >= 0) return opened(f, fd, MPR_ATOMIC_UNNAMED);
-    return opened(f, mpr_file_part(directory, f->part, mode), MPR_ATOMIC_PART);
+    if (fd >= 0) return set_open(f, fd, MPR_ATOMIC_UNNAMED);
+    return set_open(f, mpr_file_part(directory, f->part, mode), MPR_ATOMIC_PART);
 }
 
 /* ---- a path */
@@ -67,25 +60,22 @@ int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, 
 /* If the path leads to a link, replaces it by the target and returns true. */
 static bool follow(char path[PATH_MAX])
 {
-    char target[PATH_MAX], from[PATH_MAX];
+    char target[PATH_MAX], folder[PATH_MAX] = "";
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length <= 0) return false;
     target[length] = 0;
-    const char *slash = strrchr(path, '/');
-    snprintf(from, sizeof from, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
-    const bool fits =
-        snprintf(path, PATH_MAX, "%s%s", *target == '/' ? "" : from, target) < PATH_MAX;
-    return fits;
+    if (*target != '/')
+        snprintf(folder, sizeof folder, "%.*s", (int)(mpr_basename(path) - path), path);
+    return snprintf(path, PATH_MAX, "%s%s", folder, target) < PATH_MAX;
 }
 
-/* Links in /proc lead to open files, and no other file can replace these. */
+/* Links in /proc lead to open files, which no other file can replace. */
 static bool is_in_proc(const char *path)
 {
     char folder[PATH_MAX], real[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (!slash) return false;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - path), path);
-    return realpath(folder, real) && strncmp(real, "/proc/", 6) == 0;
+    const int length = (int)(mpr_basename(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length, path);
+    return length && realpath(folder, real) && strncmp(real, "/proc/", 6) == 0;
 }
 
 bool mpr_atomic_in_place(const char *path)
@@ -94,47 +84,38 @@ bool mpr_atomic_in_place(const char *path)
     char at[PATH_MAX];
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return true;
     snprintf(at, sizeof at, "%s", path);
-    for (int i = 0; i < LINKS; i++) {
+    for (int i = 0; i < MAX_LINKS; i++) {
         if (is_in_proc(at)) return true;
         if (!follow(at)) return false;
     }
     return false;
 }
 
+/* Gives a new file the owner, group and mode of the old one. */
 static int keep_rights(int fd, const struct stat *old)
 {
-    struct stat now;
-    if (fstat(fd, &now) != 0) return -1;
-    const bool same = now.st_uid == old->st_uid && now.st_gid == old->st_gid;
+    struct stat st;
+    if (fstat(fd, &st) != 0) return -1;
+    const bool same = st.st_uid == old->st_uid && st.st_gid == old->st_gid;
     if (!same && fchown(fd, old->st_uid, old->st_gid) != 0) return -1;
     return fchmod(fd, old->st_mode & 0777);
 }
 
-static int open_copy(void)
-{
-    FILE *file = tmpfile();
-    const int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
-    if (file) fclose(file);
-    return fd;
-}
-
-static bool is_refused(int number)
-{
-    return number == EACCES || number == EPERM || number == EROFS;
-}
-
-/* Over a file that is there. */
+/* Begins a file that replaces an existing one. */
 static int open_over(struct mpr_atomic_file *f, const char *path, const struct stat *old)
 {
     if (access(path, W_OK) != 0) return -1;
     if (geteuid() == 0 || old->st_uid == geteuid()) {
         const int status = mpr_atomic_open(f, AT_FDCWD, path, old->st_mode & 0777);
         if (status == 0 && keep_rights(f->fd, old) == 0) return 0;
-        if (status != 0 && !is_refused(errno)) return -1;
+        if (status != 0 && errno != EACCES && errno != EPERM && errno != EROFS) return -1;
         mpr_atomic_close(f);
     }
     snprintf(f->name, sizeof f->name, "%s", path);
-    return opened(f, open_copy(), MPR_ATOMIC_COPY);
+    FILE *file = tmpfile();
+    const int fd = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+    if (file) fclose(file);
+    return set_open(f, fd, MPR_ATOMIC_COPY);
 }
 
 int mpr_atomic_open_path(struct mpr_atomic_file *f, const char *path)
@@ -146,7 +127,7 @@ int mpr_atomic_open_path(struct mpr_atomic_file *f, const char *path)
         errno = ENAMETOOLONG;
         return -1;
     }
-    for (int i = 0; i < LINKS && follow(at); i++) {}
+    for (int i = 0; i < MAX_LINKS && follow(at); i++) {}
     return stat(at, &old) == 0 ? open_over(f, at, &old) : mpr_atomic_open(f, AT_FDCWD, at, 0666);
 }
 
@@ -171,8 +152,8 @@ static int remove_stale(const struct mpr_atomic_file *f)
     return 0;
 }
 
-/* Another writer has the name of the part for the moment between two calls, or as long as it writes
- * where files cannot be unnamed. */
+/* Links the file as its part.  Another writer may have that name for the moment between two calls,
+ * or while it writes on a file system without O_TMPFILE. */
 static int take_part_name(const struct mpr_atomic_file *f)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -190,7 +171,8 @@ static int rename_part(const struct mpr_atomic_file *f)
     return renameat(f->directory, f->part, f->directory, f->name);
 }
 
-/* link(2) replaces no file: over one that is there it needs the name of a part for a moment. */
+/* Names a file that has no name.  link(2) cannot replace a file, so over an existing one the new
+ * file is a part for a moment. */
 static int give_name(const struct mpr_atomic_file *f)
 {
     if (link_as(f, f->name) == 0) {
@@ -233,9 +215,10 @@ int mpr_atomic_commit(struct mpr_atomic_file *f)
 
 void mpr_atomic_close(struct mpr_atomic_file *f)
 {
-    const bool there = f->fd >= 0;
-    if (there && f->way == MPR_ATOMIC_PART) unlinkat(f->directory, f->part, 0);
-    if (there) close(f->fd);
+    if (f->fd >= 0) {
+        if (f->way == MPR_ATOMIC_PART) unlinkat(f->directory, f->part, 0);
+        close(f->fd);
+    }
     f->fd = -1;
     if (writing == f) writing = NULL;
 }

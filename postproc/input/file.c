@@ -9,40 +9,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "basename.h"
+
 enum { TRIES = 100, TRY_NS = 10000000 };
 
-/* The file of an O_PATH descriptor, which was opened without any effect on it. */
-static int open_again(int at, int directory, const char *name, int flags)
+/* Opens the file of an O_PATH descriptor for reading or writing. */
+static int reopen(int path_fd, int directory, const char *name, int flags)
 {
     char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", at);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", path_fd);
     const int fd = open(link, (flags & ~O_NOFOLLOW) | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 || access("/proc/self/fd", X_OK) == 0) return fd;
-    return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC); /* no /proc here */
+    return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC); /* /proc is not mounted */
 }
 
-static int open_regular(int at, int directory, const char *name, int flags, off_t least,
-                        struct stat *st)
+/* An O_PATH descriptor has no effect on the file, so its type can be checked before it is opened.
+ */
+static int open_file(int directory, const char *name, int flags, off_t min_bytes, struct stat *st)
 {
-    struct stat now;
-    if (fstat(at, st) != 0) return -1;
-    if (!S_ISREG(st->st_mode) || st->st_size < least) {
-        errno = S_ISLNK(st->st_mode) ? ELOOP : EINVAL;
-        return -1;
+    struct stat opened;
+    const int path_fd = openat(directory, name, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+    if (path_fd < 0) return -1;
+    int fd = -1;
+    if (fstat(path_fd, st) == 0) {
+        if (S_ISREG(st->st_mode) && st->st_size >= min_bytes)
+            fd = reopen(path_fd, directory, name, flags);
+        else errno = S_ISLNK(st->st_mode) ? ELOOP : EINVAL;
     }
-    const int fd = open_again(at, directory, name, flags);
-    if (fd < 0 || (fstat(fd, &now) == 0 && mpr_file_same(&now, st))) return fd;
-    close(fd);
-    errno = ESTALE;
-    return -1;
-}
-
-static int open_file(int directory, const char *name, int flags, off_t least, struct stat *st)
-{
-    const int at = openat(directory, name, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
-    if (at < 0) return -1;
-    const int fd = open_regular(at, directory, name, flags, least, st), error = errno;
-    close(at);
+    if (fd >= 0 && (fstat(fd, &opened) != 0 || !mpr_file_same(&opened, st))) {
+        close(fd);
+        fd = -1;
+        errno = ESTALE;
+    }
+    const int error = errno;
+    close(path_fd);
     errno = error;
     return fd;
 }
@@ -57,23 +57,23 @@ int mpr_file_open_named(const char *path, int flags, struct stat *st)
     return open_file(AT_FDCWD, path, flags, 1, st);
 }
 
-bool mpr_file_is(int directory, const char *name, const struct stat *st)
+bool mpr_file_is_at(int directory, const char *name, const struct stat *st)
 {
-    struct stat now;
-    return fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && mpr_file_same(&now, st);
+    struct stat found;
+    return fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && mpr_file_same(&found, st);
 }
 
-void mpr_file_share(int fd)
+void mpr_file_lock_shared(int fd)
 {
     for (int i = 0; i < TRIES && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
         nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
 }
 
-void mpr_file_unshare(int fd) { flock(fd, LOCK_UN); }
+void mpr_file_unlock(int fd) { flock(fd, LOCK_UN); }
 
-bool mpr_file_take(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+bool mpr_file_try_lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
-int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error)
+int mpr_file_check_owner(const struct stat *st, const char *path, struct mpr_error *error)
 {
     if (st->st_uid != geteuid())
         return mpr_fail(
@@ -88,47 +88,48 @@ int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *err
 
 bool mpr_file_trusted(const struct stat *st, const char *log)
 {
-    struct stat of;
+    struct stat log_st;
     return !st->st_uid || st->st_uid == geteuid() ||
-           (stat(log, &of) == 0 && st->st_uid == of.st_uid);
+           (stat(log, &log_st) == 0 && st->st_uid == log_st.st_uid);
 }
 
-/* What is left from before keeps no right that is not asked for. */
-static int narrow(int fd, const struct stat *st, mode_t mode)
-{
-    const mode_t more = st->st_mode & ~mode & 0066;
-    return more ? fchmod(fd, st->st_mode & ~more & 0777) : 0;
-}
+/* ---- parts */
 
-/* 0, or what errno is to be. */
+/* Locks and empties a part, and removes rights from it that @mode does not have.  Returns 0 or an
+ * errno. */
 static int take_over(int fd, int directory, const char *name, mode_t mode)
 {
     struct stat st;
     struct mpr_error error;
     if (fstat(fd, &st) != 0) return errno;
     if (!st.st_nlink) return EBUSY; /* another process renamed it after open, and replaced it */
-    if (!S_ISREG(st.st_mode) || mpr_file_mine(&st, name, &error) != 0) return EPERM;
-    if (!mpr_file_take(fd) || !mpr_file_is(directory, name, &st)) return EBUSY;
-    return narrow(fd, &st, mode) == 0 && ftruncate(fd, 0) == 0 ? 0 : errno;
+    if (!S_ISREG(st.st_mode) || mpr_file_check_owner(&st, name, &error) != 0) return EPERM;
+    if (!mpr_file_try_lock(fd) || !mpr_file_is_at(directory, name, &st)) return EBUSY;
+    const mode_t excess = st.st_mode & ~mode & 0066;
+    if (excess && fchmod(fd, st.st_mode & ~excess & 0777) != 0) return errno;
+    return ftruncate(fd, 0) == 0 ? 0 : errno;
 }
 
-/* Who refused: the folder, or what lies there? */
-static int refusal(int directory, const char *name, int why)
+/* Returns EPERM if open failed because of a foreign file with that name, and another errno if it
+ * failed because of the folder. */
+static int reason_of_refusal(int directory, const char *name, int error)
 {
     struct stat st;
-    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return why == EPERM ? EACCES : why;
-    if (why != EACCES && why != ELOOP && why != EISDIR) return why;
-    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? why : EPERM;
+    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return error == EPERM ? EACCES : error;
+    if (error != EACCES && error != ELOOP && error != EISDIR) return error;
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? error : EPERM;
 }
 
 int mpr_file_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
-    const int why = fd < 0 ? refusal(directory, name, errno) : take_over(fd, directory, name, mode);
-    if (!why) return fd;
+    const int error =
+        fd < 0 ? reason_of_refusal(directory, name, errno) : take_over(fd, directory, name, mode);
+    if (!error) return fd;
     if (fd >= 0) close(fd);
-    errno = why;
+    errno = error;
     return -1;
 }
 
@@ -139,8 +140,10 @@ const char *mpr_file_part_reason(int number)
     return strerror(number);
 }
 
-/* In a directory with the sticky bit others cannot touch what is not theirs. */
-static int may_change(int fd, const char *path, struct mpr_error *error)
+/* ---- directories */
+
+/* In a directory with the sticky bit, users can only replace their own files. */
+static int check_directory(int fd, const char *path, struct mpr_error *error)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return mpr_fail_errno(error, path, "examine");
@@ -159,15 +162,12 @@ static int may_change(int fd, const char *path, struct mpr_error *error)
 
 int mpr_file_directory(const char *path, const char **name, struct mpr_error *error)
 {
-    const char *slash = strrchr(path, '/');
     char directory[PATH_MAX] = ".";
-    if (slash)
-        snprintf(directory, sizeof directory, "%.*s", (int)(slash == path ? 1 : slash - path),
-                 path);
-    *name = slash ? slash + 1 : path;
+    *name = mpr_basename(path);
+    if (*name > path) snprintf(directory, sizeof directory, "%.*s", (int)(*name - path), path);
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return mpr_fail_errno(error, path, "open the directory of it");
-    if (may_change(fd, path, error) == 0) return fd;
+    if (check_directory(fd, path, error) == 0) return fd;
     close(fd);
     return -1;
 }

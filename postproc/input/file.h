@@ -1,5 +1,4 @@
-/* Files that somebody else may have put there, or may put there meanwhile: opened once, and never
- * anything but a regular file. */
+/* Files in folders that other users may write: opened once, and only if they are regular files. */
 #ifndef MPR_FILE_H
 #define MPR_FILE_H
 
@@ -9,47 +8,51 @@
 #include "error.h"
 #include "mpf/slot.h"
 
-/* Opens the regular file `name` in a directory (a descriptor, or AT_FDCWD) and says in *st which
- * one it is; nothing else is opened, so that no FIFO is waited for and no device does anything.
- * flags: O_RDONLY or O_RDWR, and O_NOFOLLOW: not if it is a link itself. The descriptor, or -1 with
- * errno: ELOOP for a link, EINVAL for anything else that is no file. */
+/* Opens a regular file and fills *st.  Anything else is refused before it is opened, so that no
+ * FIFO blocks and no device acts.
+ * @directory: a descriptor, or AT_FDCWD
+ * @flags: O_RDONLY or O_RDWR; with O_NOFOLLOW a symbolic link is refused
+ * Returns the descriptor, or -1 with errno: ELOOP for a link, EINVAL for anything else that is not
+ * a regular file. */
 int mpr_file_open(int directory, const char *name, int flags, struct stat *st);
-/* The same of a path that a log names, and no empty file (EINVAL): the kernel's are, and what it
- * tells one reader it may tell no other (/proc/kmsg). */
+/* Does the same for a path that a log names, and also refuses an empty file (EINVAL).  Files of the
+ * kernel are empty, and reading one may take data away from other readers (/proc/kmsg). */
 int mpr_file_open_named(const char *path, int flags, struct stat *st);
-/* Does the name in the directory still lead to that file? */
-bool mpr_file_is(int directory, const char *name, const struct stat *st);
+/* Returns true if the name in the directory still leads to this file. */
+bool mpr_file_is_at(int directory, const char *name, const struct stat *st);
 static inline bool mpr_file_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Who reads a log shares it (flock), and who gives room in it back has it alone for that moment
- * (folded.h).  A file system without such locks goes without. */
-void mpr_file_share(int fd); /* waits for a second at most */
-void mpr_file_unshare(int fd);
-bool mpr_file_take(int fd); /* never waits; false: somebody shares it */
+/* Readers of a log hold a shared lock (flock); to release room in it a process takes the exclusive
+ * lock for that moment (folded.h).  On a file system without such locks both succeed. */
+void mpr_file_lock_shared(int fd); /* waits for at most a second */
+void mpr_file_unlock(int fd);
+/* Returns false if another process has a lock.  Never waits. */
+bool mpr_file_try_lock(int fd);
 
-/* Is it this user's, and has it one name only?  Else *error says why it is not changed; -1. */
-int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error);
+/* Checks that the file belongs to this user and has one name only.  Returns 0, or -1 with *error
+ * filled. */
+int mpr_file_check_owner(const struct stat *st, const char *path, struct mpr_error *error);
 
-/* May what lies beside a log be believed?  It belongs to the log's owner, to who reads it, or to
- * root: others may write to that folder, too. */
+/* Returns true if a file next to a log can be trusted: it belongs to the owner of the log, to this
+ * user or to root.  Other users may also be able to write to that folder. */
 bool mpr_file_trusted(const struct stat *st, const char *log);
 
-/* A file of that name in the directory that is this user's, by one name, and locked and empty now,
- * for what is to take another one's place when it is whole: what a killed process left is taken
- * over, with no more rights than `mode`.  -1 with errno: EBUSY where another process writes it,
- * EPERM where it is not this user's alone, or no file.  Others may write the folder: what is
- * written goes to the descriptor. */
+/* Opens a file that will replace another one when it is complete.  It belongs to this user, has one
+ * name, is locked, and is empty.  The file of a writer that was killed is reused, with no more
+ * rights than @mode.  The folder may be writable for others, so write only to the descriptor.
+ * Returns the descriptor, or -1 with errno: EBUSY if another process is writing the file, EPERM if
+ * it belongs to somebody else or is not a regular file. */
 int mpr_file_part(int directory, const char *name, mode_t mode);
-/* What that errno says to people. */
 #define MPR_FILE_BUSY "another process writes it"
+/* Returns the text for such an errno. */
 const char *mpr_file_part_reason(int number);
 
-/* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root,
- * and what other users may do there they may do to their own files only.  The descriptor, and the
- * file's name in *name; or -1 with *error filled. */
+/* Opens the directory of a file in order to change it.  The directory must belong to this user or
+ * to root, and other users must not be able to replace files in it. Returns the descriptor and the
+ * file's name in *name, or -1 with *error filled. */
 int mpr_file_directory(const char *path, const char **name, struct mpr_error *error);
 
 #endif

@@ -13,8 +13,7 @@
 #include "frames.h"
 #include "mpf/header.h"
 
-#define LEVEL 3 /* of zstd */
-#define BODY  (MPR_MARK_BYTES / 2)
+enum { ZSTD_LEVEL = 3, BODY_BYTES = MPR_MARK_BYTES / 2 };
 
 /* ---- the mark */
 
@@ -38,11 +37,11 @@ int mpr_mark_read(struct mpr_mark *mark, const struct mpf_frame *frame)
 
 long mpr_mark_write(const struct mpr_mark *mark, uint64_t frames, uint8_t out[MPR_MARK_BYTES])
 {
-    uint8_t payload[MPF_FRAME_HEAD + BODY];
+    uint8_t payload[MPF_FRAME_HEAD + BODY_BYTES];
     struct mpf_pairs p;
     ZSTD_CCtx *zstd = ZSTD_createCCtx();
     if (!zstd) return MPF_ERR_SPACE;
-    mpf_pairs_init(&p, payload + MPF_FRAME_HEAD, BODY);
+    mpf_pairs_init(&p, payload + MPF_FRAME_HEAD, BODY_BYTES);
     mpf_pairs_add_u64(&p, "seq", mark->seq);
     if (mark->offset) mpf_pairs_add_u64(&p, "offset", mark->offset);
     mpf_pairs_add_u64(&p, "until", mark->until);
@@ -53,35 +52,36 @@ long mpr_mark_write(const struct mpr_mark *mark, uint64_t frames, uint8_t out[MP
                                      .kind = MPF_FRAME_FOLD,
                                      .seq = mark->seq - frames,
                                      .body_bytes = mpf_pairs_bytes(&p) };
-    const long length = mpf_frame_write(zstd, LEVEL, &frame, payload, out, MPR_MARK_BYTES);
+    const long length = mpf_frame_write(zstd, ZSTD_LEVEL, &frame, payload, out, MPR_MARK_BYTES);
     ZSTD_freeCCtx(zstd);
     return length;
 }
 
-/* ---- who has which */
+/* ---- LOG.fold */
 
-/* Its name and suffix; false: too long a name. */
-static bool named(char out[PATH_MAX], const char *name, const char *suffix)
+/* Returns false if the name is too long. */
+static bool add_suffix(char out[PATH_MAX], const char *name, const char *suffix)
 {
     return snprintf(out, PATH_MAX, "%s%s", name, suffix) < PATH_MAX;
 }
 
-static bool is_of(const struct mpf_frame *frame, const struct mpr_header *log)
+static bool is_header_of(const struct mpf_frame *frame, const struct mpr_header *log)
 {
-    static const uint8_t none[sizeof log->id];
+    static const uint8_t unknown[sizeof log->id];
     struct mpr_header header;
     if (frame->kind != MPF_FRAME_HEADER ||
         mpr_header_read(&header, frame->body, frame->body_bytes) != 0)
         return false;
-    const bool same =
-        memcmp(header.id, none, sizeof none) != 0 && memcmp(header.id, log->id, sizeof none) == 0;
+    const bool same = memcmp(header.id, unknown, sizeof unknown) != 0 &&
+                      memcmp(header.id, log->id, sizeof unknown) == 0;
     mpr_header_free(&header);
     return same;
 }
 
-/* A log that was made one file with its LOG.fold has the mark inside; the other is left over. */
-static bool has_inside(struct mpr_frames *frames, const struct mpr_map *log, size_t header_end,
-                       uint64_t seq)
+/* Returns true if the log was merged with its LOG.fold: then it contains the mark, and LOG.fold is
+ * left over. */
+static bool contains_mark(struct mpr_frames *frames, const struct mpr_map *log, size_t header_end,
+                          uint64_t seq)
 {
     struct mpf_frame frame;
     struct mpr_mark mark;
@@ -92,30 +92,20 @@ static bool has_inside(struct mpr_frames *frames, const struct mpr_map *log, siz
            mpr_mark_read(&mark, &frame) == 0 && mark.seq >= seq;
 }
 
-static enum mpr_folded_state judge(struct mpr_folded *f, struct mpr_frames *frames,
-                                   const struct mpr_map *log, size_t header_end,
-                                   const struct mpr_header *header)
+static enum mpr_folded_state read_fold(struct mpr_folded *f, struct mpr_frames *frames,
+                                       const struct mpr_map *log, size_t header_end,
+                                       const struct mpr_header *header)
 {
     struct mpf_frame frame;
     if (mpr_frames_next(frames, &frame) != 1) return MPR_FOLDED_DAMAGED;
-    if (!is_of(&frame, header)) return MPR_FOLDED_FOREIGN;
+    if (!is_header_of(&frame, header)) return MPR_FOLDED_FOREIGN;
     f->mark_at = frames->at;
     if (mpr_frames_next(frames, &frame) != 1 || frames->damaged || frame.kind != MPF_FRAME_FOLD ||
         mpr_mark_read(&f->mark, &frame) != 0 || f->mark.offset < header_end)
         return MPR_FOLDED_DAMAGED;
     f->frames_at = frames->at;
     f->frames = f->mark.seq - frame.seq;
-    return has_inside(frames, log, header_end, f->mark.seq) ? MPR_FOLDED_NONE : MPR_FOLDED_USED;
-}
-
-static int read_it(struct mpr_folded *f, const struct mpr_map *log, size_t header_end,
-                   const struct mpr_header *header)
-{
-    struct mpr_frames frames;
-    if (mpr_frames_open(&frames, &f->map) != 0) return -1;
-    f->state = judge(f, &frames, log, header_end, header);
-    mpr_frames_close(&frames);
-    return 0;
+    return contains_mark(frames, log, header_end, f->mark.seq) ? MPR_FOLDED_NONE : MPR_FOLDED_USED;
 }
 
 int mpr_folded_find(struct mpr_folded *f, int directory, const char *name,
@@ -123,17 +113,22 @@ int mpr_folded_find(struct mpr_folded *f, int directory, const char *name,
 {
     char file[PATH_MAX];
     struct mpr_error error;
+    struct mpr_frames frames;
     struct stat st;
     *f = (struct mpr_folded){ .map.fd = -1 };
-    if (!named(file, name, MPR_FOLDED_SUFFIX)) return 0;
+    if (!add_suffix(file, name, MPR_FOLDED_SUFFIX)) return 0;
     const int fd = mpr_file_open(directory, file, O_RDONLY | O_NOFOLLOW, &st);
-    f->there = fd >= 0;
+    f->exists = fd >= 0;
     if (fd < 0) return 0;
     f->state = MPR_FOLDED_FOREIGN;
     int result = 0;
-    if (st.st_uid == log->st.st_uid && (result = mpr_map_file(&f->map, fd, &st, file, &error)) == 0)
-        result = read_it(f, log, header_end, header);
-    else close(fd);
+    if (st.st_uid == log->st.st_uid &&
+        (result = mpr_map_file(&f->map, fd, &st, file, &error)) == 0) {
+        if (mpr_frames_open(&frames, &f->map) == 0) {
+            f->state = read_fold(f, &frames, log, header_end, header);
+            mpr_frames_close(&frames);
+        } else result = -1;
+    } else close(fd);
     if (f->state == MPR_FOLDED_USED) return result;
     mpr_map_close(&f->map);
     f->map.st = st;
@@ -144,7 +139,7 @@ void mpr_folded_close(struct mpr_folded *f) { mpr_map_close(&f->map); }
 
 /* ---- the lock */
 
-/* One that a killed process left is taken over, if it is an ordinary file of this user. */
+/* Opens the lock, also one that a killed process left, if it is a regular file of this user. */
 static int open_lock(int directory, const char *file)
 {
     struct stat st;
@@ -162,10 +157,11 @@ int mpr_folded_lock(int directory, const char *name, const char *path, struct mp
 {
     char file[PATH_MAX];
     struct stat st;
-    if (!named(file, name, MPR_FOLDED_NEW)) return mpr_fail(error, "%s: too long a name", path);
+    if (!add_suffix(file, name, MPR_FOLDED_NEW))
+        return mpr_fail(error, "%s: too long a name", path);
     const int fd = open_lock(directory, file);
     if (fd < 0) return mpr_fail_errno(error, path, "make " MPR_FOLDED_NEW " beside it");
-    if (mpr_file_take(fd) && fstat(fd, &st) == 0 && mpr_file_is(directory, file, &st)) {
+    if (mpr_file_try_lock(fd) && fstat(fd, &st) == 0 && mpr_file_is_at(directory, file, &st)) {
         if (ftruncate(fd, 0) == 0) return fd;
         mpr_fail_errno(error, path, "empty " MPR_FOLDED_NEW " beside it");
     } else
@@ -175,16 +171,16 @@ int mpr_folded_lock(int directory, const char *name, const char *path, struct mp
     return -1;
 }
 
-/* A file system without locks proves nothing. */
+/* Requires a real lock: on a file system without locks nothing shows that the file is unused. */
 void mpr_folded_clean(int directory, const char *name)
 {
     char file[PATH_MAX];
     struct stat st;
-    if (!named(file, name, MPR_FOLDED_NEW)) return;
+    if (!add_suffix(file, name, MPR_FOLDED_NEW)) return;
     const int fd = mpr_file_open(directory, file, O_RDWR | O_NOFOLLOW, &st);
     if (fd < 0) return;
     if (st.st_uid == geteuid() && st.st_nlink == 1 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-        mpr_file_is(directory, file, &st))
+        mpr_file_is_at(directory, file, &st))
         unlinkat(directory, file, 0);
     close(fd);
 }
@@ -193,8 +189,8 @@ void mpr_folded_unlock(int directory, const char *name, int lock)
 {
     char file[PATH_MAX];
     struct stat st;
-    if (named(file, name, MPR_FOLDED_NEW) && fstat(lock, &st) == 0 &&
-        mpr_file_is(directory, file, &st))
+    if (add_suffix(file, name, MPR_FOLDED_NEW) && fstat(lock, &st) == 0 &&
+        mpr_file_is_at(directory, file, &st))
         unlinkat(directory, file, 0);
     close(lock);
 }

@@ -5,6 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Work is counted in bytes of payload and bounded by the size of the file.  A writer's frames
+ * unpack to less than MAX_RATIO times their size.  A place that looks like a frame and cannot be
+ * decoded costs FAILURE_FACTOR times its size. */
+#define MAX_RATIO       4096u
+#define FAILURE_FACTOR  64u
+#define FREE_WORK       (UINT64_C(1) << 30)
+#define ZSTD_HEADER_MAX 18u
+
 int mpr_frames_open(struct mpr_frames *f, const struct mpr_map *map)
 {
     *f = (struct mpr_frames){ .bad_offset = MPR_NO_OFFSET };
@@ -20,57 +28,16 @@ void mpr_frames_close(struct mpr_frames *f)
     *f = (struct mpr_frames){ 0 };
 }
 
-/* Work is bounded by the file, in bytes of payload: no frame of ours unpacks to 4,096 times its
- * size.  A place that looks like a frame and is none costs as much as 64 that are. */
-#define UNPACKED        4096u
-#define FAILURE         64u
-#define FREE_WORK       (UINT64_C(1) << 30)
-#define ZSTD_HEADER_MAX 18u
-
-static bool is_worn_out(const struct mpr_frames *f)
-{
-    return f->work > FREE_WORK + UNPACKED * (uint64_t)f->size;
-}
-
-static int make_room(struct mpr_frames *f, size_t bytes)
-{
-    if (bytes <= f->payload_cap) return 0;
-    uint8_t *grown = realloc(f->payload, bytes);
-    if (!grown) return MPF_ERR_SPACE;
-    f->payload = grown;
-    f->payload_cap = bytes;
-    return 0;
-}
-
-/* Decodes the frame at `at`: its length in the file, or an mpf_error. */
-static long read_here(struct mpr_frames *f, struct mpf_frame *frame)
-{
-    const uint8_t *in = f->data + f->at;
-    const size_t left = f->size - f->at;
-    const long payload = mpf_frame_payload(in, left);
-    const size_t most =
-        payload < 0 ? ZSTD_HEADER_MAX : mpf_frame_bound((size_t)payload - MPF_FRAME_HEAD);
-    f->cost = most;
-    const long length = mpf_frame_length(in, left < most ? left : most);
-    if (length == MPF_ERR_TRUNCATED && left > most) return MPF_ERR_DAMAGED;
-    if (length <= 0) return length < 0 ? length : MPF_ERR_DAMAGED;
-    if (payload < 0) return payload;
-    if (make_room(f, (size_t)payload) != 0) return MPF_ERR_SPACE;
-    const int error =
-        mpf_frame_read(f->zstd, in, (size_t)length, f->payload, f->payload_cap, frame);
-    return error ? error : length;
-}
-
-static void note_bad(struct mpr_frames *f, uint64_t offset)
+void mpr_frames_reject(struct mpr_frames *f, uint64_t offset)
 {
     f->damaged++;
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = offset;
 }
 
-/* A file that another follows is not cut but damaged. */
+/* If another file follows, a frame that was cut is damaged. */
 void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at)
 {
-    if (f->cut) note_bad(f, f->cut_offset);
+    if (f->cut) mpr_frames_reject(f, f->cut_offset);
     f->cut = false;
     f->data = map->data;
     f->size = map->size;
@@ -85,15 +52,36 @@ void mpr_frames_grow(struct mpr_frames *f, const struct mpr_map *map)
     mpr_frames_turn(f, map, at);
 }
 
-/* The frames that a log's fold stands for are not missing: it comes behind the header. */
-static bool is_fold(const struct mpr_frames *f, const struct mpf_frame *frame)
+/* Decodes the frame at `at`.  Returns its length in the file, or an mpf_error. */
+static long read_here(struct mpr_frames *f, struct mpf_frame *frame)
 {
-    return frame->kind == MPF_FRAME_FOLD && f->next_seq == 1;
+    const uint8_t *in = f->data + f->at;
+    const size_t left = f->size - f->at;
+    const long payload = mpf_frame_payload(in, left);
+    const size_t max =
+        payload < 0 ? ZSTD_HEADER_MAX : mpf_frame_bound((size_t)payload - MPF_FRAME_HEAD);
+    f->cost = max;
+    const long length = mpf_frame_length(in, left < max ? left : max);
+    if (length == MPF_ERR_TRUNCATED && left > max) return MPF_ERR_DAMAGED;
+    if (length <= 0) return length < 0 ? length : MPF_ERR_DAMAGED;
+    if (payload < 0) return payload;
+    if ((size_t)payload > f->payload_cap) {
+        uint8_t *larger = realloc(f->payload, (size_t)payload);
+        if (!larger) return MPF_ERR_SPACE;
+        f->payload = larger;
+        f->payload_cap = (size_t)payload;
+    }
+    const int error =
+        mpf_frame_read(f->zstd, in, (size_t)length, f->payload, f->payload_cap, frame);
+    return error ? error : length;
 }
 
+/* Counts a frame that was read, and the frames missing before it.  The frames that a LOG.fold
+ * replaces are not missing: its mark follows the header. */
 static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t length)
 {
-    if (frame->seq > f->next_seq && !is_fold(f, frame)) {
+    const bool is_mark = frame->kind == MPF_FRAME_FOLD && f->next_seq == 1;
+    if (frame->seq > f->next_seq && !is_mark) {
         f->missing += frame->seq - f->next_seq;
         if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
     }
@@ -104,14 +92,7 @@ static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t l
     f->good++;
 }
 
-/* Bytes that no frame begins with: room that was given back. */
-static bool is_empty(const struct mpr_frames *f, size_t at)
-{
-    static const uint8_t zeros[4];
-    return f->size - at >= sizeof zeros && memcmp(f->data + at, zeros, sizeof zeros) == 0;
-}
-
-/* Where the next frame may begin; holes are not looked through. */
+/* Returns the offset after `at` at which the next frame may begin.  Holes are skipped. */
 static size_t next_place(const struct mpr_frames *f)
 {
     size_t at = f->at + 1;
@@ -127,48 +108,51 @@ static size_t next_place(const struct mpr_frames *f)
     return f->size;
 }
 
-static void accept_behind(struct mpr_frames *f, const struct mpf_frame *frame, size_t length,
-                          size_t start)
+static bool is_too_much_work(const struct mpr_frames *f)
 {
-    const bool missing = frame->seq > f->next_seq;
-    if (missing && is_empty(f, start)) f->hole = true;
-    else note_bad(f, start);
-    accept(f, frame, length);
+    return f->work > FREE_WORK + MAX_RATIO * (uint64_t)f->size;
+}
+
+/* Records what was skipped from @start to a frame.  Frames never begin with zeros: if frames are
+ * missing and there are zeros, their room was released. */
+static void note_skipped(struct mpr_frames *f, const struct mpf_frame *frame, size_t start)
+{
+    static const uint8_t zeros[4];
+    const bool is_hole =
+        f->size - start >= sizeof zeros && memcmp(f->data + start, zeros, sizeof zeros) == 0;
+    if (frame->seq > f->next_seq && is_hole) f->hole = true;
+    else mpr_frames_reject(f, start);
 }
 
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
 {
     const size_t start = f->at;
     long first_error = 0;
-    while (f->at < f->size && !is_worn_out(f)) {
+    while (f->at < f->size && !is_too_much_work(f)) {
         const long length = read_here(f, frame);
         if (length > 0) {
             f->work += f->cost;
-            if (first_error) accept_behind(f, frame, (size_t)length, start);
-            else accept(f, frame, (size_t)length);
+            if (first_error) note_skipped(f, frame, start);
+            accept(f, frame, (size_t)length);
             return 1;
         }
         if (length == MPF_ERR_VERSION || length == MPF_ERR_SPACE) return (int)length;
         if (!first_error) first_error = length;
-        f->work += FAILURE * f->cost;
-        f->at = is_worn_out(f) ? f->size : next_place(f);
+        f->work += FAILURE_FACTOR * f->cost;
+        f->at = is_too_much_work(f) ? f->size : next_place(f);
     }
     if (f->at < f->size && !first_error) first_error = MPF_ERR_DAMAGED;
     f->at = f->size;
     if (first_error == MPF_ERR_TRUNCATED) {
         f->cut = true;
         f->cut_offset = start;
-    } else if (first_error) {
-        note_bad(f, start);
-    }
+    } else if (first_error) mpr_frames_reject(f, start);
     return 0;
 }
 
-void mpr_frames_reject(struct mpr_frames *f, uint64_t offset) { note_bad(f, offset); }
-
 uint64_t mpr_frames_made(const struct mpf_frame *frame)
 {
-    struct mpf_clock clock[2]; /* from, to: the body begins with them */
+    struct mpf_clock clock[2]; /* the first and last time, with which the body begins */
     if (frame->kind != MPF_FRAME_EVENTS || frame->body_bytes < sizeof clock) return 0;
     memcpy(clock, frame->body, sizeof clock);
     return clock[1].mono;

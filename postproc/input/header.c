@@ -10,7 +10,7 @@
 #include "mpf/frame.h"
 #include "mpf/header.h"
 
-/* Sixteen times a writer's: reports look for keys among the pairs, again and again. */
+/* Sixteen times what a writer makes.  The limit matters because reports search the pairs often. */
 #define BYTES_MAX ((size_t)1 << 20)
 
 static uint64_t number(const struct mpr_header *h, const char *key)
@@ -25,28 +25,13 @@ static void read_hex(const struct mpr_header *h, const char *key, uint8_t bytes[
     if (text) mpf_hex_read(text, bytes);
 }
 
-static void read_identity(struct mpr_header *h)
+/* Sets *pairs and *text.  Returns 0 or an mpf_error. */
+static int copy_pairs(struct mpr_header *h, const uint8_t *body, size_t bytes)
 {
-    h->identity = (struct mpf_identity){ .pidns = number(h, "pidns"),
-                                         .timens = number(h, "timens"),
-                                         .started = number(h, "started") };
-    read_hex(h, "boot", h->identity.boot);
-}
-
-static int count_pairs(const char *at, const char *end, size_t *count)
-{
-    const char *key, *value;
-    int status;
-    while ((status = mpf_pairs_next(&at, end, &key, &value)) == 1) ++*count;
-    return status;
-}
-
-int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
-{
-    *h = (struct mpr_header){ 0 };
+    const char *at = (const char *)body, *const end = at + bytes, *key, *value;
     size_t count = 0;
-    if (bytes > BYTES_MAX) return MPF_ERR_DAMAGED;
-    const int status = count_pairs((const char *)body, (const char *)body + bytes, &count);
+    int status;
+    while ((status = mpf_pairs_next(&at, end, &key, &value)) == 1) count++;
     if (status != 0) return status;
     h->text = malloc(bytes + 1);
     h->pair = calloc(count + 1, sizeof *h->pair);
@@ -55,16 +40,27 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
         return MPF_ERR_SPACE;
     }
     memcpy(h->text, body, bytes);
-    const char *at = h->text;
+    at = h->text;
     while (h->pairs < count && mpf_pairs_next(&at, h->text + bytes, &h->pair[h->pairs].key,
                                               &h->pair[h->pairs].value) == 1)
         h->pairs++;
+    return 0;
+}
+
+int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
+{
+    *h = (struct mpr_header){ 0 };
+    const int status = bytes > BYTES_MAX ? MPF_ERR_DAMAGED : copy_pairs(h, body, bytes);
+    if (status != 0) return status;
     h->pid = number(h, "pid");
     h->ppid = number(h, "ppid");
     h->start = (struct mpf_clock){ number(h, "start.ticks"), number(h, "start.mono"),
                                    number(h, "start.real") };
+    h->identity = (struct mpf_identity){ .pidns = number(h, "pidns"),
+                                         .timens = number(h, "timens"),
+                                         .started = number(h, "started") };
     read_hex(h, "id", h->id);
-    read_identity(h);
+    read_hex(h, "boot", h->identity.boot);
     return 0;
 }
 
@@ -121,8 +117,7 @@ void mpr_header_free(struct mpr_header *h)
 
 const char *mpr_header_get(const struct mpr_header *h, const char *key)
 {
-    for (size_t i = 0; i < h->pairs; i++) {
+    for (size_t i = 0; i < h->pairs; i++)
         if (strcmp(h->pair[i].key, key) == 0) return h->pair[i].value[0] ? h->pair[i].value : NULL;
-    }
     return NULL;
 }

@@ -17,25 +17,25 @@ struct mpr_header {
     struct mpr_pair *pair; /* all pairs, in the log's order */
     size_t pairs;
     char *text;                   /* holds the strings */
-    uint64_t pid, ppid;           /* 0: not known */
+    uint64_t pid, ppid;           /* 0 if unknown */
     struct mpf_clock start;       /* origin of the log's times */
     uint8_t id[16];               /* ties log and journal */
-    struct mpf_identity identity; /* of the process; zeros: not known */
+    struct mpf_identity identity; /* of the process; zeros if unknown */
 };
 
-/* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure
- * *h is empty. */
+/* Copies the pairs of a frame's body.  Returns 0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On
+ * failure *h is empty. */
 int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
 /* Reads the header of a mapped log; *end is the offset of the next frame.  Returns 0,
  * MPF_ERR_DAMAGED if the log does not begin with a header, or MPF_ERR_SPACE.  On failure *h is
  * empty. */
 int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end);
-/* The same of the log `name` in a directory: 0, or -1 if it cannot be read. */
+/* Reads the header of the log with this name in a directory.  Returns 0, or -1 if that fails. */
 int mpr_header_of(struct mpr_header *h, int directory, const char *name);
-/* A header for a journal whose log is not there. */
+/* Makes a header for a journal whose log is missing.  Returns 0 or MPF_ERR_SPACE. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
 void mpr_header_free(struct mpr_header *h);
-/* First value of the key, NULL when absent or empty. */
+/* Returns the first value of the key, or NULL if there is none or it is empty. */
 const char *mpr_header_get(const struct mpr_header *h, const char *key);
 
 #endif

@@ -1,4 +1,7 @@
-/* The image is a copy, not a mapping: a running process changes the file beneath us. */
+/* The image is a copy and not a mapping, because a running process changes the file.
+ *
+ * Pending events: before the sort they are ordered by thread, chunk and slot, and within a thread
+ * their times never go back.  `rank` and `slot` keep that order among equal times. */
 #include "journal.h"
 
 #include <errno.h>
@@ -10,39 +13,33 @@
 
 #include "basename.h"
 #include "file.h"
+#include "mpf/frame.h"
 
 enum { READ_BYTES = 1 << 20 };
 
-/* Bytes of the head and the chunks that may be in use; 0 when the file is no journal. */
+/* Twenty times what a process with ten thousand threads makes. */
+#define IMAGE_MAX (UINT64_C(1) << 30)
+
+/* ---- the file */
+
+/* Returns the bytes of the head and the chunks that may be in use, or 0 if it is not a journal. */
 static size_t used_bytes(int fd, uint64_t size)
 {
     struct mpf_journal head;
     if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
     if (memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) != 0) return 0;
     uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
-    if (used > MPR_JOURNAL_MAX) used = MPR_JOURNAL_MAX;
+    if (used > IMAGE_MAX) used = IMAGE_MAX;
     return (size_t)(used < size ? used : size);
 }
 
-/* Where bytes of the file begin, at or behind `at`: holes cost neither memory nor time. */
+/* Returns the offset of the next byte at @at or later that is not in a hole.  Holes need neither
+ * memory nor time. */
 static size_t next_data(int fd, size_t at, size_t bytes)
 {
     const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
     if (data < 0) return errno == ENXIO ? bytes : at;
     return (size_t)data < bytes ? (size_t)data : bytes;
-}
-
-/* `out` is zeros. */
-static size_t read_all(int fd, uint8_t *out, size_t bytes)
-{
-    size_t done = next_data(fd, 0, bytes);
-    while (done < bytes) {
-        const size_t left = bytes - done;
-        const ssize_t n = pread(fd, out + done, left < READ_BYTES ? left : READ_BYTES, (off_t)done);
-        if (n <= 0) break;
-        done = next_data(fd, done + (size_t)n, bytes);
-    }
-    return done;
 }
 
 static bool read_image(struct mpr_journal *j)
@@ -52,15 +49,23 @@ static bool read_image(struct mpr_journal *j)
     j->image = calloc(1, used);
     j->no_memory = !j->image;
     if (!j->image) return false;
-    j->bytes = read_all(j->fd, j->image, used);
+    size_t done = next_data(j->fd, 0, used);
+    while (done < used) {
+        const size_t left = used - done, wanted = left < READ_BYTES ? left : READ_BYTES;
+        const ssize_t n = pread(j->fd, j->image + done, wanted, (off_t)done);
+        if (n <= 0) break;
+        done = next_data(j->fd, done + (size_t)n, used);
+    }
+    j->bytes = done;
     return mpf_journal_check(j->image, j->bytes, &j->head) == 0;
 }
 
-static bool load(struct mpr_journal *j, const char *path, int follow, const struct stat *log)
+/* @log: the journal must have the owner of this file, or NULL */
+static bool load(struct mpr_journal *j, const char *path, int flags, const struct stat *log)
 {
     *j = (struct mpr_journal){ .fd = -1 };
     if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path)
-        j->fd = mpr_file_open_named(path, O_RDONLY | follow, &j->st);
+        j->fd = mpr_file_open_named(path, O_RDONLY | flags, &j->st);
     if (j->fd >= 0 && (!log || j->st.st_uid == log->st_uid) && read_image(j)) return true;
     const bool no_memory = j->no_memory;
     mpr_journal_free(j);
@@ -73,18 +78,12 @@ bool mpr_journal_load(struct mpr_journal *j, const char *path) { return load(j, 
 static bool load_matching(struct mpr_journal *j, const char *path, const struct stat *log,
                           const struct mpr_header *header)
 {
-    static const uint8_t none[sizeof header->id];
-    if (memcmp(header->id, none, sizeof none) == 0 || !load(j, path, O_NOFOLLOW, log)) return false;
+    static const uint8_t unknown[sizeof header->id];
+    if (memcmp(header->id, unknown, sizeof unknown) == 0 || !load(j, path, O_NOFOLLOW, log))
+        return false;
     if (memcmp(j->head.id, header->id, sizeof header->id) == 0) return true;
     mpr_journal_free(j);
     return false;
-}
-
-/* The path of `name` in the log's folder. */
-static void beside(char *out, size_t cap, const char *log_path, const char *name)
-{
-    const char *slash = strrchr(log_path, '/');
-    snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - log_path) : 0, log_path, name);
 }
 
 bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct stat *log,
@@ -96,7 +95,8 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
     snprintf(path, sizeof path, "%s.journal", log_path);
     if (load_matching(j, path, log, header)) return true;
     if (!named || j->no_memory) return false;
-    beside(path, sizeof path, log_path, mpr_basename(named));
+    snprintf(path, sizeof path, "%.*s%s", (int)(mpr_basename(log_path) - log_path), log_path,
+             mpr_basename(named));
     return load_matching(j, path, log, header) ||
            (!j->no_memory && load_matching(j, named, log, header));
 }
@@ -106,4 +106,122 @@ void mpr_journal_free(struct mpr_journal *j)
     free(j->image);
     if (j->fd >= 0) close(j->fd);
     *j = (struct mpr_journal){ .fd = -1 };
+}
+
+/* ---- pending events */
+
+struct mpr_pending_chunk {
+    uint64_t seq;
+    uint32_t thread, index;
+    const uint8_t *at;
+};
+struct mpr_pending_event {
+    uint64_t time;
+    uint32_t rank, slot; /* rank: the index of its chunk in the list of chunks */
+};
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct mpr_pending_chunk *a = left, *b = right;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct mpr_pending_event *a = left, *b = right;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* Returns the number of frames that a chunk in use says the log has. */
+static uint64_t log_frames(const struct mpr_pending *p, uint32_t index)
+{
+    struct mpf_chunk c;
+    const uint64_t at = p->head.head_bytes + (uint64_t)index * MPF_CHUNK_BYTES;
+    if (at + MPF_CHUNK_BYTES > p->bytes) return 0;
+    memcpy(&c, p->image + at, offsetof(struct mpf_chunk, slot));
+    return c.state == MPF_CHUNK_USED && c.tag ? c.frame : 0;
+}
+
+/* Lists the chunks that have events, and counts these.  @found: scratch */
+static int list_chunks(struct mpr_pending *p, uint64_t frames, struct mpf_recovered *found)
+{
+    p->chunk = calloc((size_t)p->head.chunks + 1, sizeof *p->chunk);
+    if (!p->chunk) return MPF_ERR_SPACE;
+    for (uint32_t i = 0; i < p->head.chunks; i++) {
+        uint32_t torn = 0;
+        const uint32_t count =
+            mpf_journal_chunk(p->image, p->bytes, &p->head, i, frames, found, &torn);
+        p->torn += torn;
+        if (log_frames(p, i) > p->log_frames) p->log_frames = log_frames(p, i);
+        if (!count) continue;
+        p->chunk[p->chunks++] =
+            (struct mpr_pending_chunk){ found->seq, found->thread, i, found->chunk };
+        p->cap += count;
+    }
+    qsort(p->chunk, p->chunks, sizeof *p->chunk, by_thread);
+    return 0;
+}
+
+static int list_events(struct mpr_pending *p, uint64_t frames, struct mpf_recovered *found)
+{
+    p->event = malloc((p->cap + 1) * sizeof *p->event);
+    if (!p->event) return MPF_ERR_SPACE;
+    uint64_t newest = 0;
+    for (uint32_t rank = 0; rank < p->chunks; rank++) {
+        uint32_t torn;
+        if (rank && p->chunk[rank].thread != p->chunk[rank - 1].thread) newest = 0;
+        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, p->chunk[rank].index,
+                                                 frames, found, &torn);
+        for (uint32_t i = 0; i < count && p->events < p->cap; i++) {
+            if (found[i].time > newest) newest = found[i].time;
+            p->event[p->events++] = (struct mpr_pending_event){ newest, rank, found[i].slot };
+        }
+    }
+    qsort(p->event, p->events, sizeof *p->event, by_time);
+    return 0;
+}
+
+int mpr_pending_open(struct mpr_pending *p, const uint8_t *image, size_t bytes, uint64_t frames)
+{
+    *p = (struct mpr_pending){ .image = image, .bytes = bytes };
+    int error = mpf_journal_check(image, bytes, &p->head);
+    if (error) return error;
+    if (p->head.chunks > bytes / MPF_CHUNK_BYTES)
+        p->head.chunks = (uint32_t)(bytes / MPF_CHUNK_BYTES);
+    struct mpf_recovered *found = malloc(MPF_CHUNK_SLOTS * sizeof *found);
+    if (!found) return MPF_ERR_SPACE;
+    error = list_chunks(p, frames, found);
+    if (!error) error = list_events(p, frames, found);
+    free(found);
+    if (error) mpr_pending_close(p);
+    return error;
+}
+
+void mpr_pending_close(struct mpr_pending *p)
+{
+    free(p->chunk);
+    free(p->event);
+    *p = (struct mpr_pending){ 0 };
+}
+
+int mpr_pending_next(struct mpr_pending *p, uint64_t origin, struct mpf_event *event, uint8_t *data)
+{
+    while (p->next < p->events) {
+        const struct mpr_pending_event *e = &p->event[p->next++];
+        const struct mpr_pending_chunk *c = &p->chunk[e->rank];
+        const struct mpf_recovered from = { e->time, c->seq, c->thread, e->slot, c->at };
+        if (mpf_journal_event(&from, &p->head.start, &p->head.last, origin, event, data) == 0)
+            return 1;
+        p->torn++;
+    }
+    return 0;
+}
+
+void mpr_pending_copy_chunks(const struct mpr_pending *p, uint8_t *out)
+{
+    for (size_t i = 0; i < p->chunks; i++)
+        memcpy(out + i * MPF_CHUNK_BYTES, p->chunk[i].at, MPF_CHUNK_BYTES);
 }

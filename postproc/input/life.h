@@ -1,6 +1,8 @@
-/* Does the recorded process live?  A wrong yes keeps a log from being folded, a wrong no takes the
- * journal from a process that writes to it: where neither can be proved the answer is that it
- * cannot be told from here. */
+/* Whether a recorded process still runs, and whether its files are copies.
+ *
+ * A wrong "runs" keeps a log from being recovered.  A wrong "ended" takes the journal away from a
+ * process that still writes to it.  So if neither can be proved, the answer is UNKNOWN.
+ * docs/processes.md says which evidence counts. */
 #ifndef MPR_LIFE_H
 #define MPR_LIFE_H
 
@@ -8,35 +10,48 @@
 
 #include "header.h"
 #include "journal.h"
+#include "run.h"
 
 enum mpr_life { MPR_LIFE_ENDED, MPR_LIFE_RUNS, MPR_LIFE_UNKNOWN };
 
-/* The answer, and why it is so: a clause that can stand in parentheses. */
 struct mpr_verdict {
     enum mpr_life life;
-    char why[192];
+    char why[192]; /* a clause that fits into parentheses */
 };
 
-/* Of the header's process.  journal: its journal, or one without an image where none was found.
+/* Finds out whether the header's process runs.
+ * @journal: its journal; without an image if none was found
  *
- * The lock of the journal decides, where it has one (format/FORMAT.md) and this is no copy of it:
- * the kernel gives it back when the memory of the process goes, so it is told rightly from any
- * namespace.  Else the process is looked for by its number and start. Never waits for a lock; where
- * a process has just ended it waits up to 100 ms for the kernel to give its memory back. */
-struct mpr_verdict mpr_life_tell(const struct mpr_header *header,
+ * If the journal has a lock (format/FORMAT.md) and is not a copy, the lock decides: the kernel
+ * releases it when the memory of the process is released, whatever namespace it is in.  Otherwise
+ * the process is looked for by its number and start time.  Never waits for a lock.  If a process
+ * has just ended, waits up to 100 ms until the kernel has released its memory. */
+struct mpr_verdict mpr_life_find(const struct mpr_header *header,
                                  const struct mpr_journal *journal);
-
-/* Do a recorded file and one of this machine agree, as far as that can be told?  Devices have other
- * numbers after another boot. */
-bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identity *by,
-                        const struct stat *st);
-/* Do times of CLOCK_MONOTONIC that the process recorded compare with those of here? */
+/* Fills the identity of this process as a header would have it, with started 0. */
+void mpr_life_own_identity(struct mpf_identity *identity);
+/* Returns true if CLOCK_MONOTONIC times that the process recorded are comparable with ours. */
 bool mpr_life_same_clock(const struct mpf_identity *process);
 
-/* By its number, its namespace and the time of its start: what is asked where the journal's lock
- * says nothing. */
-struct mpr_verdict mpr_process_tell(const struct mpr_header *header);
-/* What the header says of its process, of this one: started is 0. */
-void mpr_process_here(struct mpf_identity *here);
+/* Returns true if a file that a process recorded is this one, as far as that can be known: device
+ * numbers change with a boot. */
+bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identity *process,
+                        const struct stat *st);
+/* Returns true if the log or its journal is another file than the journal's head names.  False if
+ * the head does not name files (before 1.2), and without a journal. */
+bool mpr_life_is_copy(const struct mpr_journal *journal, const struct stat *log);
+
+/* A log that may be a copy. */
+struct mpr_copied {
+    const struct mpr_journal *journal;
+    const struct stat *log;
+    int log_fd;
+    uint64_t newest_frame;  /* CLOCK_MONOTONIC ns at which the newest frame of the log was made */
+    enum mpr_life life;     /* whether the process runs now */
+    struct mpr_run_end end; /* how it ended, from memprof.run */
+};
+/* Returns true for a copy whose process may have recorded more after it was copied: the files of a
+ * running process change during the copy and later. */
+bool mpr_life_copy_may_miss(const struct mpr_copied *c);
 
 #endif

@@ -1,21 +1,66 @@
-/* States: FRAMES (reader open: inside an EVENTS frame; first those of LOG.fold, if there is one) ->
- * JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.  A log that is followed pauses in
- * FRAMES as long as its process runs.
+/* States: FRAMES (`reading` inside an EVENTS frame; the frames of LOG.fold are first) -> JOURNAL ->
+ * DONE.  PENDING interrupts FRAMES for a SLOTS frame.  A log that is followed pauses in FRAMES
+ * while its process runs.
  *
- *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
-#include "log_parts.h"
+ *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE
+ *
+ * The log and the journal of a running process are taken at one instant. */
+#include "log.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#include "copy.h"
 #include "file.h"
+#include "folded.h"
+#include "frames.h"
+#include "journal.h"
+#include "map.h"
+#include "mpf/columns.h"
 #include "mpf/header.h"
 
-/* A frame of more events is damage: a writer's have 49,152 */
-#define FRAME_EVENTS_MAX (1u << 18)
+#define FRAME_EVENTS_MAX (1u << 18) /* a larger frame is damaged: a writer's have 49,152 events */
+#define DATA_BYTES       (64u * 1024u) /* for the data of one batch from a journal */
+#define SNAPSHOTS        10            /* attempts: a busy process writes several frames a second */
+
+enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
+
+struct mpr_log {
+    char *path;
+    enum state state;
+    struct mpr_map map;
+    struct mpr_folded folded;
+    struct mpr_map *read_from; /* the map that frames come from: one of these two */
+    struct mpr_frames frames;
+    struct mpr_header header;
+    struct mpr_journal journal;
+    struct mpr_pending pending;
+    struct mpf_columns_reader reader;
+    bool reading;            /* `reader` is inside a frame */
+    bool life_known;         /* status.process is set */
+    bool unlock_at_end;      /* a log that was opened to be followed */
+    bool followed;           /* its process runs, and its journal is not read */
+    bool paused;             /* followed, and all frames are read for now */
+    struct mpf_block *block; /* scratch of `reader` */
+    uint32_t block_cap;
+    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
+    uint64_t kept_seq; /* frames of events that the log has, to compare with a journal's slots */
+    uint64_t until;    /* ns; later events of a running process are not read; 0: no limit */
+    uint64_t frame_offset;
+    uint64_t stop_after; /* number of the last frame that is read */
+    struct mpr_log_status status;
+    uint8_t *data;                          /* DATA_BYTES */
+    struct mpf_event batch[MPR_BATCH], *to; /* to: the batch that is being filled */
+};
+
+static int fail_truncated(const struct mpr_log *log, struct mpr_error *error)
+{
+    return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
+}
 
 static void sync_status(struct mpr_log *log)
 {
@@ -34,6 +79,12 @@ static void sync_status(struct mpr_log *log)
     s->minor = f->minor;
 }
 
+static void note_life_sign(struct mpr_log *log, uint64_t mono)
+{
+    const uint64_t start = log->header.start.mono;
+    if (mono > start && mono - start > log->status.end_ns) log->status.end_ns = mono - start;
+}
+
 /* ---- frames */
 
 static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
@@ -41,60 +92,64 @@ static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
     const long events = mpf_columns_events(frame->body, frame->body_bytes);
     if (events < 0 || events > FRAME_EVENTS_MAX) return MPF_ERR_DAMAGED;
     if ((uint32_t)events > log->block_cap) {
-        struct mpf_block *grown = realloc(log->block, (size_t)events * sizeof *grown);
-        if (!grown) return MPF_ERR_SPACE;
-        log->block = grown;
+        struct mpf_block *larger = realloc(log->block, (size_t)events * sizeof *larger);
+        if (!larger) return MPF_ERR_SPACE;
+        log->block = larger;
         log->block_cap = (uint32_t)events;
     }
-    const uint64_t origin = log->header.start.mono;
-    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin,
-                                       log->block, log->block_cap);
+    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes,
+                                       log->header.start.mono, log->block, log->block_cap);
     log->reading = !error;
-    return error;
-}
-
-/* Without a header the times count from the first frame's clock. */
-static void find_origin(struct mpr_log *log)
-{
-    if (log->status.has_header || log->header.start.mono) return;
-    log->header.start = log->reader.from;
-    log->reader.origin = log->reader.from.mono;
-}
-
-static void lived_until(struct mpr_log *log, uint64_t mono)
-{
-    const uint64_t start = log->header.start.mono;
-    if (mono > start && mono - start > log->status.end_ns) log->status.end_ns = mono - start;
+    if (error) return error;
+    if (!log->status.has_header && !log->header.start.mono) {
+        /* Without a header, times count from the first frame. */
+        log->header.start = log->reader.from;
+        log->reader.origin = log->reader.from.mono;
+    }
+    log->newest_frame = mpr_frames_made(frame);
+    note_life_sign(log, log->newest_frame);
+    return 0;
 }
 
 static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
 {
-    const char *at = (const char *)frame->body, *key, *value;
-    const char *const end = at + frame->body_bytes;
-    log->status.ended = true;
+    struct mpr_log_status *s = &log->status;
+    const struct {
+        const char *key;
+        uint64_t *value;
+    } number[] = { { "lost", &s->lost },
+                   { "hwm", &s->hwm },
+                   { "unwritten.errno", &s->unwritten.error },
+                   { "unwritten.from", &s->unwritten.from },
+                   { "unwritten.to", &s->unwritten.to },
+                   { "unwritten.events", &s->unwritten.events } };
+    const char *at = (const char *)frame->body, *const end = at + frame->body_bytes, *key, *value;
+    s->ended = true;
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
-        if (strcmp(key, "reason") == 0) log->status.end = mpf_end_named(value);
-        if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
-        if (strcmp(key, "hwm") == 0) log->status.hwm = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.errno") == 0)
-            log->status.unwritten.error = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.from") == 0)
-            log->status.unwritten.from = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.to") == 0) log->status.unwritten.to = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.events") == 0)
-            log->status.unwritten.events = strtoull(value, NULL, 10);
+        if (strcmp(key, "reason") == 0) s->end = mpf_end_named(value);
+        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+            if (strcmp(key, number[i].key) == 0) *number[i].value = strtoull(value, NULL, 10);
     }
 }
 
-/* The journal names frames that were written before it and are not here: the end of a log that was
- * cut between two frames, or all that followed LOG.fold. */
-static void miss_frames(struct mpr_log *log)
+/* Takes over what the head of a journal, or of a SLOTS frame, says.
+ *
+ * It may name frames that were written before it and are missing here: the end of a log that was
+ * cut between two frames, or everything after LOG.fold.  The journal of a running process is newer
+ * than the frames that were read. */
+static void note_journal(struct mpr_log *log, size_t bytes)
 {
+    const struct mpf_journal *head = &log->pending.head;
     struct mpr_frames *f = &log->frames;
-    if (log->pending.announced <= log->kept_seq || log->status.process.life == MPR_LIFE_RUNS)
-        return; /* of a process that runs it is newer than what was read */
+    log->status.has_journal = true;
+    log->status.journal_bytes += bytes;
+    log->status.lost = head->lost;
+    log->status.unwritten = head->unwritten;
+    note_life_sign(log, head->beat);
+    if (log->pending.log_frames <= log->kept_seq || log->status.process.life == MPR_LIFE_RUNS)
+        return;
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
-    f->missing += log->pending.announced - log->kept_seq;
+    f->missing += log->pending.log_frames - log->kept_seq;
     sync_status(log);
 }
 
@@ -104,12 +159,7 @@ static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
         mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
     if (error) return error;
     log->state = STATE_PENDING;
-    lived_until(log, log->pending.head.beat);
-    log->status.lost = log->pending.head.lost;
-    log->status.unwritten = log->pending.head.unwritten;
-    log->status.has_journal = true;
-    log->status.journal_bytes += frame->body_bytes;
-    miss_frames(log);
+    note_journal(log, frame->body_bytes);
     return 0;
 }
 
@@ -143,22 +193,11 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     switch (frame->kind) {
     case MPF_FRAME_HEADER: return read_header(log, frame);
     case MPF_FRAME_SLOTS: return open_slots(log, frame);
+    case MPF_FRAME_EVENTS: return open_events(log, frame);
     case MPF_FRAME_END: read_end(log, frame); return 0;
     case MPF_FRAME_FOLD: read_mark(log, frame); return 0;
-    case MPF_FRAME_EVENTS: break;
-    default: return 0; /* a newer minor version's */
+    default: return 0; /* of a newer minor version */
     }
-    const int error = open_events(log, frame);
-    if (error) return error;
-    find_origin(log);
-    log->newest_frame = mpr_frames_made(frame);
-    lived_until(log, log->newest_frame);
-    return 0;
-}
-
-int mpr_log_truncated(const struct mpr_log *log, struct mpr_error *error)
-{
-    return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
 }
 
 static int fail_code(const struct mpr_log *log, int code, struct mpr_error *error)
@@ -172,8 +211,8 @@ static int fail_code(const struct mpr_log *log, int code, struct mpr_error *erro
     return mpr_fail_memory(error, log->path);
 }
 
-/* Behind the frames of LOG.fold come those of LOG that it does not stand for. */
-static bool turn(struct mpr_log *log)
+/* Continues in LOG after the frames of LOG.fold.  Returns false if LOG is already being read. */
+static bool turn_to_log(struct mpr_log *log)
 {
     if (log->read_from == &log->map) return false;
     mpr_frames_turn(&log->frames, &log->map, log->folded.mark.offset);
@@ -182,13 +221,13 @@ static bool turn(struct mpr_log *log)
     return true;
 }
 
-/* Goes on to the next frame: 1, 0 when there is none, -1. */
-int mpr_log_next_frame(struct mpr_log *log, struct mpr_error *error)
+/* Opens the next frame.  Returns 1, 0 after the last one, or -1. */
+static int next_frame(struct mpr_log *log, struct mpr_error *error)
 {
     struct mpf_frame frame;
     int got;
     do got = mpr_frames_next(&log->frames, &frame);
-    while (got == 0 && turn(log));
+    while (got == 0 && turn_to_log(log));
     sync_status(log);
     if (got < 0) return fail_code(log, got, error);
     if (got == 0) return 0;
@@ -205,8 +244,8 @@ int mpr_log_next_frame(struct mpr_log *log, struct mpr_error *error)
     return 1;
 }
 
-/* Each frame has a clock of its own, so one may begin a little before the last one ended: whoever
- * takes differences of times may rely on their order. */
+/* Each frame has its own clock, so one may begin a little before the previous one ended.  Readers
+ * rely on times that never go back, because they compute differences. */
 static void keep_order(struct mpr_log *log, long count)
 {
     uint64_t newest = log->status.last_ns;
@@ -228,13 +267,13 @@ static long read_columns(struct mpr_log *log)
     return 0;
 }
 
-/* ---- journal */
+/* ---- the journal */
 
 static long read_pending(struct mpr_log *log)
 {
     long count = 0;
     size_t used = 0;
-    while (count < MPR_BATCH && MPR_LOG_DATA_BYTES - used >= MPF_DATA_MAX) {
+    while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
         struct mpf_event *event = &log->to[count];
         if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used))
             break;
@@ -250,41 +289,43 @@ static long read_pending(struct mpr_log *log)
     return count;
 }
 
-/* What a running process is just writing is not torn. */
+/* Slots that a running process is writing now are not torn. */
 static void close_pending(struct mpr_log *log)
 {
     if (log->status.process.life != MPR_LIFE_RUNS) log->status.torn += log->pending.torn;
     mpr_pending_close(&log->pending);
 }
 
-/* Before the bytes are taken that are read: what has ended by then changes no more. */
-void mpr_log_ask(struct mpr_log *log)
+/* Finds out whether the process runs.  This must come before the bytes are taken that will be read:
+ * if the process had ended before, they do not change any more. */
+static void find_life(struct mpr_log *log)
 {
     if (!log->journal.image) mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header);
-    log->status.process = mpr_life_tell(&log->header, &log->journal);
-    log->asked = true;
+    log->status.process = mpr_life_find(&log->header, &log->journal);
+    log->life_known = true;
 }
 
-bool mpr_log_may_grow(struct mpr_log *log)
+/* Returns true if the process may still write to the log, and forgets the answer for later.  A copy
+ * never grows. */
+static bool may_grow(struct mpr_log *log)
 {
-    mpr_log_ask(log);
-    const bool copied = mpr_copy_is(&log->journal, &log->map.st);
+    find_life(log);
+    const bool copied = mpr_life_is_copy(&log->journal, &log->map.st);
     mpr_journal_free(&log->journal);
-    log->asked = false;
+    log->life_known = false;
     return !copied && log->status.process.life != MPR_LIFE_ENDED;
 }
 
-/* After the last frame: joins the journal when the log has no end. */
-int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error)
+/* After the last frame: continues with the journal if the log has no end.  If it has one, the
+ * process has ended as far as this log is concerned; after an exec it continues in another log. */
+static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
-        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED }; /* it goes on after an
-                                                                                 exec, in another
-                                                                                 log */
+        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED };
         return 0;
     }
-    if (!log->asked) mpr_log_ask(log);
+    if (!log->life_known) find_life(log);
     if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
     if (!log->journal.image) return 0;
     const int status =
@@ -292,87 +333,52 @@ int mpr_log_join_journal(struct mpr_log *log, struct mpr_error *error)
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
     if (status) return 0;
     log->state = STATE_JOURNAL;
-    log->status.has_journal = true;
-    log->status.journal_bytes = log->journal.bytes;
-    log->status.lost = log->journal.head.lost;
-    log->status.unwritten = log->journal.head.unwritten;
-    miss_frames(log);
-    lived_until(log, log->journal.head.beat);
+    log->status.journal_bytes = 0;
+    note_journal(log, log->journal.bytes);
     return 0;
 }
 
-static bool may_miss(const struct mpr_log *log, const struct mpr_run_end *end)
-{
-    return mpr_copy_may_miss(&(struct mpr_copied){ .journal = &log->journal,
-                                                   .log = &log->map.st,
-                                                   .log_fd = log->map.fd,
-                                                   .newest_frame = log->newest_frame,
-                                                   .life = log->status.process.life,
-                                                   .end = *end });
-}
-
-/* An END that the process wrote itself says all but what it exited with. */
+/* Completes the status with the run's record, which has the exit status, and how a process ended
+ * that wrote no END. */
 static void find_end(struct mpr_log *log)
 {
     struct mpr_log_status *s = &log->status;
-    const bool told = s->ended && s->end != MPF_END_RECOVERED,
-               exited = told && s->end == MPF_END_EXIT;
-    const bool wanted = (exited || !told) && s->process.life != MPR_LIFE_RUNS;
-    const struct mpr_run_end run =
-        wanted ? mpr_run_find(log->path, &log->header) : (struct mpr_run_end){ .known = false };
-    if (!told) s->run = run;
-    s->copied = !s->ended && may_miss(log, &run);
+    const bool wrote_end = s->ended && s->end != MPF_END_RECOVERED,
+               exited = wrote_end && s->end == MPF_END_EXIT;
+    struct mpr_run_end run = { .known = false };
+    if ((exited || !wrote_end) && s->process.life != MPR_LIFE_RUNS)
+        run = mpr_run_find(log->path, &log->header);
+    if (!wrote_end) s->run = run;
+    s->copied =
+        !s->ended && mpr_life_copy_may_miss(&(struct mpr_copied){ .journal = &log->journal,
+                                                                  .log = &log->map.st,
+                                                                  .log_fd = log->map.fd,
+                                                                  .newest_frame = log->newest_frame,
+                                                                  .life = s->process.life,
+                                                                  .end = run });
     s->status_told = exited && run.how == MPR_RUN_EXIT;
     s->exit_status = run.status;
-    if (s->run.known) lived_until(log, s->run.mono);
+    if (s->run.known) note_life_sign(log, s->run.mono);
     if (s->last_ns > s->end_ns) s->end_ns = s->last_ns;
-}
-
-/* ---- a log that grows */
-
-/* No frame is left for now; where the last one is an END none will come. */
-static bool pauses(struct mpr_log *log)
-{
-    if (!log->followed || log->status.ended) return false;
-    log->paused = true;
-    mpr_file_unshare(log->map.fd);
-    return true;
-}
-
-static int go_on(struct mpr_log *log, struct mpr_error *error)
-{
-    mpr_file_share(log->map.fd);
-    if (mpr_map_grow(&log->map, log->path, error) != 0) return -1;
-    log->paused = false;
-    log->status.bytes = mpr_log_position(log) + log->map.size - log->frames.at;
-    mpr_frames_grow(&log->frames, &log->map);
-    return MPR_LOG_MORE;
-}
-
-/* Whose log grows lives; one that is idle is asked for. */
-int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
-{
-    struct stat st;
-    if (!log->paused) return MPR_LOG_ENDED;
-    if (stat(log->path, &st) != 0) return mpr_fail_errno(error, log->path, "examine");
-    if (!mpr_file_same(&st, &log->map.st)) return MPR_LOG_REPLACED;
-    if (st.st_size > log->map.st.st_size) return go_on(log, error);
-    log->followed = mpr_log_may_grow(log);
-    return log->followed ? MPR_LOG_MORE : go_on(log, error);
 }
 
 /* ---- the stream */
 
-/* One attempt in the present state: events, 0 to go on, -1. */
+/* Makes one attempt in the present state.  Returns the number of events, 0 to continue, or -1. */
 static long step(struct mpr_log *log, struct mpr_error *error)
 {
     long count;
     switch (log->state) {
     case STATE_FRAMES:
         if (log->reading) return read_columns(log);
-        count = mpr_log_next_frame(log, error);
-        if (count == 0 && !pauses(log)) count = mpr_log_join_journal(log, error);
-        return count < 0 ? -1 : 0;
+        count = next_frame(log, error);
+        if (count != 0) return count < 0 ? -1 : 0;
+        if (log->followed && !log->status.ended) {
+            log->paused = true;
+            mpr_file_unlock(log->map.fd);
+            return 0;
+        }
+        return join_journal(log, error);
     case STATE_PENDING:
     case STATE_JOURNAL:
         count = read_pending(log);
@@ -391,7 +397,7 @@ long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struc
     log->to = events;
     while (log->state != STATE_DONE && !log->paused) {
         const long count = step(log, error);
-        if (log->map.changed || log->folded.map.changed) return mpr_log_truncated(log, error);
+        if (log->map.changed || log->folded.map.changed) return fail_truncated(log, error);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
@@ -399,7 +405,7 @@ long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struc
         return count;
     }
     if (log->paused) return 0;
-    if (log->lent) mpr_file_unshare(log->map.fd);
+    if (log->unlock_at_end) mpr_file_unlock(log->map.fd);
     if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
     find_end(log);
     return 0;
@@ -411,7 +417,207 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
     return mpr_log_read(log, log->batch, error);
 }
 
-/* ---- what is told of it */
+/* ---- a log that grows */
+
+/* If the log has grown, its process runs.  If it has not, the process must be looked for. */
+int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
+{
+    struct stat st;
+    if (!log->paused) return MPR_LOG_ENDED;
+    if (stat(log->path, &st) != 0) return mpr_fail_errno(error, log->path, "examine");
+    if (!mpr_file_same(&st, &log->map.st)) return MPR_LOG_REPLACED;
+    if (st.st_size <= log->map.st.st_size) {
+        log->followed = may_grow(log);
+        if (log->followed) return MPR_LOG_MORE;
+    }
+    mpr_file_lock_shared(log->map.fd);
+    if (mpr_map_grow(&log->map, log->path, error) != 0) return -1;
+    log->paused = false;
+    log->status.bytes = mpr_log_position(log) + log->map.size - log->frames.at;
+    mpr_frames_grow(&log->frames, &log->map);
+    return MPR_LOG_MORE;
+}
+
+/* ---- opening */
+
+/* The threads of a running process continue while its journal is copied.  Only up to the time at
+ * which the copy began does it have the events of all threads.  Before its first frame a journal
+ * does not know the length of a tick, and it has few events then. */
+static uint64_t journal_limit(const struct mpr_log *log, uint64_t copy_began)
+{
+    const struct mpf_journal *head = &log->journal.head;
+    if (!log->journal.image || !mpr_life_same_clock(&log->header.identity)) return 0;
+    return head->last.ticks > head->start.ticks && copy_began > log->header.start.mono
+               ? copy_began - log->header.start.mono
+               : 0;
+}
+
+static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
+{
+    const off_t old_size = log->map.st.st_size;
+    mpr_map_close(&log->map);
+    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    if (log->map.st.st_size < old_size) return fail_truncated(log, error);
+    if (bytes < log->map.size) log->map.size = (size_t)bytes;
+    log->status.bytes = log->map.size;
+    mpr_frames_turn(&log->frames, &log->map, log->frames.at);
+    return 0;
+}
+
+/* A running process moves events from its journal to its log.  So both are taken at an instant
+ * between two frames. */
+static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
+{
+    struct stat before, after;
+    for (int attempt = 0; attempt < SNAPSHOTS; attempt++) {
+        struct timespec now;
+        if (stat(log->path, &before) != 0) return mpr_fail_errno(error, log->path, "examine");
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        mpr_journal_free(&log->journal);
+        mpr_journal_find(&log->journal, log->path, &before, &log->header);
+        log->until = journal_limit(log, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+        if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
+    }
+    return map_again(log, (uint64_t)before.st_size, error);
+}
+
+/* Takes the bytes that will be read.  A log without the journal that it names is usually complete:
+ * whether its process runs is only looked up at its end, if it has none. */
+static int take_bytes(struct mpr_log *log, struct mpr_error *error)
+{
+    log->followed = log->followed && may_grow(log);
+    if (log->followed) return map_again(log, UINT64_MAX, error);
+    if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) ||
+        !mpr_header_get(&log->header, "journal"))
+        find_life(log);
+    const bool ended = log->life_known && log->status.process.life == MPR_LIFE_ENDED;
+    const int result = ended ? map_again(log, UINT64_MAX, error) : take_snapshot(log, error);
+    if (result != 0) return -1;
+    return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
+}
+
+/* Continues in LOG.fold if the log's beginning was thinned.  LOG.fold is in the folder of the log
+ * itself, and the given path may be a link. */
+static int open_fold(struct mpr_log *log, struct mpr_error *error)
+{
+    static const enum mpr_log_folded unused[] = {
+        [MPR_FOLDED_FOREIGN] = MPR_LOG_FOREIGN, [MPR_FOLDED_DAMAGED] = MPR_LOG_DAMAGED
+    };
+    struct mpr_folded *f = &log->folded;
+    char path[PATH_MAX];
+    if (!log->status.has_header) return 0;
+    if (!realpath(log->path, path)) snprintf(path, sizeof path, "%s", log->path);
+    if (mpr_folded_find(f, AT_FDCWD, path, &log->map, log->frames.at, &log->header) != 0)
+        return mpr_fail_memory(error, log->path);
+    if (f->state != MPR_FOLDED_USED) {
+        log->status.fold.state = unused[f->state];
+        return 0;
+    }
+    mpr_frames_turn(&log->frames, &f->map, f->mark_at);
+    log->read_from = &f->map;
+    log->frame_offset = log->frames.at;
+    log->status.fold.bytes = f->map.size;
+    log->status.bytes =
+        f->map.size + (log->map.size > f->mark.offset ? log->map.size - f->mark.offset : 0);
+    return 0;
+}
+
+/* Opens a file of frames.  Without any readable frame it is not a log. */
+static int open_frames(struct mpr_log *log, struct mpr_error *error)
+{
+    if (mpr_frames_open(&log->frames, &log->map) != 0) return mpr_fail_memory(error, log->path);
+    const int got = next_frame(log, error);
+    if (log->map.changed) return fail_truncated(log, error);
+    if (got < 0) return -1;
+    if (got == 0)
+        return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
+                        log->map.size ? "offset 0: no readable frame" : "it is empty");
+    if (log->reading) return 0;
+    return take_bytes(log, error) != 0 ? -1 : open_fold(log, error);
+}
+
+static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
+{
+    const bool good = mpr_journal_load(&log->journal, log->path);
+    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
+    if (!good)
+        return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
+    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
+        return mpr_fail_memory(error, log->path);
+    log->status.journal_only = true;
+    return join_journal(log, error);
+}
+
+/* Replaces the error if LOG is missing and LOG.fold exists.  Returns -1. */
+static int fail_open(const struct mpr_log *log, struct mpr_error *error)
+{
+    char fold[PATH_MAX];
+    const int length = snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, log->path);
+    struct stat st;
+    if (stat(log->path, &st) == 0 || length >= PATH_MAX || stat(fold, &st) != 0) return -1;
+    return mpr_fail(error,
+                    "%s: it is not there, and with it the newest part, which is kept whole; give "
+                    "%s for what was before",
+                    log->path, fold);
+}
+
+static int open_file(struct mpr_log *log, struct mpr_error *error)
+{
+    const struct mpr_map *map = &log->map;
+    if (mpr_map_open(&log->map, log->path, error) != 0) return fail_open(log, error);
+    log->status.bytes = map->size;
+    const bool is_journal =
+        map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;
+    return is_journal ? open_lone_journal(log, error) : open_frames(log, error);
+}
+
+static int open_log(struct mpr_log **out, const char *path, bool followed, struct mpr_error *error)
+{
+    struct mpr_log *log = calloc(1, sizeof *log);
+    if (!log) return mpr_fail_memory(error, path);
+    log->status.bad_offset = MPR_NO_OFFSET;
+    log->journal.fd = log->map.fd = log->folded.map.fd = -1;
+    log->read_from = &log->map;
+    log->stop_after = UINT64_MAX;
+    log->unlock_at_end = log->followed = followed;
+    log->path = strdup(path);
+    log->data = malloc(DATA_BYTES);
+    const int result =
+        log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);
+    if (result != 0) {
+        mpr_log_close(log);
+        return -1;
+    }
+    *out = log;
+    return 0;
+}
+
+int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error)
+{
+    return open_log(log, path, false, error);
+}
+
+int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *error)
+{
+    return open_log(log, path, true, error);
+}
+
+void mpr_log_close(struct mpr_log *log)
+{
+    if (!log) return;
+    mpr_pending_close(&log->pending);
+    mpr_journal_free(&log->journal);
+    mpr_header_free(&log->header);
+    mpr_frames_close(&log->frames);
+    mpr_folded_close(&log->folded);
+    mpr_map_close(&log->map);
+    free(log->block);
+    free(log->data);
+    free(log->path);
+    free(log);
+}
+
+/* ---- the log's state */
 
 const struct mpr_header *mpr_log_header(const struct mpr_log *log) { return &log->header; }
 
@@ -420,15 +626,15 @@ const struct mpr_log_status *mpr_log_status(const struct mpr_log *log) { return 
 uint64_t mpr_log_position(const struct mpr_log *log)
 {
     const struct mpr_folded *f = &log->folded;
-    const bool behind = f->state == MPR_FOLDED_USED && log->read_from == &log->map;
-    return behind ? f->map.size + log->frames.at - f->mark.offset : log->frames.at;
+    const bool after_fold = f->state == MPR_FOLDED_USED && log->read_from == &log->map;
+    return after_fold ? f->map.size + log->frames.at - f->mark.offset : log->frames.at;
 }
 
 void mpr_log_stop_after(struct mpr_log *log, uint64_t seq) { log->stop_after = seq; }
 
 bool mpr_log_incomplete(const struct mpr_log_status *s)
 {
-    const bool whole_end = s->ended || s->has_journal;
-    return !whole_end || s->copied || s->journal_only || s->damaged || s->missing_frames ||
+    const bool has_end = s->ended || s->has_journal;
+    return !has_end || s->copied || s->journal_only || s->damaged || s->missing_frames ||
            !s->has_header;
 }

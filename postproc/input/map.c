@@ -2,18 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "file.h"
 
-static struct mpr_map *maps;
-static bool kept;               /* SIGBUS stays taken, for who maps files by other means */
-static struct sigaction before; /* what a SIGBUS did while it was not */
+#define DROP_STEP ((size_t)4 << 20)
 
-static _Thread_local volatile sig_atomic_t guarded, gone;
+static struct mpr_map *maps;
+static bool keep_handler;                 /* for mappings that are not in the list */
+static struct sigaction previous_handler; /* the program's handler of SIGBUS */
+
+static _Thread_local volatile sig_atomic_t guarded, guarded_page_missing;
+
+/* ---- SIGBUS */
 
 static bool read_as_zeros(const uint8_t *at, size_t bytes, int protection)
 {
@@ -21,9 +23,10 @@ static bool read_as_zeros(const uint8_t *at, size_t bytes, int protection)
            MAP_FAILED;
 }
 
-/* Pages behind the end of a file that was truncated become zeros: of a log all of them, of what a
- * library mapped, which may write to its copy, the one. */
-static bool is_mended(const siginfo_t *info)
+/* Replaces pages after the end of a truncated file by zeros: the rest of a map, or one page of a
+ * library's mapping, which the library may also write to.  Returns true if the access can be
+ * repeated. */
+static bool repair_fault(const siginfo_t *info)
 {
     const uint8_t *const at = info->si_addr;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -34,17 +37,17 @@ static bool is_mended(const siginfo_t *info)
         if (read_as_zeros(map->data + offset, map->mapped - offset, PROT_READ)) return true;
     }
     if (guarded && info->si_code == BUS_ADRERR) {
-        gone = 1;
+        guarded_page_missing = 1;
         return read_as_zeros(at - (uintptr_t)at % page, page, PROT_READ | PROT_WRITE);
     }
     return false;
 }
 
-/* The program's handler is called, and this one stays.  Where there is none the fault comes again,
- * to the kernel; what somebody sent does not. */
-static void hand_on(int number, siginfo_t *info, void *context)
+/* Calls the program's handler; this one stays installed.  Without a handler the default action must
+ * happen: a fault repeats by itself, and a signal that was sent is raised again. */
+static void call_previous_handler(int number, siginfo_t *info, void *context)
 {
-    const struct sigaction to = before;
+    const struct sigaction to = previous_handler;
     const bool sent = info->si_code <= 0;
     if (to.sa_handler == SIG_IGN && sent) return;
     if (to.sa_handler == SIG_DFL || to.sa_handler == SIG_IGN) {
@@ -52,63 +55,44 @@ static void hand_on(int number, siginfo_t *info, void *context)
         if (sent) raise(number);
         return;
     }
-    if (to.sa_flags & (int)SA_RESETHAND) before = (struct sigaction){ .sa_handler = SIG_DFL };
+    if (to.sa_flags & (int)SA_RESETHAND)
+        previous_handler = (struct sigaction){ .sa_handler = SIG_DFL };
     if (to.sa_flags & SA_SIGINFO) to.sa_sigaction(number, info, context);
     else to.sa_handler(number);
 }
 
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
-    if (info->si_code <= 0 || !is_mended(info)) hand_on(number, info, context);
+    if (info->si_code <= 0 || !repair_fault(info)) call_previous_handler(number, info, context);
 }
 
-/* The handler of before runs as it would: on its stack, with its mask. */
-static void take_signal(void)
+/* The program's handler runs on the stack and with the mask that it asked for. */
+static void install_handler(void)
 {
-    if (maps || kept) return;
-    sigaction(SIGBUS, NULL, &before);
-    struct sigaction action = before;
+    if (maps || keep_handler) return;
+    sigaction(SIGBUS, NULL, &previous_handler);
+    struct sigaction action = previous_handler;
     action.sa_sigaction = on_sigbus;
-    action.sa_flags = SA_SIGINFO | (before.sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+    action.sa_flags =
+        SA_SIGINFO | (previous_handler.sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
     sigaction(SIGBUS, &action, NULL);
-}
-
-static void return_signal(void)
-{
-    if (!maps && !kept) sigaction(SIGBUS, &before, NULL);
 }
 
 void mpr_map_guard(void)
 {
-    take_signal();
-    kept = true;
-    gone = 0;
+    install_handler();
+    keep_handler = true;
+    guarded_page_missing = 0;
     guarded = 1;
 }
 
 bool mpr_map_unguard(void)
 {
     guarded = 0;
-    return !gone;
+    return !guarded_page_missing;
 }
 
-static void enlist(struct mpr_map *map)
-{
-    take_signal();
-    map->next = maps;
-    maps = map;
-}
-
-static void delist(struct mpr_map *map)
-{
-    struct mpr_map **at = &maps;
-    while (*at && *at != map) at = &(*at)->next;
-    if (!*at) return;
-    *at = map->next;
-    return_signal();
-}
-
-#define DROP_STEP ((size_t)4 << 20)
+/* ---- maps */
 
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error)
@@ -124,7 +108,9 @@ int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char 
     map->fd = fd;
     map->data = data;
     map->size = map->mapped = (size_t)st->st_size;
-    enlist(map);
+    install_handler();
+    map->next = maps;
+    maps = map;
     return 0;
 }
 
@@ -137,7 +123,7 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
         return mpr_fail(error, "%s: %s; give a log of memprof, a file", path,
                         S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
     if (fd < 0) return mpr_fail_errno(error, path, "open");
-    mpr_file_share(fd);
+    mpr_file_lock_shared(fd);
     const int result = mpr_map_file(map, fd, &st, path, error);
     if (result != 0) close(fd);
     return result;
@@ -145,7 +131,12 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
 
 void mpr_map_close(struct mpr_map *map)
 {
-    delist(map);
+    struct mpr_map **at = &maps;
+    while (*at && *at != map) at = &(*at)->next;
+    if (*at) {
+        *at = map->next;
+        if (!maps && !keep_handler) sigaction(SIGBUS, &previous_handler, NULL);
+    }
     if (map->data) munmap((void *)map->data, map->mapped);
     if (map->fd >= 0) close(map->fd);
     *map = (struct mpr_map){ .fd = -1 };

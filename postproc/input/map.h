@@ -12,34 +12,35 @@
 
 struct mpr_map {
     const uint8_t *data; /* NULL for an empty file */
-    size_t size;         /* as much as is to be read */
+    size_t size;         /* bytes to read; a user of the map may lower it */
     size_t mapped;
-    size_t dropped;                /* pages before this offset were given back */
-    volatile sig_atomic_t changed; /* the file was truncated meanwhile: what is gone reads as zeros
-                                    */
-    struct mpr_map *next;          /* of all that are open */
-    struct stat st;                /* of the file */
-    int fd;                        /* the file, open as long; -1: none is */
+    size_t dropped;                /* pages before this offset were released */
+    volatile sig_atomic_t changed; /* the file was truncated: the missing bytes read as zeros */
+    struct mpr_map *next;          /* in the list of open maps */
+    struct stat st;
+    int fd; /* open while the map is open, or -1 */
 };
 
-/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process while
- * any is open; *map stays
- * where it is until closed.  The file is shared for as long (file.h). */
+/* Maps a regular file and takes the shared lock of file.h.  Returns 0, or -1 with *error filled.
+ *
+ * While any map is open, this module handles SIGBUS for the whole process.  *map must not be moved
+ * until it is closed. */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
-/* The same of a regular file that is open, and the map's from then on; its path is for messages. */
+/* Maps a regular file that is already open.  On success the descriptor belongs to the map.  @path
+ * is for messages. */
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error);
-/* Maps the file as long as it is by now, at another address.  0, or -1 with *error filled: the map
- * is closed. */
+/* Maps the file again, with the size that it has now.  The address changes.  Returns 0, or -1 with
+ * *error filled and the map closed. */
 int mpr_map_grow(struct mpr_map *map, const char *path, struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);
-/* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident
- * memory. */
+/* Releases the pages before @offset, so that a long log does not fill memory.  They can still be
+ * read. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);
 
-/* Between these, in this thread, a page of a file that a library maps by itself reads as zeros
- * where somebody truncated the file meanwhile; then the second returns false.  SIGBUS is taken from
- * the first on. */
+/* Between these two calls this thread may read files that a library mapped: if somebody truncates
+ * one, the missing page reads as zeros, and mpr_map_unguard returns false.  From the first call on,
+ * SIGBUS stays handled. */
 void mpr_map_guard(void);
 bool mpr_map_unguard(void);
 

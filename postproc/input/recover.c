@@ -1,5 +1,5 @@
-/* Order of writes: a new file with all whole frames, those of LOG.fold first, SLOTS and END, which
- * the journal then names as its log's heir; fsync; rename; remove LOG.fold and the journal. */
+/* Order of writes: a new file with all whole frames (those of LOG.fold first), SLOTS and END; its
+ * identity in the journal's `heir`; fsync; rename; removal of LOG.fold and the journal. */
 #include "recover.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy.h"
 #include "file.h"
 #include "folded.h"
 #include "frames.h"
@@ -21,21 +20,34 @@
 #include "map.h"
 #include "mpf/end.h"
 #include "mpf/header.h"
-#include "pending.h"
 
-#define LEVEL     3   /* of zstd */
-#define END_BYTES 64u /* of the END frame's body */
+enum { ZSTD_LEVEL = 3, END_BYTES = 64 /* of the END frame's body */ };
 
 /* What the scan of the log's frames found. */
 struct scan {
     struct mpr_header header;
-    uint64_t next_seq;             /* of the next frame */
-    uint64_t kept_seq;             /* frames that the journal's marks speak of: without SLOTS */
-    uint64_t newest_frame;         /* CLOCK_MONOTONIC ns at which it was made */
-    uint64_t header_end, good_end; /* offsets behind the header and the last whole frame */
+    uint64_t next_seq;     /* of the next frame */
+    uint64_t kept_seq;     /* frames without SLOTS, to compare with the journal's marks */
+    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
+    uint64_t header_end;   /* offset after the header */
+    uint64_t good_end;     /* offset after the last whole frame */
     struct mpr_ending ending;
     bool ended, has_header, has_slots;
 };
+
+/* The log that is recovered: opened once, read and replaced as that very file. */
+struct subject {
+    const char *path, *name; /* the name in the directory `dir` */
+    int dir;
+    struct mpr_map map;
+    struct mpr_folded folded;
+    struct scan scan;
+    struct mpr_journal journal;
+};
+
+static bool is_folded(const struct subject *s) { return s->folded.state == MPR_FOLDED_USED; }
+
+/* ---- scanning the log */
 
 static struct mpr_ending read_ending(const struct mpf_frame *end)
 {
@@ -49,9 +61,22 @@ static struct mpr_ending read_ending(const struct mpf_frame *end)
     return out;
 }
 
-static int note_frame(struct scan *scan, const struct mpr_frames *frames,
-                      const struct mpf_frame *frame)
+/* After the header, skips the frames of LOG that LOG.fold replaces. */
+static int skip_folded(struct subject *s, struct mpr_frames *frames)
 {
+    const struct mpr_mark *mark = &s->folded.mark;
+    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, frames->at, &s->scan.header) != 0)
+        return MPF_ERR_SPACE;
+    if (!is_folded(s)) return 0;
+    mpr_frames_turn(frames, &s->map, mark->offset);
+    frames->next_seq = s->scan.next_seq = s->scan.kept_seq = mark->seq + 1;
+    s->scan.good_end = frames->at;
+    return 0;
+}
+
+static int scan_frame(struct subject *s, struct mpr_frames *frames, const struct mpf_frame *frame)
+{
+    struct scan *scan = &s->scan;
     scan->ended = frame->kind == MPF_FRAME_END;
     if (scan->ended) scan->ending = read_ending(frame);
     scan->next_seq = frames->next_seq;
@@ -64,53 +89,20 @@ static int note_frame(struct scan *scan, const struct mpr_frames *frames,
     const int error = mpr_header_read(&scan->header, frame->body, frame->body_bytes);
     scan->has_header = !error;
     scan->newest_frame = scan->header.start.mono;
-    return error == MPF_ERR_SPACE ? error : 0;
-}
-
-/* The log that is worked on: opened once, read and replaced as that very file. */
-struct subject {
-    const char *path, *name; /* the name in the directory `dir` */
-    int dir;
-    struct mpr_map map;
-    struct mpr_folded folded;
-    struct scan scan;
-    struct mpr_journal journal;
-};
-
-static bool is_folded(const struct subject *s) { return s->folded.state == MPR_FOLDED_USED; }
-
-/* What LOG.fold stands for is not looked at. */
-static int pass_folded(struct subject *s, struct mpr_frames *frames)
-{
-    const struct mpr_mark *mark = &s->folded.mark;
-    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, frames->at, &s->scan.header) != 0)
-        return MPF_ERR_SPACE;
-    if (!is_folded(s)) return 0;
-    mpr_frames_turn(frames, &s->map, mark->offset);
-    frames->next_seq = s->scan.next_seq = s->scan.kept_seq = mark->seq + 1;
-    s->scan.good_end = frames->at;
-    return 0;
-}
-
-static int scan_frames(struct subject *s, struct mpr_frames *frames)
-{
-    struct mpf_frame frame;
-    int got;
-    while ((got = mpr_frames_next(frames, &frame)) == 1) {
-        const bool first = !s->scan.has_header;
-        if ((got = note_frame(&s->scan, frames, &frame)) != 0) break;
-        if (first && s->scan.has_header && (got = pass_folded(s, frames)) != 0) break;
-        mpr_map_drop(&s->map, frames->at);
-    }
-    return got;
+    if (error) return error == MPF_ERR_SPACE ? error : 0;
+    return skip_folded(s, frames);
 }
 
 static int scan_log(struct subject *s, struct mpr_error *error)
 {
     struct mpr_frames frames;
+    struct mpf_frame frame;
     int got = MPF_ERR_SPACE;
     if (mpr_frames_open(&frames, &s->map) == 0) {
-        got = scan_frames(s, &frames);
+        while ((got = mpr_frames_next(&frames, &frame)) == 1) {
+            if ((got = scan_frame(s, &frames, &frame)) != 0) break;
+            mpr_map_drop(&s->map, frames.at);
+        }
         mpr_frames_close(&frames);
     }
     if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
@@ -123,37 +115,32 @@ static int scan_log(struct subject *s, struct mpr_error *error)
     return 0;
 }
 
-/* ---- the SLOTS frame */
+/* ---- the new frames */
 
-/* Payload of the frame: room for its head, then a journal of only the chunks that hold something.
- */
+/* The payload of a SLOTS frame: room for the frame's head, then a journal of only those chunks that
+ * have events. */
 struct image {
     uint8_t *payload;
     size_t used;
 };
 
-static void add_chunk(void *arg, const uint8_t *chunk)
-{
-    struct image *image = arg;
-    memcpy(image->payload + image->used, chunk, MPF_CHUNK_BYTES);
-    image->used += MPF_CHUNK_BYTES;
-}
-
 static int make_image(struct image *image, const struct mpr_pending *pending)
 {
+    const size_t chunks_at = MPF_FRAME_HEAD + MPF_JOURNAL_HEAD;
     struct mpf_journal head = pending->head;
-    image->used = MPF_FRAME_HEAD + MPF_JOURNAL_HEAD;
-    image->payload = calloc(1, image->used + pending->chunks * MPF_CHUNK_BYTES);
+    image->used = chunks_at + pending->chunks * MPF_CHUNK_BYTES;
+    image->payload = calloc(1, image->used);
     if (!image->payload) return -1;
     head.chunks = (uint32_t)pending->chunks;
     head.head_bytes = MPF_JOURNAL_HEAD;
-    head.flags = 0; /* it is no file of its own */
+    head.flags = 0; /* it is part of a file now */
     head.self = head.log = head.heir = (struct mpf_file){ 0 };
     memcpy(image->payload + MPF_FRAME_HEAD, &head, sizeof head);
-    mpr_pending_chunks(pending, add_chunk, image);
+    mpr_pending_copy_chunks(pending, image->payload + chunks_at);
     return 0;
 }
 
+/* The frames that are appended. */
 struct output {
     uint8_t *bytes;
     size_t used, cap;
@@ -164,24 +151,17 @@ static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payloa
                      size_t body_bytes)
 {
     const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, seq, NULL, body_bytes };
-    const long length = mpf_frame_write(out->zstd, LEVEL, &frame, payload, out->bytes + out->used,
-                                        out->cap - out->used);
+    const long length = mpf_frame_write(out->zstd, ZSTD_LEVEL, &frame, payload,
+                                        out->bytes + out->used, out->cap - out->used);
     if (length < 0) return -1;
     out->used += (size_t)length;
     return 0;
 }
 
-static int add_end(struct output *out, uint64_t seq)
+static int make_frames(struct output *out, const struct scan *scan, const struct image *image)
 {
     uint8_t payload[MPF_FRAME_HEAD + END_BYTES];
     struct mpf_pairs pairs;
-    mpf_pairs_init(&pairs, payload + MPF_FRAME_HEAD, END_BYTES);
-    mpf_pairs_add(&pairs, "reason", mpf_end_name[MPF_END_RECOVERED]);
-    return add_frame(out, MPF_FRAME_END, seq, payload, mpf_pairs_bytes(&pairs));
-}
-
-static int make_frames(struct output *out, const struct scan *scan, const struct image *image)
-{
     uint64_t seq = scan->next_seq;
     out->cap = mpf_frame_bound(image->used) + mpf_frame_bound(END_BYTES);
     out->bytes = malloc(out->cap);
@@ -190,10 +170,12 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
     if (!scan->has_slots &&
         add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0)
         return -1;
-    return add_end(out, seq);
+    mpf_pairs_init(&pairs, payload + MPF_FRAME_HEAD, END_BYTES);
+    mpf_pairs_add(&pairs, "reason", mpf_end_name[MPF_END_RECOVERED]);
+    return add_frame(out, MPF_FRAME_END, seq, payload, mpf_pairs_bytes(&pairs));
 }
 
-/* ---- the log's new file */
+/* ---- the new file */
 
 static int write_all(int fd, const uint8_t *bytes, size_t count)
 {
@@ -207,7 +189,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t count)
     return 0;
 }
 
-/* Bytes of a file; where the file system can share them they take no room. */
+/* Copies bytes of a file; some file systems share them, so that the copy takes no room. */
 static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd)
 {
     loff_t at = (loff_t)from;
@@ -215,7 +197,7 @@ static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd
     return write_all(fd, map->data + at, end - (size_t)at);
 }
 
-/* The same, and holes stay holes. */
+/* Copies bytes of a file, and its holes as holes. */
 static int copy_data(const struct mpr_map *map, size_t from, size_t end, int fd)
 {
     while (from < end) {
@@ -230,7 +212,7 @@ static int copy_data(const struct mpr_map *map, size_t from, size_t end, int fd)
     return 0;
 }
 
-/* The header, the mark of a log that is one file, the frames of LOG.fold. */
+/* Copies the header, a mark whose frames follow it, and the frames of LOG.fold. */
 static int copy_folded(const struct subject *s, int fd)
 {
     const struct mpr_folded *f = &s->folded;
@@ -248,23 +230,21 @@ static int copy_folded(const struct subject *s, int fd)
     return copy_bytes(&f->map, f->frames_at, f->map.size, fd);
 }
 
-static int copy_log(const struct subject *s, int fd)
-{
-    if (is_folded(s) && copy_folded(s, fd) != 0) return -1;
-    return copy_data(&s->map, is_folded(s) ? s->folded.mark.offset : 0, s->scan.good_end, fd);
-}
-
 static int write_file(const struct subject *s, int fd, const struct output *out)
 {
     const struct stat *st = &s->map.st;
-    if (copy_log(s, fd) != 0 || write_all(fd, out->bytes, out->used) != 0) return -1;
+    const uint64_t from = is_folded(s) ? s->folded.mark.offset : 0;
+    if ((is_folded(s) && copy_folded(s, fd) != 0) ||
+        copy_data(&s->map, from, s->scan.good_end, fd) != 0 ||
+        write_all(fd, out->bytes, out->used) != 0)
+        return -1;
     if (st->st_gid != getegid() && fchown(fd, (uid_t)-1, st->st_gid) != 0) return -1;
     return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;
 }
 
-/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log;
- * a copy of a journal is the log's beside which it lies, under its name. */
-static bool own_journal(const struct subject *s)
+/* Returns true if the journal belongs to this log, and not to the log that this one is a copy of. A
+ * journal records its log.  The copy of a journal belongs to the log with its name. */
+static bool is_own_journal(const struct subject *s)
 {
     const struct mpf_journal *head = &s->journal.head;
     const struct stat *log = &s->map.st;
@@ -276,36 +256,35 @@ static bool own_journal(const struct subject *s)
            strcmp(s->journal.path + stem, ".journal") == 0;
 }
 
-/* The journal belongs to the new file, too: a recovery that is killed before it removes the journal
- * leaves one that can be told.  That of another log is not written to. */
-static int name_heir(const struct subject *s, int journal, int fd)
+/* Records the new file in the journal, so that a recovery that is killed before it removes the
+ * journal leaves one that belongs to the new log.  The journal of another log is not written to,
+ * and an older format has no place for it.  @journal: -1 if there is none */
+static int set_heir(const struct subject *s, int journal, int fd)
 {
     struct stat st;
-    if (journal < 0 || !own_journal(s)) return 0;
+    if (journal < 0 || !is_own_journal(s)) return 0;
     if (fstat(fd, &st) != 0) return -1;
     const struct mpf_file heir = { st.st_dev, st.st_ino };
-    if (s->journal.head.head_bytes < sizeof s->journal.head)
-        return 0; /* an older one has no place for it */
-    return pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir)) ==
-                   (ssize_t)sizeof heir
-               ? 0
-               : -1;
+    if (s->journal.head.head_bytes < sizeof s->journal.head) return 0;
+    const ssize_t n = pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir));
+    return n == (ssize_t)sizeof heir ? 0 : -1;
 }
 
-/* Readers of the old files keep them as they were.  journal -1: there is none. */
+/* Readers that have the old files open keep them unchanged.  @journal: -1 if there is none */
 static int replace_log(const struct subject *s, int journal, const struct output *out,
                        struct mpr_error *error)
 {
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
         return mpr_fail(error, "%s: too long a name", s->path);
-    unlinkat(s->dir, name, 0); /* what a recovery left that was killed: the lock is this one's */
+    unlinkat(s->dir, name, 0); /* of a recovery that was killed: this one has the lock */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
     int result = -1;
-    if (write_file(s, fd, out) != 0 || name_heir(s, journal, fd) != 0)
+    if (write_file(s, fd, out) != 0 || set_heir(s, journal, fd) != 0)
         mpr_fail_errno(error, s->path, "write");
-    else if (s->map.changed || s->folded.map.changed || !mpr_file_is(s->dir, s->name, &s->map.st))
+    else if (s->map.changed || s->folded.map.changed ||
+             !mpr_file_is_at(s->dir, s->name, &s->map.st))
         mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
                  s->path);
     else if (renameat(s->dir, name, s->dir, s->name) != 0)
@@ -317,15 +296,15 @@ static int replace_log(const struct subject *s, int journal, const struct output
     return result;
 }
 
-/* It is in the log by now, or was: the log has a mark of its own. */
+/* Removes a LOG.fold that the log contains. */
 static void remove_folded(const struct subject *s)
 {
     char name[NAME_MAX + 1];
     snprintf(name, sizeof name, "%s" MPR_FOLDED_SUFFIX, s->name);
-    if (mpr_file_is(s->dir, name, &s->folded.map.st)) unlinkat(s->dir, name, 0);
+    if (mpr_file_is_at(s->dir, name, &s->folded.map.st)) unlinkat(s->dir, name, 0);
 }
 
-/* One file of two, with whatever ends it. */
+/* Makes one file of LOG.fold, LOG and the new frames. */
 static int merge(const struct subject *s, int journal, const struct output *out,
                  struct mpr_recovery *recovery, struct mpr_error *error)
 {
@@ -338,8 +317,17 @@ static int merge(const struct subject *s, int journal, const struct output *out,
     return result;
 }
 
-static int fold(const struct subject *s, int journal, struct mpr_recovery *recovery,
-                struct mpr_error *error)
+/* Merges without new frames, if there is a LOG.fold. */
+static int merge_only(const struct subject *s, int journal, struct mpr_recovery *recovery,
+                      struct mpr_error *error)
+{
+    return is_folded(s) ? merge(s, journal, &(struct output){ 0 }, recovery, error) : 0;
+}
+
+/* ---- the journal */
+
+static int append_journal(const struct subject *s, int journal, struct mpr_recovery *recovery,
+                          struct mpr_error *error)
 {
     struct mpr_pending pending;
     struct image image = { 0 };
@@ -364,24 +352,22 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     return result;
 }
 
-/* ---- the journal */
-
-/* Opens it for writing with its lock, which its process no longer has; its descriptor, or -1. */
-static int take_journal(const struct mpr_journal *j, struct mpr_error *error)
+/* Opens the journal for writing and takes its lock, which its process no longer has.  File systems
+ * without locks count as locked.  Returns the descriptor, or -1. */
+static int lock_journal(const struct mpr_journal *j, struct mpr_error *error)
 {
-    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2 };
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2 };
     struct stat st;
     const int fd = mpr_file_open(AT_FDCWD, j->path, O_RDWR | O_NOFOLLOW, &st);
     if (fd < 0) return mpr_fail_errno(error, j->path, "open for writing");
     if (!mpr_file_same(&st, &j->st))
         mpr_fail(error, "%s: another file has taken its place; nothing was changed", j->path);
-    else if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES))
-        return fd; /* or there are no locks here */
+    else if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES)) return fd;
     else {
-        fcntl(fd, F_OFD_GETLK, &whole);
-        if (whole.l_pid > 0)
+        fcntl(fd, F_OFD_GETLK, &lock);
+        if (lock.l_pid > 0)
             mpr_fail(error, "%s: process %ld holds a lock on it; try again when that has ended",
-                     j->path, (long)whole.l_pid);
+                     j->path, (long)lock.l_pid);
         else
             mpr_fail(
                 error,
@@ -393,52 +379,45 @@ static int take_journal(const struct mpr_journal *j, struct mpr_error *error)
     return -1;
 }
 
-/* Its contents are in the log. */
+/* Removes the journal, whose events are in the log now. */
 static void remove_journal(const struct subject *s, struct mpr_recovery *recovery)
 {
     const char *name;
-    if (!own_journal(s)) {
+    if (!is_own_journal(s)) {
         mpr_fail(&recovery->left, "%s stays: it belongs to the log of which this one is a copy",
                  s->journal.path);
         return;
     }
     const int dir = mpr_file_directory(s->journal.path, &name, &recovery->left);
     if (dir < 0) return;
-    if (mpr_file_is(dir, name, &s->journal.st) && unlinkat(dir, name, 0) != 0)
+    if (mpr_file_is_at(dir, name, &s->journal.st) && unlinkat(dir, name, 0) != 0)
         mpr_fail_errno(&recovery->left, s->journal.path, "remove");
     close(dir);
 }
 
-/* ---- one log */
-
 enum { AGAIN = 1 }; /* another recovery was faster */
 
-static int locked(struct subject *s, int journal, struct mpr_recovery *recovery,
-                  struct mpr_error *error)
+static int use_journal(struct subject *s, struct mpr_recovery *recovery, struct mpr_error *error)
 {
     struct stat st;
-    if (fstat(journal, &st) != 0 || !st.st_nlink) return AGAIN;
-    if (!s->scan.ended && fold(s, journal, recovery, error) != 0) return -1;
-    if (s->scan.ended && is_folded(s) &&
-        merge(s, journal, &(struct output){ 0 }, recovery, error) != 0)
-        return -1;
-    remove_journal(s, recovery);
-    return 0;
-}
-
-static int with_journal(struct subject *s, struct mpr_recovery *recovery, struct mpr_error *error)
-{
-    const int journal = take_journal(&s->journal, error);
+    const int journal = lock_journal(&s->journal, error);
     if (journal < 0) return -1;
-    const int result = locked(s, journal, recovery, error);
+    int result = AGAIN;
+    if (fstat(journal, &st) == 0 && st.st_nlink) {
+        result = s->scan.ended ? merge_only(s, journal, recovery, error)
+                               : append_journal(s, journal, recovery, error);
+        if (result == 0) remove_journal(s, recovery);
+    }
     close(journal);
     return result;
 }
 
-/* What lies beside it under that name and is not read. */
-static void tell_folded(const struct subject *s, struct mpr_recovery *recovery)
+/* ---- one log */
+
+/* Says why a LOG.fold stays that is not used.  One that the log contains is removed. */
+static void note_unused_fold(const struct subject *s, struct mpr_recovery *recovery)
 {
-    if (!s->folded.there || is_folded(s)) return;
+    if (!s->folded.exists || is_folded(s)) return;
     if (s->folded.state == MPR_FOLDED_NONE) remove_folded(s);
     else
         mpr_fail(&recovery->left, "%s" MPR_FOLDED_SUFFIX " stays: it is %s", s->path,
@@ -446,45 +425,56 @@ static void tell_folded(const struct subject *s, struct mpr_recovery *recovery)
                                                        : "damaged, and was not read");
 }
 
-static int merge_alone(struct subject *s, struct mpr_recovery *recovery, struct mpr_error *error)
-{
-    return is_folded(s) ? merge(s, -1, &(struct output){ 0 }, recovery, error) : 0;
-}
-
-/* A log that has its end needs nothing but its fold: a journal that was left behind goes if it may.
- */
-static int finish(struct subject *s, enum mpr_life life, bool dead, struct mpr_recovery *recovery,
-                  struct mpr_error *error)
+/* A log that has its end only needs its LOG.fold.  A journal that was left is removed if that is
+ * allowed. */
+static int finish_ended(struct subject *s, enum mpr_life life, bool dead,
+                        struct mpr_recovery *recovery, struct mpr_error *error)
 {
     recovery->outcome = MPR_RECOVER_WHOLE;
     recovery->lost = s->scan.ending.lost;
     recovery->ending = s->scan.ending;
     if (life != MPR_LIFE_ENDED && !dead) return 0;
-    if (!s->journal.image || life != MPR_LIFE_ENDED) return merge_alone(s, recovery, error);
-    if (is_folded(s)) return with_journal(s, recovery, error);
-    with_journal(s, recovery, &recovery->left);
+    if (!s->journal.image || life != MPR_LIFE_ENDED) return merge_only(s, -1, recovery, error);
+    if (is_folded(s)) return use_journal(s, recovery, error);
+    use_journal(s, recovery, &recovery->left);
     return 0;
 }
 
-static bool may_miss(const struct subject *s, enum mpr_life life)
+/* Returns -1 with *error filled if the log may not be changed. */
+static int check_may_recover(const struct subject *s, const struct mpr_verdict *process, bool dead,
+                             struct mpr_recovery *recovery, struct mpr_error *error)
 {
-    return mpr_copy_may_miss(&(struct mpr_copied){ .journal = &s->journal,
-                                                   .log = &s->map.st,
-                                                   .log_fd = s->map.fd,
-                                                   .newest_frame = s->scan.newest_frame,
-                                                   .life = life,
-                                                   .end = mpr_run_find(s->path, &s->scan.header) });
+    const unsigned long long pid = s->scan.header.pid;
+    const struct mpr_copied copied = { .journal = &s->journal,
+                                       .log = &s->map.st,
+                                       .log_fd = s->map.fd,
+                                       .newest_frame = s->scan.newest_frame,
+                                       .life = process->life,
+                                       .end = mpr_run_find(s->path, &s->scan.header) };
+    if (!dead && mpr_life_copy_may_miss(&copied))
+        return mpr_fail(
+            error,
+            "%s: it is a copy, and nothing shows that its process %llu had ended before the copy was made; recover the original log, or use --dead if you know that it had ended",
+            s->path, pid);
+    recovery->may_run = process->life == MPR_LIFE_UNKNOWN && !dead;
+    if (recovery->may_run)
+        return mpr_fail(
+            error,
+            "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
+            "--dead if you know that it has ended",
+            s->path, pid, process->why);
+    return 0;
 }
 
-static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
-                   struct mpr_error *error)
+static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
+                           struct mpr_error *error)
 {
     const struct mpr_header *header = &s->scan.header;
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
     if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
-    const struct mpr_verdict process = mpr_life_tell(header, &s->journal);
-    tell_folded(s, recovery);
-    if (s->scan.ended) return finish(s, process.life, dead, recovery, error);
+    const struct mpr_verdict process = mpr_life_find(header, &s->journal);
+    note_unused_fold(s, recovery);
+    if (s->scan.ended) return finish_ended(s, process.life, dead, recovery, error);
     recovery->runs = process.life == MPR_LIFE_RUNS;
     if (recovery->runs)
         return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
@@ -493,58 +483,28 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
     recovery->lost = s->journal.head.lost;
     recovery->cut = !found && process.life == MPR_LIFE_ENDED;
     if (!found && !is_folded(s)) return 0;
-    if (!dead && may_miss(s, process.life))
-        return mpr_fail(
-            error,
-            "%s: it is a copy, and nothing shows that its process %llu had ended before the copy was made; recover the original log, or use --dead if you know that it had ended",
-            s->path, (unsigned long long)header->pid);
-    recovery->may_run = process.life == MPR_LIFE_UNKNOWN && !dead;
-    if (recovery->may_run)
-        return mpr_fail(
-            error,
-            "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
-            "--dead if you know that it has ended",
-            s->path, (unsigned long long)header->pid, process.why);
-    if (!found) return merge_alone(s, recovery, error);
+    if (check_may_recover(s, &process, dead, recovery, error) != 0) return -1;
+    if (!found) return merge_only(s, -1, recovery, error);
     recovery->outcome = MPR_RECOVER_DONE;
-    return with_journal(s, recovery, error);
-}
-
-static int open_file(const struct subject *s, struct stat *st, struct mpr_error *error)
-{
-    const int fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, st);
-    if (fd >= 0) return fd;
-    if (errno == ELOOP) return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
-    if (errno == EINVAL)
-        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
-                        s->path);
-    return mpr_fail_errno(error, s->path, "open");
+    return use_journal(s, recovery, error);
 }
 
 static int open_log(struct subject *s, struct mpr_error *error)
 {
     struct stat st;
-    const int fd = open_file(s, &st, error);
-    if (fd < 0) return -1;
-    mpr_file_share(fd);
-    if (mpr_file_mine(&st, s->path, error) == 0 &&
+    const int fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, &st);
+    if (fd < 0 && errno == ELOOP)
+        return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+    if (fd < 0 && errno == EINVAL)
+        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
+                        s->path);
+    if (fd < 0) return mpr_fail_errno(error, s->path, "open");
+    mpr_file_lock_shared(fd);
+    if (mpr_file_check_owner(&st, s->path, error) == 0 &&
         mpr_map_file(&s->map, fd, &st, s->path, error) == 0)
         return 0;
     close(fd);
     return -1;
-}
-
-static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recovery,
-                        struct mpr_error *error)
-{
-    int result = -1;
-    if (open_log(s, error) == 0 && scan_log(s, error) == 0)
-        result = scanned(s, dead, recovery, error);
-    mpr_journal_free(&s->journal);
-    mpr_header_free(&s->scan.header);
-    mpr_folded_close(&s->folded);
-    mpr_map_close(&s->map);
-    return result;
 }
 
 int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
@@ -560,7 +520,13 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                              .folded.map.fd = -1,
                              .journal.fd = -1 };
         *recovery = (struct mpr_recovery){ 0 };
-        result = in_directory(&s, dead, recovery, error);
+        result = -1;
+        if (open_log(&s, error) == 0 && scan_log(&s, error) == 0)
+            result = recover_scanned(&s, dead, recovery, error);
+        mpr_journal_free(&s.journal);
+        mpr_header_free(&s.scan.header);
+        mpr_folded_close(&s.folded);
+        mpr_map_close(&s.map);
     }
     return result == AGAIN ? mpr_fail(error, "%s: it changes while it is read; try again", path)
                            : result;

@@ -1,12 +1,11 @@
-/* Folds the journal of a dead process into its log: one SLOTS frame, one END frame, then the
- * journal is removed.  A log whose beginning was folded becomes one file again (folded.h).
+/* Appends the journal of a dead process to its log: one SLOTS frame and one END frame.  Then the
+ * journal is removed.  A log whose beginning was thinned becomes one file again (folded.h).
  *
- * Logs are written by people who trust nobody else's: a log and its journal are changed only where
- * both belong to this user and lie where others cannot put something else in their place (file.h),
- * and only once the process has ended for certain (life.h).  Nothing is waited for: two recoveries
- * of a log keep each other out by a lock of the journal's first two bytes, and the second one fails
- * at once.  A crash at any point leaves the log readable: it is replaced as a whole, and the
- * journal goes last. */
+ * A log and its journal are changed only if both belong to this user, if others cannot replace
+ * files in their folder (file.h), and if the process has certainly ended (life.h).  Two recoveries
+ * of one log exclude each other by a lock of the journal's first two bytes; the second one fails at
+ * once. The log is replaced as a whole and the journal is removed last, so a crash at any point
+ * leaves the log readable. */
 #ifndef MPR_RECOVER_H
 #define MPR_RECOVER_H
 
@@ -17,36 +16,35 @@
 
 enum mpr_recover_outcome {
     MPR_RECOVER_DONE,
-    MPR_RECOVER_WHOLE,   /* the log has its end already; a journal that was left is removed */
+    MPR_RECOVER_WHOLE,   /* the log already has its end; a journal that was left is removed */
     MPR_RECOVER_NOTHING, /* no journal was found; nothing was changed */
 };
 
-/* What the end of a log tells of its process, if that wrote it. */
-/* hwm: bytes, resident at most; 0: it does not tell */
+/* What the process wrote at the end of its log. */
 struct mpr_ending {
-    uint64_t events, lost, hwm;
+    uint64_t events, lost;
+    uint64_t hwm; /* maximum of resident bytes; 0 if unknown */
 };
 
 struct mpr_recovery {
     enum mpr_recover_outcome outcome;
-    uint64_t events, lost; /* recovered now; missing, as the log or its journal says: also known
-                              if the recovery fails */
+    uint64_t events; /* recovered now */
+    uint64_t lost;   /* missing according to the log or its journal; also set if recovery fails */
     struct mpr_ending ending;
-    bool merged;           /* with LOG.fold, which is gone */
-    bool runs;             /* refused, for the process still runs */
-    bool may_run;          /* refused, because the process may still run */
-    bool cut;              /* the process has ended, and neither its end nor its journal is there */
-    struct mpr_error left; /* why a journal that was read, or a LOG.fold, stays where it is; "" :
-                              none does */
+    bool merged;  /* LOG.fold was merged into the log and removed */
+    bool runs;    /* refused, because the process still runs */
+    bool may_run; /* refused, because the process may still run */
+    bool cut;     /* the process has ended, but the log has no end and no journal was found */
+    struct mpr_error left; /* why a journal that was read, or a LOG.fold, stays; "" if none does */
 };
 
 /* @dead: the user says that the process has ended, and if the log is a copy, that it had ended
- * before the copy was made.  Used only if the files do not show it. 0, or -1 with *error filled:
- * the process still runs, the log cannot be written, ... */
+ * before the copy was made.  Only used if the files do not prove it.
+ * Returns 0, or -1 with *error filled: the process still runs, the log cannot be written, ... */
 int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery,
                 struct mpr_error *error);
-/* The same of the log `name` in a directory that is open and fit for it (file.h); its path is for
- * messages and its journal's. */
+/* Recovers the log with this name in a directory that mpr_file_directory opened.  @path: used for
+ * messages, and to find the journal */
 int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                    struct mpr_recovery *recovery, struct mpr_error *error);
 

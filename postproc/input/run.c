@@ -7,16 +7,49 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "basename.h"
 #include "file.h"
 
 #define NAME      "memprof.run"
-#define BYTES_MAX (64u << 20) /* what more there is is not read */
-/* The kernel says in steps of 10 ms when a process began */
-#define STEP_NS UINT64_C(20000000)
-/* So much may the wall clock be set; after another boot it is another time */
-#define CLOCKS_NS INT64_C(3600000000000)
+#define BYTES_MAX (64u << 20) /* a longer record is not read further */
+/* The kernel gives the start of a process in steps of 10 ms. */
+#define START_STEP_NS UINT64_C(20000000)
+/* The wall clock may be set by that much.  After another boot the difference is larger. */
+#define CLOCK_DRIFT_NS INT64_C(3600000000000)
 
-/* The value of "key=" in a line, up to the next space; NULL: none. */
+/* ---- lines */
+
+/* A launcher.  Each line names its launcher, or belongs to the newest `run` line before it. */
+struct launcher {
+    char host[512], run[512];
+};
+
+struct record {
+    FILE *file; /* NULL if there is no record */
+    size_t bytes;
+    char line[2048];
+    struct launcher newest;
+};
+
+static void open_record(struct record *r, const char *log_path)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    const int folder = (int)(mpr_basename(log_path) - log_path),
+              length = snprintf(path, sizeof path, "%.*s" NAME, folder, log_path);
+    const int fd =
+        length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
+    *r = (struct record){ .file = NULL };
+    if (fd >= 0 && mpr_file_trusted(&st, log_path)) r->file = fdopen(fd, "r");
+    if (!r->file && fd >= 0) close(fd);
+}
+
+static void close_record(struct record *r)
+{
+    if (r->file) fclose(r->file);
+}
+
+/* Returns the value of "key=" in a line, up to the next space, or NULL. */
 static const char *value(const char *line, const char *key)
 {
     const size_t length = strlen(key);
@@ -32,43 +65,48 @@ static uint64_t number(const char *line, const char *key)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
+/* Returns true if a value, or a whole text, is this word. */
 static bool is(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return text && strncmp(text, word, length) == 0 && (text[length] == ' ' || text[length] == 0);
 }
 
-/* A launcher: each line names it, or belongs to the newest `run` line before. */
-struct launcher {
-    char host[512], run[512];
-};
-
 static void copy_value(char out[512], const char *text)
 {
     snprintf(out, 512, "%.*s", text ? (int)strcspn(text, " ") : 0, text ? text : "");
 }
 
-static void begin_launcher(struct launcher *l, const char *line)
+/* Reads the next line.  Returns false at the end of the record. */
+static bool next_line(struct record *r)
 {
-    copy_value(l->host, value(line, "host"));
-    copy_value(l->run, value(line, "run"));
+    if (!r->file || r->bytes >= BYTES_MAX || !fgets(r->line, sizeof r->line, r->file)) return false;
+    r->bytes += strlen(r->line);
+    r->line[strcspn(r->line, "\n")] = 0;
+    if (strncmp(r->line, "run ", 4) == 0) {
+        copy_value(r->newest.host, value(r->line, "host"));
+        copy_value(r->newest.run, value(r->line, "run"));
+    }
+    return true;
 }
 
-static struct launcher launcher_of(const char *line, const struct launcher *newest)
+static struct launcher launcher_of(const struct record *r)
 {
-    struct launcher own = *newest;
-    if (value(line, "host")) copy_value(own.host, value(line, "host"));
-    if (value(line, "run")) copy_value(own.run, value(line, "run"));
+    struct launcher own = r->newest;
+    if (value(r->line, "host")) copy_value(own.host, value(r->line, "host"));
+    if (value(r->line, "run")) copy_value(own.run, value(r->line, "run"));
     return own;
 }
+
+/* ---- the end of a process */
 
 static bool is_of(const char *line, const struct mpr_header *h)
 {
     const uint64_t mono = number(line, "mono"), began = number(line, "began");
     const int64_t drift =
         (int64_t)(number(line, "real") - mono) - (int64_t)(h->start.real - h->start.mono);
-    return h->pid && number(line, "pid") == h->pid && began <= h->start.mono + STEP_NS &&
-           h->start.mono <= mono && drift > -CLOCKS_NS && drift < CLOCKS_NS;
+    return h->pid && number(line, "pid") == h->pid && began <= h->start.mono + START_STEP_NS &&
+           h->start.mono <= mono && drift > -CLOCK_DRIFT_NS && drift < CLOCK_DRIFT_NS;
 }
 
 static struct mpr_run_end read_end(const char *line)
@@ -87,42 +125,24 @@ static struct mpr_run_end read_end(const char *line)
     return end;
 }
 
-static FILE *open_beside(const char *log_path)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    const char *slash = strrchr(log_path, '/');
-    const int length =
-        snprintf(path, sizeof path, "%.*s" NAME, slash ? (int)(slash + 1 - log_path) : 0, log_path);
-    const int fd =
-        length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
-    FILE *f = fd >= 0 && mpr_file_trusted(&st, log_path) ? fdopen(fd, "r") : NULL;
-    if (!f && fd >= 0) close(fd);
-    return f;
-}
-
 struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *header)
 {
     struct mpr_run_end found = { .known = false };
     const char *host = mpr_header_get(header, "host"), *run = mpr_header_get(header, "run");
-    char line[2048];
-    struct launcher newest = { .host = "" };
-    size_t bytes = 0;
-    FILE *f = host ? open_beside(log_path) : NULL;
-    while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
-        bytes += strlen(line);
-        line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "run ", 4) == 0) begin_launcher(&newest, line);
-        if (strncmp(line, "end ", 4) != 0 || !is_of(line, header)) continue;
-        const struct launcher of = launcher_of(line, &newest);
-        if (strcmp(of.host, host) == 0 && strcmp(of.run, run ? run : "") == 0)
-            found = read_end(line);
+    struct record r;
+    if (!host) return found;
+    open_record(&r, log_path);
+    while (next_line(&r)) {
+        if (strncmp(r.line, "end ", 4) != 0 || !is_of(r.line, header)) continue;
+        const struct launcher launcher = launcher_of(&r);
+        if (strcmp(launcher.host, host) == 0 && strcmp(launcher.run, run ? run : "") == 0)
+            found = read_end(r.line);
     }
-    if (f) fclose(f);
+    close_record(&r);
     return found;
 }
 
-/* ---- who has no log */
+/* ---- processes without a log */
 
 static int by_pid(const void *left, const void *right)
 {
@@ -137,78 +157,52 @@ static bool has_log(const char *line, const char *host, const struct mpr_run_pro
                    real = number(line, "real"), lived = mono - number(line, "began");
     const uint64_t began = real > lived ? real - lived : 0;
     size_t low = 0, high = count;
-    while (low < high) { /* the first of that number */
+    while (low < high) { /* the first one with that number */
         const size_t middle = low + (high - low) / 2;
         if (known[middle].pid < pid) low = middle + 1;
         else high = middle;
     }
     for (; low < count && known[low].pid == pid; low++)
-        if (is(host, known[low].host) && known[low].start + STEP_NS >= began &&
+        if (is(host, known[low].host) && known[low].start + START_STEP_NS >= began &&
             known[low].start <= real)
             return true;
     return false;
 }
 
-static void add(uint64_t *sum, uint64_t more)
+static void add_rest(struct mpr_run_rest *sum, const struct mpr_run_rest *more)
 {
-    if (__builtin_add_overflow(*sum, more, sum)) *sum = UINT64_MAX;
+    sum->processes += more->processes;
+    sum->unseen += more->unseen;
+    if (__builtin_add_overflow(sum->rss, more->rss, &sum->rss)) sum->rss = UINT64_MAX;
+    if (more->largest > sum->largest) sum->largest = more->largest;
 }
 
-static void add_rest(struct mpr_run_rest *rest, const struct mpr_run_rest *more)
-{
-    rest->processes += more->processes;
-    rest->unseen += more->unseen;
-    add(&rest->rss, more->rss);
-    if (more->largest > rest->largest) rest->largest = more->largest;
-}
-
-/* Counts the processes without a log while the record is read.  Lines without a run id belong to
- * the newest launcher, and count only if some process of that launcher has a log: else its logs are
- * gone. */
-struct resting {
-    const char *run; /* its id, "": none */
-    const struct mpr_run_process *known;
-    size_t count;
-    struct launcher newest;
-    struct mpr_run_rest all, since; /* since: of the newest launcher */
-    bool has_logs;
-};
-
-static void end_launcher(struct resting *r)
-{
-    if (*r->run || r->has_logs) add_rest(&r->all, &r->since);
-    r->since = (struct mpr_run_rest){ 0 };
-    r->has_logs = false;
-}
-
-static void take(struct resting *r, const char *line)
-{
-    const struct launcher of = launcher_of(line, &r->newest);
-    const uint64_t rss = number(line, "rss");
-    if (strcmp(of.run, r->run) != 0) return;
-    if (strncmp(line, "unseen ", 7) == 0) r->since.unseen++;
-    if (strncmp(line, "end ", 4) != 0) return;
-    if (has_log(line, of.host, r->known, r->count)) r->has_logs = true;
-    else add_rest(&r->since, &(struct mpr_run_rest){ 1, 0, rss, rss });
-}
-
+/* Lines without a run id belong to the newest launcher.  They count only if some process of that
+ * launcher has a log, because otherwise its logs were removed. */
 struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
                                  struct mpr_run_process *known, size_t count)
 {
-    struct resting r = { .run = run, .known = known, .count = count };
-    char line[2048];
-    size_t bytes = 0;
-    FILE *f = open_beside(log_path);
+    struct mpr_run_rest all = { 0 }, of_launcher = { 0 };
+    bool has_logs = *run;
+    struct record r;
     if (count) qsort(known, count, sizeof *known, by_pid);
-    while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
-        bytes += strlen(line);
-        line[strcspn(line, "\n")] = 0;
-        if (strncmp(line, "run ", 4) == 0) {
-            end_launcher(&r);
-            begin_launcher(&r.newest, line);
-        } else take(&r, line);
+    open_record(&r, log_path);
+    while (next_line(&r)) {
+        if (strncmp(r.line, "run ", 4) == 0) {
+            if (has_logs) add_rest(&all, &of_launcher);
+            of_launcher = (struct mpr_run_rest){ 0 };
+            has_logs = *run;
+            continue;
+        }
+        const struct launcher launcher = launcher_of(&r);
+        const uint64_t rss = number(r.line, "rss");
+        if (strcmp(launcher.run, run) != 0) continue;
+        if (strncmp(r.line, "unseen ", 7) == 0) of_launcher.unseen++;
+        if (strncmp(r.line, "end ", 4) != 0) continue;
+        if (has_log(r.line, launcher.host, known, count)) has_logs = true;
+        else add_rest(&of_launcher, &(struct mpr_run_rest){ 1, 0, rss, rss });
     }
-    end_launcher(&r);
-    if (f) fclose(f);
-    return r.all;
+    if (has_logs) add_rest(&all, &of_launcher);
+    close_record(&r);
+    return all;
 }

@@ -1,6 +1,6 @@
 /* Reads memprof.run, the launcher's record of how processes ended (FORMAT.md), from the directory
  * of a log.  An end is taken only for a log of the same run, host and process number that began
- * while that process lived. */
+ * while that process was running. */
 #ifndef MPR_RUN_H
 #define MPR_RUN_H
 
@@ -10,35 +10,38 @@
 #include "header.h"
 
 enum mpr_run_how { MPR_RUN_UNKNOWN, MPR_RUN_EXIT, MPR_RUN_SIGNAL };
+/* Evidence of an OOM kill: its cgroup's count of kills rose at that time; the kernel's log names
+ * the process. */
 enum mpr_run_oom { MPR_RUN_NO_OOM, MPR_RUN_OOM_CGROUP, MPR_RUN_OOM_KERNEL };
 
 struct mpr_run_end {
     bool known; /* the record has it */
     enum mpr_run_how how;
-    enum mpr_run_oom oom; /* its cgroup's count of kills rose then; the kernel's log names it */
-    int status;           /* that it exited with, or the signal */
-    uint64_t mono, real;  /* CLOCK_MONOTONIC and CLOCK_REALTIME ns */
-    uint64_t rss;         /* maximum of resident bytes that was seen, or 0 */
+    enum mpr_run_oom oom;
+    int status;          /* the exit status, or the signal */
+    uint64_t mono, real; /* CLOCK_MONOTONIC and CLOCK_REALTIME ns */
+    uint64_t rss;        /* maximum of resident bytes that was seen, or 0 */
 };
 
-/* Looks in the folder of the log at `log_path`. */
+/* Finds the end of the header's process in the folder of its log. */
 struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *header);
 
-/* A process that has a log there. */
+/* A process with a log. */
 struct mpr_run_process {
     const char *host;
     uint64_t pid, start; /* CLOCK_REALTIME ns */
 };
 
-/* The processes of a run that ended without a log.  If its logs have no id: only those of launchers
- * of which some other process has a log. */
+/* The processes of a run that ended without a log. */
 struct mpr_run_rest {
-    uint64_t processes, unseen; /* unseen: that ran without memprof */
-    uint64_t rss, largest;      /* the most resident bytes that were seen: their sum, and of one */
+    uint64_t processes, unseen; /* unseen: they ran without memprof */
+    uint64_t rss, largest;      /* their maximum resident bytes: the sum, and the largest */
 };
 
-/* Sorts the processes.
- * @run: the run's id, "" if its logs have none; @known: the run's processes that have a log */
+/* Counts the processes of a run without a log.  If the logs of the run have no id, counts only
+ * those of launchers with at least one log.  Sorts @known.
+ * @run: the run's id, or "" if its logs have none
+ * @known: the run's processes with a log */
 struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
                                  struct mpr_run_process *known, size_t count);
 

@@ -30,7 +30,7 @@ void own_pairs_fill(struct own_pairs *own, pid_t pid, uint64_t started, const ch
                     const char *journal)
 {
     struct mpf_identity here;
-    mpr_process_here(&here);
+    mpr_life_own_identity(&here);
     for (int i = 0; i < 16; i++) snprintf(own->boot + 2 * i, 3, "%02x", here.boot[i]);
     const uint64_t number[] = { (uint64_t)pid, here.pidns, here.timens, started };
     for (int i = 0; i < 4; i++)
