@@ -1,4 +1,4 @@
-// The lists that html_data.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
+// The lists that html_columns.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
 // Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline_result.h and device.h; --check: fails if it is not that.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,7 +5,6 @@
 #include "alloc.h"
 #include "check.h"
 #include "cmd.h"
-#include "junit.h"
 #include "logs.h"
 #include "options.h"
 #include "reports.h"

@@ -7,7 +7,7 @@
 
 #define ESCAPE "\\u{%" PRIx32 "}"
 
-/* What charts are drawn with, what stands for a part of a long path, and for "at least". */
+/* Characters of charts, "…" and "≥". */
 static const struct {
     uint32_t code;
     char ascii;

@@ -1,4 +1,4 @@
-/* Text for a terminal that knows no UTF-8.  */
+/* Text for a terminal without UTF-8. */
 #ifndef MPR_ASCII_H
 #define MPR_ASCII_H
 
@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes UTF-8 text in ASCII: charts and ellipses keep their columns, other characters appear as
- * \u{NNNN}. */
+/* Writes UTF-8 text in ASCII.  Characters of charts and ellipses are replaced by others of the same
+ * width, and the rest appears as \u{NNNN}. */
 void mpr_ascii_write(FILE *out, const char *text);
-/* Columns that a character takes then. */
+/* Returns the columns of a character in such output. */
 size_t mpr_ascii_width(uint32_t code);
 
 #endif

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "alloc.h"
+#include "utf8.h"
 
 static void add(struct mpr_blob *blob, uint8_t byte)
 {
@@ -49,37 +50,32 @@ static void base64(FILE *out, const uint8_t *at, size_t bytes)
 
 static void plain(FILE *out, const uint8_t *at, size_t bytes) { fwrite(at, 1, bytes, out); }
 
-/* zlib counts what it is given in 32 bits, so it is given pieces; what comes out of it is put in
- * pieces of whole groups of base64, but for the last one. */
+/* zlib counts its input in 32 bits, so it gets pieces.  Its output is written in pieces that are
+ * multiples of 3 bytes for base64, except the last one. */
 enum { PIECE = 3 << 18, GZIP = 16 };
 
-static int feed(z_stream *z, const struct mpr_blob *blob, size_t *fed)
-{
-    const size_t left = blob->bytes - *fed, piece = left < PIECE ? left : PIECE;
-    if (!z->avail_in) {
-        z->next_in = piece ? blob->at + *fed : NULL;
-        z->avail_in = (uInt)piece;
-        *fed += piece;
-    }
-    return deflate(z, *fed == blob->bytes ? Z_FINISH : Z_NO_FLUSH);
-}
-
-/* Writes the gzip file of the blob, and frees it. */
 static void pack(struct mpr_blob *blob, FILE *out,
                  void (*put)(FILE *out, const uint8_t *at, size_t bytes))
 {
     uint8_t *packed = mpr_alloc(PIECE, 1);
     size_t fed = 0;
+    int status;
     z_stream z = { .next_out = packed, .avail_out = PIECE };
     if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
         mpr_alloc_end();
-    while (feed(&z, blob, &fed) != Z_STREAM_END) {
-        if (z.avail_out) continue;
-        put(out, packed, PIECE);
+    do {
+        if (!z.avail_in) {
+            const size_t left = blob->bytes - fed, piece = left < PIECE ? left : PIECE;
+            z.next_in = piece ? blob->at + fed : NULL;
+            z.avail_in = (uInt)piece;
+            fed += piece;
+        }
+        status = deflate(&z, fed == blob->bytes ? Z_FINISH : Z_NO_FLUSH);
+        if (z.avail_out && status != Z_STREAM_END) continue;
+        put(out, packed, PIECE - z.avail_out);
         z.next_out = packed;
         z.avail_out = PIECE;
-    }
-    put(out, packed, PIECE - z.avail_out);
+    } while (status != Z_STREAM_END);
     deflateEnd(&z);
     free(packed);
     mpr_blob_free(blob);
@@ -93,4 +89,35 @@ void mpr_blob_free(struct mpr_blob *blob)
 {
     free(blob->at);
     *blob = (struct mpr_blob){ 0 };
+}
+
+/* ---- protobuf */
+
+enum { VARINT = 0, LENGTH = 2 }; /* wire types */
+
+void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t number)
+{
+    mpr_blob_number(message, field << 3 | VARINT);
+    mpr_blob_number(message, number);
+}
+
+static void add_bytes(struct mpr_blob *message, unsigned field, const void *bytes, size_t count)
+{
+    mpr_blob_number(message, field << 3 | LENGTH);
+    mpr_blob_number(message, count);
+    mpr_blob_bytes(message, bytes, count);
+}
+
+void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text)
+{
+    size_t bytes;
+    char *mended = mpr_utf8_mend(text, &bytes);
+    add_bytes(message, field, mended ? mended : text, bytes);
+    free(mended);
+}
+
+void mpr_protobuf_message(struct mpr_blob *message, unsigned field, struct mpr_blob *inside)
+{
+    add_bytes(message, field, inside->at, inside->bytes);
+    inside->bytes = 0;
 }

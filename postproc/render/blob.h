@@ -1,9 +1,8 @@
-/* Bytes that are collected: columns of numbers for the page, LEB128, packed by gzip, written as
- * base64 (the browser's own decoders read both), and messages of protobuf. */
+/* Bytes that are collected in memory: columns of numbers for the page, and messages of Protocol
+ * Buffers.  A blob starts zeroed. */
 #ifndef MPR_BLOB_H
 #define MPR_BLOB_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,13 +12,24 @@ struct mpr_blob {
     size_t bytes, cap;
 };
 
+/* Adds a number as LEB128. */
 void mpr_blob_number(struct mpr_blob *blob, uint64_t number);
-/* number - before, zigzag. */
+/* Adds number - before, in zigzag code. */
 void mpr_blob_delta(struct mpr_blob *blob, uint64_t number, uint64_t before);
 void mpr_blob_bytes(struct mpr_blob *blob, const void *bytes, size_t count);
-/* Writes what was collected, as base64 or as it is packed, and frees it. */
+/* Writes the blob packed by gzip, and frees it.  mpr_blob_write writes it as base64; a browser
+ * decodes both. */
 void mpr_blob_write(struct mpr_blob *blob, FILE *out);
 void mpr_blob_gzip(struct mpr_blob *blob, FILE *out);
 void mpr_blob_free(struct mpr_blob *blob);
+
+/* ---- fields of a protobuf message, with the numbers of its .proto file */
+
+/* Adds an integer, an enum or a flag; a signed integer must not be negative. */
+void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t number);
+/* Invalid UTF-8 in the text is replaced. */
+void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text);
+/* Adds a complete message as a field, and empties it for reuse. */
+void mpr_protobuf_message(struct mpr_blob *message, unsigned field, struct mpr_blob *inside);
 
 #endif

@@ -35,13 +35,6 @@ size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)
     return count;
 }
 
-static const struct mpr_column *summing(const struct mpr_table *t, enum mpr_format format)
-{
-    const struct mpr_column *c = t->column;
-    while (!c->sums || !mpr_column_in(c, format)) c++;
-    return c;
-}
-
 bool mpr_cell_estimated(const struct mpr_table *t, const struct mpr_column *c, size_t from,
                         enum mpr_format format)
 {
@@ -59,7 +52,8 @@ const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size
         snprintf(rest->text, sizeof rest->text, "(%s more)", count.text);
         return rest->text;
     }
-    const struct mpr_column *c = summing(t, format);
+    const struct mpr_column *c = t->column;
+    while (!c->sums || !mpr_column_in(c, format)) c++;
     const struct mpr_value sum = mpr_table_sum(t, c, shown, format);
     if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) {
         snprintf(rest->text, sizeof rest->text, "(%s more that hold%s nothing)", count.text,

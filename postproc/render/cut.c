@@ -10,19 +10,14 @@
 #include "alloc.h"
 #include "snip.h"
 #include "telling.h"
-#include "text.h"
 #include "utf8.h"
 
-/* BEFORE: bytes before a difference that are seen with it; LEAST: columns of what says something,
- * BEHIND_LEAD behind a lead. */
-enum { ROUNDS = 8, LEAST = 4, BEFORE = 3, BEHIND_LEAD = 10 };
-
-/* How much of a path is shown. LINE: module and line of code without the function, or the function
- * without its classes; SITE: without the last call into a library; PATH: without the object file of
- * the last frame; ALONE: all frames; CALLED: PATH with the caller; WHOLE: everything. */
+/* How much of a path is shown.  LINE: only the module and the line of the last call, or its
+ * function without classes.  SITE: without a last call into a library.  PATH: without the object
+ * file of the last frame.  ALONE: whole frames.  CALLED: PATH with the caller.  WHOLE: everything.
+ */
 enum amount { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
 
-/* The text of a path, and its parts. */
 struct shown {
     char *text;
     struct mpr_parts parts;
@@ -30,17 +25,16 @@ struct shown {
 
 struct cell {
     struct shown source[AMOUNTS];
-    char *text;
+    char *text; /* of the source of this amount, cut */
     int amount;
-    unsigned char *marked; /* of the source, what must be seen */
+    unsigned char *marked; /* by byte of the source: it must be visible */
     size_t lead, index;
 };
 
 char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, NULL, width, NULL); }
 
-/* ---- how much is told */
+/* ---- texts of a path */
 
-/* A text while it is written. */
 struct writing {
     struct shown *to;
     FILE *out;
@@ -53,24 +47,10 @@ static size_t here(struct writing *w)
     return w->bytes;
 }
 
-static struct mpr_piece write_text(struct writing *w, const char *text)
-{
-    const size_t from = here(w);
-    mpr_text_escaped(w->out, text);
-    return (struct mpr_piece){ from, here(w) };
-}
-
-/* Where the last dot of a piece is; 0: it has none. */
-static size_t last_dot(const struct writing *w, struct mpr_piece piece)
-{
-    const char *text = w->to->text, *dot = memrchr(text + piece.from, '.', piece.to - piece.from);
-    return dot ? (size_t)(dot - text) : 0;
-}
-
-/* "app::Server::f" becomes "f". */
+/* Returns "f" of "app::Server::f". */
 static const char *without_scope(const char *name)
 {
-    int depth = 0; /* of templates' arguments */
+    int depth = 0; /* of template arguments */
     for (const char *at = name + strlen(name); at > name + 2 && !strstr(name, "operator"); at--) {
         depth += (at[-1] == '>') - (at[-1] == '<');
         if (!depth && strncmp(at - 2, "::", 2) == 0) return at;
@@ -78,12 +58,11 @@ static const char *without_scope(const char *name)
     return name;
 }
 
-/* A frame of the path, and how it is shortened. */
 struct part {
     const struct mpr_frame *frame;
-    bool last;    /* the last one that is shown */
-    bool end;     /* the last one of the whole path */
-    bool no_body; /* without "<module>" */
+    bool last;    /* of the frames that are shown */
+    bool end;     /* of the whole path */
+    bool no_name; /* it is the innermost "<module> (t.py:3)", which is shown as its line only */
     enum amount amount;
 };
 
@@ -92,7 +71,7 @@ static bool is_left_out(const struct part *p, enum mpr_frame_word_kind word)
     const struct mpr_frame *f = p->frame;
     if (p->amount == ALONE || p->amount == WHOLE) return false;
     if (word == MPR_WORD_NAME && *f->file)
-        return p->no_body || (p->amount == LINE && p->last && f->module_first);
+        return p->no_name || (p->amount == LINE && p->last && f->module_first);
     return word == MPR_WORD_OBJECT && p->end && strstr(f->object, ".so");
 }
 
@@ -103,15 +82,18 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
     const bool brief = p->amount == LINE && p->last && *p->frame->file;
     const size_t from = here(w);
     fputs(word->open, w->out);
-    const struct mpr_piece text = write_text(
-        w, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
-    const size_t dot = last_dot(w, text);
+    const size_t name = here(w);
+    mpr_utf8_escaped(w->out,
+                     brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
+    const size_t name_end = here(w);
+    const char *last_dot = memrchr(w->to->text + name, '.', name_end - name);
+    const size_t dot = last_dot ? (size_t)(last_dot - w->to->text) : 0;
     if (word->line != MPR_ANY_LINE) fprintf(w->out, ":%" PRIu64, word->line);
     fputs(word->close, w->out);
     if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, here(w) };
     if (!p->last) return;
     if (dot && (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER))
-        parts->method = (struct mpr_piece){ dot + 1, text.to };
+        parts->method = (struct mpr_piece){ dot + 1, name_end };
     if (word->kind == MPR_WORD_MODULE && first)
         parts->module = (struct mpr_piece){ dot ? dot : from, here(w) };
 }
@@ -130,36 +112,19 @@ static void write_frame(struct writing *w, const struct part *p)
     }
 }
 
-/* "f (t.py:3) > Linear.__init__": the last frame is the function that the line called. */
-static bool has_callee(struct mpr_path path)
-{
-    return path.depth > 1 && !mpr_frame_is_call(path.frame[path.depth - 1]) &&
-           *path.frame[path.depth - 2]->file;
-}
-
-/* The last "<module> (t.py:3)" is shown by its line only. */
-static size_t last_body(struct mpr_path path)
-{
-    size_t i = path.depth;
-    while (i-- > 0 && strcmp(path.frame[i]->name, "<module>") != 0) continue;
-    return i;
-}
-
 static void write_path(struct writing *w, struct mpr_path path, enum amount amount)
 {
-    const size_t shown = path.depth - (amount <= SITE && has_callee(path)), body = last_body(path);
+    size_t shown = path.depth, body = path.depth;
+    /* "f (t.py:3) > Linear.__init__": the last frame is the function that the line called. */
+    const bool has_callee = path.depth > 1 && !mpr_frame_is_call(path.frame[path.depth - 1]) &&
+                            *path.frame[path.depth - 2]->file;
+    if (amount <= SITE && has_callee) shown--;
+    while (body-- > 0 && strcmp(path.frame[body]->name, "<module>") != 0) continue;
     for (size_t i = 0; i < shown; i++) {
         if (i) fputs(" > ", w->out);
         write_frame(w, &(struct part){ path.frame[i], i + 1 == shown, i + 1 == path.depth,
                                        i == body, amount });
     }
-}
-
-static void write_caller(struct writing *w, const char *caller)
-{
-    const size_t from = here(w);
-    if (*caller) fputs(" <- ", w->out);
-    w->to->parts.caller = (struct mpr_piece){ from, write_text(w, caller).to };
 }
 
 static struct shown show(const struct mpr_cut *path, enum amount amount)
@@ -169,7 +134,12 @@ static struct shown show(const struct mpr_cut *path, enum amount amount)
     w.out = mpr_text_open(&shown.text, &w.bytes);
     if (path->path.depth) write_path(&w, path->path, amount);
     else fputs(path->text, w.out);
-    write_caller(&w, amount >= CALLED ? path->caller : "");
+    shown.parts.caller.from = here(&w);
+    if (amount >= CALLED && *path->caller) {
+        fputs(" <- ", w.out);
+        mpr_utf8_escaped(w.out, path->caller);
+    }
+    shown.parts.caller.to = here(&w);
     mpr_text_close(w.out);
     return shown;
 }
@@ -194,9 +164,77 @@ char *mpr_cut_frame(const struct mpr_frame *frame, size_t width)
 
 /* ---- one cell */
 
-static const char *told(const struct cell *c) { return c->source[c->amount].text; }
+static const char *source(const struct cell *c) { return c->source[c->amount].text; }
 
-/* Of a command the file that it runs, "train.py" of "/x/train.py"; its length, 0: there is none. */
+static void write_cell(struct cell *c, size_t width)
+{
+    free(c->text);
+    c->text = mpr_snip(source(c), &c->source[c->amount].parts, width, c->marked);
+}
+
+/* ---- commands, which are texts with a lead */
+
+/* The folders of a path in a command: of "dir/sub/train.py", or of "--to=/var/x". */
+struct folders {
+    const char *from, *to;
+    bool out;
+};
+
+/* The longest first; of equal ones the first. */
+static int by_length(const void *left, const void *right)
+{
+    const struct folders *a = *(struct folders *const *)left, *b = *(struct folders *const *)right;
+    if (a->to - a->from != b->to - b->from) return a->to - a->from > b->to - b->from ? -1 : 1;
+    return a->from < b->from ? -1 : 1;
+}
+
+static size_t find_folders(const char *command, struct folders **folders)
+{
+    size_t count = 0, cap = 0;
+    *folders = NULL;
+    for (const char *word = command + strspn(command, " "); *word; word += strspn(word, " ")) {
+        const size_t bytes = strcspn(word, " ");
+        const char *equals = memchr(word, '=', bytes), *from = equals ? equals + 1 : word,
+                   *to = memrchr(from, '/', bytes - (size_t)(from - word));
+        word += bytes;
+        if (!to || to <= from + strlen("…") || strncmp(from, "…", strlen("…")) == 0) continue;
+        MPR_GROW(*folders, count, cap);
+        (*folders)[count++] = (struct folders){ .from = from, .to = to };
+    }
+    return count;
+}
+
+/* Replaces folders by "…", the longest ones first, until the command fits: names of files and
+ * options say more. */
+static char *without_folders(const char *command, size_t width)
+{
+    char *text = mpr_alloc(strlen(command) + 1, 1), *out = text;
+    const char *from = command;
+    struct folders *folders;
+    size_t columns = mpr_utf8_columns(command);
+    const size_t count = find_folders(command, &folders);
+    struct folders **by = mpr_alloc(count, sizeof *by);
+    for (size_t i = 0; i < count; i++) by[i] = &folders[i];
+    if (count) qsort(by, count, sizeof *by, by_length);
+    for (size_t i = 0; i < count && columns > width; i++) {
+        char *part = mpr_text_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
+        columns -= mpr_utf8_columns(part) - mpr_utf8_columns("…");
+        by[i]->out = true;
+        free(part);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!folders[i].out) continue;
+        out = stpcpy(mempcpy(out, from, (size_t)(folders[i].from - from)), "…");
+        from = folders[i].to;
+    }
+    strcpy(out, from);
+    free(by);
+    free(folders);
+    return text;
+}
+
+/* Returns the length of the file that a command runs, "train.py" of "/x/train.py", or 0 if there is
+ * none. */
 static size_t script_of(const char *command, size_t lead, const char **script)
 {
     const char *word = command + lead;
@@ -212,106 +250,29 @@ static size_t script_of(const char *command, size_t lead, const char **script)
     return 0;
 }
 
-/* Its lead is seen, and of a command what it runs, unless that is long; NULL: it has none. */
+/* Marks the lead, and the file that the command runs unless its name is long.  Returns NULL if
+ * there is no lead. */
 static unsigned char *marks_of(const struct cell *c)
 {
     enum { LONG = 24 };
     const char *script;
     if (!c->lead) return NULL;
-    unsigned char *marked = mpr_alloc(strlen(told(c)) + 1, 1);
+    unsigned char *marked = mpr_alloc(strlen(source(c)) + 1, 1);
     memset(marked, 1, c->lead);
-    const size_t bytes = script_of(told(c), c->lead, &script);
-    if (bytes && bytes <= LONG) memset(marked + (script - told(c)), 1, bytes);
+    const size_t bytes = script_of(source(c), c->lead, &script);
+    if (bytes && bytes <= LONG) memset(marked + (script - source(c)), 1, bytes);
     return marked;
 }
 
-static size_t lead_of(const struct mpr_cut *path, const char *whole, size_t width)
+/* The lead stays only if there is some room after it. */
+static void begin_command(struct cell *c, size_t lead, size_t width)
 {
-    char *lead = mpr_text_part(whole, path->lead);
-    const size_t columns = mpr_utf8_columns(lead), bytes = strlen(lead);
-    free(lead);
-    return columns + BEHIND_LEAD <= width ? bytes : 0;
-}
-
-static void write_cell(struct cell *c, size_t width)
-{
-    free(c->text);
-    c->text = mpr_snip(told(c), &c->source[c->amount].parts, width, c->marked);
-}
-
-/* "dir/sub/train.py", "--to=/var/x": where the folders of a path begin and end; NULL: there are
- * none. */
-static const char *folders_of(const char *word, size_t bytes, const char **end)
-{
-    const char *equals = memchr(word, '=', bytes), *from = equals ? equals + 1 : word;
-    *end = memrchr(from, '/', bytes - (size_t)(from - word));
-    return *end && *end > from + strlen("…") && strncmp(from, "…", strlen("…")) != 0 ? from : NULL;
-}
-
-struct folders {
-    const char *from, *to;
-    bool out;
-};
-
-/* The longest first, of equals the first. */
-static int by_length(const void *left, const void *right)
-{
-    const struct folders *a = *(struct folders *const *)left, *b = *(struct folders *const *)right;
-    if (a->to - a->from != b->to - b->from) return a->to - a->from > b->to - b->from ? -1 : 1;
-    return a->from < b->from ? -1 : 1;
-}
-
-static size_t find_folders(const char *command, struct folders **folders)
-{
-    size_t count = 0, cap = 0;
-    *folders = NULL;
-    for (const char *word = command + strspn(command, " "); *word; word += strspn(word, " ")) {
-        const size_t bytes = strcspn(word, " ");
-        const char *end, *begin = folders_of(word, bytes, &end);
-        word += bytes;
-        if (!begin) continue;
-        MPR_GROW(*folders, count, cap);
-        (*folders)[count++] = (struct folders){ .from = begin, .to = end };
-    }
-    return count;
-}
-
-/* Takes out as many as it takes. */
-static void choose_folders(struct folders *folders, size_t count, size_t columns, size_t width)
-{
-    struct folders **by = mpr_alloc(count, sizeof *by);
-    for (size_t i = 0; i < count; i++) by[i] = &folders[i];
-    if (count) qsort(by, count, sizeof *by, by_length);
-    for (size_t i = 0; i < count && columns > width; i++) {
-        char *part = mpr_text_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
-        columns -= mpr_utf8_columns(part) - mpr_utf8_columns("…");
-        by[i]->out = true;
-        free(part);
-    }
-    free(by);
-}
-
-/* Of a command the folders of paths go first, the longest before the others: what it runs tells. */
-static char *without_folders(const char *command, size_t width)
-{
-    char *text = mpr_alloc(strlen(command) + 1, 1), *out = text;
-    const char *from = command;
-    struct folders *folders;
-    const size_t count = find_folders(command, &folders);
-    choose_folders(folders, count, mpr_utf8_columns(command), width);
-    for (size_t i = 0; i < count; i++) {
-        if (!folders[i].out) continue;
-        out = stpcpy(mempcpy(out, from, (size_t)(folders[i].from - from)), "…");
-        from = folders[i].to;
-    }
-    strcpy(out, from);
-    free(folders);
-    return text;
-}
-
-static void shorten_command(struct cell *c, size_t width)
-{
-    for (int i = LINE; i <= ALONE; i++) {
+    enum { ROOM = 10 };
+    char *text = mpr_text_part(c->source[ALONE].text, lead);
+    const bool has_room = mpr_utf8_columns(text) + ROOM <= width;
+    c->lead = has_room ? strlen(text) : 0;
+    free(text);
+    for (int i = LINE; c->lead && i <= ALONE; i++) {
         free(c->source[i].text);
         c->source[i].text = without_folders(c->source[WHOLE].text, width);
         const size_t bytes = strlen(c->source[i].text);
@@ -319,135 +280,131 @@ static void shorten_command(struct cell *c, size_t width)
     }
 }
 
-static struct mpr_piece moved(struct mpr_piece piece, size_t bytes)
-{
-    return (struct mpr_piece){ piece.from + bytes, piece.to + bytes };
-}
+/* ---- modules */
 
 static struct mpr_parts shifted(struct mpr_parts p, size_t bytes)
 {
-    return (struct mpr_parts){ p.last + bytes, moved(p.place, bytes), moved(p.method, bytes),
-                               moved(p.module, bytes), moved(p.caller, bytes) };
+    struct mpr_piece *const piece[] = { &p.place, &p.method, &p.module, &p.caller };
+    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++)
+        piece[i]->from += bytes, piece[i]->to += bytes;
+    p.last += bytes;
+    return p;
 }
 
-/* Puts the innermost module, "[h.0.mlp] ", before a text that does not show it. */
+/* Puts the innermost module, "[h.0.mlp] ", before a text that was cut and does not show it. */
 static void add_module(struct cell *c, struct mpr_path path, size_t width)
 {
     const struct mpr_frame *frame = mpr_telling_module(path);
-    char *module = mpr_text_harmless(frame ? frame->module : ""),
-         *front = mpr_text_format("[%s] ", module);
-    const size_t columns = mpr_utf8_columns(front), bytes = strlen(front);
-    struct shown *source = &c->source[c->amount];
-    if (frame && columns <= width / 2 && !strstr(c->text, front)) {
-        char *whole = mpr_text_format("%s%s", front, source->text);
-        free(source->text);
-        *source = (struct shown){ whole, shifted(source->parts, bytes) };
+    if (!frame) return;
+    char *front;
+    size_t front_bytes;
+    FILE *out = mpr_text_open(&front, &front_bytes);
+    fputc('[', out);
+    mpr_utf8_escaped(out, frame->module);
+    fputs("] ", out);
+    mpr_text_close(out);
+    if (mpr_utf8_columns(front) <= width / 2 && !strstr(c->text, front)) {
+        struct shown *to = &c->source[c->amount];
+        char *whole = mpr_text_format("%s%s", front, to->text);
+        free(to->text);
+        *to = (struct shown){ whole, shifted(to->parts, front_bytes) };
         c->marked = mpr_alloc(strlen(whole) + 1, 1);
-        memset(c->marked, 1, bytes);
+        memset(c->marked, 1, front_bytes);
         write_cell(c, width);
     }
     free(front);
-    free(module);
 }
 
-/* The most that fits; else a part of the least. */
+/* Shows the largest amount that fits, or a part of the smallest one. */
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
     struct cell c = { .amount = WHOLE, .index = index };
     for (enum amount i = 0; i < AMOUNTS; i++) c.source[i] = show(path, i);
     if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE].text);
-    while (c.amount > LINE && mpr_utf8_columns(told(&c)) > width)
+    while (c.amount > LINE && mpr_utf8_columns(source(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
-    c.lead = path->lead ? lead_of(path, c.source[ALONE].text, width) : 0;
-    if (c.lead) shorten_command(&c, width);
+    if (path->lead) begin_command(&c, path->lead, width);
     c.marked = marks_of(&c);
     write_cell(&c, width);
-    if (mpr_utf8_columns(told(&c)) > width) add_module(&c, path->path, width);
+    if (mpr_utf8_columns(source(&c)) > width) add_module(&c, path->path, width);
     return c;
 }
 
-static void free_cell(struct cell *c)
-{
-    for (int i = 0; i < AMOUNTS; i++) free(c->source[i].text);
-    free(c->marked);
-}
+/* ---- cells that look the same */
 
-/* ---- what is alike */
+enum { ROUNDS = 8 }; /* in the last one they get numbers */
 
 static int by_text(const void *left, const void *right)
 {
     const struct cell *a = left, *b = right;
     int order = strcmp(a->text, b->text);
-    if (!order) order = strcmp(told(a), told(b));
+    if (!order) order = strcmp(source(a), source(b));
     return order ? order : strcmp(a->source[WHOLE].text, b->source[WHOLE].text);
 }
 
-/* The next amount that tells something else. */
-static void tell_more(struct cell *c)
+/* Moves on to the next amount with another text. */
+static void show_more(struct cell *c)
 {
-    const char *before = told(c);
-    while (c->amount < WHOLE && strcmp(told(c), before) == 0) c->amount++;
+    const char *before = source(c);
+    while (c->amount < WHOLE && strcmp(source(c), before) == 0) c->amount++;
     free(c->marked);
     c->marked = marks_of(c);
 }
 
-static void mark(struct cell *c, size_t at)
-{
-    const size_t length = strlen(told(c));
-    if (!c->marked) c->marked = mpr_alloc(length + 1, 1);
-    for (size_t i = at < BEFORE ? 0 : at - BEFORE; i <= at && i < length; i++) c->marked[i] = 1;
-}
-
-/* Where two differ first, or with `last` last. */
+/* Marks where two sources differ: the first difference, or the last one.  A few bytes before it are
+ * also marked. */
 static void mark_difference(struct cell *a, const struct cell *b, bool last)
 {
-    const char *x = told(a), *y = told(b);
-    size_t same = 0, m = strlen(x), n = strlen(y);
+    enum { BEFORE = 3 };
+    const char *x = source(a), *y = source(b);
+    const size_t m = strlen(x), n = strlen(y);
+    size_t same = 0, at;
     if (last) {
         while (same < m && same < n && x[m - 1 - same] == y[n - 1 - same]) same++;
-        mark(a, m - same - (same < m));
+        at = m - same - (same < m);
     } else {
         while (x[same] && x[same] == y[same]) same++;
-        mark(a, same);
+        at = same;
     }
+    if (!a->marked) a->marked = mpr_alloc(m + 1, 1);
+    for (size_t i = at < BEFORE ? 0 : at - BEFORE; i <= at && i < m; i++) a->marked[i] = 1;
 }
 
-/* Where nothing else helps: "text #2". */
+/* The last resort: "text #2". */
 static void number(struct cell *c, size_t width)
 {
-    char mark[32];
-    snprintf(mark, sizeof mark, " #%zu", c->index + 1);
-    write_cell(c, width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST);
-    char *numbered = mpr_text_format("%s%s", c->text, mark);
+    enum { MIN_TEXT = 4 };
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, " #%zu", c->index + 1);
+    const size_t columns = strlen(suffix);
+    write_cell(c, width > columns + MIN_TEXT ? width - columns : MIN_TEXT);
+    char *numbered = mpr_text_format("%s%s", c->text, suffix);
     free(c->text);
     c->text = numbered;
 }
 
+/* Returns true if neighbours have equal sources, but are not the same. */
 static bool any_equal(const struct cell *cell, size_t cells)
 {
     for (size_t i = 1; i < cells; i++)
-        if (strcmp(told(&cell[i]), told(&cell[i - 1])) == 0 &&
+        if (strcmp(source(&cell[i]), source(&cell[i - 1])) == 0 &&
             strcmp(cell[i].source[WHOLE].text, cell[i - 1].source[WHOLE].text) != 0)
             return true;
     return false;
 }
 
-/* Until all of them tell something else, which they are in order of. */
-static void tell_enough(struct cell *cell, size_t cells)
+/* Shows more of cells that look the same, until their sources differ, and then where each differs
+ * from its neighbours, with which it has most in common because the cells are sorted. */
+static void distinguish(struct cell *cell, size_t cells, size_t width, int round)
 {
+    const bool last = round >= ROUNDS / 2;
     for (int more = LINE; more < WHOLE && any_equal(cell, cells); more++) {
-        for (size_t i = 0; i < cells; i++) tell_more(&cell[i]);
+        for (size_t i = 0; i < cells; i++) show_more(&cell[i]);
         qsort(cell, cells, sizeof *cell, by_text);
     }
-}
-
-/* Of cells that look alike, the neighbours differ from each the latest. */
-static void tell_apart(struct cell *cell, size_t cells, size_t width, int round)
-{
-    tell_enough(cell, cells);
     for (size_t i = 0; i < cells; i++) {
-        if (i) mark_difference(&cell[i], &cell[i - 1], round >= ROUNDS / 2);
-        if (i + 1 < cells) mark_difference(&cell[i], &cell[i + 1], round >= ROUNDS / 2);
+        if (i) mark_difference(&cell[i], &cell[i - 1], last);
+        if (i + 1 < cells) mark_difference(&cell[i], &cell[i + 1], last);
     }
     for (size_t i = 0; i < cells; i++) {
         if (round < ROUNDS - 1) write_cell(&cell[i], width);
@@ -455,8 +412,8 @@ static void tell_apart(struct cell *cell, size_t cells, size_t width, int round)
     }
 }
 
-/* False: no two were alike. */
-static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
+/* Returns false if no two looked the same. */
+static bool distinguish_equal(struct cell *cell, size_t cells, size_t width, int round)
 {
     bool any = false;
     qsort(cell, cells, sizeof *cell, by_text);
@@ -466,12 +423,10 @@ static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
             same &= strcmp(cell[i].source[WHOLE].text, cell[to].source[WHOLE].text) == 0;
         if (to - i == 1 || same) continue;
         any = true;
-        tell_apart(&cell[i], to - i, width, round);
+        distinguish(&cell[i], to - i, width, round);
     }
     return any;
 }
-
-/* ---- all of them */
 
 char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
 {
@@ -480,10 +435,12 @@ char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
     size_t cells = 0;
     for (size_t i = 0; i < paths; i++)
         if (path[i].path.depth || path[i].text) cell[cells++] = cell_of(&path[i], i, width);
-    for (int round = 0; round < ROUNDS && part_alike(cell, cells, width, round); round++) continue;
+    for (int round = 0; round < ROUNDS && distinguish_equal(cell, cells, width, round); round++)
+        continue;
     for (size_t i = 0; i < cells; i++) {
         text[cell[i].index] = cell[i].text;
-        free_cell(&cell[i]);
+        for (int k = 0; k < AMOUNTS; k++) free(cell[i].source[k].text);
+        free(cell[i].marked);
     }
     free(cell);
     return text;

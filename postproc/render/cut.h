@@ -1,7 +1,6 @@
-/* Paths in a column of a table: cut in their middle where they are too wide, and no two of them
- * alike.
+/* Paths in a column of a table: cut in the middle if they are too wide, and no two look the same.
  *
- * The end of a path is the most useful part, then its beginning. The caller (" <- caller") is left
+ * The end of a path is its most useful part, then its beginning.  The caller (" <- caller") is left
  * out first. */
 #ifndef MPR_CUT_H
 #define MPR_CUT_H
@@ -10,9 +9,9 @@
 
 #include "frame.h"
 
-/* A path, or if its depth is 0 a text; if that is NULL the row is empty. caller: the caller of the
- * last frame, or "". lead: bytes at the beginning of the text that stay if there is room. A path
- * that is cut begins with its innermost module. */
+/* A path, or a text if the path's depth is 0, or an empty row if that is NULL.  caller: of the last
+ * frame, or "".  lead: bytes at the beginning of the text that stay if there is room.  A cut path
+ * begins with its innermost module. */
 struct mpr_cut {
     struct mpr_path path;
     const char *text, *caller;
@@ -21,15 +20,15 @@ struct mpr_cut {
 
 enum { MPR_CUT_FULL = 0 };
 
-/* One text a path, harmless; the caller frees each, and the array.  width: columns; MPR_CUT_FULL:
- * all that it takes. */
+/* Returns a text for each path, escaped; the caller frees the texts and the array.  width: columns,
+ * or MPR_CUT_FULL for unlimited. */
 char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width);
-/* Columns of the whole text with its caller. */
+/* Returns the columns of the whole text with its caller. */
 size_t mpr_cut_columns(const struct mpr_cut *path);
 
-/* A text of that width at most, cut in its middle; the caller frees it. */
+/* Returns a text of at most `width` columns, cut in the middle; the caller frees it. */
 char *mpr_cut_text(const char *text, size_t width);
-/* The same for a frame; the text is harmless. */
+/* The same for a frame, escaped. */
 char *mpr_cut_frame(const struct mpr_frame *frame, size_t width);
 
 #endif

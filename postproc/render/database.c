@@ -13,12 +13,11 @@
 #include "alloc.h"
 #include "atomic_file.h"
 #include "basename.h"
-#include "database_file.h"
 #include "file.h"
 #include "group.h"
 #include "utf8.h"
 
-struct kept_table {
+struct known_table {
     const char *name;
     sqlite3_stmt *insert;
 };
@@ -27,12 +26,12 @@ struct mpr_database {
     sqlite3 *sqlite;
     struct mpr_atomic_file file;
     uint64_t process;
-    struct kept_table *table;
+    struct known_table *table;
     size_t tables, cap;
-    char why[256]; /* what went wrong first; "": nothing */
+    char why[256]; /* the first failure, or "" */
 };
 
-static char refused[256]; /* of a database that is gone */
+static char last_failure[256]; /* of a database that was closed */
 
 bool mpr_database_available(void) { return true; }
 
@@ -45,9 +44,9 @@ static void fail(struct mpr_database *db)
                  db->sqlite ? sqlite3_errmsg(db->sqlite) : "SQLite cannot be given a file");
 }
 
-static void check(struct mpr_database *db, int status, int wanted)
+static void check(struct mpr_database *db, int status, int expected)
 {
-    if (status != wanted) fail(db);
+    if (status != expected) fail(db);
 }
 
 void mpr_database_run(struct mpr_database *db, const char *sql)
@@ -55,21 +54,35 @@ void mpr_database_run(struct mpr_database *db, const char *sql)
     if (!*db->why) check(db, sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL), SQLITE_OK);
 }
 
-/* ---- opening */
+/* ---- the file */
 
-/* Gives all back; what went wrong, in memory that lasts; NULL: nothing. */
-static const char *release(struct mpr_database *db)
+static int given_fd = -1;
+
+/* SQLite opens files through this function, also those that it finds by itself: a new file, or
+ * /dev/urandom, without which it also works. */
+static int open_file(const char *path, int flags, int mode)
 {
-    const bool good = !*db->why;
-    memcpy(refused, db->why, sizeof refused);
-    sqlite3_close(db->sqlite);
-    mpr_atomic_close(&db->file);
-    free(db->table);
-    free(db);
-    return good ? NULL : refused;
+    struct stat st;
+    if (given_fd >= 0 && (flags & O_ACCMODE) == O_RDWR) return fcntl(given_fd, F_DUPFD_CLOEXEC, 3);
+    if (flags & O_CREAT) return open(path, flags | O_NONBLOCK, mode);
+    return mpr_file_open(AT_FDCWD, path, flags, &st);
 }
 
-static bool is_no_file(const struct mpr_database_place *place)
+/* "unix-none": the caller's flock would keep SQLite's own locks out over NFS. */
+int mpr_database_file_open(const char *name, int fd, sqlite3 **db, int flags)
+{
+    static bool replaced;
+    sqlite3_vfs *vfs = replaced ? NULL : sqlite3_vfs_find(NULL);
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        replaced = vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_file) == SQLITE_OK;
+    if (!replaced && fd >= 0) return SQLITE_CANTOPEN;
+    given_fd = fd;
+    const int status = sqlite3_open_v2(name, db, flags, fd >= 0 ? "unix-none" : NULL);
+    given_fd = -1;
+    return status;
+}
+
+static bool is_special_file(const struct mpr_database_place *place)
 {
     struct stat st;
     if (place->directory == AT_FDCWD) return mpr_atomic_in_place(place->path);
@@ -77,10 +90,10 @@ static bool is_no_file(const struct mpr_database_place *place)
            !S_ISREG(st.st_mode);
 }
 
-static void begin_file(struct mpr_database *db, const struct mpr_database_place *place)
+static void open_part(struct mpr_database *db, const struct mpr_database_place *place)
 {
     db->file.fd = -1;
-    if (is_no_file(place)) {
+    if (is_special_file(place)) {
         snprintf(db->why, sizeof db->why, "it is not a regular file");
         return;
     }
@@ -91,6 +104,17 @@ static void begin_file(struct mpr_database *db, const struct mpr_database_place 
     if (status != 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
 }
 
+/* Frees the database.  Returns its first failure, or NULL. */
+static const char *release(struct mpr_database *db)
+{
+    memcpy(last_failure, db->why, sizeof last_failure);
+    sqlite3_close(db->sqlite);
+    mpr_atomic_close(&db->file);
+    free(db->table);
+    free(db);
+    return *last_failure ? last_failure : NULL;
+}
+
 static void set(struct mpr_database *db, const char *name, unsigned value)
 {
     char *sql = mpr_text_format("PRAGMA %s=%u", name, value);
@@ -98,12 +122,12 @@ static void set(struct mpr_database *db, const char *name, unsigned value)
     free(sql);
 }
 
-/* Nobody reads it before it is whole, so nothing is written twice to survive a crash. */
+/* The file has its name only when it is complete, so SQLite need not make it survive a crash. */
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {
     struct mpr_database *db = mpr_alloc(1, sizeof *db);
-    begin_file(db, place);
+    open_part(db, place);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (!*db->why)
         check(db, mpr_database_file_open(db->file.part, db->file.fd, &db->sqlite, flags),
@@ -118,6 +142,17 @@ struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
     if (!*db->why) return db;
     *why = release(db);
     return NULL;
+}
+
+const char *mpr_database_close(struct mpr_database *db, bool keep)
+{
+    mpr_database_run(db, "COMMIT");
+    for (size_t i = 0; i < db->tables; i++) sqlite3_finalize(db->table[i].insert);
+    if (sqlite3_close(db->sqlite) != SQLITE_OK) fail(db);
+    db->sqlite = NULL;
+    if (!*db->why && keep && mpr_atomic_commit(&db->file) != 0)
+        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
+    return release(db);
 }
 
 void mpr_database_process(struct mpr_database *db, uint64_t process) { db->process = process; }
@@ -136,55 +171,50 @@ static const char *type_of(const struct mpr_column *c)
     }
 }
 
-/* Of every row the same, and in the table of processes. */
+/* The table of processes has these columns, which are the same in all rows of a process. */
 static bool is_left_out(const struct mpr_column *c)
 {
     return !mpr_column_in(c, MPR_IN_CSV) || strcmp(c->key, "log") == 0 ||
            strcmp(c->key, "pid") == 0;
 }
 
-/* Not WITHOUT ROWID, which would be smaller: DuckDB counts rows by asking for each one's rowid. */
-static void create(struct mpr_database *db, const struct mpr_export_table *t)
+/* Creates the table, and prepares the statement that adds a row to it.  The table is not WITHOUT
+ * ROWID, which would be smaller, because DuckDB counts rows by their rowids. */
+static sqlite3_stmt *add_table(struct mpr_database *db, const struct mpr_export_table *t)
 {
-    char *sql;
-    size_t bytes;
-    FILE *text = mpr_text_open(&sql, &bytes);
-    fprintf(text, "CREATE TABLE %s (process_id INTEGER NOT NULL", t->name);
-    for (size_t i = 0; i < t->columns; i++)
-        if (!is_left_out(&t->column[i]))
-            fprintf(text, ", %s %s", t->column[i].key, type_of(&t->column[i]));
-    if (*t->key) fprintf(text, ", PRIMARY KEY (process_id, %s)", t->key);
-    fputc(')', text);
-    mpr_text_close(text);
-    mpr_database_run(db, sql);
-    free(sql);
-}
-
-static sqlite3_stmt *prepare(struct mpr_database *db, const struct mpr_export_table *t)
-{
-    sqlite3_stmt *insert = NULL;
-    char *sql;
-    size_t bytes;
-    FILE *text = mpr_text_open(&sql, &bytes);
-    fprintf(text, "INSERT INTO %s VALUES (?", t->name);
-    for (size_t i = 0; i < t->columns; i++)
-        if (!is_left_out(&t->column[i])) fputs(",?", text);
-    fputc(')', text);
-    mpr_text_close(text);
+    sqlite3_stmt *statement = NULL;
+    char *create, *insert;
+    size_t bytes[2];
+    FILE *columns = mpr_text_open(&create, &bytes[0]), *values = mpr_text_open(&insert, &bytes[1]);
+    fprintf(columns, "CREATE TABLE %s (process_id INTEGER NOT NULL", t->name);
+    fprintf(values, "INSERT INTO %s VALUES (?", t->name);
+    for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
+        if (is_left_out(c)) continue;
+        fprintf(columns, ", %s %s", c->key, type_of(c));
+        fputs(",?", values);
+    }
+    if (*t->key) fprintf(columns, ", PRIMARY KEY (process_id, %s)", t->key);
+    fputc(')', columns);
+    fputc(')', values);
+    mpr_text_close(columns);
+    mpr_text_close(values);
+    mpr_database_run(db, create);
     if (!*db->why)
-        check(db, sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT, &insert, NULL),
-              SQLITE_OK);
-    free(sql);
-    return insert;
+        check(
+            db,
+            sqlite3_prepare_v3(db->sqlite, insert, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL),
+            SQLITE_OK);
+    free(create);
+    free(insert);
+    return statement;
 }
 
-static sqlite3_stmt *insert_of(struct mpr_database *db, const struct mpr_export_table *t)
+static sqlite3_stmt *insert_into(struct mpr_database *db, const struct mpr_export_table *t)
 {
     for (size_t i = 0; i < db->tables; i++)
         if (db->table[i].name == t->name) return db->table[i].insert;
-    create(db, t);
     MPR_GROW(db->table, db->tables, db->cap);
-    db->table[db->tables++] = (struct kept_table){ t->name, prepare(db, t) };
+    db->table[db->tables++] = (struct known_table){ t->name, add_table(db, t) };
     return db->table[db->tables - 1].insert;
 }
 
@@ -198,13 +228,15 @@ static int bind_text(sqlite3_stmt *s, int at, const char *text)
                   : sqlite3_bind_text(s, at, text, (int)bytes, SQLITE_STATIC);
 }
 
-static int bind_path(sqlite3_stmt *s, int at, const struct mpr_value *v)
+/* A path, or a list of numbers. */
+static int bind_list(sqlite3_stmt *s, int at, const struct mpr_value *v)
 {
     char *copy;
     size_t bytes;
-    if (!v->path.depth) return bind_text(s, at, mpr_group_nowhere(MPR_GROUP_RANGE));
     FILE *out = mpr_text_open(&copy, &bytes);
-    for (size_t i = 0; i < v->path.depth; i++) {
+    for (size_t i = 0; v->type == MPR_NUMBERS && i < v->count; i++)
+        fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+    for (size_t i = 0; v->type == MPR_PATH && i < v->path.depth; i++) {
         if (i) fputs(" > ", out);
         mpr_utf8_mended(out, v->path.frame[i]->text);
     }
@@ -212,17 +244,7 @@ static int bind_path(sqlite3_stmt *s, int at, const struct mpr_value *v)
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);
 }
 
-static int bind_numbers(sqlite3_stmt *s, int at, const struct mpr_value *v)
-{
-    char *copy;
-    size_t bytes;
-    FILE *out = mpr_text_open(&copy, &bytes);
-    for (size_t i = 0; i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    mpr_text_close(out);
-    return sqlite3_bind_text(s, at, copy, (int)bytes, free);
-}
-
-/* SQLite's integers have a sign: what is larger, a damaged log's, is the largest one. */
+/* SQLite's integers are signed.  Only a damaged log has a larger number. */
 static int bind_number(sqlite3_stmt *s, int at, uint64_t number)
 {
     return sqlite3_bind_int64(s, at, number < INT64_MAX ? (int64_t)number : INT64_MAX);
@@ -237,8 +259,10 @@ static int bind(sqlite3_stmt *s, int at, const struct mpr_value *v)
     case MPR_SHARE: return sqlite3_bind_double(s, at, v->percent / 100);
     case MPR_WORD:
     case MPR_TEXT: return bind_text(s, at, v->text);
-    case MPR_PATH: return bind_path(s, at, v);
-    case MPR_NUMBERS: return bind_numbers(s, at, v);
+    case MPR_PATH:
+        if (!v->path.depth) return bind_text(s, at, mpr_group_nowhere(MPR_GROUP_RANGE));
+        return bind_list(s, at, v);
+    case MPR_NUMBERS: return bind_list(s, at, v);
     default: return bind_number(s, at, v->number);
     }
 }
@@ -266,7 +290,7 @@ void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *t,
                                      .rows = rows,
                                      .stride = stride,
                                      .context = context };
-    sqlite3_stmt *insert = insert_of(db, t);
+    sqlite3_stmt *insert = insert_into(db, t);
     for (size_t i = 0; i < rows && !*db->why; i++)
         put_row(db, insert, &table, (const char *)row + i * stride);
 }
@@ -274,8 +298,8 @@ void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *t,
 void mpr_database_document(struct mpr_database *db, const char *name,
                            const struct mpr_document *doc)
 {
-    const struct mpr_export_table wanted = { name, "", doc->csv, doc->csv_columns };
-    sqlite3_stmt *insert = insert_of(db, &wanted);
+    const struct mpr_export_table table = { name, "", doc->csv, doc->csv_columns };
+    sqlite3_stmt *insert = insert_into(db, &table);
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
         for (size_t k = 0; k < i->table->rows && !*db->why; k++)
@@ -291,17 +315,4 @@ void mpr_database_forget(struct mpr_database *db)
         mpr_database_run(db, sql);
         free(sql);
     }
-}
-
-/* ---- closing */
-
-const char *mpr_database_close(struct mpr_database *db, bool wanted)
-{
-    mpr_database_run(db, "COMMIT");
-    for (size_t i = 0; i < db->tables; i++) sqlite3_finalize(db->table[i].insert);
-    if (sqlite3_close(db->sqlite) != SQLITE_OK) fail(db);
-    db->sqlite = NULL;
-    if (!*db->why && wanted && mpr_atomic_commit(&db->file) != 0)
-        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
-    return release(db);
 }

@@ -1,8 +1,10 @@
-/* A database of SQLite: tables whose columns are described as those of a document, so that names
- * and meanings are those of CSV and JSON.
+/* A SQLite database with the tables that columns of documents describe, so that names and meanings
+ * are the same as in CSV and JSON.
  *
- * It takes the place of the file of that name when it is whole (atomic_file.h).  A device or a pipe
- * is refused, and so is a link in a folder that the caller opened.  All in one transaction. */
+ * Everything is one transaction.  The file replaces an older one of that name when it is complete
+ * (atomic_file.h).  A device, a pipe, or a link in a folder that the caller opened is refused.
+ *
+ * All functions exist also in a build without SQLite, in which opening always fails. */
 #ifndef MPR_DATABASE_H
 #define MPR_DATABASE_H
 
@@ -15,41 +17,51 @@
 #include "export.h"
 
 struct mpr_database;
+struct sqlite3;
 
-/* Was it built with SQLite? */
 bool mpr_database_available(void);
-/* What a database is, for who opens it. */
+
 struct mpr_database_kind {
     unsigned application, version; /* SQLite's application_id and user_version */
-    unsigned page_bytes;           /* a table takes one at least */
+    unsigned page_bytes;           /* each table takes at least one page */
 };
-/* Where it is written.  Who has opened the folder, because others may lay something there, writes
- * into that one: the path is then for messages. */
+
+/* directory: a file descriptor of the folder that `path` names, so that others cannot replace the
+ * folder meanwhile; AT_FDCWD: `path` alone says where.  mode: for a new file, without the bits of
+ * the umask.  AT_FDCWD keeps the mode of an old file. */
 struct mpr_database_place {
     const char *path;
-    int directory; /* the folder that the path names; AT_FDCWD: as the path says */
-    mode_t mode;   /* less the umask; of a path the mode of the old file is kept */
+    int directory;
+    mode_t mode;
 };
-/* NULL: *why says what is wrong, in memory that lasts; where another process writes one of that
- * name just now, MPR_FILE_BUSY (file.h). */
+
+/* Returns NULL and sets *why, which is never freed, if it fails.  *why is MPR_FILE_BUSY (file.h) if
+ * another process is writing a file of that name. */
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why);
-/* Rows from now on are of this process; from 1. */
+/* Sets the process of the rows that are added from now on, at least 1. */
 void mpr_database_process(struct mpr_database *db, uint64_t process);
-/* Rows of a table, which is made when it is named first.  The description must last. */
+/* Adds rows to a table, which is created when its name is first used.  The table's description must
+ * exist until the database is closed. */
 void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *table,
                       const void *row, size_t rows, size_t stride, const void *context);
-/* What the document has for CSV, as a table of that name without its columns log and pid. */
+/* Adds what the document has for CSV to a table, without the columns log and pid. */
 void mpr_database_document(struct mpr_database *db, const char *name,
                            const struct mpr_document *doc);
-/* A view, or an index: a statement of SQL. */
+/* Runs a statement, which creates a view or an index. */
 void mpr_database_run(struct mpr_database *db, const char *sql);
-/* Has something gone wrong, so that nothing will come of it? */
+/* Returns true if anything failed, so that closing will write nothing. */
 bool mpr_database_failed(const struct mpr_database *db);
-/* Takes out the rows of the process. */
+/* Deletes the rows of the current process. */
 void mpr_database_forget(struct mpr_database *db);
-/* Writes what is left, and puts the file in its place.  NULL, or what went wrong since the
- * beginning, in memory that lasts: then, and where it is not wanted, nothing is written. */
-const char *mpr_database_close(struct mpr_database *db, bool wanted);
+/* Writes the file if `keep` is true and nothing failed.  Returns NULL, or the first failure, which
+ * is never freed. */
+const char *mpr_database_close(struct mpr_database *db, bool keep);
+
+/* sqlite3_open_v2 for regular files only, so that it does not wait for a pipe.  Private to this
+ * layer, and not in a build without SQLite.
+ * @fd: the file to write, whatever file has that name now; the caller keeps it and has locked it.
+ * -1: opens by name. */
+int mpr_database_file_open(const char *name, int fd, struct sqlite3 **db, int flags);
 
 #endif

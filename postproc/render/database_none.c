@@ -1,5 +1,9 @@
 /* memprof-report built without SQLite. */
-#include "database.h"
+#include <unistd.h>
+
+#include "digest_file.h"
+
+static const char without[] = "built without SQLite";
 
 bool mpr_database_available(void) { return false; }
 
@@ -7,7 +11,7 @@ struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {
     (void)place, (void)kind;
-    *why = "built without SQLite";
+    *why = without;
     return NULL;
 }
 
@@ -35,8 +39,23 @@ bool mpr_database_failed(const struct mpr_database *db)
 
 void mpr_database_forget(struct mpr_database *db) { (void)db; }
 
-const char *mpr_database_close(struct mpr_database *db, bool wanted)
+const char *mpr_database_close(struct mpr_database *db, bool keep)
 {
-    (void)db, (void)wanted;
+    (void)db, (void)keep;
     return NULL;
+}
+
+const char *mpr_digest_write(const struct mpr_digest *digest,
+                             const struct mpr_database_place *place)
+{
+    (void)digest, (void)place;
+    return without;
+}
+
+enum mpr_digest_found mpr_digest_read(struct mpr_digest *digest, const char *path,
+                                      struct mpr_arena *arena, const char **why)
+{
+    (void)digest, (void)arena;
+    *why = "memprof-report was built without SQLite, which digests need";
+    return access(path, F_OK) == 0 ? MPR_DIGEST_NOT_READ : MPR_DIGEST_MISSING;
 }

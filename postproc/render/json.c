@@ -12,7 +12,7 @@ static void write_escape(FILE *out, uint32_t code)
                 0xdc00 + (code & 0x3ff));
 }
 
-/* A page shows its strings: there what must not be shown appears as in text. */
+/* The page shows its strings to people, so unsafe characters appear there as they do in text. */
 static void write_string(const struct mpr_json *j, const char *text)
 {
     FILE *out = j->out;
@@ -83,19 +83,17 @@ void mpr_json_percent(struct mpr_json *j, const char *key, double percent)
     fprintf(j->out, "%.6f", percent / 100);
 }
 
-void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count)
-{
-    start(j, key);
-    for (size_t i = 0; i < count; i++) fprintf(j->out, "%s%" PRIu64, i ? "," : "[", numbers[i]);
-    fputs(count ? "]" : "[]", j->out);
-}
-
-void mpr_json_signeds(struct mpr_json *j, const char *key, const int64_t *numbers, size_t count)
-{
-    start(j, key);
-    for (size_t i = 0; i < count; i++) fprintf(j->out, "%s%" PRId64, i ? "," : "[", numbers[i]);
-    fputs(count ? "]" : "[]", j->out);
-}
+#define NUMBERS(name, type, format)                                                                \
+    void name(struct mpr_json *j, const char *key, const type *numbers, size_t count)              \
+    {                                                                                              \
+        start(j, key);                                                                             \
+        fputc('[', j->out);                                                                        \
+        for (size_t i = 0; i < count; i++)                                                         \
+            fprintf(j->out, "%s%" format, i ? "," : "", numbers[i]);                               \
+        fputc(']', j->out);                                                                        \
+    }
+NUMBERS(mpr_json_numbers, uint64_t, PRIu64)
+NUMBERS(mpr_json_signeds, int64_t, PRId64)
 
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag)
 {
@@ -121,12 +119,6 @@ void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path)
     mpr_json_open(j, key, '[');
     for (size_t i = 0; i < path.depth; i++) mpr_json_text(j, NULL, path.frame[i]->text);
     mpr_json_close(j, ']');
-}
-
-void mpr_json_page_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by)
-{
-    const struct mpr_frame nowhere = { .text = mpr_group_nowhere(by) }, *const only = &nowhere;
-    mpr_json_path(j, "path", path.depth ? path : mpr_frame_alone(&only));
 }
 
 void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)

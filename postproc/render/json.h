@@ -1,5 +1,5 @@
-/* A JSON writer: commas, indentation and escapes; what it writes is valid UTF-8 whatever it is
- * given. */
+/* A JSON writer: it adds commas, indentation and escapes, and replaces invalid UTF-8, so that its
+ * output is always valid JSON.  Private to this layer. */
 #ifndef MPR_JSON_H
 #define MPR_JSON_H
 
@@ -10,33 +10,39 @@
 
 #include "frame.h"
 #include "group.h"
+#include "instant.h"
 
-/* in_html: no "<" in its texts, so that it can stand in a script element, and one line. */
+struct mpr_summary;
+
+/* Starts as { .out = out, .first = true }.  in_html: for a script element, so texts have no "<",
+ * and everything is on one line. */
 struct mpr_json {
     FILE *out;
     int depth;
     bool first, in_html;
 };
 
-/* key: NULL inside an array. */
+/* In all functions key is NULL inside an array. */
 void mpr_json_open(struct mpr_json *j, const char *key, char bracket);
 void mpr_json_close(struct mpr_json *j, char bracket);
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text);
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number);
 void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number);
-/* Of a whole that is 100: as a fraction of 1. */
+void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
+void mpr_json_null(struct mpr_json *j, const char *key);
+/* Writes null if the value is `unknown`. */
+void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);
+/* Writes a percentage as a fraction of 1. */
 void mpr_json_percent(struct mpr_json *j, const char *key, double percent);
-/* On one line. */
+/* Arrays of numbers stay on one line. */
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
 void mpr_json_signeds(struct mpr_json *j, const char *key, const int64_t *numbers, size_t count);
-void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
-/* A path as a list, outermost first. */
 void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text, size_t count);
+/* Writes the texts of the frames, outermost first. */
 void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
-/* A path in the page's data; an empty one gets the name that tables by that group show. */
-void mpr_json_page_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by);
-/* null when the value is `unknown`. */
-void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);
-void mpr_json_null(struct mpr_json *j, const char *key);
+
+/* Writes the fields of the log, and the warning of a report on @at that is later than the log's
+ * end. */
+void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at);
 
 #endif

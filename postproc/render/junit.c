@@ -1,7 +1,8 @@
-#include "junit.h"
-
+/* Each limit is a test case: a broken limit is a failure, and a limit whose heap or range no log
+ * has is an error. */
 #include "check.h"
-#include "html_document.h"
+#include "html.h"
+#include "render.h"
 #include "reports.h"
 
 static void attribute(FILE *out, const char *name, const char *value)
@@ -9,26 +10,6 @@ static void attribute(FILE *out, const char *name, const char *value)
     fprintf(out, " %s=\"", name);
     mpr_html_text(out, value);
     fputc('"', out);
-}
-
-static const char *not_found(struct mpr_document *doc, const struct mpr_check_row *r)
-{
-    return mpr_arena_format(&doc->arena, "no log has %s (%s)", mpr_report_limit(doc, r),
-                            r->limit.from);
-}
-
-static void one(FILE *out, struct mpr_document *doc, const struct mpr_check_row *r)
-{
-    fputs("    <testcase", out);
-    attribute(out, "classname", r->log);
-    attribute(out, "name", mpr_report_limit(doc, r));
-    if (!r->over && !r->not_found) {
-        fputs("/>\n", out);
-        return;
-    }
-    fprintf(out, ">\n      <%s", r->over ? "failure" : "error");
-    attribute(out, "message", r->over ? mpr_report_broken(doc, r) : not_found(doc, r));
-    fputs("/>\n    </testcase>\n", out);
 }
 
 void mpr_junit_write(FILE *out, const struct mpr_check *check, const struct mpr_naming *naming)
@@ -39,7 +20,22 @@ void mpr_junit_write(FILE *out, const struct mpr_check *check, const struct mpr_
             "  <testsuite name=\"memprof-report check\" tests=\"%zu\" failures=\"%zu\" "
             "errors=\"%zu\">\n",
             check->rows, check->broken, check->not_found);
-    for (size_t i = 0; i < check->rows; i++) one(out, &doc, &check->row[i]);
+    for (const struct mpr_check_row *r = check->row; r < check->row + check->rows; r++) {
+        const char *limit = mpr_report_limit(&doc, r);
+        fputs("    <testcase", out);
+        attribute(out, "classname", r->log);
+        attribute(out, "name", limit);
+        if (!r->over && !r->not_found) {
+            fputs("/>\n", out);
+            continue;
+        }
+        fprintf(out, ">\n      <%s", r->over ? "failure" : "error");
+        attribute(out, "message",
+                  r->over
+                      ? mpr_report_broken(&doc, r)
+                      : mpr_arena_format(&doc.arena, "no log has %s (%s)", limit, r->limit.from));
+        fputs("/>\n    </testcase>\n", out);
+    }
     fputs("  </testsuite>\n</testsuites>\n", out);
     mpr_doc_free(&doc);
 }

@@ -1,6 +1,6 @@
-/* Packets need be in no order: Perfetto sorts them by time, and keeps the order of those of one
- * time.  Slices of a track nest, so each domain of a thread has a track of its own: only within a
- * domain what is pushed last is popped first. */
+/* Perfetto sorts packets by time, and keeps the order of packets of one time.  Slices of a track
+ * must nest, so each domain of a thread has its own track: only within a domain ranges end in the
+ * reverse order of their beginnings. */
 #include "perfetto.h"
 
 #include <assert.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "protobuf.h"
 #include "range_turns.h"
 #include "timeline_result.h"
 
@@ -58,18 +57,15 @@ static void write_packet(struct mpr_perfetto *p, unsigned field, uint64_t flags)
     mpr_blob_free(&head);
 }
 
-static void put_clock(struct mpr_perfetto *p, unsigned id)
-{
-    mpr_protobuf_number(&p->inside, CLOCK_ID, id);
-    mpr_protobuf_number(&p->inside, CLOCK_TIMESTAMP, p->start_ns);
-    mpr_protobuf_message(&p->data, SNAPSHOT_CLOCK, &p->inside);
-}
-
 void mpr_perfetto_begin(struct mpr_perfetto *p, FILE *out)
 {
     *p = (struct mpr_perfetto){ .out = out };
-    put_clock(p, CLOCK_REAL); /* that of packets is called the boot clock */
-    put_clock(p, CLOCK_BOOT);
+    const unsigned clock[] = { CLOCK_REAL, CLOCK_BOOT }; /* the packets' clock is the boot clock */
+    for (size_t i = 0; i < sizeof clock / sizeof *clock; i++) {
+        mpr_protobuf_number(&p->inside, CLOCK_ID, clock[i]);
+        mpr_protobuf_number(&p->inside, CLOCK_TIMESTAMP, p->start_ns);
+        mpr_protobuf_message(&p->data, SNAPSHOT_CLOCK, &p->inside);
+    }
     write_packet(p, PACKET_CLOCK_SNAPSHOT, STATE_CLEARED);
 }
 
@@ -81,7 +77,7 @@ static void begin_event(struct mpr_perfetto *p, uint64_t time_ns, enum event_typ
     mpr_protobuf_number(&p->data, EVENT_TRACK, track);
 }
 
-/* ---- tracks: numbers that no other track of the trace has */
+/* ---- tracks, with numbers that are unique in the trace */
 
 enum track_kind { OF_PROCESS, OF_COUNTER, OF_THREAD, OF_DOMAIN };
 
@@ -97,40 +93,31 @@ static void describe(struct mpr_perfetto *p, uint64_t track, uint64_t parent, co
     if (name) mpr_protobuf_text(&p->data, TRACK_NAME, name);
 }
 
-/* Processes of other hosts and containers may have the same pid, which Perfetto takes for one
- * process: the first one keeps it, others and their threads get numbers that no system gives. */
-static uint64_t made_number(struct mpr_perfetto *p)
+/* Perfetto takes all processes with one pid for the same process, but they may be of several hosts
+ * or containers.  The first one keeps its pid; others and their threads get numbers that no system
+ * uses. */
+static uint64_t unused_number(struct mpr_perfetto *p)
 {
-    enum { PID_MOST = 1 << 22 }; /* PID_MAX_LIMIT of Linux */
-    return PID_MOST + ++p->made;
-}
-
-static void choose_pid(struct mpr_perfetto *p, uint64_t pid)
-{
-    p->pid = mpr_index_get(&p->pids, pid) ? made_number(p) : pid;
-    mpr_index_set(&p->pids, p->pid, 1);
+    enum { MAX_PID = 1 << 22 }; /* PID_MAX_LIMIT of Linux */
+    return MAX_PID + ++p->invented;
 }
 
 static uint64_t tid_of(struct mpr_perfetto *p, uint64_t tid)
 {
     const uint64_t pid = p->timeline->summary.process.pid;
     if (p->pid == pid) return tid;
-    return tid == pid ? p->pid : made_number(p);
+    return tid == pid ? p->pid : unused_number(p);
 }
 
-/* "rank 1: python3 (4242)": the number where the trace has another one. */
-static char *process_name(const struct mpr_perfetto *p, const struct mpr_process_info *process)
+/* Describes a process as "rank 1: python3", or as "rank 1: python3 (4242)" if the trace has another
+ * pid for it. */
+static void describe_process(struct mpr_perfetto *p, const struct mpr_process_info *process)
 {
     char number[32] = "";
     const bool ranked = *process->rank;
     if (p->pid != process->pid) snprintf(number, sizeof number, " (%" PRIu64 ")", process->pid);
-    return mpr_text_format("%s%s%s%s%s", ranked ? "rank " : "", process->rank, ranked ? ": " : "",
-                           process->argc ? process->argv[0] : "", number);
-}
-
-static void describe_process(struct mpr_perfetto *p, const struct mpr_process_info *process)
-{
-    char *name = process_name(p, process);
+    char *name = mpr_text_format("%s%s%s%s%s", ranked ? "rank " : "", process->rank,
+                                 ranked ? ": " : "", process->argc ? process->argv[0] : "", number);
     describe(p, track_of(p, OF_PROCESS, 0), 0, NULL);
     mpr_protobuf_number(&p->inside, PROCESS_PID, p->pid);
     for (size_t i = 0; i < process->argc; i++)
@@ -149,10 +136,15 @@ static void describe_counter(struct mpr_perfetto *p, uint64_t track, const char 
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
 }
 
-/* "worker 3 (4243)" is the thread 4243, and is called so where the trace has another number; one
- * whose number is not known is a track by name only. */
-static void describe_thread(struct mpr_perfetto *p, uint64_t track, const struct mpr_frame *thread)
+/* Thread 4243 is described as "worker 3", or as "worker 3 (4243)" if the trace has another number
+ * for it.  A thread with an unknown number has a name only. */
+static uint64_t thread_track(struct mpr_perfetto *p, uint64_t number)
 {
+    const uint64_t track = track_of(p, OF_THREAD, number);
+    if (mpr_index_get(&p->track, track)) return track;
+    mpr_index_set(&p->track, track, 1);
+    const struct mpr_frame *thread =
+        number < p->timeline->threads ? p->timeline->thread[number] : &mpr_frame_none;
     const uint64_t own = thread->line;
     describe(p, track, own ? 0 : track_of(p, OF_PROCESS, 0), own ? NULL : thread->name);
     if (own) {
@@ -163,19 +155,10 @@ static void describe_thread(struct mpr_perfetto *p, uint64_t track, const struct
         mpr_protobuf_message(&p->data, TRACK_THREAD, &p->inside);
     }
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
-}
-
-static uint64_t thread_track(struct mpr_perfetto *p, uint64_t thread)
-{
-    const uint64_t track = track_of(p, OF_THREAD, thread);
-    if (mpr_index_get(&p->track, track)) return track;
-    describe_thread(p, track,
-                    thread < p->timeline->threads ? p->timeline->thread[thread] : &mpr_frame_none);
-    mpr_index_set(&p->track, track, 1);
     return track;
 }
 
-/* Of another domain than the application's own a track below the thread's. */
+/* The application's own domain, "", is the thread's track; other domains have a track below it. */
 static uint64_t domain_track(struct mpr_perfetto *p, uint64_t thread, const char *domain)
 {
     const uint64_t parent = thread_track(p, thread);
@@ -199,49 +182,43 @@ static void put_value(struct mpr_perfetto *p, uint64_t track, uint64_t time, uin
     write_packet(p, PACKET_TRACK_EVENT, 0);
 }
 
-static bool is_asked_for(const struct mpr_perfetto *p, uint64_t time)
+static bool in_window(const struct mpr_perfetto *p, uint64_t time)
 {
     return time >= p->timeline->options.from && time <= p->timeline->options.to;
 }
 
-/* When what is asked for ends. */
-static uint64_t end_of(const struct mpr_timeline *t)
-{
-    return t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
-}
-
-/* A heap's spans: the most in each when it was so, and what it ends with. */
+/* Writes the maximum of each span at its time, and the span's last value at its end. */
 static void put_heap(struct mpr_perfetto *p, uint64_t track, const struct mpr_heap_line *h)
 {
+    const struct mpr_timeline *t = p->timeline;
+    const uint64_t end_of_window =
+        t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
     uint64_t newest = UINT64_MAX;
     describe_counter(p, track, mpr_heap_name(h->heap));
     for (size_t i = 0; i < h->spans; i++) {
         const struct mpr_span *s = &h->span[i];
-        const uint64_t end = i + 1 < h->spans ? s[1].start - 1 : end_of(p->timeline);
+        const uint64_t end = i + 1 < h->spans ? s[1].start - 1 : end_of_window;
         if (s->max != newest) put_value(p, track, s->time, s->max);
         if (s->close != s->max) put_value(p, track, end, s->close);
         newest = s->close;
     }
 }
 
-static void put_readings(struct mpr_perfetto *p, uint64_t track, const char *name,
-                         const struct mpr_track_line *line)
-{
-    if (!line->points) return;
-    describe_counter(p, track, name);
-    for (size_t i = 0; i < line->points; i++)
-        if (is_asked_for(p, line->point[i].time))
-            put_value(p, track, line->point[i].time, line->point[i].value);
-}
-
 static void put_counters(struct mpr_perfetto *p, const struct mpr_timeline *t)
 {
     for (size_t i = 0; i < t->heaps; i++) put_heap(p, track_of(p, OF_COUNTER, i), &t->heap[i]);
     for (size_t i = 0; i < MPR_TRACKS; i++) {
+        const struct mpr_track_line *line = &t->track[i];
+        const uint64_t track = track_of(p, OF_COUNTER, t->heaps + i);
         char gpu[32];
+        if (!line->points) continue;
         snprintf(gpu, sizeof gpu, "gpu%zu used", i - MPR_TRACK_GPU);
-        const char *name = i == MPR_TRACK_RSS ? "RSS" : i == MPR_TRACK_CGROUP ? "cgroup" : gpu;
-        put_readings(p, track_of(p, OF_COUNTER, t->heaps + i), name, &t->track[i]);
+        describe_counter(p, track,
+                         i == MPR_TRACK_RSS      ? "RSS"
+                         : i == MPR_TRACK_CGROUP ? "cgroup"
+                                                 : gpu);
+        for (const struct mpr_track_point *k = line->point; k < line->point + line->points; k++)
+            if (in_window(p, k->time)) put_value(p, track, k->time, k->value);
     }
 }
 
@@ -269,7 +246,7 @@ static const char *mark_name(const struct mpr_mark *m)
                                         [MPR_MARK_REFUSED] = "driver: out of memory",
                                         [MPR_MARK_OOM] = "PyTorch: out of memory",
                                         [MPR_MARK_GRAPH] = "graph captured" };
-    static_assert(sizeof name / sizeof *name == MPR_MARK_GRAPH + 1, "each kind has its name");
+    static_assert(sizeof name / sizeof *name == MPR_MARK_GRAPH + 1, "each kind has a name");
     if (m->kind == MPR_MARK_NVTX) return m->text;
     return m->kind == MPR_MARK_GRAPH && m->graph.instantiated ? "graph instantiated"
                                                               : name[m->kind];
@@ -293,17 +270,19 @@ void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *tim
 {
     p->process++;
     p->timeline = timeline;
-    choose_pid(p, timeline->summary.process.pid);
+    const uint64_t pid = timeline->summary.process.pid;
+    p->pid = mpr_index_get(&p->pids, pid) ? unused_number(p) : pid;
+    mpr_index_set(&p->pids, p->pid, 1);
     p->start_ns = timeline->summary.process.start_ns;
     describe_process(p, &timeline->summary.process);
     put_counters(p, timeline);
     for (size_t i = 0; i < timeline->marks; i++)
-        if (is_asked_for(p, timeline->mark[i].time)) put_mark(p, &timeline->mark[i]);
+        if (in_window(p, timeline->mark[i].time)) put_mark(p, &timeline->mark[i]);
 }
 
 /* ---- slices */
 
-/* The name's number; it is told in the packet of its first use. */
+/* Returns the number of a name, which the packet of its first use defines. */
 static uint32_t name_of(struct mpr_perfetto *p, const char *name)
 {
     const uint64_t hash = mpr_hash_text(name);

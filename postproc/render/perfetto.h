@@ -1,6 +1,6 @@
-/* A trace as Perfetto reads it (TracePacket, by its own .proto files), of one or more processes: a
- * counter for each heap and for what the kernel and the driver say, ranges as slices of their
- * threads, graphs, failures and marks as instants.  Times are those of the clock. */
+/* A trace for Perfetto (a sequence of TracePacket) of one or more processes.  Heaps and readings of
+ * the kernel and the driver are counters, ranges are slices of their threads, and graphs, failures
+ * and marks are instants.  Times are CLOCK_REALTIME. */
 #ifndef MPR_PERFETTO_H
 #define MPR_PERFETTO_H
 
@@ -16,21 +16,22 @@ struct mpr_timeline;
 
 struct mpr_perfetto {
     FILE *out;
-    struct mpr_blob packet, data, inside, deepest; /* each a message in the one before it */
+    struct mpr_blob packet, data, inside, deepest; /* each is a message in the one before it */
     struct mpr_arena arena;
-    struct mpr_index name; /* of slices, by hash: interned, number + 1 */
+    struct mpr_index name; /* of slices, by hash: number + 1 */
     const char **text;     /* by number */
     uint32_t names, name_cap;
-    struct mpr_index track;              /* of threads and their domains: what is told already */
-    uint64_t process;                    /* from 1, in order of mpr_perfetto_process */
-    struct mpr_index pids;               /* that a process of the trace has */
-    uint64_t pid, start_ns;              /* pid: the trace's for it */
-    uint32_t made;                       /* numbers of processes and threads that are no system's */
-    const struct mpr_timeline *timeline; /* of that one */
+    struct mpr_index track; /* described tracks of threads and domains */
+    struct mpr_index pids;  /* pids that the trace uses */
+    uint32_t invented;      /* how many numbers of processes and threads are invented */
+    const struct mpr_timeline *timeline; /* of the current process */
+    uint64_t process;                    /* its number, from 1 */
+    uint64_t pid, start_ns;              /* its pid in the trace */
 };
 
 void mpr_perfetto_begin(struct mpr_perfetto *p, FILE *out);
-/* Its counters and instants; turns from now on are its own, until the timeline goes. */
+/* Begins a process: writes its counters and instants.  The turns that follow are its ranges; the
+ * timeline must exist until the last one. */
 void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *timeline);
 void mpr_perfetto_turn(struct mpr_perfetto *p, const struct mpr_range_turn *turn);
 void mpr_perfetto_free(struct mpr_perfetto *p);

@@ -7,7 +7,6 @@
 #include "alloc.h"
 #include "code.h"
 #include "profile.h"
-#include "protobuf.h"
 
 /* Fields of github.com/google/pprof/proto/profile.proto */
 enum {
@@ -72,7 +71,7 @@ static void put_type(struct mpr_pprof *p, unsigned field, const char *type, cons
 void mpr_pprof_begin(struct mpr_pprof *p)
 {
     *p = (struct mpr_pprof){ .begin_ns = UINT64_MAX };
-    text_number(p, ""); /* is to be the first */
+    text_number(p, ""); /* the format requires that this is text 0 */
     put_type(p, SAMPLE_TYPE, "alloc_objects", "count");
     put_type(p, SAMPLE_TYPE, "alloc_space", "bytes");
     put_type(p, SAMPLE_TYPE, "inuse_objects", "count");
@@ -84,9 +83,9 @@ void mpr_pprof_begin(struct mpr_pprof *p)
 
 /* ---- functions and locations */
 
-/* pprof takes what stands in <> for arguments of a template, and leaves it out: of "<module>"
- * nothing would be left. */
-static uint32_t name_number_of(struct mpr_pprof *p, const char *name)
+/* pprof removes text in <> because it takes it for template arguments, so "<module>" becomes
+ * "(module)". */
+static uint32_t name_number(struct mpr_pprof *p, const char *name)
 {
     const size_t bytes = strlen(name);
     if (*name != '<' || name[bytes - 1] != '>') return text_number(p, name);
@@ -98,28 +97,26 @@ static uint32_t name_number_of(struct mpr_pprof *p, const char *name)
 
 static uint32_t function(struct mpr_pprof *p, const char *name, const char *file)
 {
-    const uint32_t name_number = name_number_of(p, name), file_number = text_number(p, file);
-    const uint64_t key = (uint64_t)name_number << 32 | file_number;
+    const uint32_t name_text = name_number(p, name), file_text = text_number(p, file);
+    const uint64_t key = (uint64_t)name_text << 32 | file_text;
     const uint32_t known = mpr_index_get(&p->function, key);
     if (known) return known;
     mpr_protobuf_number(&p->message, FUNCTION_ID, ++p->functions);
-    mpr_protobuf_number(&p->message, FUNCTION_NAME, name_number);
-    mpr_protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, name_number);
-    mpr_protobuf_number(&p->message, FUNCTION_FILE, file_number);
+    mpr_protobuf_number(&p->message, FUNCTION_NAME, name_text);
+    mpr_protobuf_number(&p->message, FUNCTION_SYSTEM_NAME, name_text);
+    mpr_protobuf_number(&p->message, FUNCTION_FILE, file_text);
     put(p, FUNCTION);
     mpr_index_set(&p->function, key, p->functions);
     return p->functions;
 }
 
-/* The first mapping, by which pprof calls the profile; and what is nowhere else is there. */
+/* The first mapping is the program.  pprof names the profile after it, and locations of no known
+ * object file belong to it. */
 enum { PROGRAM = 1 };
 
-static void put_program(struct mpr_pprof *p, const struct mpr_process_info *process)
+/* Ends a mapping.  pprof would look for names itself unless it has all of them. */
+static void end_mapping(struct mpr_pprof *p)
 {
-    if (p->mappings) return;
-    mpr_protobuf_number(&p->message, MAPPING_ID, ++p->mappings);
-    mpr_protobuf_number(&p->message, MAPPING_FILE,
-                        text_number(p, process->argc ? process->argv[0] : ""));
     for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
         mpr_protobuf_number(&p->message, has, 1);
     put(p, MAPPING);
@@ -136,9 +133,7 @@ static uint32_t mapping(struct mpr_pprof *p, const struct mpr_profile *profile, 
     mpr_protobuf_number(&p->message, MAPPING_LIMIT, m->to);
     mpr_protobuf_number(&p->message, MAPPING_FILE, text_number(p, m->path));
     mpr_protobuf_number(&p->message, MAPPING_BUILD_ID, text_number(p, m->build_id));
-    for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
-        mpr_protobuf_number(&p->message, has, 1); /* nobody is to look for names again */
-    put(p, MAPPING);
+    end_mapping(p);
     return p->of_module[module] = p->mappings;
 }
 
@@ -149,7 +144,8 @@ static void put_line(struct mpr_pprof *p, uint32_t function_id, uint64_t line)
     mpr_protobuf_message(&p->message, LOCATION_LINE, &p->inside);
 }
 
-/* Calls that are inlined into each other are one place. */
+/* Calls that are inlined into each other are one location.  Functions are written before it because
+ * both are made in the same message. */
 static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t first)
 {
     const struct mpr_code_frame *frame = profile->code.frame;
@@ -168,7 +164,7 @@ static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile,
     return p->of_frame[first] = p->locations;
 }
 
-/* What a heap's stacks stand on, so that sums of several do not run together. */
+/* The heap is the outermost location of its stacks, so that sums of several heaps stay separate. */
 static uint32_t heap_location(struct mpr_pprof *p, uint8_t heap)
 {
     const uint32_t id = function(p, mpr_heap_name(heap), ""), known = mpr_index_get(&p->heap, id);
@@ -193,8 +189,8 @@ static void put_label(struct mpr_pprof *p, const char *key, const char *text)
     mpr_blob_free(&label);
 }
 
-static void put_stack(struct mpr_pprof *p, const struct mpr_profile *profile,
-                      const struct mpr_profile_sample *s)
+static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
+                       const struct mpr_profile_sample *s, const char *pid)
 {
     const struct mpr_code_stack stack = mpr_code_stack(&profile->code, s->stack);
     struct mpr_blob ids = { 0 };
@@ -205,12 +201,6 @@ static void put_stack(struct mpr_pprof *p, const struct mpr_profile *profile,
     mpr_blob_number(&ids, heap_location(p, s->heap));
     mpr_protobuf_message(&p->message, SAMPLE_LOCATION, &ids);
     mpr_blob_free(&ids);
-}
-
-static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
-                       const struct mpr_profile_sample *s, const char *pid)
-{
-    put_stack(p, profile, s);
     for (unsigned i = 0; i < MPR_PROFILE_VALUES; i++) mpr_blob_number(&p->inside, s->value[i]);
     mpr_protobuf_message(&p->message, SAMPLE_VALUE, &p->inside);
     put_label(p, "heap", mpr_heap_name(s->heap));
@@ -221,14 +211,7 @@ static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
     put(p, SAMPLE);
 }
 
-/* ---- a log, and all of them */
-
-static void note_time(struct mpr_pprof *p, const struct mpr_summary *s)
-{
-    const uint64_t begin = s->process.start_ns, end = begin + s->duration_ns;
-    if (begin < p->begin_ns) p->begin_ns = begin;
-    if (end > p->end_ns) p->end_ns = end;
-}
+/* ---- the profile */
 
 static void forget_log(struct mpr_pprof *p)
 {
@@ -240,11 +223,19 @@ static void forget_log(struct mpr_pprof *p)
 
 void mpr_pprof_add(struct mpr_pprof *p, const struct mpr_profile *profile)
 {
-    char *pid = mpr_text_format("%" PRIu64, profile->summary.process.pid);
-    put_program(p, &profile->summary.process);
+    const struct mpr_process_info *process = &profile->summary.process;
+    const uint64_t begin = process->start_ns, end = begin + profile->summary.duration_ns;
+    char *pid = mpr_text_format("%" PRIu64, process->pid);
+    if (!p->mappings) {
+        mpr_protobuf_number(&p->message, MAPPING_ID, ++p->mappings);
+        mpr_protobuf_number(&p->message, MAPPING_FILE,
+                            text_number(p, process->argc ? process->argv[0] : ""));
+        end_mapping(p);
+    }
     for (size_t i = 0; i < profile->samples; i++) put_sample(p, profile, &profile->sample[i], pid);
     mpr_protobuf_number(&p->profile, COMMENT, text_number(p, profile->summary.path));
-    note_time(p, &profile->summary);
+    if (begin < p->begin_ns) p->begin_ns = begin;
+    if (end > p->end_ns) p->end_ns = end;
     forget_log(p);
     free(pid);
 }

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "calltrees.h"
-#include "timelines.h"
+#include "formats.h"
 
 const struct mpr_renderer mpr_render_text = { "text", mpr_text_document, mpr_timeline_text,
                                               mpr_stacks_text };

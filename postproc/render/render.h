@@ -1,4 +1,5 @@
-/* Renderers: each writes any document in one format. */
+/* Renderers: each writes documents, timelines and call trees in one format.  Output errors stay in
+ * the stream. */
 #ifndef MPR_RENDER_H
 #define MPR_RENDER_H
 
@@ -6,23 +7,23 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct mpr_document;
-struct mpr_timeline;
 struct mpr_calltree;
+struct mpr_check;
+struct mpr_document;
 struct mpr_naming;
+struct mpr_timeline;
 
 struct mpr_style {
     bool color;
-    int width;                       /* columns of a line; 0: as many as it takes */
-    const struct mpr_naming *naming; /* how paths are shown; NULL: as they are */
-    bool clock;                      /* times are of the clock: for what is no document */
-    size_t top;                      /* rows of each table at most; 0: the format's default */
+    int width;                       /* columns of a line; 0: unlimited */
+    const struct mpr_naming *naming; /* shortens paths; NULL: paths are shown whole */
+    bool clock; /* times are times of day, in timelines and call trees; a document has its own */
+    size_t top; /* maximum number of rows of each table; 0: the format's default */
 };
 
 struct mpr_renderer {
     const char *name;
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-    /* What is no document, and why, their files say. */
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
     void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 };
@@ -30,8 +31,11 @@ struct mpr_renderer {
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv,
     mpr_render_folded;
 
-/* NULL for an unknown name. */
+/* Returns the renderer with that name, or NULL. */
 const struct mpr_renderer *mpr_render_find(const char *name);
+
+/* Writes the limits of `check` as test cases in JUnit's XML, which CI services read. */
+void mpr_junit_write(FILE *out, const struct mpr_check *check, const struct mpr_naming *naming);
 
 void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);

@@ -1,10 +1,68 @@
-/* A document's table as CSV (RFC 4180, one header line): exact numbers; a path's elements are
- * joined by " > ". */
+/* Documents, call trees and timelines as CSV (RFC 4180, one header line): exact numbers; a path's
+ * elements are joined by " > ". */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "csv.h"
+#include "alloc.h"
 #include "document.h"
-#include "render.h"
+#include "formats.h"
+#include "utf8.h"
+
+/* ---- fields */
+
+/* Returns true if a spreadsheet takes a cell that begins with the text for a formula.  Some
+ * languages also accept the full-width forms of the signs. */
+static bool is_formula(const char *text)
+{
+    uint32_t code;
+    do {
+        if (!*text || !mpr_utf8_next(&text, &code)) return false;
+    } while (code == ' ' || code == 0xa0 || code == 0x3000);
+    if (code > 0xff00 && code < 0xff5f) code -= 0xff00 - 0x20;
+    return code < 0x80 && strchr("=+-@", (char)code);
+}
+
+/* An apostrophe makes a formula a text.  It also follows a semicolon, which some languages take for
+ * the end of a cell even between quotes. */
+static void write_text(FILE *out, const char *text)
+{
+    while (*text) {
+        const char *const start = text;
+        uint32_t code;
+        if (!mpr_utf8_next(&text, &code)) fputs("\xef\xbf\xbd", out);
+        else if (code == '"') fputs("\"\"", out);
+        else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
+        else fwrite(start, 1, (size_t)(text - start), out);
+        if (code == ';' && is_formula(text)) fputc('\'', out);
+    }
+}
+
+static void begin_field(FILE *out, const char *text)
+{
+    fputc('"', out);
+    if (is_formula(text)) fputc('\'', out);
+}
+
+static void text_field(FILE *out, const char *text)
+{
+    begin_field(out, text);
+    write_text(out, text);
+    fputc('"', out);
+}
+
+static void path_field(FILE *out, struct mpr_path path)
+{
+    begin_field(out, path.depth ? path.frame[0]->text : "");
+    for (size_t i = 0; i < path.depth; i++) {
+        if (i) fputs(" > ", out);
+        write_text(out, path.frame[i]->text);
+    }
+    if (!path.depth) fputs(mpr_group_nowhere(MPR_GROUP_RANGE), out);
+    fputc('"', out);
+}
+
+/* ---- documents */
 
 static void value(FILE *out, const struct mpr_value *v)
 {
@@ -20,8 +78,8 @@ static void value(FILE *out, const struct mpr_value *v)
     case MPR_CHANGE: fprintf(out, "%" PRId64, v->amount); return;
     case MPR_SHARE: fprintf(out, "%.6f", v->percent / 100); return;
     case MPR_WORD: fputs(v->text, out); return;
-    case MPR_TEXT: mpr_csv_field(out, v->text); return;
-    case MPR_PATH: mpr_csv_path(out, v->path); return;
+    case MPR_TEXT: text_field(out, v->text); return;
+    case MPR_PATH: path_field(out, v->path); return;
     case MPR_TEXTS: return; /* in JSON only */
     case MPR_NUMBERS:
         for (size_t i = 0; i < v->count; i++)
@@ -30,37 +88,106 @@ static void value(FILE *out, const struct mpr_value *v)
     }
 }
 
-static void header(FILE *out, const struct mpr_document *doc)
-{
-    const char *before = "";
-    for (size_t i = 0; i < doc->csv_columns; i++) {
-        if (!mpr_column_in(&doc->csv[i], MPR_IN_CSV)) continue;
-        fprintf(out, "%s%s", before, doc->csv[i].key);
-        before = ",";
-    }
-    fputc('\n', out);
-}
-
+/* row NULL: writes the header line. */
 static void record(FILE *out, const struct mpr_table *t, const void *row)
 {
-    const char *before = "";
-    for (size_t i = 0; i < t->columns; i++) {
-        if (!mpr_column_in(&t->column[i], MPR_IN_CSV)) continue;
-        const struct mpr_value v = mpr_table_cell(t, &t->column[i], row);
-        fputs(before, out);
+    const char *comma = "";
+    for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
+        if (!mpr_column_in(c, MPR_IN_CSV)) continue;
+        fputs(comma, out);
+        comma = ",";
+        if (!row) {
+            fputs(c->key, out);
+            continue;
+        }
+        const struct mpr_value v = mpr_table_cell(t, c, row);
         value(out, &v);
-        before = ",";
     }
     fputc('\n', out);
 }
 
 void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
 {
-    header(out, doc);
+    record(out, &(struct mpr_table){ .column = doc->csv, .columns = doc->csv_columns }, NULL);
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
         const size_t shown = mpr_table_shown(i->table, style->top, MPR_IN_CSV);
         for (size_t k = 0; k < shown; k++)
             record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
     }
+}
+
+/* ---- call trees: a record for each stack */
+
+static void stack_record(FILE *out, const struct mpr_calltree *t, struct mpr_path path,
+                         uint64_t bytes, uint64_t blocks)
+{
+    text_field(out, t->summary.path);
+    fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",", t->summary.process.pid, mpr_heap_name(t->heap),
+            t->time);
+    if (path.depth) path_field(out, path);
+    else text_field(out, t->options.python ? "(no Python call stack)" : "(no call stack)");
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d\n", bytes, blocks, t->samples != 0);
+}
+
+/* Calls are in preorder, so the calls above one are the last ones of their depths. */
+void mpr_stacks_csv(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
+{
+    const struct mpr_frame **path = mpr_alloc(t->calls, sizeof *path);
+    bool *ending = mpr_stacks_ending(t, style->top);
+    fputs("log,pid,heap,time_ns,stack,bytes,blocks,estimated\n", out);
+    for (size_t i = 0; i < t->calls; i++) {
+        const struct mpr_call *c = &t->call[i];
+        path[c->depth] = c->frame;
+        if (ending[i])
+            stack_record(out, t, (struct mpr_path){ path, c->depth + 1 }, c->own_bytes,
+                         c->own_blocks);
+    }
+    if (t->heap && t->unknown_bytes)
+        stack_record(out, t, (struct mpr_path){ NULL, 0 }, t->unknown_bytes, t->unknown_blocks);
+    free(ending);
+    free(path);
+}
+
+/* ---- timelines: a record for each span and each band with bytes at the span's maximum */
+
+static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                        const struct mpr_span *s)
+{
+    text_field(out, t->summary.path);
+    fprintf(out,
+            ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+            ",%" PRIu64 ",",
+            t->summary.process.pid, mpr_heap_name(h->heap), s->start, s->time, s->max, s->min,
+            s->close, s->allocs, s->frees);
+}
+
+static void heap_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h)
+{
+    uint64_t *bytes = mpr_alloc(h->bands, sizeof *bytes);
+    for (size_t i = 0, at = 0; i < h->spans; i++) {
+        bool any = false;
+        for (; at < h->span[i].end; at++) bytes[h->change[at].band] = h->change[at].bytes;
+        for (size_t k = 0; k < h->bands; k++) {
+            if (!bytes[k]) continue;
+            span_fields(out, t, h, &h->span[i]);
+            if (h->band[k].kind == MPR_BAND_OTHER) text_field(out, "everything else");
+            else path_field(out, h->band[k].path);
+            fprintf(out, ",%" PRIu64 "\n", bytes[k]);
+            any = true;
+        }
+        if (any) continue;
+        span_fields(out, t, h, &h->span[i]);
+        fputs(",0\n", out);
+    }
+    free(bytes);
+}
+
+void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
+{
+    (void)style;
+    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,"
+          "path,bytes_at_max\n",
+          out);
+    for (size_t i = 0; i < t->heaps; i++) heap_records(out, t, &t->heap[i]);
 }

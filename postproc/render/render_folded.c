@@ -1,31 +1,30 @@
-/* Collapsed stacks, as flamegraph.pl and its like read them: a line is "frame;frame;frame bytes",
- * outermost first, with whole names; of what is compared "frame;frame base new".
+/* Collapsed stacks for flamegraph.pl and similar tools: a line is "frame;frame;frame bytes",
+ * outermost frame first, with whole names; of a comparison "frame;frame base new".
  *
- * ";" parts frames and a blank the number: no name has the first, or ends in what looks like the
- * second. */
+ * ";" separates frames and a blank the number, so no frame is written with a ";", or with an end
+ * that looks like a number. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "calltrees.h"
 #include "document.h"
-#include "timelines.h"
+#include "formats.h"
 #include "utf8.h"
 
-/* ---- a line */
+/* ---- lines */
 
-/* Frames that have been written of it. */
 struct line {
     FILE *out;
-    size_t frames;
+    size_t frames; /* written so far */
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Of "step 12", which a line may end in, as a frame is the same in all of them: tools would take
- * two numbers, of a comparison.  NULL: there is none. */
-static const char *before_number(const char *name)
+/* Returns the blank before the number at the end of a name ("step 12"), or NULL.  At the end of a
+ * line such a number would be taken for one of the amounts; a frame is written the same everywhere.
+ */
+static const char *blank_before_number(const char *name)
 {
     const char *end = name + strlen(name), *at;
     while (end > name && end[-1] == ' ') end--;
@@ -35,7 +34,7 @@ static const char *before_number(const char *name)
 
 static void frame(struct line *line, const char *name)
 {
-    const char *const blank = before_number(name);
+    const char *const blank = blank_before_number(name);
     char before = 0;
     if (line->frames++) fputc(';', line->out);
     while (*name) {
@@ -62,8 +61,8 @@ static void frames(struct line *line, struct mpr_path path)
 
 /* ---- documents */
 
-/* What a stack holds, and held in the base. */
-struct held {
+/* The bytes of a stack now and in the baseline. */
+struct amounts {
     uint64_t bytes, before;
 };
 
@@ -74,7 +73,7 @@ static const struct mpr_column *column(const struct mpr_table *t, const char *ke
     return NULL;
 }
 
-/* Some parts of a device are measured around calls and may hold less than nothing. */
+/* Some parts of a device are measured around calls and may be negative: they count as 0. */
 static uint64_t number(const struct mpr_table *t, const char *key, const void *row)
 {
     const struct mpr_column *c = column(t, key);
@@ -82,17 +81,6 @@ static uint64_t number(const struct mpr_table *t, const char *key, const void *r
     const struct mpr_value v = mpr_table_cell(t, c, row);
     if (v.state != MPR_KNOWN) return 0;
     return v.type == MPR_SIGNED && v.amount < 0 ? 0 : v.number;
-}
-
-static struct held held_of(const struct mpr_table *t, const void *row)
-{
-    return (struct held){ number(t, t->folded.bytes, row), number(t, t->folded.before, row) };
-}
-
-static void end(const struct mpr_table *t, struct line *line, struct held held)
-{
-    if (t->folded.before) fprintf(line->out, " %" PRIu64, held.before);
-    fprintf(line->out, " %" PRIu64 "\n", held.bytes);
 }
 
 static struct mpr_value path_of(const struct mpr_table *t, const void *row)
@@ -103,13 +91,7 @@ static struct mpr_value path_of(const struct mpr_table *t, const void *row)
     return mpr_value_absent;
 }
 
-static bool is_stack(const struct mpr_table *t, const void *row)
-{
-    const struct held held = held_of(t, row);
-    return (held.bytes || held.before) && path_of(t, row).state == MPR_KNOWN;
-}
-
-/* The frames above its path. */
+/* Writes the frames above the path of a row. */
 static struct line begin(FILE *out, const struct mpr_table *t, const void *row)
 {
     struct line line = { .out = out };
@@ -119,43 +101,39 @@ static struct line begin(FILE *out, const struct mpr_table *t, const void *row)
     return line;
 }
 
-static void stack(FILE *out, const struct mpr_table *t, const void *row)
+static void end(const struct mpr_table *t, const struct line *line, struct amounts amounts)
 {
-    struct line line = begin(out, t, row);
-    const struct mpr_value path = path_of(t, row);
-    frames(&line, path.path);
-    end(t, &line, held_of(t, row));
+    if (t->folded.before) fprintf(line->out, " %" PRIu64, amounts.before);
+    fprintf(line->out, " %" PRIu64 "\n", amounts.bytes);
 }
 
-/* What --top leaves out: the sum stays whole. */
-struct rest {
-    const void *row; /* the first one's */
-    size_t stacks;
-    struct held sum;
-};
-
-static void leave_out(struct rest *rest, const struct mpr_table *t, const void *row)
-{
-    const struct held held = held_of(t, row);
-    if (!rest->stacks++) rest->row = row;
-    rest->sum.bytes += held.bytes;
-    rest->sum.before += held.before;
-}
-
+/* The stacks that --top omits become one line, so that the sum stays the same. */
 static void table(FILE *out, const struct mpr_table *t, size_t top)
 {
-    size_t written = 0;
-    struct rest rest = { .stacks = 0 };
+    const void *first_omitted = NULL;
+    size_t written = 0, omitted = 0;
+    struct amounts sum = { 0, 0 };
     for (size_t i = 0; i < t->rows; i++) {
         const void *row = mpr_table_row(t, i, MPR_IN_CSV);
-        if (!is_stack(t, row)) continue;
-        if (top && written == top) leave_out(&rest, t, row);
-        else stack(out, t, row), written++;
+        const struct amounts amounts = { number(t, t->folded.bytes, row),
+                                         number(t, t->folded.before, row) };
+        const struct mpr_value path = path_of(t, row);
+        if ((!amounts.bytes && !amounts.before) || path.state != MPR_KNOWN) continue;
+        if (top && written == top) {
+            if (!omitted++) first_omitted = row;
+            sum.bytes += amounts.bytes;
+            sum.before += amounts.before;
+            continue;
+        }
+        struct line line = begin(out, t, row);
+        frames(&line, path.path);
+        end(t, &line, amounts);
+        written++;
     }
-    if (!rest.stacks) return;
-    struct line line = begin(out, t, rest.row);
-    fprintf(out, "%s(%zu smaller stacks)", line.frames ? ";" : "", rest.stacks);
-    end(t, &line, rest.sum);
+    if (!omitted) return;
+    struct line line = begin(out, t, first_omitted);
+    fprintf(out, "%s(%zu smaller stacks)", line.frames ? ";" : "", omitted);
+    end(t, &line, sum);
 }
 
 void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
@@ -164,30 +142,25 @@ void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct m
         if (i->kind == MPR_TABLE && i->table->folded.bytes) table(out, i->table, style->top);
 }
 
-/* ---- a timeline: its heaps where they are largest */
-
-static const struct mpr_span *largest(const struct mpr_heap_line *h)
-{
-    const struct mpr_span *span = h->spans ? h->span : NULL;
-    for (size_t i = 1; i < h->spans; i++)
-        if (h->span[i].max > span->max) span = &h->span[i];
-    return span;
-}
+/* ---- timelines: each heap in its largest span */
 
 static void heap(FILE *out, const struct mpr_heap_line *h)
 {
-    const struct mpr_span *span = largest(h);
-    uint64_t *vector = mpr_alloc(h->bands, sizeof *vector);
-    for (size_t i = 0; span && i < span->end; i++) vector[h->change[i].band] = h->change[i].bytes;
+    uint64_t *bytes = mpr_alloc(h->bands, sizeof *bytes);
+    size_t largest = 0;
+    for (size_t i = 1; i < h->spans; i++)
+        if (h->span[i].max > h->span[largest].max) largest = i;
+    for (size_t i = 0; h->spans && i < h->span[largest].end; i++)
+        bytes[h->change[i].band] = h->change[i].bytes;
     for (size_t i = 0; i < h->bands; i++) {
         struct line line = { .out = out };
-        if (!vector[i]) continue;
+        if (!bytes[i]) continue;
         frame(&line, mpr_heap_name(h->heap));
         if (h->band[i].kind == MPR_BAND_OTHER) frame(&line, "everything else");
         else frames(&line, h->band[i].path);
-        fprintf(out, " %" PRIu64 "\n", vector[i]);
+        fprintf(out, " %" PRIu64 "\n", bytes[i]);
     }
-    free(vector);
+    free(bytes);
 }
 
 void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
@@ -202,21 +175,20 @@ void mpr_stacks_folded(FILE *out, const struct mpr_calltree *t, const struct mpr
 {
     const struct mpr_frame **path = mpr_alloc(t->calls, sizeof *path);
     bool *ending = mpr_stacks_ending(t, style->top);
-    uint64_t sum = 0, left_out = 0;
+    uint64_t sum = 0, omitted = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
-        struct line line = { .out = out };
         path[c->depth] = c->frame;
-        if (!c->own_bytes) continue;
         if (ending[i]) {
+            struct line line = { .out = out };
             frames(&line, (struct mpr_path){ path, c->depth + 1 });
             fprintf(out, " %" PRIu64 "\n", c->own_bytes);
-            continue;
+        } else if (c->own_bytes) {
+            sum += c->own_bytes;
+            omitted++;
         }
-        sum += c->own_bytes;
-        left_out++;
     }
-    if (left_out) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", left_out, sum);
+    if (omitted) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", omitted, sum);
     if (t->unknown_bytes)
         fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
                 t->unknown_bytes);

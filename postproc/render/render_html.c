@@ -1,9 +1,10 @@
-/* A document as HTML: an object of a list is a section, a line of strong words its heading. */
-#include "html_document.h"
-
+/* A document as HTML: an object of a list is a section, and a line of strong words is its heading.
+ */
 #include <inttypes.h>
 
 #include "cells.h"
+#include "html.h"
+#include "render.h"
 #include "utf8.h"
 
 void mpr_html_text(FILE *out, const char *text)
@@ -22,18 +23,12 @@ void mpr_html_text(FILE *out, const char *text)
 
 /* ---- lines */
 
-static bool is_heading(const struct mpr_run *run)
-{
-    for (; run; run = run->next)
-        if (run->tone != MPR_STRONG) return false;
-    return true;
-}
-
 static void line(FILE *out, const struct mpr_run *run)
 {
     static const char *const element[] = { NULL, "strong", "strong", "small" };
-    const bool heading = is_heading(run);
+    bool heading = true;
     if (!run) return;
+    for (const struct mpr_run *r = run; r; r = r->next) heading &= r->tone == MPR_STRONG;
     fputs(heading ? "<h3>" : "<p>", out);
     for (; run; run = run->next) {
         const char *name = heading ? NULL : element[run->tone];
@@ -46,28 +41,32 @@ static void line(FILE *out, const struct mpr_run *run)
 
 /* ---- tables */
 
-static void path(FILE *out, const struct mpr_table *t, const struct mpr_value *v)
-{
-    for (size_t i = 0; i < v->path.depth; i++) {
-        if (i) fputs(" &gt; ", out);
-        mpr_html_text(out, v->path.frame[i]->text);
-    }
-    if (!v->path.depth) mpr_html_text(out, mpr_group_nowhere(t->by));
-}
-
-static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)
+static void value(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)
 {
     struct mpr_number n;
     if (v->state == MPR_ABSENT) return;
-    if (v->state == MPR_UNKNOWN) fputc('-', out);
-    else if (v->type == MPR_TEXT || v->type == MPR_WORD) mpr_html_text(out, v->text);
-    else if (v->type == MPR_PATH) path(out, t, v);
-    else if (v->type == MPR_NUMBERS)
+    if (v->state == MPR_UNKNOWN) {
+        fputc('-', out);
+        return;
+    }
+    switch (v->type) {
+    case MPR_TEXT:
+    case MPR_WORD: mpr_html_text(out, v->text); return;
+    case MPR_PATH:
+        for (size_t i = 0; i < v->path.depth; i++) {
+            if (i) fputs(" &gt; ", out);
+            mpr_html_text(out, v->path.frame[i]->text);
+        }
+        if (!v->path.depth) mpr_html_text(out, mpr_group_nowhere(t->by));
+        return;
+    case MPR_NUMBERS:
         for (size_t i = 0; i < v->count; i++)
             fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    else
+        return;
+    default:
         fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
                 mpr_cell_number(&n, t, v));
+    }
 }
 
 static void one_row(FILE *out, const struct mpr_table *t, const void *row)
@@ -80,15 +79,17 @@ static void one_row(FILE *out, const struct mpr_table *t, const void *row)
         if (!mpr_column_in(c, MPR_IN_PAGE)) continue;
         const struct mpr_value v = mpr_table_cell(t, c, row);
         fputs(first ? "<th scope=\"row\">" : "<td>", out);
-        words(out, t, &v, estimated && c->estimate);
+        value(out, t, &v, estimated && c->estimate);
         fputs(first ? "</th>" : "</td>", out);
         first = false;
     }
     fputs("</tr>\n", out);
 }
 
-static void heading(FILE *out, const struct mpr_table *t)
+static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
 {
+    const size_t shown = mpr_table_shown(t, style->top, MPR_IN_PAGE);
+    struct mpr_rest rest;
     fputs("<table>", out);
     if (t->title) {
         fputs("<caption>", out);
@@ -103,13 +104,6 @@ static void heading(FILE *out, const struct mpr_table *t)
         fputs("</th>", out);
     }
     fputs("</tr></thead><tbody>\n", out);
-}
-
-static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
-{
-    const size_t shown = mpr_table_shown(t, style->top, MPR_IN_PAGE);
-    struct mpr_rest rest;
-    heading(out, t);
     for (size_t i = 0; i < shown; i++) one_row(out, t, mpr_table_row(t, i, MPR_IN_PAGE));
     fputs("</tbody></table>\n", out);
     if (shown < t->rows && !t->partial)

@@ -1,16 +1,49 @@
-/* A document for a terminal. */
+/* Documents for a terminal. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "render.h"
+#include "reports.h"
 #include "text.h"
-#include "text_document.h"
-#include "wrap.h"
+#include "utf8.h"
 
-/* Where a line goes on below: under what stands behind its label ("  where   step"), else a bit
- * further in than it begins. */
-static size_t hang_of(const char *text, size_t width)
+void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
+{
+    static const char *const code[] = { "\033[0m", "\033[1m", "\033[33;1m", "\033[2m" };
+    if (style->color) fputs(code[tone], out);
+}
+
+/* ---- wrapped lines */
+
+/* Returns the length of the word at `text`, or of a short phrase up to two blanks if one begins. */
+static size_t unit_length(const char *text, bool begins_phrase)
+{
+    enum { SHORT = 30 };
+    const char *gap = strstr(text, "  ");
+    const size_t phrase = gap ? (size_t)(gap - text) : strlen(text);
+    return begins_phrase && phrase <= SHORT ? phrase : strcspn(text, " ");
+}
+
+void mpr_text_wrap(struct mpr_wrap *w, const char *text)
+{
+    while (*text) {
+        const size_t blanks = strspn(text, " "), bytes = unit_length(text + blanks, blanks > 1);
+        char *unit = mpr_text_part(text + blanks, bytes);
+        const size_t columns = mpr_utf8_columns(unit);
+        const bool wraps = w->width && blanks && columns && w->column > w->hang &&
+                           w->column + blanks + columns > w->width;
+        if (wraps) fprintf(w->out, "\n%*s%s", (int)w->hang, "", unit);
+        else fprintf(w->out, "%*s%s", (int)blanks, "", unit);
+        w->column = (wraps ? w->hang : w->column + blanks) + columns;
+        free(unit);
+        text += blanks + bytes;
+    }
+}
+
+/* Returns the indentation of continuation lines: below the text after the line's label ("  where
+ * step"), else a bit deeper than the line itself. */
+static size_t default_hang(const char *text, size_t width)
 {
     enum { LABEL = 16, IN = 2 };
     const size_t begin = strspn(text, " ");
@@ -21,33 +54,28 @@ static size_t hang_of(const char *text, size_t width)
     return hang < width / 2 ? hang : IN;
 }
 
-/* The text of neighbours of one tone, harmless; the caller frees it. */
-static char *text_of(const struct mpr_run **run)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = mpr_text_open(&text, &bytes);
-    const enum mpr_tone tone = (*run)->tone;
-    for (; *run && (*run)->tone == tone; *run = (*run)->next) mpr_text_escaped(out, (*run)->text);
-    mpr_text_close(out);
-    return text;
-}
-
+/* Runs of one tone are written together because a word may be in two of them. */
 static void line(FILE *out, const struct mpr_item *item, const struct mpr_style *style)
 {
     struct mpr_wrap w = { .out = out, .width = item->whole ? 0 : (size_t)style->width };
     for (const struct mpr_run *run = item->run; run;) {
         const enum mpr_tone tone = run->tone;
         const bool first = run == item->run;
-        char *text = text_of(&run);
-        if (first) w.hang = item->hang ? (size_t)item->hang : hang_of(text, w.width);
+        char *text;
+        size_t bytes;
+        FILE *escaped = mpr_text_open(&text, &bytes);
+        for (; run && run->tone == tone; run = run->next) mpr_utf8_escaped(escaped, run->text);
+        mpr_text_close(escaped);
+        if (first) w.hang = item->hang ? (size_t)item->hang : default_hang(text, w.width);
         if (tone != MPR_PLAIN) mpr_text_tone(out, style, tone);
-        mpr_wrap_words(&w, text);
+        mpr_text_wrap(&w, text);
         if (tone != MPR_PLAIN) mpr_text_tone(out, style, MPR_PLAIN);
         free(text);
     }
     fputc('\n', out);
 }
+
+/* ---- documents */
 
 void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
 {
@@ -56,4 +84,22 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
         else if (i->kind == MPR_TABLE && mpr_table_in(i->table, MPR_IN_TEXT))
             mpr_text_table(out, i->table, style);
     }
+}
+
+void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice,
+                  const struct mpr_style *style)
+{
+    struct mpr_document doc = { .clock = style->clock };
+    mpr_report_lines(&doc, s);
+    if (choice) mpr_report_choice(&doc, choice);
+    mpr_text_document(out, &doc, style);
+    mpr_doc_free(&doc);
+}
+
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const struct mpr_style *style)
+{
+    struct mpr_document doc = { 0 };
+    mpr_report_notes(&doc, note, notes);
+    mpr_text_document(out, &doc, style);
+    mpr_doc_free(&doc);
 }

@@ -13,7 +13,7 @@
 #define ARROW    " > "
 #define CALLER   " <- "
 
-/* What a column is worth. */
+/* Worth of a column. */
 enum {
     WORTH_CALLER = 1,
     WORTH = 2,
@@ -26,26 +26,28 @@ enum {
     WORTH_MARKED = 1000
 };
 
-/* What it costs to begin or to end the piece there; LEAST: columns of what says something. */
+/* Extra costs of cutting at a place. */
 enum {
     IN_A_NAME = 12,
     IN_A_NUMBER = 40,
     IN_A_SET = 1000,
-    IN_THE_CALLER = 100000, /* what is left does not say that it is who called */
+    IN_THE_CALLER = 100000, /* without " <- " the caller looks like a callee */
     TOO_SHORT = 24,
-    AT_THE_END = 400,
-    LEAST = 4,
-    FIRST = 8,
-    SLACK = 12
+    AT_THE_END = 400
+};
+enum {
+    MIN_PART = 4, /* columns of a name or an end that are still useful */
+    FIRST = 8,    /* letters of the beginning */
+    SLACK = 12    /* letters that may be left out beyond what is necessary */
 };
 
-/* A character; the last one is the end. */
+/* A character.  The end of the text is also one. */
 struct letter {
     const char *at;
     size_t column; /* where it begins */
     uint32_t worth;
-    bool in_set;     /* not the first one of "{0..15}", which is seen whole or not at all */
-    uint64_t before; /* worth of all before it */
+    bool in_set;     /* inside "{0..15}", after the "{" */
+    uint64_t before; /* worth of all letters before it */
 };
 
 struct text {
@@ -53,12 +55,13 @@ struct text {
     struct mpr_parts parts;
     struct letter *letter;
     size_t letters; /* without the end */
-    size_t caller;  /* the letter that " <- " begins with; `letters`: none */
+    size_t caller;  /* the letter at which " <- " begins; `letters`: there is none */
 };
 
-/* ---- what is worth how much */
+/* ---- worth */
 
-/* The first letter there, or behind it: a name may have very many. */
+/* Returns the first letter at or after a position.  A binary search because names may be very long.
+ */
 static size_t letter_at(const struct text *t, const char *at)
 {
     size_t low = 0, high = t->letters;
@@ -77,7 +80,7 @@ static void raise_to(const struct text *t, struct mpr_piece piece, uint32_t wort
         if (t->letter[i].worth < worth) t->letter[i].worth = worth;
 }
 
-/* "{0..15}", not "{lambda()#1}" */
+/* Sets of numbers: "{0..15}", not "{lambda()#1}". */
 static void raise_sets(const struct text *t)
 {
     for (const char *at = t->text; (at = strchr(at, '{')); at++) {
@@ -90,7 +93,7 @@ static void raise_sets(const struct text *t)
     }
 }
 
-/* Which layer, which batch; not addresses. */
+/* Numbers of layers, batches and the like, but not addresses. */
 static void raise_numbers(const struct text *t, size_t end)
 {
     for (size_t at = 0, to; at < end; at = to + (to == at)) {
@@ -122,7 +125,7 @@ static void weigh(const struct text *t, const unsigned char *marked)
 
 /* ---- letters */
 
-/* Marks are part of the character before them. */
+/* Combining marks belong to the letter before them. */
 static void split(struct text *t)
 {
     const char *at = t->text;
@@ -162,40 +165,32 @@ static bool in_a_number(const struct text *t, size_t i)
            isdigit((unsigned char)t->letter[i - 1].at[0]);
 }
 
-/* Columns of the name that is cut there. */
-static size_t left_of_name(const struct text *t, size_t from)
-{
-    size_t begin = from;
-    while (begin && !ends_name(t, begin) && t->letter[begin - 1].at[0] != ' ') begin--;
-    return t->letter[from].column - t->letter[begin].column;
-}
-
-/* "<-" stays with who called, and goes with it. */
-static bool parts_caller(const struct text *t, size_t from, size_t to)
-{
-    const size_t begin = t->caller, end = begin + strlen(CALLER);
-    return from < end && to > begin && (from > begin || to < t->letters);
-}
-
+/* Returns the worth of a piece and the costs of cutting there.  " <- " is cut neither in the middle
+ * nor without the caller. */
 static uint64_t cost(const struct text *t, size_t from, size_t to)
 {
     uint64_t sum = t->letter[to].before - t->letter[from].before;
-    const size_t before = left_of_name(t, from),
-                 behind = t->letter[t->letters].column - t->letter[to].column;
+    const size_t caller = t->caller, caller_end = caller + strlen(CALLER);
+    const size_t behind = t->letter[t->letters].column - t->letter[to].column;
+    size_t name = from;
+    while (name && !ends_name(t, name) && t->letter[name - 1].at[0] != ' ') name--;
+    const size_t before = t->letter[from].column - t->letter[name].column;
     if (!begins_name(t, to)) sum += IN_A_NAME;
     if (from ? !ends_name(t, from) : !begins_name(t, to)) sum += from ? IN_A_NAME - 1 : IN_A_NAME;
     if (in_a_number(t, from)) sum += IN_A_NUMBER;
     if (in_a_number(t, to)) sum += IN_A_NUMBER;
-    if (parts_caller(t, from, to)) sum += IN_THE_CALLER;
+    if (from < caller_end && to > caller && (from > caller || to < t->letters))
+        sum += IN_THE_CALLER;
     if (t->letter[from].in_set) sum += IN_A_SET;
     if (t->letter[to].in_set) sum += IN_A_SET;
-    if (before && before < LEAST) sum += TOO_SHORT;
+    if (before && before < MIN_PART) sum += TOO_SHORT;
     if (!behind) sum += AT_THE_END;
-    else if (behind < LEAST) sum += TOO_SHORT;
+    else if (behind < MIN_PART) sum += TOO_SHORT;
     return sum;
 }
 
-/* The cheapest piece of as many columns, or a few more to where a name begins. */
+/* Finds the cheapest piece of at least that many columns.  Up to SLACK letters more are left out if
+ * the piece then ends where a name begins. */
 static void choose(const struct text *t, size_t columns, size_t *from, size_t *to)
 {
     uint64_t least = UINT64_MAX;

@@ -1,40 +1,36 @@
-/* Helpers of the text renderer.  Private to this layer. */
+/* What the parts of the text renderer share.  Private to this layer. */
 #ifndef MPR_TEXT_H
 #define MPR_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "document.h"
 #include "render.h"
-#include "row.h"
-#include "summary.h"
-#include "units.h"
 
-enum {
-    MPR_TEXT_TOP = MPR_TOP,
-    MPR_TEXT_PATH = 40
-}; /* rows of a table; columns of a path, at least */
+struct mpr_choice;
+struct mpr_summary;
 
-/* Writes text that came from the recorded program: what a terminal would act on, or nobody could
- * see, appears as \xNN or \u{NNNN}. */
-void mpr_text_escaped(FILE *out, const char *text);
-/* The same as a text that the caller frees. */
-char *mpr_text_harmless(const char *text);
+void mpr_text_table(FILE *out, const struct mpr_table *table, const struct mpr_style *style);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
-/* The path of a row by `by`, harmless; the caller frees it. */
-char *mpr_text_whole_path(struct mpr_path path, enum mpr_group by);
-/* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto"
- * stands for. */
+
+/* Writes the lines above every report: whose log it is, what is missing, and what "auto" means if
+ * choice is not NULL. */
 void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice,
                   const struct mpr_style *style);
 void mpr_text_notes(FILE *out, const char *const *note, size_t notes,
                     const struct mpr_style *style);
 
-/* An instant of the log, as people want to see times. */
-struct mpr_summary;
-const char *mpr_text_time(struct mpr_number *n, const struct mpr_style *style,
-                          const struct mpr_summary *summary, uint64_t ns);
+/* A line that is being written and may wrap.  width: of lines; 0: unlimited.  hang: indentation of
+ * continuation lines.  column: where the line ends now. */
+struct mpr_wrap {
+    FILE *out;
+    size_t width, hang, column;
+};
+
+/* Adds an escaped text to the line.  It never breaks words, or short phrases between two blanks and
+ * two blanks.  A word that is too wide for any line stays whole because it may be a path that the
+ * user copies. */
+void mpr_text_wrap(struct mpr_wrap *wrap, const char *text);
 
 #endif

@@ -1,5 +1,8 @@
-/* Names and shapes are PyTorch's (torch/csrc/cuda/memory_snapshot.cpp), for its viewer and others
- * to find them.  Call stacks and their frames are written once each, at their first use. */
+/* The snapshot is a pickle of protocol 4, written while it is made.  A value is written where it
+ * belongs: in a list before append(), in a dictionary after its key.
+ *
+ * Names and shapes are those of PyTorch (torch/csrc/cuda/memory_snapshot.cpp), which its viewer and
+ * other tools expect.  Each call stack and each frame is written once, at its first use. */
 #include "torch_snapshot.h"
 
 #include <assert.h>
@@ -11,19 +14,141 @@
 #include "code.h"
 #include "range_turns.h"
 #include "torch_trace.h"
+#include "utf8.h"
 
-static uint64_t time_us(const struct mpr_torch_snapshot *s, uint64_t ns)
+/* ---- pickle */
+
+/* The opcodes that both Python and PyTorch's viewer know; names as in pickletools.py. */
+enum opcode {
+    PROTO = 0x80,
+    STOP = '.',
+    MARK = '(',
+    EMPTY_LIST = ']',
+    APPEND = 'a',
+    EMPTY_DICT = '}',
+    SETITEMS = 'u',
+    TUPLE2 = 0x86,
+    NEWTRUE = 0x88,
+    NEWFALSE = 0x89,
+    BININT1 = 'K',
+    BININT2 = 'M',
+    BININT = 'J',
+    LONG1 = 0x8a,
+    SHORT_BINUNICODE = 0x8c,
+    BINUNICODE = 'X',
+    MEMOIZE = 0x94,
+    BINGET = 'h',
+    LONG_BINGET = 'j'
+};
+
+static void put(struct mpr_torch_snapshot *s, enum opcode code) { fputc((int)code, s->out); }
+
+/* Least byte first. */
+static void put_bytes(struct mpr_torch_snapshot *s, uint64_t value, unsigned bytes)
 {
-    return (s->start_ns + ns) / 1000;
+    for (unsigned i = 0; i < bytes; i++) fputc((int)(value >> 8 * i & 0xff), s->out);
+}
+
+static void begin_list(struct mpr_torch_snapshot *s) { put(s, EMPTY_LIST); }
+
+/* Elements are appended one by one: PyTorch's viewer passes many at once as arguments of one call,
+ * of which a browser accepts a limited number. */
+static void append(struct mpr_torch_snapshot *s) { put(s, APPEND); }
+
+static void begin_dict(struct mpr_torch_snapshot *s)
+{
+    put(s, EMPTY_DICT);
+    put(s, MARK);
+}
+
+static void end_dict(struct mpr_torch_snapshot *s) { put(s, SETITEMS); }
+
+/* Memoizes the last value.  Returns its memo + 1. */
+static uint32_t memoize(struct mpr_torch_snapshot *s)
+{
+    put(s, MEMOIZE);
+    return ++s->memos;
+}
+
+/* Writes a memoized value again; `memo` is what memoize returned.  0: returns false. */
+static bool put_again(struct mpr_torch_snapshot *s, uint32_t memo)
+{
+    if (!memo) return false;
+    const bool is_short = memo - 1 < 256;
+    put(s, is_short ? BINGET : LONG_BINGET);
+    put_bytes(s, memo - 1, is_short ? 1 : 4);
+    return true;
+}
+
+/* Python's integers are signed, so the highest bit of the last byte must be 0.  Only a damaged log
+ * has a number above 2^63. */
+static void put_number(struct mpr_torch_snapshot *s, uint64_t number)
+{
+    unsigned bytes = 1;
+    if (number > INT64_MAX) number = INT64_MAX;
+    while (bytes < 8 && number >> (8 * bytes - 1)) bytes++;
+    put(s, number < 256 ? BININT1 : number < 65536 ? BININT2 : bytes <= 4 ? BININT : LONG1);
+    if (bytes > 4) put_bytes(s, bytes, 1);
+    put_bytes(s, number, number < 256 ? 1 : number < 65536 ? 2 : bytes <= 4 ? 4 : bytes);
+}
+
+static void put_text(struct mpr_torch_snapshot *s, const char *text, size_t bytes)
+{
+    const bool is_short = bytes < 256;
+    put(s, is_short ? SHORT_BINUNICODE : BINUNICODE);
+    put_bytes(s, bytes, is_short ? 1 : 4);
+    fwrite(text, 1, bytes, s->out);
+}
+
+/* Writes a literal, which is memoized: a key, or one of a few words. */
+static void put_word(struct mpr_torch_snapshot *s, const char *literal)
+{
+    const uint64_t key = (uintptr_t)literal;
+    if (put_again(s, mpr_index_get(&s->word, key))) return;
+    put_text(s, literal, strlen(literal));
+    mpr_index_set(&s->word, key, memoize(s));
+}
+
+static void member_word(struct mpr_torch_snapshot *s, const char *key, const char *literal)
+{
+    put_word(s, key);
+    put_word(s, literal);
+}
+
+static void member_text(struct mpr_torch_snapshot *s, const char *key, const char *text)
+{
+    size_t bytes;
+    char *mended = mpr_utf8_mend(text, &bytes);
+    put_word(s, key);
+    put_text(s, mended ? mended : text, bytes);
+    free(mended);
+}
+
+static void member_number(struct mpr_torch_snapshot *s, const char *key, uint64_t number)
+{
+    put_word(s, key);
+    put_number(s, number);
+}
+
+static void member_flag(struct mpr_torch_snapshot *s, const char *key, bool flag)
+{
+    put_word(s, key);
+    put(s, flag ? NEWTRUE : NEWFALSE);
+}
+
+static void member_time(struct mpr_torch_snapshot *s, uint64_t ns)
+{
+    member_number(s, "time_us", (s->start_ns + ns) / 1000);
 }
 
 /* ---- call stacks */
 
-/* "AdamW.step" is "step" there; a module's path behind it, "forward [layers.5]", stays. */
+/* PyTorch writes "AdamW.step" as "step".  The path of a module after it stays: "forward
+ * [layers.5]". */
 static const char *own_name(const struct mpr_code_frame *f)
 {
     const char *own = f->function, *end = own + strlen(f->frame->name);
-    if (f->address) return own; /* of no Python */
+    if (f->address) return own; /* a native call */
     for (const char *at = own; at < end; at++)
         if (*at == '.' && at + 1 < end) own = at + 1;
     return own;
@@ -31,37 +156,29 @@ static const char *own_name(const struct mpr_code_frame *f)
 
 static void put_frame(struct mpr_torch_snapshot *s, uint32_t number)
 {
-    struct mpr_pickle *p = &s->pickle;
     const struct mpr_code_frame *f = &s->code->frame[number];
     MPR_REACH(s->frame, number, s->frames);
-    if (s->frame[number]) {
-        mpr_pickle_again(p, s->frame[number] - 1);
-        return;
-    }
-    mpr_pickle_dict(p);
-    mpr_pickle_member_text(p, "name", own_name(f));
-    mpr_pickle_member_text(p, "filename", f->frame->path);
-    mpr_pickle_member_number(p, "line", f->frame->line);
-    mpr_pickle_dict_end(p);
-    s->frame[number] = mpr_pickle_keep(p) + 1;
+    if (put_again(s, s->frame[number])) return;
+    begin_dict(s);
+    member_text(s, "name", own_name(f));
+    member_text(s, "filename", f->frame->path);
+    member_number(s, "line", f->frame->line);
+    end_dict(s);
+    s->frame[number] = memoize(s);
 }
 
-static void put_frames(struct mpr_torch_snapshot *s, uint32_t number)
+static void member_frames(struct mpr_torch_snapshot *s, uint32_t number)
 {
-    struct mpr_pickle *p = &s->pickle;
     const struct mpr_code_stack stack = mpr_code_stack(s->code, number);
-    mpr_pickle_word(p, "frames");
+    put_word(s, "frames");
     MPR_REACH(s->stack, number, s->stacks);
-    if (s->stack[number]) {
-        mpr_pickle_again(p, s->stack[number] - 1);
-        return;
-    }
-    mpr_pickle_list(p);
+    if (put_again(s, s->stack[number])) return;
+    begin_list(s);
     for (size_t i = 0; i < stack.frames; i++) {
         put_frame(s, stack.frame[i]);
-        mpr_pickle_append(p);
+        append(s);
     }
-    s->stack[number] = mpr_pickle_keep(p) + 1;
+    s->stack[number] = memoize(s);
 }
 
 /* ---- traces */
@@ -69,32 +186,32 @@ static void put_frames(struct mpr_torch_snapshot *s, uint32_t number)
 void mpr_torch_snapshot_begin(struct mpr_torch_snapshot *s, FILE *out, const struct mpr_code *code,
                               uint64_t start_ns)
 {
-    *s = (struct mpr_torch_snapshot){ .code = code, .start_ns = start_ns };
-    mpr_pickle_begin(&s->pickle, out);
-    mpr_pickle_dict(&s->pickle);
-    mpr_pickle_word(&s->pickle, "device_traces");
-    mpr_pickle_list(&s->pickle);
+    enum { PROTOCOL = 4 };
+    *s = (struct mpr_torch_snapshot){ .out = out, .code = code, .start_ns = start_ns };
+    put(s, PROTO);
+    put_bytes(s, PROTOCOL, 1);
+    begin_dict(s);
+    put_word(s, "device_traces");
+    begin_list(s);
 }
 
-void mpr_torch_snapshot_trace(struct mpr_torch_snapshot *s) { mpr_pickle_list(&s->pickle); }
+void mpr_torch_snapshot_trace(struct mpr_torch_snapshot *s) { begin_list(s); }
 
-void mpr_torch_snapshot_trace_end(struct mpr_torch_snapshot *s) { mpr_pickle_append(&s->pickle); }
+void mpr_torch_snapshot_trace_end(struct mpr_torch_snapshot *s) { append(s); }
 
 static void put_entry(struct mpr_torch_snapshot *s, const struct mpr_torch_entry *e,
                       const char *action)
 {
-    struct mpr_pickle *p = &s->pickle;
     const bool oom = e->action == MPR_TORCH_OOM;
-    mpr_pickle_dict(p);
-    mpr_pickle_member_word(p, "action", action);
-    mpr_pickle_member_number(p, oom ? "device_free" : "addr",
-                             oom && e->addr == UINT64_MAX ? 0 : e->addr);
-    mpr_pickle_member_number(p, "size", e->size);
-    mpr_pickle_member_number(p, "stream", e->stream);
-    mpr_pickle_member_number(p, "time_us", time_us(s, e->time_ns));
-    put_frames(s, e->stack);
-    mpr_pickle_dict_end(p);
-    mpr_pickle_append(p);
+    begin_dict(s);
+    member_word(s, "action", action);
+    member_number(s, oom ? "device_free" : "addr", oom && e->addr == UINT64_MAX ? 0 : e->addr);
+    member_number(s, "size", e->size);
+    member_number(s, "stream", e->stream);
+    member_time(s, e->time_ns);
+    member_frames(s, e->stack);
+    end_dict(s);
+    append(s);
 }
 
 void mpr_torch_snapshot_entry(struct mpr_torch_snapshot *s, const struct mpr_torch_entry *e)
@@ -106,7 +223,7 @@ void mpr_torch_snapshot_entry(struct mpr_torch_snapshot *s, const struct mpr_tor
                                           [MPR_TORCH_SEGMENT_MAP] = "segment_map",
                                           [MPR_TORCH_SEGMENT_UNMAP] = "segment_unmap",
                                           [MPR_TORCH_OOM] = "oom" };
-    static_assert(sizeof action / sizeof *action == MPR_TORCH_OOM + 1, "each action is here");
+    static_assert(sizeof action / sizeof *action == MPR_TORCH_OOM + 1, "each action has a name");
     s->expandable |= e->action == MPR_TORCH_SEGMENT_MAP;
     put_entry(s, e, action[e->action]);
     if (e->action == MPR_TORCH_FREE) put_entry(s, e, "free_completed");
@@ -116,25 +233,24 @@ void mpr_torch_snapshot_entry(struct mpr_torch_snapshot *s, const struct mpr_tor
 
 void mpr_torch_snapshot_annotations(struct mpr_torch_snapshot *s)
 {
-    mpr_pickle_word(&s->pickle, "external_annotations");
-    mpr_pickle_list(&s->pickle);
+    put_word(s, "external_annotations");
+    begin_list(s);
 }
 
 static void annotate(struct mpr_torch_snapshot *s, const struct mpr_range_turn *turn,
                      const char *name)
 {
-    struct mpr_pickle *p = &s->pickle;
-    mpr_pickle_dict(p);
-    mpr_pickle_member_text(p, "name", name);
-    mpr_pickle_member_word(p, "stage", turn->begins ? "START" : "END");
-    mpr_pickle_member_number(p, "device", 0);
-    mpr_pickle_member_number(p, "time_us", time_us(s, turn->time_ns));
-    mpr_pickle_dict_end(p);
-    mpr_pickle_append(p);
+    begin_dict(s);
+    member_text(s, "name", name);
+    member_word(s, "stage", turn->begins ? "START" : "END");
+    member_number(s, "device", 0);
+    member_time(s, turn->time_ns);
+    end_dict(s);
+    append(s);
 }
 
-/* Of the application and of PyTorch; and the application's steps by the name that torch.profiler
- * gives steps, around the range that they are told by. */
+/* Writes the ranges of the application and of PyTorch.  Around the range that repeats as the
+ * application's step there is another one, with the name that torch.profiler gives to steps. */
 void mpr_torch_snapshot_turn(struct mpr_torch_snapshot *s, const struct mpr_range_turn *turn)
 {
     char step[40] = "";
@@ -150,69 +266,55 @@ void mpr_torch_snapshot_turn(struct mpr_torch_snapshot *s, const struct mpr_rang
 
 void mpr_torch_snapshot_segments(struct mpr_torch_snapshot *s)
 {
-    mpr_pickle_word(&s->pickle, "segments");
-    mpr_pickle_list(&s->pickle);
+    put_word(s, "segments");
+    begin_list(s);
 }
 
 static void put_block(struct mpr_torch_snapshot *s, const char *state, uint64_t addr, uint64_t size,
                       uint32_t stack)
 {
-    struct mpr_pickle *p = &s->pickle;
     if (!size) return;
-    mpr_pickle_dict(p);
-    mpr_pickle_member_number(p, "address", addr);
-    mpr_pickle_member_number(p, "size", size);
-    mpr_pickle_member_number(p, "requested_size", size);
-    mpr_pickle_member_word(p, "state", state);
-    put_frames(s, stack);
-    mpr_pickle_dict_end(p);
-    mpr_pickle_append(p);
-}
-
-static void put_blocks(struct mpr_torch_snapshot *s, const struct mpr_torch_segment *segment)
-{
-    uint64_t cursor = segment->addr;
-    mpr_pickle_word(&s->pickle, "blocks");
-    mpr_pickle_list(&s->pickle);
-    for (size_t i = 0; i < segment->blocks; i++) {
-        const struct mpr_torch_block *b = &segment->block[i];
-        put_block(s, "inactive", cursor, b->addr - cursor, 0);
-        put_block(s, "active_allocated", b->addr, b->size, b->stack);
-        cursor = b->addr + b->size;
-    }
-    put_block(s, "inactive", cursor, segment->addr + segment->size - cursor, 0);
-}
-
-static uint64_t allocated(const struct mpr_torch_segment *segment)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < segment->blocks; i++) bytes += segment->block[i].size;
-    return bytes;
+    begin_dict(s);
+    member_number(s, "address", addr);
+    member_number(s, "size", size);
+    member_number(s, "requested_size", size);
+    member_word(s, "state", state);
+    member_frames(s, stack);
+    end_dict(s);
+    append(s);
 }
 
 static void put_segment(struct mpr_torch_snapshot *s, unsigned device,
                         const struct mpr_torch_segment *segment)
 {
-    struct mpr_pickle *p = &s->pickle;
-    const uint64_t bytes = allocated(segment);
-    mpr_pickle_dict(p);
-    mpr_pickle_member_number(p, "device", device);
-    mpr_pickle_member_number(p, "address", segment->addr);
-    mpr_pickle_member_number(p, "total_size", segment->size);
-    mpr_pickle_member_number(p, "allocated_size", bytes);
-    mpr_pickle_member_number(p, "active_size", bytes);
-    mpr_pickle_member_number(p, "requested_size", bytes);
-    mpr_pickle_member_number(p, "stream", segment->stream);
-    mpr_pickle_member_word(p, "segment_type", segment->small ? "small" : "large");
-    mpr_pickle_word(p, "segment_pool_id");
-    mpr_pickle_number(p, segment->pool[0]);
-    mpr_pickle_number(p, segment->pool[1]);
-    mpr_pickle_pair(p);
-    mpr_pickle_member_flag(p, "is_expandable", segment->expandable);
-    put_frames(s, segment->stack);
-    put_blocks(s, segment);
-    mpr_pickle_dict_end(p);
-    mpr_pickle_append(p);
+    uint64_t live = 0, cursor = segment->addr;
+    for (size_t i = 0; i < segment->blocks; i++) live += segment->block[i].size;
+    begin_dict(s);
+    member_number(s, "device", device);
+    member_number(s, "address", segment->addr);
+    member_number(s, "total_size", segment->size);
+    member_number(s, "allocated_size", live);
+    member_number(s, "active_size", live);
+    member_number(s, "requested_size", live);
+    member_number(s, "stream", segment->stream);
+    member_word(s, "segment_type", segment->small ? "small" : "large");
+    put_word(s, "segment_pool_id");
+    put_number(s, segment->pool[0]);
+    put_number(s, segment->pool[1]);
+    put(s, TUPLE2);
+    member_flag(s, "is_expandable", segment->expandable);
+    member_frames(s, segment->stack);
+    put_word(s, "blocks");
+    begin_list(s);
+    for (const struct mpr_torch_block *b = segment->block; b < segment->block + segment->blocks;
+         b++) {
+        put_block(s, "inactive", cursor, b->addr - cursor, 0);
+        put_block(s, "active_allocated", b->addr, b->size, b->stack);
+        cursor = b->addr + b->size;
+    }
+    put_block(s, "inactive", cursor, segment->addr + segment->size - cursor, 0);
+    end_dict(s);
+    append(s);
 }
 
 void mpr_torch_snapshot_state(struct mpr_torch_snapshot *s, unsigned device,
@@ -225,18 +327,17 @@ void mpr_torch_snapshot_state(struct mpr_torch_snapshot *s, unsigned device,
 
 void mpr_torch_snapshot_end(struct mpr_torch_snapshot *s)
 {
-    struct mpr_pickle *p = &s->pickle;
-    mpr_pickle_word(p, "allocator_settings");
-    mpr_pickle_dict(p);
-    mpr_pickle_member_flag(p, "expandable_segments", s->expandable);
-    mpr_pickle_dict_end(p);
-    mpr_pickle_dict_end(p);
-    mpr_pickle_end(p);
+    put_word(s, "allocator_settings");
+    begin_dict(s);
+    member_flag(s, "expandable_segments", s->expandable);
+    end_dict(s);
+    end_dict(s);
+    put(s, STOP);
 }
 
 void mpr_torch_snapshot_free(struct mpr_torch_snapshot *s)
 {
-    mpr_pickle_free(&s->pickle);
+    mpr_index_free(&s->word);
     free(s->stack);
     free(s->frame);
 }

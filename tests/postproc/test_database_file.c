@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "database_file.h"
+#include "database.h"
 
 static char folder[] = "/tmp/database.XXXXXX";
 

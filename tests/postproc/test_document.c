@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "document.h"
-#include "html_document.h"
+#include "html.h"
 #include "render.h"
 
 struct row {

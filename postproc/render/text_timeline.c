@@ -1,26 +1,24 @@
-/* No document: charts.
- *
- * The heap's bytes over time, then its bands at the peak as lines, each with its own course. */
+/* Timelines for a terminal: a chart of each heap's bytes over time, and a table of its bands at the
+ * peak, each with its own course. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "formats.h"
 #include "naming.h"
 #include "reports.h"
 #include "text.h"
-#include "text_document.h"
-#include "timelines.h"
 #include "units.h"
 
-/* Columns of a chart, of a course and of a path, where there is room; lines of a chart and of a
- * table; columns before a chart. */
-enum { COLUMNS = 72, SPARKS = 32, PATH = 46, ROWS = 10, BANDS = 12, MARGIN = 12 };
+/* Columns of a chart, of a course and of a path, if there is room; lines of a chart and of a table;
+ * columns before a chart. */
+enum { COLUMNS = 72, COURSE = 32, PATH = 46, ROWS = 10, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
-/* A heap drawn in `count` columns from `from` on: the largest total in each, and the span that has
- * it. */
+/* A heap drawn in `count` columns of `width` ns from `from` on: the largest total of each column,
+ * and the span that has it. */
 struct columns {
     size_t count;
     uint64_t from, width, peak;
@@ -45,18 +43,7 @@ static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
     c->peak_column = column;
 }
 
-/* A span's level lasts until the next one begins: columns in between show it. */
-static void draw(struct columns *c, const struct mpr_heap_line *h)
-{
-    for (size_t i = 0; i < h->spans; i++) {
-        const struct mpr_span *span = &h->span[i];
-        const size_t first = column_of(c, span->time);
-        const size_t end = i + 1 < h->spans ? column_of(c, h->span[i + 1].start) : c->count;
-        raise(c, first, span->max, i);
-        for (size_t k = first + 1; k < end; k++) raise(c, k, span->max, i);
-    }
-}
-
+/* A span's level lasts until the next span begins, so the columns in between also show it. */
 static void make_columns(struct columns *c, const struct mpr_timeline *t,
                          const struct mpr_heap_line *h, size_t count)
 {
@@ -66,7 +53,13 @@ static void make_columns(struct columns *c, const struct mpr_timeline *t,
     *c = (struct columns){ .count = count, .from = t->options.from, .width = length / count + 1 };
     c->total = mpr_alloc(count, sizeof *c->total);
     c->span = mpr_alloc(count, sizeof *c->span);
-    draw(c, h);
+    for (size_t i = 0; i < h->spans; i++) {
+        const struct mpr_span *span = &h->span[i];
+        const size_t first = column_of(c, span->time),
+                     next = i + 1 < h->spans ? column_of(c, h->span[i + 1].start) : c->count;
+        raise(c, first, span->max, i);
+        for (size_t k = first + 1; k < next; k++) raise(c, k, span->max, i);
+    }
 }
 
 static void free_columns(struct columns *c)
@@ -75,8 +68,10 @@ static void free_columns(struct columns *c)
     free(c->span);
 }
 
-/* Eighths of a cell that `value` fills of `whole`, when a cell is 1/rows of it and `row` lie below.
- */
+/* ---- charts */
+
+/* Returns how many eighths of a cell are filled in row `row` from the bottom, if `rows` rows are
+ * `whole`. */
 static unsigned filled(uint64_t value, uint64_t whole, unsigned row, unsigned rows)
 {
     const double eighths = whole ? (double)value / (double)whole * rows * 8 - row * 8.0 : 0;
@@ -85,14 +80,14 @@ static unsigned filled(uint64_t value, uint64_t whole, unsigned row, unsigned ro
     return (unsigned)eighths;
 }
 
-static void flag(FILE *out, const struct columns *c, const struct mpr_style *style)
+static void peak_label(FILE *out, const struct columns *c, const struct mpr_style *style)
 {
     struct mpr_number size;
+    const bool is_left = c->peak_column > c->count / 2;
+    const int at = (int)c->peak_column + (is_left ? 0 : 1);
     mpr_units_size(&size, c->peak);
-    const bool left = c->peak_column > c->count / 2;
-    const int at = (int)c->peak_column + (left ? 0 : 1);
     mpr_text_tone(out, style, MPR_STRONG);
-    if (left) fprintf(out, "%*s%*s ▼\n", MARGIN + 2, "", at - 1, size.text);
+    if (is_left) fprintf(out, "%*s%*s ▼\n", MARGIN + 2, "", at - 1, size.text);
     else fprintf(out, "%*s▼ %s\n", MARGIN + 1 + at, "", size.text);
     mpr_text_tone(out, style, MPR_PLAIN);
 }
@@ -101,13 +96,13 @@ static void chart(FILE *out, const struct columns *c)
 {
     struct mpr_number size;
     for (unsigned row = ROWS; row-- > 0;) {
-        const bool label = row == ROWS - 1 || row == ROWS / 2 - 1;
+        const bool labelled = row == ROWS - 1 || row == ROWS / 2 - 1;
         const uint64_t level = row == ROWS - 1 ? c->peak : c->peak / 2;
-        fprintf(out, "%*s %s", MARGIN, label ? mpr_units_size(&size, level) : "",
-                label ? "┤" : "│");
-        size_t last = c->count;
-        while (last && !filled(c->total[last - 1], c->peak, row, ROWS)) last--;
-        for (size_t i = 0; i < last; i++)
+        fprintf(out, "%*s %s", MARGIN, labelled ? mpr_units_size(&size, level) : "",
+                labelled ? "┤" : "│");
+        size_t end = c->count;
+        while (end && !filled(c->total[end - 1], c->peak, row, ROWS)) end--;
+        for (size_t i = 0; i < end; i++)
             fputs(eighth[filled(c->total[i], c->peak, row, ROWS)], out);
         fputc('\n', out);
     }
@@ -116,16 +111,18 @@ static void chart(FILE *out, const struct columns *c)
 static void axis(FILE *out, const struct columns *c, const struct mpr_summary *summary,
                  const struct mpr_style *style)
 {
-    struct mpr_number from, middle, to;
+    const size_t tick[] = { 0, c->count / 2, c->count - 1 };
+    const int half = (int)c->count / 2 - 6, width[] = { -half, -half, 12 };
     fprintf(out, "%*s └", MARGIN, "0 B");
-    for (size_t i = 0; i < c->count; i++)
-        fputs(i == c->count / 2 || i == c->count - 1 ? "┴" : "─", out);
-    mpr_text_time(&from, style, summary, c->from);
-    mpr_text_time(&middle, style, summary, c->from + c->width * c->count / 2);
-    mpr_text_time(&to, style, summary, c->from + c->width * (c->count - 1));
-    const int half = (int)c->count / 2 - 6;
-    fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text,
-            to.text);
+    for (size_t i = 0; i < c->count; i++) fputs(i == tick[1] || i == tick[2] ? "┴" : "─", out);
+    fprintf(out, "\n%*s", MARGIN + 2, "");
+    for (size_t i = 0; i < sizeof tick / sizeof *tick; i++) {
+        const uint64_t at = c->from + (i == 1 ? c->width * c->count / 2 : c->width * tick[i]);
+        struct mpr_number n;
+        mpr_units_clock(&n, style->clock ? summary->process.start_ns : 0, at, 1000000);
+        fprintf(out, "%*s", width[i], n.text);
+    }
+    fputc('\n', out);
 }
 
 /* ---- bands */
@@ -155,7 +152,8 @@ static struct mpr_value bytes(const void *row, const void *context)
     return v;
 }
 
-/* The bands' bytes at the peak: the text has them all, so that they fold as in every report. */
+/* Returns the bands as rows with their bytes at the peak, so that they become lines as in other
+ * reports. */
 static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
                                const struct columns *c)
 {
@@ -171,76 +169,55 @@ static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_li
     return row;
 }
 
-/* Bytes of lines over time: those of line i in column k are bytes[k * lines + i]. */
-struct courses {
-    struct mpr_arena *arena;
-    const struct columns *columns;
-    size_t lines, *line_of; /* by band: line + 1 */
-    uint64_t *now, *band;   /* by line, by band */
-    uint64_t *bytes;
-};
-
-static void number_bands(struct courses *f, const struct mpr_row *row, const struct mpr_line *line)
+/* Returns the bytes of the first `lines` lines over time: those of line i in column k are
+ * bytes[k * lines + i]. */
+static uint64_t *bytes_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
+                          const struct columns *c, const struct mpr_row *row,
+                          const struct mpr_line *line, size_t lines)
 {
-    for (size_t i = 0; i < f->lines; i++) {
+    uint64_t *bytes = mpr_arena_alloc(arena, c->count * lines * sizeof *bytes);
+    uint64_t *now = mpr_arena_alloc(arena, lines * sizeof *now),
+             *band = mpr_arena_alloc(arena, h->bands * sizeof *band);
+    size_t *line_of = mpr_arena_alloc(arena, h->bands * sizeof *line_of); /* by band: line + 1 */
+    for (size_t i = 0; i < lines; i++) {
         const struct mpr_row_link *link = line[i].link;
-        do f->line_of[link->row - row] = i + 1;
+        do line_of[link->row - row] = i + 1;
         while ((link = link->next) != line[i].link);
     }
-}
-
-static void change(struct courses *f, const struct mpr_band_change *c)
-{
-    const size_t line = f->line_of[c->band];
-    if (line) f->now[line - 1] += c->bytes - f->band[c->band];
-    f->band[c->band] = c->bytes;
-}
-
-static void copy_where_shown(struct courses *f, size_t span)
-{
-    const struct columns *c = f->columns;
-    for (size_t k = 0; k < c->count; k++)
-        if (c->total[k] && c->span[k] == span)
-            memcpy(&f->bytes[k * f->lines], f->now, f->lines * sizeof *f->now);
-}
-
-static struct courses courses_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
-                                 const struct columns *c, const struct mpr_row *row,
-                                 const struct mpr_line *line, size_t lines)
-{
-    struct courses f = { .arena = arena, .columns = c, .lines = lines };
-    f.line_of = mpr_arena_alloc(arena, h->bands * sizeof *f.line_of);
-    f.band = mpr_arena_alloc(arena, h->bands * sizeof *f.band);
-    f.now = mpr_arena_alloc(arena, lines * sizeof *f.now);
-    f.bytes = mpr_arena_alloc(arena, c->count * lines * sizeof *f.bytes);
-    number_bands(&f, row, line);
     for (size_t i = 0, at = 0; lines && i < h->spans; i++) {
-        for (; at < h->span[i].end; at++) change(&f, &h->change[at]);
-        copy_where_shown(&f, i);
+        for (; at < h->span[i].end; at++) {
+            const struct mpr_band_change *change = &h->change[at];
+            const size_t of = line_of[change->band];
+            if (of) now[of - 1] += change->bytes - band[change->band];
+            band[change->band] = change->bytes;
+        }
+        for (size_t k = 0; k < c->count; k++)
+            if (c->total[k] && c->span[k] == i) memcpy(&bytes[k * lines], now, lines * sizeof *now);
     }
-    return f;
+    return bytes;
 }
 
-/* Blanks at its end are left out. */
-static const char *course(const struct courses *f, size_t line)
+/* Draws the bytes of a line, without blanks at the end. */
+static const char *course(struct mpr_arena *arena, const uint64_t *bytes, size_t lines, size_t line,
+                          size_t count)
 {
-    const size_t count = f->columns->count;
-    uint64_t most = 0;
-    char *text = mpr_arena_alloc(f->arena, count * strlen(eighth[8]) + 1), *end = text;
+    uint64_t max = 0;
+    char *text = mpr_arena_alloc(arena, count * strlen(eighth[8]) + 1), *end = text;
     for (size_t i = 0; i < count; i++)
-        if (f->bytes[i * f->lines + line] > most) most = f->bytes[i * f->lines + line];
+        if (bytes[i * lines + line] > max) max = bytes[i * lines + line];
     for (size_t i = 0; i < count; i++)
-        end = stpcpy(end, eighth[filled(f->bytes[i * f->lines + line], most, 0, 1)]);
+        end = stpcpy(end, eighth[filled(bytes[i * lines + line], max, 0, 1)]);
     while (end > text && end[-1] == ' ') *--end = 0;
     return text;
 }
 
-/* Of what paths and figures leave of a line. */
-static size_t sparks(const struct mpr_style *style)
+/* Returns the columns of a course: a part of what paths and figures leave of a line. */
+static size_t course_columns(const struct mpr_style *style)
 {
-    enum { FIGURES = 25, PART = 3, LEAST = 14 };
+    enum { FIGURES = 25, PART = 3, MIN_COURSE = 14 };
     const int room = (style->width - FIGURES) / PART;
-    return !style->width || room > SPARKS ? SPARKS : room > LEAST ? (size_t)room : LEAST;
+    if (!style->width || room > COURSE) return COURSE;
+    return room > MIN_COURSE ? (size_t)room : MIN_COURSE;
 }
 
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
@@ -250,17 +227,19 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     struct mpr_arena arena = { 0 };
     struct columns c;
     size_t lines, live;
-    make_columns(&c, t, h, sparks(style));
+    make_columns(&c, t, h, course_columns(style));
     const struct mpr_row *row = rows_of(&arena, h, &c);
     const struct mpr_line *line =
         mpr_naming_lines(&arena, style->naming ? style->naming : &as_they_are, t->choice.by, row,
                          h->bands, &lines, &live);
     const size_t top = style->top ? style->top : BANDS;
-    const struct courses courses = courses_of(&arena, h, &c, row, line, lines < top ? lines : top);
+    const size_t drawn = lines < top ? lines : top;
+    const uint64_t *over_time = bytes_of(&arena, h, &c, row, line, drawn);
     struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
-    for (size_t i = 0; i < lines; i++)
-        shown[i] = (struct band_line){ .line = line[i],
-                                       .course = i < courses.lines ? course(&courses, i) : "" };
+    for (size_t i = 0; i < lines; i++) {
+        shown[i] = (struct band_line){ .line = line[i], .course = "" };
+        if (i < drawn) shown[i].course = course(&arena, over_time, drawn, i, c.count);
+    }
     // clang-format off
     const struct mpr_column columns[] = {
         { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
@@ -300,19 +279,18 @@ static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_he
     mpr_doc_free(&doc);
 }
 
-static size_t chart_columns(const struct mpr_style *style)
-{
-    const int room = style->width - MARGIN - 2;
-    return !style->width || room > COLUMNS ? COLUMNS : room > 4 ? (size_t)room : 4;
-}
-
 static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                  const struct mpr_style *style)
 {
+    enum { MIN_CHART = 4 };
+    const int room = style->width - MARGIN - 2;
     struct columns c;
     heading(out, t, h, style);
-    make_columns(&c, t, h, chart_columns(style));
-    flag(out, &c, style);
+    make_columns(&c, t, h,
+                 !style->width || room > COLUMNS ? COLUMNS
+                 : room > MIN_CHART              ? (size_t)room
+                                                 : MIN_CHART);
+    peak_label(out, &c, style);
     chart(out, &c);
     axis(out, &c, &t->summary, style);
     free_columns(&c);

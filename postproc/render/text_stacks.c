@@ -1,22 +1,23 @@
-/* No document: a tree, drawn by the depth of its calls, has no columns.
+/* Call trees for a terminal.
  *
- * A call that only calls one other, with all its bytes, stands above it in the same column: deep
- * stacks stay readable. */
+ * A call that has all its bytes in one call below it has the same indentation as that one, so that
+ * deep stacks stay readable. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "calltrees.h"
 #include "cut.h"
+#include "formats.h"
 #include "reports.h"
 #include "telling.h"
 #include "text.h"
 #include "units.h"
+#include "utf8.h"
 
 /* ---- which calls are shown */
 
-/* Of the call above and this one only the bytes of this one are shown: they are the same. */
+/* Returns true if a call has the same bytes as the one above it, so that one number is shown. */
 static bool continues(const struct mpr_calltree *t, size_t i)
 {
     const struct mpr_call *c = &t->call[i];
@@ -29,27 +30,28 @@ static int descending(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The bytes that the smallest of the `top` largest has, and how many of those that have as many are
- * among them. */
-struct cut {
-    uint64_t least;
+/* The smallest number of bytes among the `top` largest, and how many calls with exactly that number
+ * are among them. */
+struct limit {
+    uint64_t bytes;
     size_t ties;
 };
 
-static struct cut cut_at(uint64_t *bytes, size_t count, size_t top)
+/* top 0: no limit. */
+static struct limit limit_of(uint64_t *bytes, size_t count, size_t top)
 {
-    struct cut cut = { 0, SIZE_MAX };
-    if (count <= top) return cut;
+    struct limit limit = { 0, SIZE_MAX };
+    if (!top || count <= top) return limit;
     qsort(bytes, count, sizeof *bytes, descending);
-    cut = (struct cut){ bytes[top - 1], 0 };
-    for (size_t i = top; i-- > 0 && bytes[i] == cut.least;) cut.ties++;
-    return cut;
+    limit = (struct limit){ bytes[top - 1], 0 };
+    for (size_t i = top; i-- > 0 && bytes[i] == limit.bytes;) limit.ties++;
+    return limit;
 }
 
-static bool is_above(struct cut *cut, uint64_t bytes)
+static bool within(struct limit *limit, uint64_t bytes)
 {
-    if (bytes != cut->least) return bytes > cut->least;
-    return cut->ties && cut->ties--;
+    if (bytes != limit->bytes) return bytes > limit->bytes;
+    return limit->ties && limit->ties--;
 }
 
 bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
@@ -59,11 +61,9 @@ bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
     size_t count = 0;
     for (size_t i = 0; i < t->calls; i++)
         if (!continues(t, i)) bytes[count++] = t->call[i].bytes;
-    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
-    for (size_t i = 0; i < t->calls; i++) {
-        if (continues(t, i)) shown[i] = shown[t->call[i].parent];
-        else shown[i] = is_above(&cut, t->call[i].bytes);
-    }
+    struct limit limit = limit_of(bytes, count, top);
+    for (size_t i = 0; i < t->calls; i++)
+        shown[i] = continues(t, i) ? shown[t->call[i].parent] : within(&limit, t->call[i].bytes);
     free(bytes);
     return shown;
 }
@@ -75,9 +75,9 @@ bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top)
     size_t count = 0;
     for (size_t i = 0; i < t->calls; i++)
         if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
-    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    struct limit limit = limit_of(bytes, count, top);
     for (size_t i = 0; i < t->calls; i++)
-        ending[i] = t->call[i].own_bytes && is_above(&cut, t->call[i].own_bytes);
+        ending[i] = t->call[i].own_bytes && within(&limit, t->call[i].own_bytes);
     free(bytes);
     return ending;
 }
@@ -96,79 +96,81 @@ static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uin
     fprintf(out, "%13s%9s%12s  ", text[0], mpr_units_share(&share, bytes, t->bytes), text[1]);
 }
 
-/* Deep calls begin in the middle of the room at most, and their names are cut in theirs; width:
- * of the line, 0: all that it takes. */
+/* The name of a deep call begins in the middle of its room at the latest, and is cut to what is
+ * left. width: of the line; 0: unlimited. */
 static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
-                      const struct mpr_frame *told, unsigned indent, int width)
+                      const struct mpr_frame *name, unsigned depth, int width)
 {
-    enum { LEAST = 8 };
-    const struct mpr_call *c = &t->call[i];
-    const int room = width > FIGURES + 2 * LEAST ? width - FIGURES : 2 * LEAST;
-    int in = (int)indent * 2;
-    if (width && in > room / 2) in = room / 2;
-    char *shown = width ? mpr_cut_frame(told, (size_t)(room - in)) : mpr_text_harmless(told->text);
+    enum { MIN_NAME = 8 };
+    const int room = width > FIGURES + 2 * MIN_NAME ? width - FIGURES : 2 * MIN_NAME;
+    int indent = (int)depth * 2;
+    if (width && indent > room / 2) indent = room / 2;
     if (continues(t, i)) fprintf(out, "%*s", FIGURES, "");
-    else figures(out, t, c->bytes, c->blocks);
-    fprintf(out, "%*s%s\n", in, "", shown);
-    free(shown);
+    else figures(out, t, t->call[i].bytes, t->call[i].blocks);
+    fprintf(out, "%*s", indent, "");
+    if (width) {
+        char *cut = mpr_cut_frame(name, (size_t)(room - indent));
+        fputs(cut, out);
+        free(cut);
+    } else mpr_utf8_escaped(out, name->text);
+    fputc('\n', out);
 }
 
-/* ---- names: short, and no two below one call are alike */
-
-struct told {
+struct short_name {
     size_t parent, call;
     const struct mpr_frame *frame;
 };
 
 static int by_name(const void *left, const void *right)
 {
-    const struct told *a = left, *b = right;
+    const struct short_name *a = left, *b = right;
     if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
     return mpr_frame_compare(a->frame, b->frame);
 }
 
-/* By call; whole where two would be the same. */
+/* Returns the names of calls: short, but whole if two calls of one call would have the same name.
+ */
 static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
 {
     const struct mpr_frame **name = mpr_arena_alloc(arena, t->calls * sizeof *name);
-    struct told *told = mpr_arena_alloc(arena, t->calls * sizeof *told);
+    struct short_name *brief = mpr_arena_alloc(arena, t->calls * sizeof *brief);
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent == i ? SIZE_MAX : t->call[i].parent;
-        told[i] = (struct told){ parent, i, mpr_telling_short(arena, t->call[i].frame) };
+        brief[i] = (struct short_name){ parent, i, mpr_telling_short(arena, t->call[i].frame) };
     }
-    if (t->calls) qsort(told, t->calls, sizeof *told, by_name);
+    if (t->calls) qsort(brief, t->calls, sizeof *brief, by_name);
     for (size_t i = 0; i < t->calls; i++) {
-        const bool alike = (i && by_name(&told[i - 1], &told[i]) == 0) ||
-                           (i + 1 < t->calls && by_name(&told[i], &told[i + 1]) == 0);
-        name[told[i].call] = alike ? t->call[told[i].call].frame : told[i].frame;
+        const bool same = (i && by_name(&brief[i - 1], &brief[i]) == 0) ||
+                          (i + 1 < t->calls && by_name(&brief[i], &brief[i + 1]) == 0);
+        name[brief[i].call] = same ? t->call[brief[i].call].frame : brief[i].frame;
     }
     return name;
 }
 
 static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TEXT_TOP);
-    unsigned *indent = mpr_alloc(t->calls, sizeof *indent);
+    bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TOP);
+    unsigned *depth = mpr_alloc(t->calls, sizeof *depth);
     struct mpr_arena arena = { 0 };
     const struct mpr_frame **name = names_of(t, &arena);
-    size_t left_out = 0;
+    size_t omitted = 0;
     for (size_t i = 0; i < t->calls; i++) {
-        const struct mpr_call *c = &t->call[i];
-        indent[i] = c->parent == i ? 0 : indent[c->parent] + !continues(t, i);
-        if (shown[i]) call_line(out, t, i, name[i], indent[i], style->width);
-        else left_out++;
+        const size_t parent = t->call[i].parent;
+        depth[i] = parent == i ? 0 : depth[parent] + !continues(t, i);
+        if (shown[i]) call_line(out, t, i, name[i], depth[i], style->width);
+        else omitted++;
     }
     if (t->unknown_bytes) {
         figures(out, t, t->unknown_bytes, t->unknown_blocks);
         fprintf(out, "(no %scall stack)\n", t->options.python ? "Python " : "");
     }
-    if (left_out) fprintf(out, "(%zu smaller calls)\n", left_out);
+    if (omitted) fprintf(out, "(%zu smaller calls)\n", omitted);
     mpr_arena_free(&arena);
-    free(indent);
+    free(depth);
     free(shown);
 }
 
-/* ---- all */
+/* ---- lines above and below the tree */
 
 static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
@@ -193,7 +195,7 @@ static void no_stacks(struct mpr_document *doc, const struct mpr_calltree *t)
                  t->options.heap ? " of " : "", mpr_heap_name(t->options.heap));
 }
 
-static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
+static void footer(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     bool any = false;
     if (t->samples)
@@ -208,14 +210,13 @@ static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
     mpr_doc_end(doc);
 }
 
-typedef void describe(struct mpr_document *doc, const struct mpr_calltree *tree);
-
-static void lines(FILE *out, const struct mpr_calltree *t, describe *what,
+static void lines(FILE *out, const struct mpr_calltree *t,
+                  void (*describe)(struct mpr_document *doc, const struct mpr_calltree *t),
                   const struct mpr_style *style)
 {
     struct mpr_document doc = { .clock = style->clock };
     mpr_doc_began(&doc, t->summary.process.start_ns);
-    what(&doc, t);
+    describe(&doc, t);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);
 }
@@ -229,6 +230,6 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     }
     lines(out, t, heading, style);
     tree(out, t, style);
-    lines(out, t, behind_tree, style);
+    lines(out, t, footer, style);
     mpr_text_notes(out, t->note, t->notes, style);
 }

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "distinct_paths.h"
 #include "frame_text.h"
-#include "told.h"
 
 static struct mpr_arena arena;
 
@@ -29,7 +29,7 @@ static void check(enum mpr_group by, struct mpr_value *value, size_t values,
                   const char *const *expected)
 {
     struct mpr_telling *telling = mpr_telling_new();
-    mpr_told(&arena, telling, by, value, values);
+    mpr_distinct_paths(&arena, telling, by, value, values);
     for (size_t i = 0; i < values; i++) {
         char text[200] = "";
         for (size_t k = 0; k < value[i].path.depth; k++)

@@ -1,4 +1,4 @@
-/* A digest's rows, each column by its name: who reads and who writes have one description. */
+/* Reading and writing share one description of the tables (digest_tables.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -7,12 +7,31 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "database_file.h"
 #include "digest_file.h"
 #include "digest_tables.h"
 
-/* More than a digest has, and more steps than reading one takes. */
-enum { ROWS_MOST = 20000, TEXT_MOST = 1 << 16, STEPS = 1000, STEPS_MOST = 20000 };
+/* Small pages because most tables have few rows. */
+static const struct mpr_database_kind kind = { MPR_DIGEST_APPLICATION, MPR_DIGEST_VERSION, 1024 };
+
+const char *mpr_digest_write(const struct mpr_digest *d, const struct mpr_database_place *place)
+{
+    const char *why;
+    struct mpr_database *db = mpr_database_open(place, &kind, &why);
+    if (!db) return why;
+    mpr_database_process(db, 1);
+    for (const struct mpr_digest_table *t = mpr_digest_table;
+         t < mpr_digest_table + mpr_digest_tables; t++) {
+        const void *const *list = (const void *const *)((const char *)d + t->list);
+        const size_t *count = (const size_t *)((const char *)d + t->count);
+        mpr_database_put(db, &t->table, *list, *count, t->stride, NULL);
+    }
+    return mpr_database_close(db, true);
+}
+
+/* ---- opening a file to read it */
+
+/* Limits that no digest reaches. */
+enum { MAX_ROWS = 20000, MAX_TEXT = 1 << 16, STEPS = 1000, MAX_STEPS = 20000 };
 
 struct reading {
     sqlite3 *sqlite;
@@ -20,7 +39,7 @@ struct reading {
     struct mpr_arena *arena;
     const char **why;
     unsigned steps;
-    uint8_t heap; /* that was read last */
+    uint8_t heap; /* of the last row; consecutive rows often have the same heap */
 };
 
 static enum mpr_digest_found say(struct reading *r, enum mpr_digest_found found, const char *why)
@@ -42,13 +61,11 @@ static enum mpr_digest_found refused(struct reading *r)
     return damaged(r, sqlite3_errmsg(r->sqlite));
 }
 
-/* ---- opening */
-
-/* True ends the statement: a hostile file may ask for any number of steps. */
+/* Returning true ends the statement, because a hostile file may need any number of steps. */
 static int count_steps(void *arg)
 {
     struct reading *r = arg;
-    return ++r->steps > STEPS_MOST;
+    return ++r->steps > MAX_STEPS;
 }
 
 static sqlite3_stmt *prepare(struct reading *r, const char *sql)
@@ -57,7 +74,7 @@ static sqlite3_stmt *prepare(struct reading *r, const char *sql)
     return sqlite3_prepare_v2(r->sqlite, sql, -1, &s, NULL) == SQLITE_OK ? s : NULL;
 }
 
-/* False: it cannot be read. */
+/* Returns false if the number cannot be read. */
 static bool number_of(struct reading *r, const char *sql, int64_t *number)
 {
     sqlite3_stmt *s = prepare(r, sql);
@@ -67,9 +84,9 @@ static bool number_of(struct reading *r, const char *sql, int64_t *number)
     return good;
 }
 
-static void be_careful(struct reading *r)
+static void harden_sqlite(struct reading *r)
 {
-    sqlite3_limit(r->sqlite, SQLITE_LIMIT_LENGTH, TEXT_MOST);
+    sqlite3_limit(r->sqlite, SQLITE_LIMIT_LENGTH, MAX_TEXT);
     sqlite3_progress_handler(r->sqlite, STEPS, count_steps, r);
     sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -77,7 +94,8 @@ static void be_careful(struct reading *r)
     sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 }
 
-/* As "file:" has it; nobody writes it, so it is neither locked nor searched for a journal. */
+/* Returns the path as a "file:" URI.  immutable: the file does not change, so it is neither locked
+ * nor does it have a journal. */
 static char *uri_of(const char *path)
 {
     char *text;
@@ -117,49 +135,38 @@ static enum mpr_digest_found identify(struct reading *r)
 
 /* ---- values */
 
-static uint64_t without(const struct mpr_column *c)
-{
-    return c->unless == MPR_UNKNOWN_AT_MAX ? UINT64_MAX : 0;
-}
-
-static const char *text_at(struct reading *r, sqlite3_stmt *s, int at)
-{
-    return mpr_arena_text(&r->digest->arena, (const char *)sqlite3_column_text(s, at));
-}
-
-/* Many rows in a row have one heap. */
-static bool take_heap(struct reading *r, sqlite3_stmt *s, int at)
-{
-    const char *name = (const char *)sqlite3_column_text(s, at);
-    if (!name) name = "";
-    return strcmp(mpr_heap_name(r->heap), name) == 0 || mpr_heap_read(name, &r->heap);
-}
-
-/* False: it is no such value. */
+/* Stores a value in the row's member.  Returns false if it does not have the column's type. */
 static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_column *c, void *row)
 {
     void *to = (char *)row + c->at;
     const int type = sqlite3_column_type(s, at);
     const int64_t number = sqlite3_column_int64(s, at);
-    const bool none = type == SQLITE_NULL;
+    const char *text = NULL;
+    const bool none = type == SQLITE_NULL, has_none = c->unless == MPR_UNKNOWN_AT_MAX;
+    if (c->held == MPR_AS_TEXT || c->held == MPR_AS_HEAP)
+        text = (const char *)sqlite3_column_text(s, at);
     switch (c->held) {
-    case MPR_AS_TEXT: *(const char **)to = text_at(r, s, at); return none || type == SQLITE_TEXT;
+    case MPR_AS_TEXT:
+        *(const char **)to = mpr_arena_text(&r->digest->arena, text);
+        return none || type == SQLITE_TEXT;
     case MPR_AS_HEAP:
-        if (!take_heap(r, s, at)) return false;
+        if (!text) text = "";
+        if (strcmp(mpr_heap_name(r->heap), text) != 0 && !mpr_heap_read(text, &r->heap))
+            return false;
         *(uint8_t *)to = r->heap;
         return none || type == SQLITE_TEXT;
     case MPR_AS_BOOL: *(bool *)to = number; return type == SQLITE_INTEGER;
     case MPR_AS_I64: *(int64_t *)to = number; return type == SQLITE_INTEGER && number != INT64_MIN;
     case MPR_AS_U64:
-        *(uint64_t *)to = none ? without(c) : (uint64_t)number;
-        return (type == SQLITE_INTEGER && number >= 0) || (none && c->unless == MPR_UNKNOWN_AT_MAX);
+        *(uint64_t *)to = !none ? (uint64_t)number : has_none ? UINT64_MAX : 0;
+        return (type == SQLITE_INTEGER && number >= 0) || (none && has_none);
     default: return false;
     }
 }
 
 /* ---- tables */
 
-/* A table of its own pages: no view, and nothing that a module makes. */
+/* Returns true if it is a table that has pages: neither a view nor a virtual table of a module. */
 static bool is_table(struct reading *r, const char *name)
 {
     char *sql = mpr_text_format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
@@ -185,31 +192,25 @@ static sqlite3_stmt *select_rows(struct reading *r, const struct mpr_export_tabl
     return s;
 }
 
-static enum mpr_digest_found take_row(struct reading *r, sqlite3_stmt *s,
-                                      const struct mpr_export_table *t, void *row)
-{
-    for (size_t i = 0; i < t->columns; i++)
-        if (!take(r, s, (int)i, &t->column[i], row))
-            return damaged(r, mpr_arena_format(r->arena, "%s.%s is something else", t->name,
-                                               t->column[i].key));
-    return MPR_DIGEST_GOOD;
-}
-
-/* Rows, in memory of the caller. */
+/* Reads all rows into an array that the caller frees. */
 static enum mpr_digest_found take_rows(struct reading *r, const struct mpr_digest_table *t,
                                        char **row, size_t *rows)
 {
-    enum mpr_digest_found found = MPR_DIGEST_GOOD;
     sqlite3_stmt *s = select_rows(r, &t->table);
+    enum mpr_digest_found found = s ? MPR_DIGEST_GOOD : refused(r);
     size_t cap = 0;
     int status = SQLITE_DONE;
-    if (!s) return refused(r);
     while (found == MPR_DIGEST_GOOD && (status = sqlite3_step(s)) == SQLITE_ROW) {
-        if (*rows == ROWS_MOST) found = damaged(r, "it has too many rows");
+        if (*rows == MAX_ROWS) {
+            found = damaged(r, "it has too many rows");
+            break;
+        }
         if (*rows == cap) *row = mpr_resize(*row, cap = cap ? 2 * cap : 64, t->stride);
-        memset(*row + *rows * t->stride, 0, t->stride);
-        if (found == MPR_DIGEST_GOOD)
-            found = take_row(r, s, &t->table, *row + (*rows)++ * t->stride);
+        char *to = memset(*row + (*rows)++ * t->stride, 0, t->stride);
+        for (size_t i = 0; found == MPR_DIGEST_GOOD && i < t->table.columns; i++)
+            if (!take(r, s, (int)i, &t->table.column[i], to))
+                found = damaged(r, mpr_arena_format(r->arena, "%s.%s is something else",
+                                                    t->table.name, t->table.column[i].key));
     }
     if (found == MPR_DIGEST_GOOD && status != SQLITE_DONE) found = refused(r);
     sqlite3_finalize(s);
@@ -252,7 +253,7 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
     char *uri = uri_of(path);
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     const int opened = mpr_database_file_open(uri, -1, &r.sqlite, flags);
-    if (opened == SQLITE_OK) be_careful(&r);
+    if (opened == SQLITE_OK) harden_sqlite(&r);
     const enum mpr_digest_found found = opened == SQLITE_OK ? take_all(&r) : refused(&r);
     sqlite3_close(r.sqlite);
     free(uri);

@@ -1,0 +1,198 @@
+/* The page's packed columns, and PyTorch's segments, which the page has as columns.
+ *
+ * All numbers of a column are next to each other because gzip packs similar numbers better. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "blob.h"
+#include "distinct_paths.h"
+#include "html_data.h"
+#include "naming.h"
+#include "page.def"
+#include "timeline_result.h"
+
+#define PLAIN(member, of)      mpr_blob_number(b, k->member)
+#define SUM(member, of)        mpr_blob_number(b, k->member - p->member)
+#define SIGNED_SUM(member, of) mpr_blob_delta(b, k->member, p->member)
+#define SINCE(member, of)      mpr_blob_number(b, k->member - k->of)
+#define UNDER(member, of)      mpr_blob_number(b, k->of - k->member)
+#define ABOUT(member, of)      mpr_blob_delta(b, k->member, k->of)
+#define COLUMN(name, coding, member, of)                                                           \
+    p = &none;                                                                                     \
+    for (size_t i = 0; i < rows; p = &row[i++]) {                                                  \
+        k = &row[i];                                                                               \
+        coding(member, of);                                                                        \
+    }
+/* Defines a function that writes the number of rows, and then the rows column by column. */
+#define COLUMNS(name, type, list)                                                                  \
+    static void name(struct mpr_blob *b, const struct type *row, size_t rows)                      \
+    {                                                                                              \
+        static const struct type none;                                                             \
+        const struct type *k, *p;                                                                  \
+        mpr_blob_number(b, rows);                                                                  \
+        list(COLUMN)(void) p;                                                                      \
+    }
+
+COLUMNS(span_columns, mpr_span, PAGE_SPANS)
+COLUMNS(span_details, mpr_span, PAGE_SPAN_DETAILS)
+COLUMNS(block_columns, mpr_lifetime, PAGE_BLOCKS)
+COLUMNS(flow_columns, mpr_band_flow, PAGE_FLOWS)
+COLUMNS(instance_columns, mpr_range_instance, PAGE_INSTANCES)
+COLUMNS(box_columns, mpr_lane_box, PAGE_BOXES)
+COLUMNS(taken_columns, mpr_instance_heap, PAGE_TAKEN)
+COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
+COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
+COLUMNS(segment_columns, mpr_segment, PAGE_SEGMENTS)
+COLUMNS(pin_columns, mpr_page_pin, PAGE_PINS)
+
+static void write_blob(FILE *out, struct mpr_blob *b, size_t log, const char *part)
+{
+    fprintf(out, "<script type=\"application/gzip\" id=\"b%zu-%s\">", log, part);
+    mpr_blob_write(b, out);
+    fputs("</script>\n", out);
+}
+
+static void heap_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
+{
+    span_columns(b, h->span, h->spans);
+    mpr_blob_number(b, h->changes);
+    for (size_t i = 0; i < h->changes; i++) mpr_blob_number(b, h->change[i].band);
+    uint64_t *last = mpr_alloc(h->bands, sizeof *last);
+    for (size_t i = 0; i < h->changes; i++) {
+        mpr_blob_delta(b, h->change[i].bytes, last[h->change[i].band]);
+        last[h->change[i].band] = h->change[i].bytes;
+    }
+    free(last);
+}
+
+static void device_columns(struct mpr_blob *b, const struct mpr_device_account *a)
+{
+    account_columns(b, a->instant, a->instants);
+    for (size_t i = 0; i < a->parts; i++)
+        for (size_t k = 0; k < a->instants; k++)
+            mpr_blob_delta(b, (uint64_t)a->part[i].bytes[k],
+                           k ? (uint64_t)a->part[i].bytes[k - 1] : 0);
+}
+
+void mpr_html_levels(FILE *out, const struct mpr_timeline *t, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < t->heaps; i++) heap_columns(&b, &t->heap[i]);
+    instance_columns(&b, t->instance, t->instances);
+    for (size_t i = 0; i < t->accounts; i++) device_columns(&b, &t->account[i]);
+    write_blob(out, &b, log, "levels");
+}
+
+/* The lanes' boxes come after the shortest length that was not joined and the number of boxes that
+ * were left out; the bytes that boxes took of each heap follow. */
+void mpr_html_details(FILE *out, const struct mpr_timeline *t,
+                      const struct mpr_page_segments *segments, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < MPR_TRACKS; i++)
+        if (t->track[i].points) point_columns(&b, t->track[i].point, t->track[i].points);
+    for (size_t i = 0; i < t->heaps; i++) {
+        const struct mpr_heap_line *h = &t->heap[i];
+        span_details(&b, h->span, h->spans);
+        block_columns(&b, h->lifetime, h->lifetimes);
+        mpr_blob_number(&b, h->slice_changes);
+        mpr_blob_number(&b, h->slices);
+        for (size_t k = 0; k < h->slices; k++)
+            mpr_blob_number(&b, h->slice_time[k] - (k ? h->slice_time[k - 1] : 0));
+        flow_columns(&b, h->flow, h->flows);
+    }
+    mpr_blob_number(&b, t->boxes_shortest);
+    mpr_blob_number(&b, t->boxes_left_out);
+    box_columns(&b, t->box, t->boxes);
+    for (size_t i = 0; i < t->heaps; i++) taken_columns(&b, t->heap[i].box, t->boxes);
+    segment_columns(&b, segments->row, segments->rows);
+    pin_columns(&b, segments->pin, segments->pins);
+    write_blob(out, &b, log, "details");
+}
+
+/* ---- segments */
+
+enum { SEGMENTS = 4096, PINS = 12 }; /* limits for one instant */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mpr_segment *a = left, *b = right;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Keeps the segments with most free bytes if there are too many.  They are in order of address
+ * because most are the same at several instants, and gzip finds equal sequences. */
+static uint64_t add_rows(struct mpr_page_segments *out, const struct mpr_segments_device *d)
+{
+    const size_t first = out->rows, count = d->segments < SEGMENTS ? d->segments : SEGMENTS;
+    for (size_t i = 0; i < count; i++) {
+        MPR_GROW(out->row, out->rows, out->row_cap);
+        out->row[out->rows++] = d->segment[i];
+    }
+    if (count) qsort(out->row + first, count, sizeof *out->row, by_address);
+    return count;
+}
+
+/* Returns the index of a path, which is added if it is new. */
+static size_t path_index(struct mpr_page_segments *out, struct mpr_path path)
+{
+    size_t i = 0;
+    while (i < out->paths && mpr_frame_compare_paths(out->path[i], path) != 0) i++;
+    if (i < out->paths) return i;
+    MPR_GROW(out->path, out->paths, out->path_cap);
+    out->path[out->paths++] = path;
+    return i;
+}
+
+static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segments_device *d,
+                         const struct mpr_naming *naming)
+{
+    struct mpr_value name[PINS];
+    const size_t pins = d->pins < PINS ? d->pins : PINS;
+    for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path);
+    mpr_distinct_paths(&out->arena, naming->telling, MPR_GROUP_RANGE, name, pins);
+    for (size_t i = 0; i < pins; i++) {
+        const struct mpr_segment_pin *p = &d->pin[i];
+        const struct mpr_told told = { name[i].path, name[i].caller ? name[i].caller : "" };
+        const size_t path = path_index(out, mpr_telling_called(&out->arena, &told));
+        MPR_GROW(out->pin, out->pins, out->pin_cap);
+        out->pin[out->pins++] =
+            (struct mpr_page_pin){ path, p->free, p->segments, p->blocks, p->bytes };
+    }
+    return pins;
+}
+
+static void add_instant(struct mpr_page_segments *out, const struct mpr_segments_device *d,
+                        bool at_oom, uint64_t since, const struct mpr_naming *naming)
+{
+    struct mpr_page_instant instant = { d->index,    at_oom,        since,     d->time,
+                                        d->segments, d->bytes,      d->live,   d->split_free,
+                                        d->idle,     d->graph_free, d->outside };
+    instant.rows = add_rows(out, d);
+    instant.pins = add_pins(out, d, naming);
+    MPR_GROW(out->instant, out->instants, out->instant_cap);
+    out->instant[out->instants++] = instant;
+}
+
+void mpr_page_segments_fill(struct mpr_page_segments *out, const struct mpr_timeline *t,
+                            const struct mpr_naming *naming)
+{
+    *out = (struct mpr_page_segments){ 0 };
+    for (size_t i = 0; i < t->at_oom.devices; i++)
+        add_instant(out, &t->at_oom.device[i], true, t->at_oom.device[i].time, naming);
+    for (size_t i = 0; i < t->segments.devices; i++)
+        add_instant(out, &t->segments.device[i], false, t->segments.device[i].time, naming);
+    for (size_t i = 0; i < t->then.count; i++)
+        if (t->then.at[i].segments.devices)
+            add_instant(out, &t->then.at[i].segments.device[0], false, t->then.at[i].since, naming);
+}
+
+void mpr_page_segments_free(struct mpr_page_segments *s)
+{
+    mpr_arena_free(&s->arena);
+    free(s->instant);
+    free(s->row);
+    free(s->pin);
+    free(s->path);
+}
