@@ -35,7 +35,7 @@ bool mpr_digests_is_fresh(const struct mpr_digest *d, const char *log)
 int mpr_digests_make(struct mpr_digest *d, const char *log, const struct mpr_output *output,
                      const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpr_digest_words words = { &output->naming, mpr_report_ending };
+    const struct mpr_digest_words words = { &output->naming, mpr_report_ending, mpr_finding_text };
     return mpr_digest_make(d, log, &words, progress, error);
 }
 

@@ -154,13 +154,14 @@ void mpr_html_findings(struct mpr_json *j, const struct mpr_insights *in,
     }
     mpr_json_open(j, "findings", '[');
     for (const struct mpr_finding *f = in->finding; f < in->finding + in->findings; f++) {
+        const struct mpr_finding_text text = mpr_finding_text(&doc.arena, f);
         mpr_json_open(j, NULL, '{');
         mpr_json_text(j, "finding", mpr_finding_keys[f->kind]);
-        mpr_json_text(j, "where", f->where);
+        mpr_json_text(j, "where", text.where);
         mpr_json_number(j, "saves_at_most_bytes", f->bytes);
-        mpr_json_flag(j, "estimated", f->about);
+        mpr_json_flag(j, "estimated", f->estimated);
         mpr_json_text(j, "what", mpr_report_finding_words(&doc, f));
-        mpr_json_text(j, "change", f->change);
+        mpr_json_text(j, "change", text.change);
         mpr_json_text(j, "see", mpr_report_finding_command(&doc, in, f));
         mpr_json_text(j, "heap", mpr_heap_name(f->heap));
         mpr_json_number(j, "time_ns", f->time);

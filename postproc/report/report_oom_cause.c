@@ -52,12 +52,11 @@ static void found(struct cause *c, const struct mpr_finding *f)
 {
     struct mpr_document *doc = c->doc;
     label(c, "why");
-    mpr_doc_say(doc, "%s", f->what);
-    if (f->path.frame) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path));
+    mpr_doc_say(doc, "%s", mpr_report_finding_words(doc, f));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
-    mpr_doc_say(doc, f->about ? "%s; saves about %s" : "%s; saves %s at most", f->change,
-                mpr_doc_size(doc, f->bytes));
+    mpr_doc_say(doc, f->estimated ? "%s; saves about %s" : "%s; saves %s at most",
+                mpr_finding_text(&doc->arena, f).change, mpr_doc_size(doc, f->bytes));
     if (missing(c->story))
         mpr_doc_say(doc, ", %s were short", mpr_doc_size(doc, missing(c->story)));
     mpr_doc_end_wrapped(doc, HANG);

@@ -14,6 +14,7 @@ struct mpr_check_row;
 struct mpr_without_log;
 struct mpr_diff;
 struct mpr_finding;
+struct mpr_finding_text;
 struct mpr_graphs;
 struct mpr_info;
 struct mpr_leaks;
@@ -71,7 +72,10 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights,
                          size_t most);
-/* What was found, and of whom; the command that shows more of it. */
+/* The sentences of a finding, in the arena (finding_texts.c). */
+struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena,
+                                         const struct mpr_finding *finding);
+/* Its sentence with its path; the command that shows more of it. */
 const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_finding *finding);
 const char *mpr_report_finding_command(struct mpr_document *doc,
                                        const struct mpr_insights *insights,

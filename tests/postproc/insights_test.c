@@ -1,5 +1,10 @@
 #include "insights_test.h"
 
+struct mpr_finding_text text(struct fixture *f, size_t finding)
+{
+    return mpr_finding_text(&f->out.arena, &f->out.finding[finding]);
+}
+
 int begin(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "evidence.h"
+#include "reports.h"
 
 enum { MIB = 1 << 20 };
 
@@ -22,6 +23,9 @@ struct fixture {
     struct mpr_log_peaks log;
     struct mpr_device_state state[MPF_GPUS];
 };
+
+/* Returns the sentences of a finding, which live until the end of the test. */
+struct mpr_finding_text text(struct fixture *f, size_t finding);
 
 /* Of each test: one log, with one device. */
 int begin(void **state);

@@ -20,10 +20,10 @@ static void communicators_without_a_collective_are_idle(void **state)
     look(f, comm, 4);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_IDLE_COMMUNICATORS);
-    assert_string_equal(f->out.finding[0].where, "gpu0");
+    assert_string_equal(text(f, 0).where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 400 * MIB);
-    assert_string_equal(f->out.finding[0].what, "2 communicators ran no collective and hold "
-                                                "400.00 MiB, most of it NCCL 0x9f");
+    assert_string_equal(text(f, 0).what, "2 communicators ran no collective and hold "
+                                         "400.00 MiB, most of it NCCL 0x9f");
 }
 
 static void communicators_over_all_ranks_are_doubled(void **state)
@@ -56,7 +56,7 @@ static void communicators_of_a_mesh_are_not_doubled(void **state)
     comm[1].rank = 1;
     look(f, comm, 2);
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "2 communicators of 2 ranks hold 500.00 MiB together, the largest "
                         "300.00 MiB");
 }
@@ -138,7 +138,7 @@ static void pools_of_graphs_that_are_there_together_are_separate(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_POOLS);
     assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
     pool[1].graph = false;
     mpr_insights_torch(&f->out, &e);

@@ -28,10 +28,10 @@ static void what_was_freed_may_have_been_kept(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_RETENTION);
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
-    assert_non_null(strstr(f->out.finding[0].what,
+    assert_non_null(strstr(text(f, 0).what,
                            "about 350.00 MiB of anonymous memory was in no live block: freed "
                            "blocks that malloc kept, or memory that memprof does not record"));
-    assert_true(f->out.finding[0].about);
+    assert_true(f->out.finding[0].estimated);
     look_at_retained(f, 200 * MIB, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
@@ -118,8 +118,8 @@ static void what_an_imported_module_runs_may_leak(void **state)
                                  "<module> (server.py:90)", "handle (server.py:5)" };
     look_at_growth(f, path, 4);
     assert_int_equal(f->out.findings, 1);
-    assert_non_null(strstr(f->out.finding[0].what, "grew steadily"));
-    assert_non_null(strstr(f->out.finding[0].change, "container"));
+    assert_non_null(strstr(text(f, 0).what, "grew steadily"));
+    assert_non_null(strstr(text(f, 0).change, "container"));
 }
 
 static void growth_without_a_stack_has_no_known_reason(void **state)
@@ -127,7 +127,7 @@ static void growth_without_a_stack_has_no_known_reason(void **state)
     struct fixture *f = *state;
     look_at_growth(f, NULL, 0);
     assert_int_equal(f->out.findings, 1);
-    assert_non_null(strstr(f->out.finding[0].change, "not known"));
+    assert_non_null(strstr(text(f, 0).change, "not known"));
 }
 
 /* ---- workers */
@@ -181,10 +181,10 @@ static void a_worker_above_its_like_is_told(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKER);
     assert_int_equal(f->out.finding[0].bytes, 15 * MIB);
     assert_string_equal(
-        f->out.finding[0].what,
+        text(f, 0).what,
         "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host memory, 15.00 "
         "MiB above the median");
-    assert_string_equal(f->out.finding[1].what,
+    assert_string_equal(text(f, 1).what,
                         "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
                         "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
 }
@@ -197,7 +197,7 @@ static void workers_that_hold_as_much_are_copies(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKERS);
     assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
                         "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
 }
@@ -224,7 +224,7 @@ static void workers_of_pools_that_follow_each_other_are_not_added(void **state)
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "2 forked workers at a time hold about as much each, 90.00 MiB of host "
                         "memory, 180.00 MiB in all; their parent holds 80.00 MiB");
 }
@@ -271,7 +271,7 @@ static void pages_that_workers_copied_are_told(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_COPIED_PAGES);
     assert_int_equal(f->out.finding[0].bytes, 117 * MIB);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "3 forked workers copied pages of their parent's by writing to them, "
                         "38.00 MiB to 40.00 MiB each, 117.00 MiB in all; their parent holds "
                         "10.00 MiB");

@@ -33,10 +33,9 @@ static void state_of_the_first_step_is_late(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_OPTIMIZER_STATE);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
-    assert_string_equal(f->out.finding[0].what,
-                        "the optimizer made 200.00 MiB of state in its step "
-                        "at 00:00:00.000: steps after the first need so much "
-                        "more");
+    assert_string_equal(text(f, 0).what, "the optimizer made 200.00 MiB of state in its step "
+                                         "at 00:00:00.000: steps after the first need so much "
+                                         "more");
 }
 
 static void small_state_and_that_of_8_bits_are_fine(void **state)
@@ -96,7 +95,7 @@ static void a_place_of_many_temporaries_is_told(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
     assert_string_equal(f->out.finding[0].path.frame[0]->text, "loss");
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within a "
                         "backward pass, 100.00 MiB of it in one place");
 }
@@ -108,7 +107,7 @@ static void without_passes_no_pass_is_told_of_temporaries(void **state)
     look_at_temporaries(f, MPR_PHASE_FORWARD, 100 * MIB, 1);
     passes = 1;
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within calls of "
                         "modules, 100.00 MiB of it in one place");
 }

@@ -34,10 +34,10 @@ static void an_instance_that_stands_out_is_named(void **state)
     look_at_steps(f, MPF_HEAP_TORCH, 1500 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
-    assert_string_equal(f->out.finding[0].where, "gpu0");
+    assert_string_equal(text(f, 0).where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
-    assert_string_equal(f->out.finding[0].what, "step:3 of 5 instances peaks at 1.46 GiB of "
-                                                "gpu0/torch, 500.00 MiB above the median");
+    assert_string_equal(text(f, 0).what, "step:3 of 5 instances peaks at 1.46 GiB of "
+                                         "gpu0/torch, 500.00 MiB above the median");
 }
 
 static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
@@ -59,8 +59,8 @@ static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
                                      .heap = &h };
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(f->out.finding[0].what, "step:10002 of 16 instances peaks at 500.00 MiB of "
-                                                "host/heap, 500.00 MiB above the median");
+    assert_string_equal(text(f, 0).what, "step:10002 of 16 instances peaks at 500.00 MiB of "
+                                         "host/heap, 500.00 MiB above the median");
     assert_string_equal(f->out.finding[0].fact[0].key, "instance");
     assert_int_equal(f->out.finding[0].fact[0].value, 10002);
 }
@@ -85,7 +85,7 @@ static void what_each_instance_keeps_is_growth(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GROWTH);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "5 instances of step keep 50.00 MiB of host/heap each at the median, "
                         "100.00 MiB in half of them");
 }
@@ -131,7 +131,7 @@ static void what_an_instance_keeps_is_told_of_one(void **state)
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
-    assert_string_equal(f->out.finding[0].what,
+    assert_string_equal(text(f, 0).what,
                         "400 instances of request keep 1.00 MiB of host/heap each at the median, "
                         "200.00 MiB in half of them");
 }

@@ -70,18 +70,15 @@ static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
     return bytes >= MPR_GROWN_BYTES && bytes >= whole / MPR_WORTH_SHARE;
 }
 
-/* Adds a finding and returns it to be filled; the pointer is valid until the next one is added.
- * time: when it was seen. */
+/* Adds a finding and returns it, so that the rule adds the facts.  The pointer is valid until the
+ * next finding is added.  @time: ns, when it was seen. */
 struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
                                     uint8_t heap, uint64_t time, uint64_t bytes);
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value);
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
-/* Words of a sentence, in the result's memory. */
-const char *mpr_finding_size(struct mpr_insights *out, uint64_t bytes);
-const char *mpr_finding_number(struct mpr_insights *out, uint64_t count);
-const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns);
-/* "s" where there are several. */
-static inline const char *mpr_finding_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
+/* Adds a value that only the finding's sentences use. */
+void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -17,7 +17,6 @@
 #include "reader.h"
 #include "repeats.h"
 #include "startup.h"
-#include "units.h"
 
 /* ---- evidence */
 
@@ -220,54 +219,33 @@ const char *const mpr_finding_keys[MPR_FINDING_KINDS] = {
 #undef X
 };
 
-static const char *owner_of(struct mpr_insights *out, uint8_t heap)
-{
-    const char *name = mpr_heap_name(heap);
-    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(name, "/"), name);
-}
-
 struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
                                     uint8_t heap, uint64_t time, uint64_t bytes)
 {
     MPR_GROW(out->finding, out->findings, out->cap);
     struct mpr_finding *f = &out->finding[out->findings++];
-    *f = (struct mpr_finding){
-        .kind = kind, .heap = heap, .where = owner_of(out, heap), .bytes = bytes, .time = time
-    };
+    *f = (struct mpr_finding){ .kind = kind, .heap = heap, .bytes = bytes, .time = time };
     return f;
 }
 
-static void add_fact(struct mpr_finding *f, struct mpr_fact fact)
+void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact)
 {
-    if (f->facts < MPR_FACTS_MOST) f->fact[f->facts++] = fact;
+    if (f->facts < MPR_FACTS_MAX) f->fact[f->facts++] = fact;
 }
 
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
 {
-    add_fact(f, (struct mpr_fact){ key, true, value });
+    mpr_finding_fact(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_BYTES, .value = value });
 }
 
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
 {
-    add_fact(f, (struct mpr_fact){ key, false, value });
+    mpr_finding_fact(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_COUNT, .value = value });
 }
 
-const char *mpr_finding_size(struct mpr_insights *out, uint64_t bytes)
+void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail)
 {
-    struct mpr_number n;
-    return mpr_arena_text(&out->arena, mpr_units_size(&n, bytes));
-}
-
-const char *mpr_finding_number(struct mpr_insights *out, uint64_t count)
-{
-    struct mpr_number n;
-    return mpr_arena_text(&out->arena, mpr_units_count(&n, count));
-}
-
-const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns)
-{
-    struct mpr_number n;
-    return mpr_arena_text(&out->arena, mpr_units_time(&n, ns));
+    if (f->details < MPR_DETAILS_MAX) f->detail[f->details++] = detail;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -275,7 +253,7 @@ static int by_bytes(const void *left, const void *right)
     const struct mpr_finding *a = left, *b = right;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->where, b->where);
+    return mpr_heap_by_name(a->heap, b->heap);
 }
 
 static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -353,10 +331,13 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
     if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.path.depth) return;
     for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
     f->path = h->growing[0].row.path;
-    if (h->growings > 1 && all)
-        f->what = mpr_arena_format(&out->arena, "%s, %s%.0f %% of it in one place", f->what,
-                                   h->growing[0].row.estimated ? "~" : "",
-                                   100 * (double)h->growing[0].row.bytes / (double)all);
+    if (h->growings < 2 || !all) return;
+    mpr_finding_detail(f, (struct mpr_fact){ .key = "place_bytes",
+                                             .type = MPR_FACT_BYTES,
+                                             .estimated = h->growing[0].row.estimated,
+                                             .value = h->growing[0].row.bytes });
+    mpr_finding_detail(
+        f, (struct mpr_fact){ .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = all });
 }
 
 /* Steps show how much each instance keeps.  Another reading, by their range, finds the site. */

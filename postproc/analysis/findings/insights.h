@@ -22,14 +22,23 @@
 
 struct mpr_error;
 
-/* A number that a finding rests on. */
+/* A value that a finding rests on.  Its key names it in JSON and in the finding's sentences. */
+enum mpr_fact_type {
+    MPR_FACT_COUNT,
+    MPR_FACT_BYTES,
+    MPR_FACT_SPAN, /* ns */
+    MPR_FACT_ID,   /* a number without separators */
+    MPR_FACT_TEXT
+};
 struct mpr_fact {
     const char *key;
-    bool bytes; /* else a count */
+    enum mpr_fact_type type;
+    bool estimated; /* from samples */
     uint64_t value;
+    const char *text; /* of TEXT */
 };
 
-enum { MPR_FACTS_MOST = 6 };
+enum { MPR_FACTS_MAX = 6, MPR_DETAILS_MAX = 3 };
 
 /* X(NAME, "key"), in the order of the keys, which are a contract that memprof-report(1) lists. */
 #define MPR_FINDINGS(X)                                                                            \
@@ -57,19 +66,54 @@ enum mpr_finding_kind {
 };
 extern const char *const mpr_finding_keys[MPR_FINDING_KINDS];
 
+/* Which of the sentences of its kind a finding has: the number of an alternative in the table of
+ * report/finding_texts.c. */
+enum mpr_finding_variant {
+    /* CACHE and FRAGMENTATION: the instant */
+    MPR_VARIANT_AT_PEAK = 0,
+    MPR_VARIANT_AT_OOM,
+    /* COPIED_PAGES and WORKERS: more workers ran at other times */
+    MPR_VARIANT_ALL_WORKERS = 0,
+    MPR_VARIANT_AT_A_TIME,
+    /* GROWTH: by instances of a range, or by the clock */
+    MPR_VARIANT_EACH_INSTANCE = 0,
+    MPR_VARIANT_SHORT_RUN,
+    MPR_VARIANT_STEADY,
+    MPR_VARIANT_STEADY_UNNAMED, /* no site is known */
+    /* OPTIMIZER_STATE: parameters are spread over ranks already, or not */
+    MPR_VARIANT_SHARDED = 0,
+    MPR_VARIANT_WHOLE,
+    /* RETENTION: the allocator */
+    MPR_VARIANT_JEMALLOC = 0,
+    MPR_VARIANT_ARENAS,
+    MPR_VARIANT_ONE_ARENA,
+    /* TEMPORARIES: what they lived within */
+    MPR_VARIANT_FORWARD = 0,
+    MPR_VARIANT_BACKWARD,
+    MPR_VARIANT_OPTIMIZER,
+    MPR_VARIANT_MODULES,
+};
+
 struct mpr_finding {
     enum mpr_finding_kind kind;
+    enum mpr_finding_variant variant;
     uint8_t heap;         /* that has the bytes; the page links to its chart, at `time` */
-    const char *where;    /* the owner of the heap, for people: "gpu0", "host" */
     uint64_t bytes;       /* that the change would save, at most */
-    bool about;           /* bytes are estimated from samples */
-    const char *what;     /* one sentence, with its numbers; */
+    bool estimated;       /* the bytes come from samples */
     struct mpr_path path; /* ranges, or the Python stack; depth 0 if neither is known */
-    const char *change;   /* what to do */
-    const char *look;     /* the report that shows more of it, without the log: "segments" */
-    uint64_t time;
-    struct mpr_fact fact[MPR_FACTS_MOST];
+    uint64_t time;        /* ns: when it was seen */
+    struct mpr_fact fact[MPR_FACTS_MAX];
     size_t facts;
+    struct mpr_fact detail[MPR_DETAILS_MAX]; /* values that only its sentences use */
+    size_t details;
+};
+
+/* The sentences of a finding.  The report layer makes them (finding_texts.c). */
+struct mpr_finding_text {
+    const char *where;  /* the owner of the heap: "gpu0", "host" */
+    const char *what;   /* the finding in one sentence */
+    const char *change; /* the advice */
+    const char *report; /* the report that shows more, without the log: "segments" */
 };
 
 /* The newest out-of-memory event of a device that the program did not recover from. */

@@ -5,39 +5,34 @@
 
 #include "alloc.h"
 #include "basename.h"
-#include "digest_parts.h"
 #include "insights.h"
 #include "ooms.h"
 #include "timeline.h"
+#include "unnumbered.h"
 #include "utf8.h"
 #include "who.h"
 
 void mpr_digest_free(struct mpr_digest *d) { mpr_arena_free(&d->arena); }
 
-/* ---- of which files */
+/* ---- the files of the log */
 
-static uint64_t size_of(const char *path)
+static uint64_t size_of(const char *log, const char *ending)
 {
     struct stat st;
-    return stat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
-}
-
-static uint64_t size_beside(const char *log, const char *ending)
-{
     char *path = mpr_text_format("%s%s", log, ending);
-    const uint64_t bytes = size_of(path);
+    const uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
     free(path);
     return bytes;
 }
 
 bool mpr_digest_look(struct mpr_digest_source *source, const char *log)
 {
-    *source = (struct mpr_digest_source){ size_of(log), size_beside(log, ".fold"),
-                                          size_beside(log, ".journal") };
+    *source = (struct mpr_digest_source){ size_of(log, ""), size_of(log, ".fold"),
+                                          size_of(log, ".journal") };
     return source->log_bytes != UINT64_MAX;
 }
 
-/* Events may come to a journal without a change of its size. */
+/* A journal can get more events without a change of its size. */
 bool mpr_digest_is_fresh(const struct mpr_digest *d, const struct mpr_digest_source *now)
 {
     const struct mpr_digest_process *p = d->process;
@@ -46,38 +41,44 @@ bool mpr_digest_is_fresh(const struct mpr_digest *d, const struct mpr_digest_sou
            (p->ended_for_certain || now->journal_bytes == UINT64_MAX);
 }
 
-/* ---- texts */
+/* ---- texts of bounded length */
 
-const char *mpr_digest_text(struct mpr_digest *d, const char *text)
+static const char *text_of(struct mpr_digest *d, const char *text)
 {
     return mpr_arena_text(&d->arena,
                           mpr_utf8_shortened(&d->arena, text ? text : "", MPR_DIGEST_TEXT));
 }
 
-const char *mpr_digest_path(struct mpr_digest *d, enum mpr_group by, struct mpr_path path)
+static const char *path_of(struct mpr_digest *d, enum mpr_group by, struct mpr_path path)
 {
-    return path.depth ? mpr_digest_text(d, mpr_frame_path_text(&d->arena, path))
-                      : mpr_group_nowhere(by);
+    return path.depth ? text_of(d, mpr_frame_path_text(&d->arena, path)) : mpr_group_nowhere(by);
 }
 
-/* ---- the process */
+/* Returns the share of @all rows that each heap gets, from @min to @max. */
+static size_t rows_each(size_t all, size_t heaps, size_t min, size_t max)
+{
+    const size_t share = heaps ? all / heaps : 0;
+    return share > max ? max : share < min ? min : share;
+}
+
+/* ---- process, heaps and their lines */
 
 static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
                          const struct mpr_digest_words *words)
 {
     const struct mpr_summary *s = &log->summary;
-    const struct mpr_process_info *who = &s->process;
+    const struct mpr_process_info *info = &s->process;
     d->process = mpr_arena_alloc(&d->arena, sizeof *d->process);
     d->processes = 1;
     *d->process = (struct mpr_digest_process){
-        .file = mpr_digest_text(d, mpr_basename(s->path)),
-        .host = mpr_digest_text(d, who->host),
-        .rank = mpr_digest_text(d, who->rank),
-        .program = mpr_digest_text(d, who->argc ? mpr_basename(who->argv[0]) : ""),
-        .ended = mpr_digest_text(d, words->ended(&d->arena, s)),
-        .pid = who->pid,
-        .ppid = who->ppid,
-        .start_ns = who->start_ns,
+        .file = text_of(d, mpr_basename(s->path)),
+        .host = text_of(d, info->host),
+        .rank = text_of(d, info->rank),
+        .program = text_of(d, info->argc ? mpr_basename(info->argv[0]) : ""),
+        .ended = text_of(d, words->ended(&d->arena, s)),
+        .pid = info->pid,
+        .ppid = info->ppid,
+        .start_ns = info->start_ns,
         .duration_ns = s->duration_ns,
         .events = s->events,
         .lost_events = s->lost_events,
@@ -86,48 +87,224 @@ static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
         .ended_for_certain = s->life == MPR_ENDED,
         .failed_ns = UINT64_MAX,
         .rss_high = log->rss_high,
-        .named = mpr_digest_text(d, log->choice.source),
+        .named = text_of(d, log->choice.source),
         .host_blocks =
             s->recording.blocks == MPR_RECORDED_ALL ? "" : mpr_recorded_name(s->recording.blocks),
     };
 }
 
-/* ---- over time */
-
-static size_t spans_each(const struct mpr_timeline *t)
+static void fill_heaps(struct mpr_digest *d, const struct mpr_log_peaks *log)
 {
-    const size_t share = t->heaps ? MPR_DIGEST_SPANS / t->heaps : 0;
-    if (share > MPR_DIGEST_SPANS_MOST) return MPR_DIGEST_SPANS_MOST;
-    return share < MPR_DIGEST_SPANS_LEAST ? MPR_DIGEST_SPANS_LEAST : share;
+    d->heap = mpr_arena_alloc(&d->arena, log->heaps * sizeof *d->heap);
+    for (const struct mpr_heap_peak *h = log->heap; d->heaps < log->heaps; h++)
+        d->heap[d->heaps++] = (struct mpr_digest_heap){
+            .heap = h->heap,
+            .inside = h->inside,
+            .estimated = h->estimated || h->is_about,
+            .peak_bytes = h->peak_bytes,
+            .peak_ns = h->peak_time,
+            .peak_blocks = h->peak_blocks,
+            .end_bytes = h->end_bytes,
+            .end_blocks = h->end_blocks,
+            .allocations = h->allocations,
+            .frees = h->frees,
+            .failures = h->failures,
+            .instance = text_of(d, h->instance.name),
+        };
 }
 
-static void add_span(struct mpr_digest *d, uint8_t heap, const struct mpr_span *s)
+static struct mpr_digest_line *add_line(struct mpr_digest *d, uint8_t heap, enum mpr_group by,
+                                        const struct mpr_line *line)
 {
-    d->span[d->spans++] =
-        (struct mpr_digest_span){ heap, s->start, s->time, s->max, s->min, s->close };
+    const struct mpr_row *r = &line->row;
+    const char *path = path_of(d, by, r->path);
+    d->line[d->lines] = (struct mpr_digest_line){
+        .heap = heap,
+        .path = path,
+        .caller = text_of(d, line->caller),
+        .alike = r->path.depth ? text_of(d, mpr_alike_path(&d->arena, r->path)) : path,
+        .bytes = r->bytes,
+        .blocks = r->blocks,
+        .end_bytes = r->end_bytes,
+        .allocations = r->allocations,
+        .error_bytes = mpr_row_error(r->variance),
+        .estimated = r->estimated,
+        .lines = 1,
+    };
+    return &d->line[d->lines++];
 }
 
-/* The next one joins: so does what is between them, for a level lasts until it changes. */
-static void widen(struct mpr_digest_span *to, const struct mpr_span *s)
+/* Lines without bytes are in the remainder, because they have allocations. */
+static void fill_lines(struct mpr_digest *d, const struct mpr_log_peaks *log,
+                       const struct mpr_naming *naming)
 {
-    if (s->max > to->max_bytes) {
-        to->max_bytes = s->max;
-        to->time_of_max_ns = s->time;
+    const size_t each =
+        rows_each(MPR_DIGEST_LINES, log->heaps, MPR_DIGEST_LINES_LEAST, MPR_DIGEST_LINES_MOST);
+    d->line = mpr_arena_alloc(&d->arena, log->heaps * (each + 1) * sizeof *d->line);
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        struct mpr_arena arena = { 0 };
+        size_t lines, live;
+        struct mpr_line *line =
+            mpr_naming_lines(&arena, naming, log->choice.by, h->row, h->rows, &lines, &live);
+        const size_t own = live < each ? live : each;
+        for (size_t k = 0; k < own; k++) add_line(d, h->heap, log->choice.by, &line[k]);
+        if (lines > own) {
+            struct mpr_line sum = line[own];
+            for (size_t k = own + 1; k < lines; k++) mpr_line_add(&sum, &line[k]);
+            struct mpr_digest_line *rest = add_line(d, h->heap, MPR_GROUP_RANGE, &sum);
+            rest->path = mpr_arena_format(&d->arena, "(%zu more)", lines - own);
+            rest->alike = rest->caller = "";
+            rest->lines = lines - own;
+        }
+        mpr_arena_free(&arena);
     }
-    if (s->min < to->min_bytes) to->min_bytes = s->min;
-    to->close_bytes = s->close;
 }
+
+/* ---- devices */
+
+static void fill_comms(struct mpr_digest *d, const struct mpr_device *device)
+{
+    const struct mpr_device_state *s = &device->peak;
+    struct mpr_digest_comm rest = { .device = device->index,
+                                    .communicator = "",
+                                    .first_use = "",
+                                    .ranks = UINT64_MAX,
+                                    .rank = UINT64_MAX,
+                                    .first_ns = UINT64_MAX };
+    for (size_t i = 0; i < s->comms; i++) {
+        const struct mpr_comm_row *c = &s->comm[i];
+        if (i < MPR_DIGEST_COMMS) {
+            d->comm[d->comms++] = (struct mpr_digest_comm){ .device = device->index,
+                                                            .communicator = text_of(d, c->name),
+                                                            .first_use = text_of(d, c->first_use),
+                                                            .ranks = c->ranks,
+                                                            .rank = c->rank,
+                                                            .first_ns = c->time,
+                                                            .bytes = c->bytes,
+                                                            .blocks = c->blocks };
+            continue;
+        }
+        rest.bytes += c->bytes;
+        rest.blocks += c->blocks;
+    }
+    if (s->comms > MPR_DIGEST_COMMS) d->comm[d->comms++] = rest;
+}
+
+static void fill_devices(struct mpr_digest *d, const struct mpr_log_peaks *log)
+{
+    size_t parts = 0;
+    for (size_t i = 0; i < log->devices; i++) parts += log->device[i].peak.parts;
+    d->device = mpr_arena_alloc(&d->arena, log->devices * sizeof *d->device);
+    d->part = mpr_arena_alloc(&d->arena, parts * sizeof *d->part);
+    d->comm = mpr_arena_alloc(&d->arena, log->devices * (MPR_DIGEST_COMMS + 1) * sizeof *d->comm);
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *device = &log->device[i];
+        const struct mpr_device_state *s = &device->peak;
+        d->device[d->devices++] = (struct mpr_digest_device){
+            .device = device->index,
+            .peak_ns = s->time,
+            .used_bytes = s->valid ? s->used : UINT64_MAX,
+            .total_bytes = s->valid ? s->total : UINT64_MAX,
+            .name = text_of(d, device->name),
+            .uuid = text_of(d, device->uuid),
+        };
+        for (size_t k = 0; k < s->parts; k++)
+            d->part[d->parts++] =
+                (struct mpr_digest_part){ device->index, text_of(d, s->part[k].key),
+                                          text_of(d, s->part[k].name), s->part[k].bytes };
+        fill_comms(d, device);
+    }
+}
+
+/* ---- roles, instances and findings */
+
+static void fill_roles(struct mpr_digest *d, const struct mpr_breakdown *b)
+{
+    d->role = mpr_arena_alloc(&d->arena, b->heaps * MPR_ROLES * sizeof *d->role);
+    for (size_t i = 0; i < b->heaps; i++)
+        for (int k = 0; k < MPR_ROLES; k++) {
+            const struct mpr_breakdown_heap *h = &b->heap[i];
+            const struct mpr_role_share *r = &h->role[k];
+            if (r->blocks)
+                d->role[d->roles++] = (struct mpr_digest_role){ h->heap, mpr_role_key(r->role),
+                                                                h->time, r->bytes, r->blocks };
+        }
+}
+
+/* Consecutive instances become one row if there are too many. */
+static void fill_instances(struct mpr_digest *d, const struct mpr_instances *all)
+{
+    const size_t joined = (all->instances + MPR_DIGEST_INSTANCES - 1) / MPR_DIGEST_INSTANCES,
+                 heaps = all->heaps < MPR_DIGEST_INSTANCE_HEAPS ? all->heaps
+                                                                : MPR_DIGEST_INSTANCE_HEAPS;
+    d->instance = mpr_arena_alloc(&d->arena, heaps * MPR_DIGEST_INSTANCES * sizeof *d->instance);
+    for (size_t h = 0; h < heaps; h++)
+        for (size_t k = 0; k < all->instances; k++) {
+            const struct mpr_instance *i = &all->instance[k];
+            const struct mpr_instance_heap *held = &all->heap[h].of[k];
+            if (k % joined == 0)
+                d->instance[d->instances++] =
+                    (struct mpr_digest_instance){ .heap = all->heap[h].heap,
+                                                  .range = text_of(d, all->range),
+                                                  .name = text_of(d, i->name),
+                                                  .number = i->number,
+                                                  .begin_ns = i->begin_ns,
+                                                  .begin_bytes = held->begin_bytes };
+            struct mpr_digest_instance *row = &d->instance[d->instances - 1];
+            row->count += i->count;
+            row->ended = !i->unended;
+            row->end_bytes = held->end_bytes;
+            if (i->end_ns > row->end_ns) row->end_ns = i->end_ns;
+            if (held->peak_bytes > row->peak_bytes) row->peak_bytes = held->peak_bytes;
+        }
+}
+
+static void fill_findings(struct mpr_digest *d, const struct mpr_insights *in,
+                          const struct mpr_digest_words *words)
+{
+    d->finding = mpr_arena_alloc(&d->arena, MPR_DIGEST_FINDINGS * sizeof *d->finding);
+    for (size_t i = 0; i < in->findings && i < MPR_DIGEST_FINDINGS; i++) {
+        const struct mpr_finding *f = &in->finding[i];
+        const struct mpr_finding_text text = words->finding(&d->arena, f);
+        d->finding[d->findings++] = (struct mpr_digest_finding){
+            .finding = text_of(d, mpr_finding_keys[f->kind]),
+            .where = text_of(d, text.where),
+            .what = text_of(d, text.what),
+            .path = f->path.frame ? path_of(d, MPR_GROUP_RANGE, f->path) : "",
+            .change = text_of(d, text.change),
+            .report = text_of(d, text.report),
+            .saves_at_most_bytes = f->bytes,
+            .estimated = f->estimated,
+        };
+    }
+}
+
+/* ---- series over time */
 
 static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
 {
-    const size_t each = spans_each(t);
+    const size_t each =
+        rows_each(MPR_DIGEST_SPANS, t->heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
     d->span = mpr_arena_alloc(&d->arena, t->heaps * each * sizeof *d->span);
     for (size_t i = 0; i < t->heaps; i++) {
         const struct mpr_heap_line *h = &t->heap[i];
         const size_t joined = (h->spans + each - 1) / each;
         for (size_t k = 0; k < h->spans; k++) {
-            if (k % joined == 0) add_span(d, h->heap, &h->span[k]);
-            else widen(&d->span[d->spans - 1], &h->span[k]);
+            const struct mpr_span *s = &h->span[k];
+            if (k % joined == 0) {
+                d->span[d->spans++] = (struct mpr_digest_span){ h->heap, s->start, s->time,
+                                                                s->max,  s->min,   s->close };
+                continue;
+            }
+            /* A level lasts until it changes, so the row also covers the time between its spans. */
+            struct mpr_digest_span *row = &d->span[d->spans - 1];
+            if (s->max > row->max_bytes) {
+                row->max_bytes = s->max;
+                row->time_of_max_ns = s->time;
+            }
+            if (s->min < row->min_bytes) row->min_bytes = s->min;
+            row->close_bytes = s->close;
         }
     }
 }
@@ -135,19 +312,19 @@ static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
 static int read_series(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
                        struct mpr_error *error)
 {
-    const struct mpr_timeline_options wanted = { .by = MPR_GROUP_RANGE,
-                                                 .to = UINT64_MAX,
-                                                 .buckets = MPR_DIGEST_SPANS_MOST,
-                                                 .bands = 1,
-                                                 .changes = SIZE_MAX };
+    const struct mpr_timeline_options options = { .by = MPR_GROUP_RANGE,
+                                                  .to = UINT64_MAX,
+                                                  .buckets = MPR_DIGEST_SPANS_MOST,
+                                                  .bands = 1,
+                                                  .changes = SIZE_MAX };
     struct mpr_timeline timeline;
-    if (mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0) return -1;
+    if (mpr_timeline_read(&timeline, path, &options, progress, error) != 0) return -1;
     fill_spans(d, &timeline);
     mpr_timeline_free(&timeline);
     return 0;
 }
 
-/* ---- lacks of memory */
+/* ---- out-of-memory events */
 
 static bool any_failed(const struct mpr_insights *in)
 {
@@ -158,27 +335,25 @@ static bool any_failed(const struct mpr_insights *in)
     return any;
 }
 
-static struct mpr_digest_oom oom_of(struct mpr_digest *d, const struct mpr_oom_story *s)
-{
-    return (struct mpr_digest_oom){ .time_ns = s->time,
-                                    .device = s->index,
-                                    .heap = s->heap,
-                                    .thread = mpr_digest_text(d, s->thread),
-                                    .path = mpr_digest_path(d, MPR_GROUP_RANGE, s->path),
-                                    .asked_bytes = s->bytes,
-                                    .free_bytes = s->free,
-                                    .total_bytes = s->total,
-                                    .got_over = !s->hard };
-}
-
-/* The newest ones, which are the ones that say most. */
+/* Keeps the newest events. */
 static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
 {
     const size_t first = log->stories > MPR_DIGEST_OOMS ? log->stories - MPR_DIGEST_OOMS : 0;
     d->oom = mpr_arena_alloc(&d->arena, MPR_DIGEST_OOMS * sizeof *d->oom);
     d->process->ooms_hard = log->hard;
     d->process->ooms_soft = log->soft;
-    for (size_t i = first; i < log->stories; i++) d->oom[d->ooms++] = oom_of(d, &log->story[i]);
+    for (size_t i = first; i < log->stories; i++) {
+        const struct mpr_oom_story *s = &log->story[i];
+        d->oom[d->ooms++] = (struct mpr_digest_oom){ .time_ns = s->time,
+                                                     .device = s->index,
+                                                     .heap = s->heap,
+                                                     .thread = text_of(d, s->thread),
+                                                     .path = path_of(d, MPR_GROUP_RANGE, s->path),
+                                                     .asked_bytes = s->bytes,
+                                                     .free_bytes = s->free,
+                                                     .total_bytes = s->total,
+                                                     .got_over = !s->hard };
+    }
 }
 
 static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
@@ -195,29 +370,29 @@ static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_pr
     return status;
 }
 
-/* ---- one log */
+/* ---- a log */
 
-static int read_more(struct mpr_digest *d, const struct mpr_insights *in, const char *path,
-                     const struct mpr_progress *progress, struct mpr_error *error)
-{
-    if (read_series(d, path, progress, error) != 0) return -1;
-    return any_failed(in) ? read_ooms(d, path, progress, error) : 0;
-}
-
+/* The files are looked at first: changes during the reading make the digest stale. */
 int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_digest_words *words,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct mpr_insights insights;
+    struct mpr_insights in;
     struct mpr_digest_source source;
-    mpr_digest_look(&source, path); /* what comes later makes it stale */
+    mpr_digest_look(&source, path);
     *d = (struct mpr_digest){ 0 };
-    if (mpr_insights_read(&insights, path, NULL, NULL, progress, error) != 0) return -1;
-    fill_process(d, &insights.peaks.log[0], words);
+    if (mpr_insights_read(&in, path, NULL, NULL, progress, error) != 0) return -1;
+    const struct mpr_log_peaks *log = &in.peaks.log[0];
+    fill_process(d, log, words);
     d->process->source = source;
-    mpr_digest_fill_peaks(d, &insights.peaks.log[0], words->naming);
-    mpr_digest_fill_rest(d, &insights);
-    const int status = read_more(d, &insights, path, progress, error);
-    mpr_insights_free(&insights);
+    fill_heaps(d, log);
+    fill_lines(d, log, words->naming);
+    fill_devices(d, log);
+    if (in.has_breakdown) fill_roles(d, &in.breakdown);
+    if (in.has_steps) fill_instances(d, &in.steps.instances);
+    fill_findings(d, &in, words);
+    int status = read_series(d, path, progress, error);
+    if (status == 0 && any_failed(&in)) status = read_ooms(d, path, progress, error);
+    mpr_insights_free(&in);
     if (status != 0) mpr_digest_free(d);
     return status;
 }

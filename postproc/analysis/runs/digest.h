@@ -21,6 +21,8 @@
 #include "progress.h"
 
 struct mpr_error;
+struct mpr_finding;
+struct mpr_finding_text;
 struct mpr_summary;
 
 /* The sizes of the files from which it was made; UINT64_MAX for a missing file. */
@@ -158,11 +160,12 @@ enum {
     MPR_DIGEST_TEXT = 400 /* bytes of a path or a sentence */
 };
 
-/* Functions of the reports, a higher layer: they return the text of a path, and the end of a
- * process in a word or two, in the arena. */
+/* Texts of the report layer, which is above this one, in the arena. */
 struct mpr_digest_words {
     const struct mpr_naming *naming;
+    /* Returns how the process ended, in a word or two. */
     const char *(*ended)(struct mpr_arena *arena, const struct mpr_summary *summary);
+    struct mpr_finding_text (*finding)(struct mpr_arena *arena, const struct mpr_finding *finding);
 };
 
 /* Reads one log, several times. Returns 0, or -1 with *error filled and nothing to free. */

@@ -1,0 +1,177 @@
+/* Rules on growth: instances of a repeated range that stand out or keep memory, and if no range
+ * repeats, call sites that grow over time, as `leaks` finds them. */
+#include <math.h>
+
+#include "amount.h"
+#include "evidence.h"
+#include "startup.h"
+
+/* ---- instances of a range */
+
+/* The instance whose peak is far above the median.  If another one reaches the heap's peak, a
+ * lower peak of this one would save nothing. */
+static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
+                    const struct mpr_steps_heap *h)
+{
+    const struct mpr_steps *s = e->steps;
+    const struct mpr_instance_heap *instance = &h->heap->of[h->worst_peak];
+    const uint64_t peak = instance->peak_bytes, more = mpr_less(peak, h->median_peak);
+    if (!h->peaks_out || !mpr_worth(more, peak)) return;
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
+    if (whole && peak < whole->peak_bytes) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_INSTANCE, h->heap->heap, instance->peak_time, more);
+    const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
+    if (cause) f->path = cause->path;
+    mpr_finding_count(f, "instance", instance->peak_number);
+    mpr_finding_count(f, "instances", s->instances.count);
+    mpr_finding_bytes(f, "peak_bytes", peak);
+    mpr_finding_bytes(f, "median_peak_bytes", h->median_peak);
+    mpr_finding_detail(f,
+                       (struct mpr_fact){ .key = "name",
+                                          .type = MPR_FACT_TEXT,
+                                          .text = mpr_instances_at_peak(&out->arena, &s->instances,
+                                                                        h->heap, h->worst_peak) });
+}
+
+static uint64_t min_end_bytes(const struct mpr_instance_heap *of, size_t count)
+{
+    uint64_t min = of->end_bytes;
+    for (size_t i = 1; i < count; i++)
+        if (of[i].end_bytes < min) min = of[i].end_bytes;
+    return min;
+}
+
+/* Returns the even growth in half of the instances: twice the smaller step between the lowest bytes
+ * of the second, the third and the last quarter.  Other kept memory was freed between instances,
+ * like gradients and parameters that FSDP gathers, or was allocated once, like the optimizer's
+ * state. */
+static uint64_t even_growth(const struct mpr_steps *s, const struct mpr_instances_heap *h)
+{
+    const size_t count = s->instances.instances, quarter = count < 4 ? 1 : count / 4;
+    const struct mpr_instance_heap *last = h->of + count - quarter;
+    const uint64_t second = min_end_bytes(last - count / 2, quarter),
+                   third = min_end_bytes(last - count / 4, quarter),
+                   before = mpr_less(third, second),
+                   after = mpr_less(min_end_bytes(last, quarter), third);
+    return before < after ? 2 * before : 2 * after;
+}
+
+/* Reports the bytes that at least half of the instances keep.  On a device the instances may be the
+ * layers of one pass, so the limit is higher. */
+static void kept_by_instances(struct mpr_insights *out, const struct mpr_steps *s,
+                              const struct mpr_steps_heap *h)
+{
+    const struct mpr_instances_heap *heap = h->heap;
+    const uint64_t entry = h->median_kept > 0 ? (uint64_t)h->median_kept : 0,
+                   kept = entry / s->instances.each, count = s->instances.count;
+    uint64_t all;
+    if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
+    if (even_growth(s, heap) < all) all = even_growth(s, heap);
+    if (!(mpf_heap_is_gpu(heap->heap) ? mpr_worth(all, heap->peak_bytes)
+                                      : mpr_worth_growth(all, heap->peak_bytes)))
+        return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_GROWTH, heap->heap,
+                                            heap->of[s->instances.instances - 1].peak_time, all);
+    f->variant = MPR_VARIANT_EACH_INSTANCE;
+    mpr_finding_bytes(f, "kept_bytes", kept);
+    mpr_finding_count(f, "instances", count);
+    mpr_finding_detail(
+        f, (struct mpr_fact){ .key = "range", .type = MPR_FACT_TEXT, .text = s->instances.range });
+}
+
+/* Leaves out the device's heap: its blocks are PyTorch's segments, which its cache keeps. */
+void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_steps *s = e->steps;
+    for (size_t i = 0; s && i < s->instances.heaps; i++) {
+        if (mpr_heap_is_device(s->heap[i].heap->heap)) continue;
+        outlier(out, e, &s->heap[i]);
+        kept_by_instances(out, s, &s->heap[i]);
+    }
+}
+
+/* ---- growth over time */
+
+/* The growing sites of a heap.  A heap that grows without such a site is at work (a compiler, a
+ * loader) and gives no finding. */
+struct growth {
+    uint64_t bytes;
+    double variance;           /* 0 if exact */
+    const struct mpr_row *row; /* the site that grew most, or NULL */
+    size_t sites;
+};
+
+static struct growth growth_of(const struct mpr_leaks_heap *h)
+{
+    struct growth g = { .sites = 0 };
+    for (size_t i = 0; i < h->growings; i++) {
+        const struct mpr_leaks_row *r = &h->growing[i];
+        if (mpr_startup_loads(&r->row)) continue;
+        if (!g.sites++) g.row = &r->row;
+        g.bytes += r->row.bytes;
+        g.variance += (double)r->error * (double)r->error;
+    }
+    return g;
+}
+
+/* A run that ends in a moment may grow until its end.  Its sites count only if they have a name and
+ * the process allocated many times the bytes that they kept: a server frees most of what it
+ * allocates, and a loader keeps it. */
+static bool is_loading(const struct mpr_evidence *e, const struct growth *g)
+{
+    enum { MOMENT_SECONDS = 1, TURNED_OVER = 8 };
+    uint64_t allocated = 0;
+    if (mpr_leaks_steps(e->leaks) >= MOMENT_SECONDS) return false;
+    for (size_t i = 0; i < e->log->heaps; i++) allocated += e->log->heap[i].made_bytes;
+    return !g->row->path.depth || allocated / TURNED_OVER < g->bytes;
+}
+
+/* Returns true if a heap inside of @heap shows the same growth in more detail. */
+static bool grows_inside(const struct mpr_leaks *l, uint8_t heap)
+{
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++)
+        if (l->heap[i].growings && l->heap[i].live->inside == heap) return true;
+    return false;
+}
+
+static bool is_worth_it(const struct mpr_evidence *e, uint8_t heap, const struct growth *g)
+{
+    if (!g->sites || is_loading(e, g)) return false;
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
+    return mpr_worth_growth(g->bytes, whole ? whole->peak_bytes : 0) && !mpr_heap_is_device(heap) &&
+           !grows_inside(e->leaks, heap);
+}
+
+static void growth_over_time(struct mpr_insights *out, const struct mpr_leaks *l, uint8_t heap,
+                             const struct growth *g)
+{
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_GROWTH, heap, l->last_ns, g->bytes);
+    const uint64_t second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
+    const bool estimated = g->variance > 0;
+    f->variant = mpr_startup_is_short(l) ? MPR_VARIANT_SHORT_RUN
+                 : g->row->path.depth    ? MPR_VARIANT_STEADY
+                                         : MPR_VARIANT_STEADY_UNNAMED;
+    f->estimated = estimated;
+    f->path = g->row->path;
+    mpr_finding_fact(f, (struct mpr_fact){ "grown_bytes", MPR_FACT_BYTES, estimated, g->bytes });
+    mpr_finding_fact(f, (struct mpr_fact){ "a_second_bytes", MPR_FACT_BYTES, estimated, second });
+    mpr_finding_fact(
+        f, (struct mpr_fact){ "grown_in_ns", MPR_FACT_SPAN, false, l->last_ns - l->warm_ns });
+    mpr_finding_count(f, "sites", g->sites);
+    if (estimated) mpr_finding_bytes(f, "error_bytes", (uint64_t)sqrt(g->variance));
+    if (g->sites > 1)
+        mpr_finding_detail(
+            f, (struct mpr_fact){ "place_bytes", MPR_FACT_BYTES, estimated, g->row->bytes });
+}
+
+void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_leaks *l = e->leaks;
+    if (!l || l->kept < MPR_LEAKS_LEAST || l->is_too_short) return;
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
+        const struct growth g = growth_of(&l->heap[i]);
+        const uint8_t heap = l->heap[i].live->heap;
+        if (is_worth_it(e, heap, &g)) growth_over_time(out, l, heap, &g);
+    }
+}

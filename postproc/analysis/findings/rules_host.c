@@ -1,0 +1,269 @@
+/* Rules on host memory: freed blocks that malloc keeps, and private memory of forked workers, which
+ * is blocks that they allocated and pages of their parent that they copied by writing to them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "apart.h"
+#include "evidence.h"
+
+/* ---- malloc */
+
+/* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
+ * memory that belongs to no live block and appeared as blocks were freed.  Without malloc's blocks
+ * the live bytes are not known. */
+void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_heap_peak *h = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
+    const struct mpr_retained *r = &e->retained;
+    const uint64_t kept = mpr_retained_bytes(r);
+    if (!h || !h->allocations || *e->log->summary.unseen_malloc) return;
+    if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_RETENTION, MPF_HEAP_HOST, r->time, kept);
+    f->estimated = true;
+    f->variant = e->jemalloc      ? MPR_VARIANT_JEMALLOC
+                 : e->threads > 1 ? MPR_VARIANT_ARENAS
+                                  : MPR_VARIANT_ONE_ARENA;
+    mpr_finding_bytes(f, "kept_bytes", kept);
+    mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
+    mpr_finding_bytes(f, "live_bytes", r->live);
+    mpr_finding_bytes(f, "other_bytes", r->others);
+    mpr_finding_bytes(f, "fallen_bytes", r->fallen);
+}
+
+/* ---- what a process holds */
+
+static const struct mpr_process_heap *mapped(const struct mpr_process *p)
+{
+    static const struct mpr_process_heap none;
+    for (size_t i = 0; i < p->heaps; i++)
+        if (p->heap[i].heap == MPF_HEAP_MMAP) return &p->heap[i];
+    return &none;
+}
+
+/* Returns the bytes of the process's blocks.  Pages of mappings need not be touched, so mappings
+ * count only up to @touched bytes in all. */
+static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
+{
+    const uint64_t blocks = p->host.peak_bytes, max = mpr_less(touched, blocks),
+                   mappings = mapped(p)->peak_bytes;
+    return blocks + (mappings < max ? mappings : max);
+}
+
+/* Returns the bytes that the worker allocated.  A fork shares its parent's memory until one of them
+ * writes to it.  Its private bytes are sampled seldom; its anonymous memory, which includes pages
+ * of the parent, is sampled often. */
+static uint64_t allocated_by(const struct mpr_process *worker, const struct mpr_process *parent)
+{
+    const uint64_t alone = worker->summary.alone,
+                   more = mpr_less(worker->summary.anonymous, parent->summary.anonymous);
+    return blocks_of(worker, alone > more ? alone : more);
+}
+
+/* Returns a lower bound of copied pages of the parent: private bytes without the worker's blocks.
+ */
+static uint64_t copied_by(const struct mpr_process *worker, const struct mpr_process *parent)
+{
+    (void)parent;
+    return mpr_less(worker->summary.alone, worker->host.peak_bytes + mapped(worker)->peak_bytes);
+}
+
+/* ---- workers of one parent */
+
+/* Returns true if the process was forked and executed no other program: it is a copy of its parent.
+ */
+static bool is_worker(const struct mpr_processes *all, const struct mpr_process *p)
+{
+    if (p->parent == MPR_NO_PROCESS || p->image_of != MPR_NO_PROCESS) return false;
+    const struct mpr_process_info *own = &p->summary.process,
+                                  *parent = &all->at[p->parent].summary.process;
+    if (!own->argc || own->argc != parent->argc) return false;
+    for (size_t i = 0; i < own->argc; i++)
+        if (strcmp(own->argv[i], parent->argv[i]) != 0) return false;
+    return true;
+}
+
+static bool is_below(const struct mpr_processes *all, size_t process, size_t top)
+{
+    while (process != top && process != MPR_NO_PROCESS) process = all->at[process].parent;
+    return process == top;
+}
+
+/* Returns the parent of the workers in the log's family: the log's process is a worker, their
+ * parent, or the one that started the parent, as with a fork server.  Of several parents, returns
+ * the one whose workers hold most. */
+static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
+{
+    size_t found = own;
+    uint64_t max = 0;
+    if (is_worker(all, &all->at[own])) return all->at[own].parent;
+    for (size_t parent = 0; parent < all->count; parent++) {
+        uint64_t bytes = 0;
+        if (!is_below(all, parent, own)) continue;
+        for (size_t i = 0; i < all->count; i++)
+            if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
+                bytes += allocated_by(&all->at[i], &all->at[parent]) +
+                         copied_by(&all->at[i], &all->at[parent]);
+        if (bytes <= max) continue;
+        max = bytes;
+        found = parent;
+    }
+    return found;
+}
+
+struct worker {
+    uint64_t bytes;
+    const struct mpr_process *process;
+};
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct worker *a = left, *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return a->process < b->process ? -1 : a->process > b->process;
+}
+
+/* Fills the workers of one parent, those with the largest @bytes_of first.  Returns their number.
+ */
+static size_t find_workers(const struct mpr_processes *all, size_t parent,
+                           uint64_t bytes_of(const struct mpr_process *,
+                                             const struct mpr_process *),
+                           struct worker *worker)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
+            worker[count++] =
+                (struct worker){ bytes_of(&all->at[i], &all->at[parent]), &all->at[i] };
+    if (count) qsort(worker, count, sizeof *worker, by_bytes);
+    return count;
+}
+
+/* Returns the bytes of the worker that holds the middle byte of all.  Many small workers would move
+ * a median of workers, but not this one. */
+static uint64_t typical(const struct worker *worker, size_t count)
+{
+    uint64_t sum = 0, so_far = 0;
+    for (size_t i = 0; i < count; i++) sum += worker[i].bytes;
+    for (size_t i = 0; i < count; i++)
+        if ((so_far += worker[i].bytes) >= sum / 2) return worker[i].bytes;
+    return 0;
+}
+
+static bool ran_at(const struct mpr_process *p, uint64_t at)
+{
+    const uint64_t start = p->summary.process.start_ns;
+    return !start || (start <= at && at - start <= p->summary.duration_ns);
+}
+
+/* Keeps the workers that ran together when their sum was largest: a pool that is made again in each
+ * epoch never had more at a time.  They stay in order. */
+static size_t keep_concurrent(struct worker *worker, size_t count)
+{
+    uint64_t max = 0, time = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t at = worker[i].process->summary.process.start_ns;
+        uint64_t sum = 0;
+        for (size_t k = 0; k < count; k++)
+            sum += ran_at(worker[k].process, at) ? worker[k].bytes : 0;
+        if (sum > max) max = sum, time = at;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ran_at(worker[i].process, time)) worker[kept++] = worker[i];
+    return kept;
+}
+
+/* Workers with about the same bytes. */
+struct pool {
+    uint64_t count, sum, max, min; /* bytes */
+    bool at_a_time;                /* more workers ran at other times */
+};
+
+/* Returns the workers that hold from half to twice the typical bytes: workers that load the same
+ * data differ by their current batches. */
+static struct pool pool_of(struct worker *worker, size_t count)
+{
+    const size_t ran = keep_concurrent(worker, count);
+    const uint64_t middle = typical(worker, ran);
+    struct pool p = { .min = UINT64_MAX, .at_a_time = ran < count };
+    for (size_t i = 0; i < ran; i++) {
+        const uint64_t bytes = worker[i].bytes;
+        if (bytes < middle - middle / 2 || bytes / 2 > middle) continue;
+        if (bytes < p.min) p.min = bytes;
+        if (bytes > p.max) p.max = bytes;
+        p.sum += bytes;
+        p.count++;
+    }
+    return p;
+}
+
+/* ---- findings on workers */
+
+/* Adds a finding to the larger host heap of the log's process. */
+static struct mpr_finding *add(struct mpr_insights *out, enum mpr_finding_kind kind,
+                               const struct mpr_process *own, uint64_t bytes)
+{
+    const struct mpr_process_heap *mappings = mapped(own);
+    return mappings->peak_bytes > own->host.peak_bytes
+               ? mpr_finding_add(out, kind, mappings->heap, mappings->peak_time, bytes)
+               : mpr_finding_add(out, kind, MPF_HEAP_HOST, own->host.peak_time, bytes);
+}
+
+static void add_pool(struct mpr_insights *out, enum mpr_finding_kind kind, const struct pool *p,
+                     uint64_t saved, uint64_t parent_bytes, const struct mpr_process *own)
+{
+    if (p->count < 2 || !mpr_worth(saved, p->sum)) return;
+    struct mpr_finding *f = add(out, kind, own, saved);
+    f->variant = p->at_a_time ? MPR_VARIANT_AT_A_TIME : MPR_VARIANT_ALL_WORKERS;
+    mpr_finding_count(f, "workers", p->count);
+    mpr_finding_bytes(f, "least_bytes", p->min);
+    mpr_finding_bytes(f, "most_bytes", p->max);
+    mpr_finding_bytes(f, "all_bytes", p->sum);
+    mpr_finding_bytes(f, "parent_bytes", parent_bytes);
+}
+
+/* Reports the largest worker if it holds more than the others, as a worker that leaks does. Returns
+ * the number of outliers, which come first. */
+static size_t add_outlier(struct mpr_insights *out, const struct worker *worker, size_t count,
+                          const struct mpr_process *own)
+{
+    uint64_t *bytes = mpr_alloc(count, sizeof *bytes);
+    for (size_t i = 0; i < count; i++) bytes[i] = worker[i].bytes;
+    const size_t outliers = mpr_apart_above(bytes, count);
+    free(bytes);
+    if (!outliers) return 0;
+    const uint64_t median = worker[count / 2].bytes, more = worker->bytes - median;
+    if (!mpr_worth_growth(more, worker->bytes)) return outliers;
+    struct mpr_finding *f = add(out, MPR_FINDING_WORKER, own, more);
+    mpr_finding_fact(
+        f, (struct mpr_fact){ "pid", MPR_FACT_ID, false, worker->process->summary.process.pid });
+    mpr_finding_count(f, "workers", count);
+    mpr_finding_bytes(f, "peak_bytes", worker->bytes);
+    mpr_finding_bytes(f, "median_peak_bytes", median);
+    return outliers;
+}
+
+void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_processes *all = out->family;
+    size_t log = 0;
+    while (all && log < all->count && strcmp(all->at[log].summary.path, e->log->summary.path) != 0)
+        log++;
+    if (!all || log == all->count) return;
+    const struct mpr_process *own = &all->at[log];
+    const size_t parent = parent_of_workers(all, log);
+    const uint64_t parent_bytes = blocks_of(&all->at[parent], all->at[parent].summary.anonymous);
+    struct worker *worker = mpr_alloc(all->count, sizeof *worker);
+    size_t count = find_workers(all, parent, allocated_by, worker);
+    const size_t outliers = add_outlier(out, worker, count, own);
+    const struct pool allocated = pool_of(worker + outliers, count - outliers);
+    add_pool(out, MPR_FINDING_WORKERS, &allocated, allocated.sum - allocated.max, parent_bytes,
+             own);
+    count = find_workers(all, parent, copied_by, worker);
+    const struct pool copied = pool_of(worker, count);
+    add_pool(out, MPR_FINDING_COPIED_PAGES, &copied, copied.sum, parent_bytes, own);
+    free(worker);
+}

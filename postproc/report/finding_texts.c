@@ -1,0 +1,253 @@
+/* The sentences of all findings, one row for each kind.
+ *
+ * A sentence is a template over the finding's values:
+ *   {key}             the fact or detail of that key; also {bytes}, {heap} and {time} of the
+ * finding {key?one:many}    the first word if the value is 1, else the second {key..other} "1.00
+ * MiB to 2.00 MiB", or one of them if they print alike {key%other}       the value as a share of
+ * the other one: "37 %" [text]            left out if a value in it is missing <text|text> the text
+ * with the number of the finding's variant, or else the last one Estimated values get "~". */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "insights.h"
+#include "reports.h"
+#include "units.h"
+
+// clang-format off
+static const struct {
+    const char *what, *change, *report;
+} sentences[MPR_FINDING_KINDS] = {
+    [MPR_FINDING_CACHE] = {
+        "PyTorch kept {releasable_bytes} in segments without a live block when <the device was "
+        "fullest|memory ran out>",
+        "torch.cuda.empty_cache() before what peaks, or garbage_collection_threshold:0.8 in "
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "segments --at <peak|oom>" },
+    [MPR_FINDING_COPIED_PAGES] = {
+        "{workers} forked workers<| at a time> copied pages of their parent's by writing to them, "
+        "{least_bytes..most_bytes} each, {all_bytes} in all; their parent holds {parent_bytes}",
+        "what workers read in memory that reading does not write to: arrays of numbers or shared "
+        "memory, not Python's objects, which have reference counts; fewer workers",
+        "processes" },
+    [MPR_FINDING_DOUBLED_COMMUNICATORS] = {
+        "{communicators} communicators of {ranks} ranks hold {communicator_bytes} together, the "
+        "largest {largest_communicator_bytes}",
+        "one process group for both if their ranks are the same, or fewer channels for the second "
+        "(NCCL_MAX_CTAS, or its config's max_ctas)",
+        "peaks --by comm" },
+    [MPR_FINDING_FRAGMENTATION] = {
+        "{split_free_bytes} is free between live blocks, {pinned_bytes} of it in {segments} "
+        "{segments?segment:segments} that {pinning_blocks} {pinning_blocks?block pins:blocks "
+        "pin}, {pinning_bytes}",
+        "make what lives long before what dies soon; "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help (not computed: a piece with a "
+        "live block stays)",
+        "segments --at <peak|oom>" },
+    [MPR_FINDING_GRADIENT_COPIES] = {
+        "{gradient_bytes} of gradients live beside DistributedDataParallel's buckets, "
+        "{bucket_bytes}, which hold them again",
+        "DistributedDataParallel(..., gradient_as_bucket_view=True)",
+        "breakdown" },
+    [MPR_FINDING_GRAPH_POOLS] = {
+        "graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}",
+        "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
+        "pool=first.pool()), the largest captured first",
+        "graphs" },
+    [MPR_FINDING_GRAPH_POOLS_FREE] = {
+        "{free_bytes} lay free in graphs' memory pools when memory ran out: only a capture into "
+        "the same pool can use it",
+        "capture into the pool that is there: torch.cuda.graph(g, pool=first.pool()), the largest "
+        "captured first; or fewer graphs",
+        "graphs" },
+    [MPR_FINDING_GROWTH] = {
+        "<{instances} instances of {range} keep {kept_bytes} of {heap} each at the median, "
+        "{bytes} in half of them[, {place_bytes%sites_bytes} of it in one place]"
+        "|{heap} grew by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns} of a "
+        "short run[; {place_bytes} of it in one place]"
+        "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
+        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]>",
+        "<what holds on to it: a list of losses that keeps graphs, a cache without a bound"
+        "|what holds on to it; or was it still loading? a longer run tells"
+        "|what holds on to it: a container that only grows, a cache without a bound"
+        "|its source is not known: run again with call stacks (--stacks=sample, --python=on)>",
+        "leaks" },
+    [MPR_FINDING_IDLE_COMMUNICATORS] = {
+        "{communicators} {communicators?communicator:communicators} ran no collective and "
+        "{communicators?holds:hold} {communicator_bytes}, most of it NCCL {largest}",
+        "do not make this process group, or make it where it is used first",
+        "peaks --by comm" },
+    [MPR_FINDING_INSTANCE] = {
+        "{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median",
+        "what this one does and the others do not: a longer sequence, a larger batch, an "
+        "evaluation",
+        "steps" },
+    [MPR_FINDING_LOCAL_MEMORY] = {
+        "local memory of kernels (stacks, spills, local arrays) is {local_memory_bytes}",
+        "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "
+        "cudaLimitStackSize: the driver keeps that much for every thread that fits on the device",
+        "peaks" },
+    [MPR_FINDING_OPTIMIZER_STATE] = {
+        "the optimizer made {state_bytes} of state in its step at {time}: steps after the first "
+        "need so much more",
+        "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao)<|, or over "
+        "several ranks (ZeroRedundancyOptimizer, FSDP)>",
+        "breakdown" },
+    [MPR_FINDING_RETENTION] = {
+        "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
+        "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
+        "live blocks and mappings {live_bytes}",
+        "if malloc kept it: <MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0|MALLOC_ARENA_MAX=2, "
+        "malloc_trim(0) after many frees, or an allocator that gives memory back "
+        "(jemalloc)|malloc_trim(0) after many frees, or an allocator that gives memory back "
+        "(jemalloc)>",
+        "timeline --heap host/heap" },
+    [MPR_FINDING_TEMPORARIES] = {
+        "{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within <a forward pass|a "
+        "backward pass|an optimizer's step|calls of modules>, {place_bytes} of it in one place",
+        "less at a time (a loss over pieces of the batch, a smaller one), in place or fused, or "
+        "where less else lives",
+        "breakdown" },
+    [MPR_FINDING_WORKER] = {
+        "one of {workers} forked workers, pid {pid}, peaks at {peak_bytes} of host memory, "
+        "{bytes} above the median",
+        "what this one does and the others do not; diff of its log and another worker's says what "
+        "it holds more",
+        "processes" },
+    [MPR_FINDING_WORKERS] = {
+        "{workers} forked workers<| at a time> hold about as much each, {least_bytes..most_bytes} "
+        "of host memory, {all_bytes} in all; their parent holds {parent_bytes}",
+        "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes alike "
+        "once, in shared memory",
+        "processes" },
+};
+// clang-format on
+
+/* ---- values */
+
+/* Returns the fact or detail with the key of that length; NULL if the finding has none. */
+static const struct mpr_fact *fact_of(const struct mpr_finding *f, const char *key, size_t length)
+{
+    for (size_t i = 0; i < f->facts; i++)
+        if (!strncmp(f->fact[i].key, key, length) && !f->fact[i].key[length]) return &f->fact[i];
+    for (size_t i = 0; i < f->details; i++)
+        if (!strncmp(f->detail[i].key, key, length) && !f->detail[i].key[length])
+            return &f->detail[i];
+    return NULL;
+}
+
+static const char *words_of(struct mpr_number *n, const struct mpr_fact *fact)
+{
+    switch (fact->type) {
+    case MPR_FACT_BYTES: return mpr_units_size(n, fact->value);
+    case MPR_FACT_SPAN: return mpr_units_span(n, fact->value);
+    case MPR_FACT_ID: snprintf(n->text, sizeof n->text, "%" PRIu64, fact->value); return n->text;
+    case MPR_FACT_TEXT: return fact->text;
+    default: return mpr_units_count(n, fact->value);
+    }
+}
+
+/* Writes "a to b", or one of them if they print alike. */
+static void write_range(FILE *out, const struct mpr_fact *from, const struct mpr_fact *to)
+{
+    struct mpr_number a, b;
+    words_of(&a, from);
+    words_of(&b, to);
+    if (strcmp(a.text, b.text) == 0) fputs(a.text, out);
+    else fprintf(out, "%s to %s", a.text, b.text);
+}
+
+/* Writes the placeholder after the '{', unless @out is NULL.  Returns its end.  Sets *has_all to
+ * false if the finding has no such value. */
+static const char *write_value(FILE *out, const struct mpr_finding *f, const char *key,
+                               bool *has_all)
+{
+    struct mpr_number n;
+    const size_t length = strcspn(key, "}?%.");
+    const char *rest = key + length, *end = strchr(key, '}');
+    const struct mpr_fact builtin[] = {
+        { "bytes", MPR_FACT_BYTES, false, f->bytes },
+        { "heap", MPR_FACT_TEXT, .text = mpr_heap_name(f->heap) },
+        { "time", MPR_FACT_TEXT, .text = mpr_units_time(&n, f->time) },
+    };
+    const struct mpr_fact *fact = fact_of(f, key, length), *other = NULL;
+    for (size_t i = 0; !fact && i < sizeof builtin / sizeof *builtin; i++)
+        if (!strncmp(builtin[i].key, key, length) && !builtin[i].key[length]) fact = &builtin[i];
+    if (*rest == '%' || *rest == '.') {
+        const char *name = rest + strspn(rest, "%.");
+        other = fact_of(f, name, (size_t)(end - name));
+    }
+    *has_all &= fact && (other || *rest == '}' || *rest == '?');
+    if (!out || !fact) return end;
+    if (*rest == '?') {
+        const char *many = strchr(rest, ':') + 1, *one = rest + 1;
+        if (fact->value == 1) fprintf(out, "%.*s", (int)(many - 1 - one), one);
+        else fprintf(out, "%.*s", (int)(end - many), many);
+        return end;
+    }
+    if (fact->estimated) fputc('~', out);
+    if (*rest == '}') fputs(words_of(&n, fact), out);
+    else if (other && *rest == '.') write_range(out, fact, other);
+    else if (other) fprintf(out, "%.0f %%", 100 * (double)fact->value / (double)other->value);
+    return end;
+}
+
+/* ---- templates */
+
+static const char *expand(FILE *out, const struct mpr_finding *f, const char *at, bool *has_all);
+
+/* Writes the alternative of the finding's variant, of those after the '<'.  Returns their end. */
+static const char *write_alternative(FILE *out, const struct mpr_finding *f, const char *at,
+                                     bool *has_all)
+{
+    for (unsigned i = 0;; i++) {
+        bool unused = true;
+        const char *end = expand(NULL, f, at, &unused);
+        if (i == f->variant || (i < f->variant && *end != '|')) expand(out, f, at, has_all);
+        if (*end != '|') return end;
+        at = end + 1;
+    }
+}
+
+/* Writes the template up to its end or the end of its part, which it returns.  Writes nothing if
+ * @out is NULL.  Sets *has_all to false if a value is missing. */
+static const char *expand(FILE *out, const struct mpr_finding *f, const char *at, bool *has_all)
+{
+    for (; *at && !strchr("]|>", *at); at++) {
+        bool part_has_all = true;
+        const char *part = at + 1;
+        if (*at == '{') at = write_value(out, f, part, has_all);
+        else if (*at == '<') at = write_alternative(out, f, part, has_all);
+        else if (*at == '[') {
+            at = expand(NULL, f, part, &part_has_all);
+            if (part_has_all) expand(out, f, part, has_all);
+        } else if (out) fputc(*at, out);
+    }
+    return at;
+}
+
+static const char *sentence(struct mpr_arena *arena, const struct mpr_finding *f,
+                            const char *template)
+{
+    char *text;
+    size_t bytes;
+    bool has_all = true;
+    FILE *out = mpr_text_open(&text, &bytes);
+    expand(out, f, template, &has_all);
+    mpr_text_close(out);
+    const char *copy = mpr_arena_text(arena, text);
+    free(text);
+    return copy;
+}
+
+struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena, const struct mpr_finding *f)
+{
+    const char *heap = mpr_heap_name(f->heap);
+    return (struct mpr_finding_text){ .where = mpr_arena_format(arena, "%.*s",
+                                                                (int)strcspn(heap, "/"), heap),
+                                      .what = sentence(arena, f, sentences[f->kind].what),
+                                      .change = sentence(arena, f, sentences[f->kind].change),
+                                      .report = sentence(arena, f, sentences[f->kind].report) };
+}
