@@ -2,7 +2,7 @@
 #include "contents.h"
 #include "export.h"
 #include "mpf/sample.h"
-#include "ooms_result.h"
+#include "ooms.h"
 #include "readings.h"
 #include "timeline_result.h"
 

@@ -102,16 +102,29 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
     supply(doc, s);
 }
 
-/* ---- what would have made it fit */
+/* ---- changes with which it would have fit */
+
+const struct mpr_fit_text mpr_report_fit_text[MPR_FITS] = {
+    [MPR_FIT_SPLIT_FREE] = { "split_free", "split free usable", "expandable_segments:True" },
+    [MPR_FIT_GRAPH_POOLS] = { "graph_pools", "graph pools released",
+                              "fewer graphs, or one pool for all of them" },
+    [MPR_FIT_CACHE] = { "cache", "cache emptied", "torch.cuda.empty_cache()" },
+    [MPR_FIT_COMMUNICATOR] = { "communicator", "largest communicator",
+                               "fewer channels or communicators" },
+    [MPR_FIT_LOCAL_MEMORY] = { "local_memory", "local memory of kernels returned",
+                               "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, "
+                               "1024) after the launch" },
+};
 
 struct fit {
     struct mpr_fit f;
+    struct mpr_fit_text text;
     const char *verdict;
 };
 
 static const struct mpr_column fit_columns[] = {
-    { .key = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.key) },
-    { .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.what), .width = 24 },
+    { .key = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.key) },
+    { .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.what), .width = 24 },
     { .key = "bytes", .title = "", .type = MPR_BYTES, MPR_FIELD(fit, f.bytes) },
     { .key = "fits", .type = MPR_FLAG, MPR_FIELD(fit, f.fits) },
     { .key = "computed", .type = MPR_FLAG, MPR_FIELD(fit, f.computed) },
@@ -121,10 +134,11 @@ static const struct mpr_column fit_columns[] = {
 
 static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
 {
+    const char *how = mpr_report_fit_text[f->kind].how;
     if (!f->computed)
         return mpr_arena_format(&doc->arena, "not computed (at most %s): %s",
-                                mpr_doc_size(doc, f->bytes), f->how);
-    if (f->fits) return mpr_arena_format(&doc->arena, "yes  %s", f->how);
+                                mpr_doc_size(doc, f->bytes), how);
+    if (f->fits) return mpr_arena_format(&doc->arena, "yes  %s", how);
     return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
 }
 
@@ -132,7 +146,8 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
 {
     struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
     for (size_t i = 0; i < s->fits; i++)
-        row[i] = (struct fit){ s->fit[i], verdict(doc, &s->fit[i]) };
+        row[i] = (struct fit){ s->fit[i], mpr_report_fit_text[s->fit[i].kind],
+                               verdict(doc, &s->fit[i]) };
     mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit",
                                             .title = "would it have fit?",
                                             .only = only,

@@ -5,6 +5,12 @@
 #include "document.h"
 #include "ooms.h"
 
+/* The words of a change with which a request would have fit. */
+struct mpr_fit_text {
+    const char *key, *what, *how;
+};
+extern const struct mpr_fit_text mpr_report_fit_text[MPR_FITS];
+
 /* Several processes at the instant of the first failure: for people, and the fields. */
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms);

@@ -75,7 +75,8 @@ static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
 static void fits(struct cause *c, const struct mpr_fit *f)
 {
     label(c, "fits");
-    mpr_doc_say(c->doc, "with %s, %s: %s", f->what, mpr_doc_size(c->doc, f->bytes), f->how);
+    mpr_doc_say(c->doc, "with %s, %s: %s", mpr_report_fit_text[f->kind].what,
+                mpr_doc_size(c->doc, f->bytes), mpr_report_fit_text[f->kind].how);
     mpr_doc_end_wrapped(c->doc, HANG);
 }
 

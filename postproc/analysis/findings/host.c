@@ -12,12 +12,50 @@
 #include "mpf/sample.h"
 #include "reading.h"
 
-/* Growth is that of the last minute, of shorter runs of their second half */
-#define LAST_NS UINT64_C(60000000000)
+static uint64_t live_bytes(const struct mpr_replay *r)
+{
+    uint64_t bytes = 0;
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) bytes += r->books.heap[i].bytes;
+    return bytes;
+}
+
+static struct mpr_reading rss_now(const struct mpr_replay *r)
+{
+    return mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+}
+
+static struct mpr_reading cgroup_now(const struct mpr_replay *r)
+{
+    return mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
+}
 
 /* ---- refusals */
 
-/* Without the bytes and the count of the refusal. */
+static void take_limits(const struct mpr_refusals *refusals, struct mpr_limited *l,
+                        const struct mpr_replay *r)
+{
+    l->limits = rss_now(r);
+    l->limit = mpr_reading_rlimit(&l->limits, l->refusal.largest,
+                                  mpr_less(live_bytes(r), refusals->measured));
+}
+
+/* Few samples have the size of the address space, so live bytes made since the last of these count
+ * until the next one. */
+static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r)
+{
+    struct mpr_limited *const limited[] = { &refusals->newest, &refusals->pending };
+    const struct mpr_reading rss = rss_now(r);
+    if (mpr_reading_newest(&rss, MPF_RSS_VM_SIZE) != MPF_UNKNOWN)
+        refusals->measured = live_bytes(r);
+    for (size_t i = 0; i < 2; i++) {
+        if (limited[i]->awaits_sample && !limited[i]->limit.name)
+            take_limits(refusals, limited[i], r);
+        limited[i]->awaits_sample = false;
+    }
+}
+
+/* Returns the kind of the refusal, without its bytes and count; NULL if there are too many kinds.
+ */
 static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct mpr_refusal *new)
 {
     for (size_t i = 0; i < refusals->kinds; i++) {
@@ -31,60 +69,6 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
     *kind = *new;
     kind->count = kind->largest = 0;
     return kind;
-}
-
-static uint64_t live(const struct mpr_replay *r)
-{
-    uint64_t bytes = 0;
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) bytes += r->books.heap[i].bytes;
-    return bytes;
-}
-
-/* The address space is in few samples: what a program that grows makes until the next one counts.
- */
-static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r)
-{
-    const struct mpr_reading rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
-    if (mpr_reading_newest(&rss, MPF_RSS_VM_SIZE) != MPF_UNKNOWN) refusals->measured = live(r);
-}
-
-static void see_limits(const struct mpr_refusals *refusals, struct mpr_limited *l,
-                       const struct mpr_replay *r)
-{
-    l->limits = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
-    l->limit =
-        mpr_reading_rlimit(&l->limits, l->refusal.largest, mpr_less(live(r), refusals->measured));
-}
-
-static void see_awaited(const struct mpr_refusals *refusals, struct mpr_limited *l,
-                        const struct mpr_replay *r)
-{
-    if (!l->awaits) return;
-    l->awaits = false;
-    if (!l->limit.name) see_limits(refusals, l, r);
-}
-
-/* The kernel also refuses mappings for their arguments, addresses that are taken, and huge pages
- * that its pool does not have.  An allocator has one reason, and need not set errno. */
-static bool is_for_memory(const struct mpf_event *e)
-{
-    const uint32_t error = (uint32_t)e->addr;
-    if (e->addr & MPF_FAIL_HUGE_PAGES) return false;
-    return e->heap == MPF_HEAP_HOST || error == ENOMEM || error == EAGAIN || error == ENOSPC;
-}
-
-static bool allocates(const struct mpf_event *e)
-{
-    return (e->op == MPF_OP_ALLOC && mpf_heap_is_host(e->heap)) || e->op == MPF_OP_MAP ||
-           e->op == MPF_OP_RESERVE || e->op == MPF_OP_REMAP_TO;
-}
-
-/* A request for huge pages is rounded up to these, and repeated without the rounding.  Logs before
- * 1.11 do not say what was asked for. */
-static bool is_as_large(uint64_t bytes, uint64_t refused)
-{
-    enum { ROUNDED_BY = 8 };
-    return bytes >= refused - refused / ROUNDED_BY;
 }
 
 static void count_pending(struct mpr_refusals *refusals)
@@ -101,58 +85,49 @@ static void count_pending(struct mpr_refusals *refusals)
     if (new.largest > k->largest) k->largest = new.largest;
 }
 
-static void see_failure(struct mpr_refusals *refusals, const struct mpr_replay *r,
-                        const struct mpr_thread *t, const struct mpf_event *e)
+void mpr_refusals_end(struct mpr_refusals *refusals) { count_pending(refusals); }
+
+/* The kernel also refuses mappings for their arguments, addresses that are taken, and huge pages
+ * that its pool does not have.  An allocator has one reason, and need not set errno. */
+static bool is_out_of_memory(const struct mpf_event *e)
 {
-    count_pending(refusals);
-    struct mpr_limited *l = &refusals->pending;
-    l->refusal = (struct mpr_refusal){ .count = 1,
-                                       .largest = mpf_fail_bytes(e->addr, e->size),
-                                       .time = r->now,
-                                       .node = t->node,
-                                       .thread = t->number,
-                                       .error = (uint32_t)e->addr,
-                                       .at = t->at,
-                                       .heap = e->heap };
-    see_limits(refusals, l, r);
-    l->awaits = true;
+    const uint32_t error = (uint32_t)e->addr;
+    if (e->op != MPF_OP_FAIL || !mpf_heap_is_host(e->heap) || e->addr & MPF_FAIL_HUGE_PAGES)
+        return false;
+    return e->heap == MPF_HEAP_HOST || error == ENOMEM || error == EAGAIN || error == ENOSPC;
+}
+
+static bool allocates(const struct mpf_event *e)
+{
+    return (e->op == MPF_OP_ALLOC && mpf_heap_is_host(e->heap)) || e->op == MPF_OP_MAP ||
+           e->op == MPF_OP_RESERVE || e->op == MPF_OP_REMAP_TO;
 }
 
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e)
 {
+    /* A request for huge pages is rounded up by at most this part, and repeated without the
+     * rounding.  Logs before 1.11 do not have the bytes that were asked for. */
+    enum { ROUNDED_BY = 8 };
     const struct mpr_refusal *pending = &refusals->pending.refusal;
-    if (e->op == MPF_OP_SAMPLE_RSS) {
-        see_sample(refusals, r);
-        see_awaited(refusals, &refusals->newest, r);
-        see_awaited(refusals, &refusals->pending, r);
-    }
+    if (e->op == MPF_OP_SAMPLE_RSS) see_sample(refusals, r);
     if (pending->count && allocates(e) && t->number == pending->thread) {
-        if (is_as_large(e->size, pending->largest)) refusals->pending = (struct mpr_limited){ 0 };
+        if (e->size >= pending->largest - pending->largest / ROUNDED_BY)
+            refusals->pending = (struct mpr_limited){ 0 };
         else count_pending(refusals);
     }
-    if (e->op == MPF_OP_FAIL && mpf_heap_is_host(e->heap) && is_for_memory(e))
-        see_failure(refusals, r, t, e);
-}
-
-void mpr_refusals_end(struct mpr_refusals *refusals) { count_pending(refusals); }
-
-static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
-                          const struct mpr_reader *reader, const struct mpr_refusals *refusals)
-{
-    const struct mpr_replay *r = &reader->replay;
-    s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
-    for (size_t i = 0; i < refusals->kinds; i++) {
-        const struct mpr_refusal *k = &refusals->kind[i];
-        struct mpr_host_refusal *out = &s->refusal[s->refusals++];
-        *out = (struct mpr_host_refusal){ .count = k->count,
-                                          .largest = k->largest,
-                                          .time = k->time,
-                                          .error = k->error,
-                                          .heap = k->heap,
-                                          .thread = mpr_label_thread(arena, r, k->thread) };
-        out->path = mpr_label_best(arena, reader, k->node, k->at);
-    }
+    if (!is_out_of_memory(e)) return;
+    count_pending(refusals);
+    refusals->pending.refusal = (struct mpr_refusal){ .count = 1,
+                                                      .largest = mpf_fail_bytes(e->addr, e->size),
+                                                      .time = r->now,
+                                                      .node = t->node,
+                                                      .thread = t->number,
+                                                      .error = (uint32_t)e->addr,
+                                                      .at = t->at,
+                                                      .heap = e->heap };
+    take_limits(refusals, &refusals->pending, r);
+    refusals->pending.awaits_sample = true;
 }
 
 struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, struct mpr_arena *arena,
@@ -169,59 +144,56 @@ struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, stru
     return out;
 }
 
-/* ---- is there a story? */
+/* ---- after the first replay */
 
-static uint64_t value(const struct mpr_reading *r, int i)
-{
-    return r->valid ? r->value[i] : MPF_UNKNOWN;
-}
-
-/* Within a twentieth of the limit. */
+/* Returns true if the cgroup's memory is within a twentieth of its limit. */
 static bool is_full(const struct mpr_reading *cgroup)
 {
-    const uint64_t limit = value(cgroup, MPF_CGROUP_LIMIT), usage = value(cgroup, MPF_CGROUP_USAGE);
+    const uint64_t limit = cgroup->valid ? cgroup->value[MPF_CGROUP_LIMIT] : MPF_UNKNOWN,
+                   usage = cgroup->valid ? cgroup->value[MPF_CGROUP_USAGE] : MPF_UNKNOWN;
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
-static bool asks_to_end(int sig) { return sig == SIGTERM || sig == SIGINT || sig == SIGHUP; }
-
-/* For want of memory: not by a signal of its own doing (SIGSEGV, SIGABRT), nor by one that asks it
- * to end, as a parent does whose other child was killed. */
+/* Returns true if the process may have been killed because memory ran out: not by a fault of its
+ * own (SIGSEGV, SIGABRT), nor by a signal that asks it to end, which a parent sends when another
+ * child was killed. */
 static bool was_killed(const struct mpr_summary *s, bool full)
 {
+    const int sig = s->fate_status;
+    const bool asked_to_end = sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
     if (s->fate == MPR_FATE_UNKNOWN || s->oom != MPR_FATE_NO_OOM) return true;
-    return s->fate == MPR_FATE_SIGNAL &&
-           (s->fate_status == SIGKILL || (full && !asks_to_end(s->fate_status)));
+    return s->fate == MPR_FATE_SIGNAL && (sig == SIGKILL || (full && !asked_to_end));
 }
 
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,
                    const struct mpr_replay *r, const struct mpr_refusals *refusals)
 {
-    *s = (struct mpr_host_story){ .end = summary->duration_ns, .failures = refusals->count };
-    s->cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
-    s->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    /* Growth is that of the last minute, or of the second half of a shorter run. */
+    const uint64_t last_ns = UINT64_C(60000000000);
+    *s = (struct mpr_host_story){ .end = summary->duration_ns,
+                                  .failures = refusals->count,
+                                  .cgroup = cgroup_now(r),
+                                  .rss = rss_now(r) };
     s->full = is_full(&s->cgroup);
     s->killed = was_killed(summary, s->full);
     s->refused = s->failures && !s->killed;
     if (s->refused) s->end = refusals->newest.refusal.time;
-    s->mark = s->end > 2 * LAST_NS ? s->end - LAST_NS : s->end / 2;
+    s->mark = s->end > 2 * last_ns ? s->end - last_ns : s->end / 2;
     s->told = s->killed || s->full || s->failures;
     return s->told;
 }
 
-/* ---- when it ended */
+/* ---- the second replay */
 
 static void take_end(struct mpr_host_end *end, const struct mpr_replay *r)
 {
-    *end = (struct mpr_host_end){
-        .at = end->at,
-        .taken = true,
-        .held = mpr_held_host(r),
-        .cells = r->books.cells,
-        .rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now),
-        .cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now),
-    };
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) end->bytes += r->books.heap[i].bytes;
+    *end = (struct mpr_host_end){ .at = end->at,
+                                  .taken = true,
+                                  .held = mpr_held_host(r),
+                                  .cells = r->books.cells,
+                                  .bytes = live_bytes(r),
+                                  .rss = rss_now(r),
+                                  .cgroup = cgroup_now(r) };
 }
 
 void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
@@ -233,22 +205,19 @@ void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
 
 void mpr_host_end_free(struct mpr_host_end *end) { free(end->held); }
 
-/* ---- growth */
-
 static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
                         const struct mpr_reader *reader, const struct mpr_host_end *end)
 {
     const struct mpr_replay *r = &reader->replay;
-    struct mpr_growth_builder b;
     const struct mpr_books *books = &r->books;
+    struct mpr_growth_builder b;
     struct mpr_held *held = mpr_held_host(r);
     mpr_growth_begin(&b, arena, books->cells);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
-        if (!mpf_heap_is_host(cell->heap)) continue;
-        const struct mpr_path path = mpr_label_path(arena, reader, cell);
-        mpr_growth_add(&b, path, held[i].then, i < end->cells ? end->held[i].now : 0,
-                       held[i].estimated);
+        if (mpf_heap_is_host(cell->heap))
+            mpr_growth_add(&b, mpr_label_path(arena, reader, cell), held[i].then,
+                           i < end->cells ? end->held[i].now : 0, held[i].estimated);
     }
     free(held);
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->before += books->heap[i].peak_bytes;
@@ -258,23 +227,30 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
     out->time = r->options.at.from;
 }
 
-static struct mpr_reading rss_at_mark(const struct mpr_track *t)
-{
-    return mpr_reading_of(t->before[MPF_HEAP_HOST].valid ? &t->before[MPF_HEAP_HOST]
-                                                         : &t->after[MPF_HEAP_HOST]);
-}
-
 void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena,
                    const struct mpr_reader *reader, const struct mpr_refusals *refusals,
                    struct mpr_host_end *end)
 {
     const struct mpr_replay *r = &reader->replay;
+    const struct mpr_track *track = &r->samples.source[MPR_SOURCE_RSS];
     if (!end->taken) take_end(end, r);
     s->newest = mpr_refusals_newest(refusals, arena, reader);
     s->rss = end->rss;
     s->cgroup = end->cgroup;
     s->limits = s->refused ? refusals->newest.limits : s->rss;
-    fill_refusals(s, arena, reader, refusals);
+    s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
+    for (size_t i = 0; i < refusals->kinds; i++) {
+        const struct mpr_refusal *k = &refusals->kind[i];
+        s->refusal[s->refusals++] =
+            (struct mpr_host_refusal){ .heap = k->heap,
+                                       .thread = mpr_label_thread(arena, r, k->thread),
+                                       .path = mpr_label_best(arena, reader, k->node, k->at),
+                                       .count = k->count,
+                                       .largest = k->largest,
+                                       .time = k->time,
+                                       .error = k->error };
+    }
     fill_growth(&s->growth, arena, reader, end);
-    s->rss_then = rss_at_mark(&r->samples.source[MPR_SOURCE_RSS]);
+    s->rss_then = mpr_reading_of(track->before[MPF_HEAP_HOST].valid ? &track->before[MPF_HEAP_HOST]
+                                                                    : &track->after[MPF_HEAP_HOST]);
 }

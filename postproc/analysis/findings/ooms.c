@@ -1,3 +1,6 @@
+/* Reads the out-of-memory events of one log.  A first replay finds the events, and for each the
+ * span of time in which the program last worked; a second replay takes the pictures of these spans'
+ * peaks, and the growth of host memory. */
 #include "ooms.h"
 
 #include <inttypes.h>
@@ -6,7 +9,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "device.h"
-#include "good.h"
 #include "gpu.h"
 #include "growth.h"
 #include "host.h"
@@ -15,8 +17,7 @@
 #include "mpf/sample.h"
 #include "picture.h"
 #include "reader.h"
-
-enum { WINDOWS = 16 };
+#include "repeats.h"
 
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
@@ -27,45 +28,35 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
     mpr_arena_free(&ooms->arena);
 }
 
-/* ---- would it have fit? */
+/* ---- changes with which the request would have fit */
 
 /* @all: true if the driver would have had all of the bytes; false if they are an upper bound, which
  * proves only that the request would not have fit. */
-static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how,
-                    uint64_t bytes, bool all)
+static void add_fit(struct mpr_oom_story *s, enum mpr_fit_kind kind, uint64_t bytes, bool all)
 {
-    if (!bytes || s->fits == sizeof s->fit / sizeof *s->fit) return;
-    const uint64_t have = s->free + bytes;
-    const bool enough = have >= s->needed;
-    s->fit[s->fits++] = (struct mpr_fit){ .key = key,
-                                          .what = what,
-                                          .how = how,
-                                          .bytes = bytes,
-                                          .missing = mpr_less(s->needed, have),
-                                          .fits = enough && all,
-                                          .computed = !enough || all };
+    const uint64_t available = s->free + bytes;
+    const bool enough = available >= s->needed;
+    if (bytes)
+        s->fit[s->fits++] = (struct mpr_fit){ .kind = kind,
+                                              .bytes = bytes,
+                                              .missing = mpr_less(s->needed, available),
+                                              .fits = enough && all,
+                                              .computed = !enough || all };
 }
 
 static void fill_fits(struct mpr_oom_story *s)
 {
     const struct mpr_device_state *d = &s->state;
-    if (s->free == MPF_UNKNOWN || !d->valid) return;
-    add_fit(s, "split_free", "split free usable", "expandable_segments:True", d->split_free, false);
-    add_fit(s, "graph_pools", "graph pools released", "fewer graphs, or one pool for all of them",
-            d->pool_free, false);
-    add_fit(s, "cache", "cache emptied", "torch.cuda.empty_cache()", d->releasable, true);
-    for (size_t i = 0; i < d->comms && i < 1; i++)
-        add_fit(s, "communicator", "largest communicator", "fewer channels or communicators",
-                d->comm[i].bytes, true);
     const int64_t local = mpr_device_bytes(d, MPR_USE_LOCAL_MEMORY);
-    if (local > 0)
-        add_fit(
-            s, "local_memory", "local memory of kernels returned",
-            "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, 1024) after the launch",
-            (uint64_t)local, true);
+    if (s->free == MPF_UNKNOWN || !d->valid) return;
+    add_fit(s, MPR_FIT_SPLIT_FREE, d->split_free, false);
+    add_fit(s, MPR_FIT_GRAPH_POOLS, d->pool_free, false);
+    add_fit(s, MPR_FIT_CACHE, d->releasable, true);
+    if (d->comms) add_fit(s, MPR_FIT_COMMUNICATOR, d->comm[0].bytes, true);
+    if (local > 0) add_fit(s, MPR_FIT_LOCAL_MEMORY, (uint64_t)local, true);
 }
 
-/* ---- one story */
+/* ---- live blocks at the event */
 
 static int by_size(const void *left, const void *right)
 {
@@ -74,8 +65,8 @@ static int by_size(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
-/* What blocks of one path have in common. */
-static uint64_t place_of(const struct mpr_reader *reader, const struct mpr_gpu_block *b)
+/* Returns the same number for all blocks that have one path in the report's grouping. */
+static uint64_t path_key(const struct mpr_reader *reader, const struct mpr_gpu_block *b)
 {
     const struct mpr_site at = mpr_sites_of(&reader->replay.sites, b->site);
     const uint64_t stack = UINT64_C(1) << 32 | at.stack;
@@ -86,7 +77,6 @@ static uint64_t place_of(const struct mpr_reader *reader, const struct mpr_gpu_b
     }
 }
 
-/* By calls where they were asked for. */
 static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
                                const struct mpr_gpu_block *b)
 {
@@ -98,48 +88,38 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
     }
 }
 
-static void fill_places(struct mpr_oom_story *s, struct mpr_arena *arena,
-                        const struct mpr_reader *reader, const struct mpr_gpu_block *const *block,
-                        size_t blocks)
+/* Fills the largest blocks, and all blocks by call site: PyTorch's, or the driver's if PyTorch has
+ * none. */
+static void fill_blocks(struct mpr_oom_story *s, struct mpr_arena *arena,
+                        const struct mpr_reader *reader, const struct mpr_picture *p)
 {
     struct mpr_index number = { 0 };
+    const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
+    size_t blocks = 0;
+    for (size_t i = 0; i < p->torches; i++)
+        if (mpr_gpu_backed(&p->torch[i])) block[blocks++] = &p->torch[i];
+    for (size_t i = 0; !p->torches && i < p->drivers; i++) block[blocks++] = &p->driver[i];
+    qsort(block, blocks, sizeof *block, by_size);
     s->place = mpr_arena_alloc(arena, (blocks + 1) * sizeof *s->place);
+    s->largest = mpr_arena_alloc(arena, MPR_OOM_BLOCKS * sizeof *s->largest);
     for (size_t i = 0; i < blocks; i++) {
-        const uint64_t key = place_of(reader, block[i]), bytes = mpr_gpu_backed(block[i]),
+        const uint64_t key = path_key(reader, block[i]), bytes = mpr_gpu_backed(block[i]),
                        age = mpr_less(s->time, block[i]->time);
         uint32_t known = mpr_index_get(&number, key);
         if (!known) {
-            struct mpr_oom_place *new = &s->place[s->places++];
-            *new = (struct mpr_oom_place){ .largest = bytes };
-            new->path = path_of(arena, reader, block[i]);
+            s->place[s->places++] =
+                (struct mpr_oom_place){ .largest = bytes,
+                                        .path = path_of(arena, reader, block[i]) };
             mpr_index_set(&number, key, known = (uint32_t)s->places);
         }
-        struct mpr_oom_place *p = &s->place[known - 1];
-        p->bytes += bytes;
-        p->blocks++;
-        if (age > p->age) p->age = age;
+        struct mpr_oom_place *place = &s->place[known - 1];
+        place->bytes += bytes;
+        place->blocks++;
+        if (age > place->age) place->age = age;
+        if (s->blocks < MPR_OOM_BLOCKS)
+            s->largest[s->blocks++] = (struct mpr_oom_block){ bytes, age, place->path };
     }
     mpr_index_free(&number);
-}
-
-static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
-                         const struct mpr_reader *reader, const struct mpr_picture *p)
-{
-    const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
-    size_t n = 0;
-    for (size_t i = 0; i < p->torches; i++)
-        if (mpr_gpu_backed(&p->torch[i])) block[n++] = &p->torch[i];
-    for (size_t i = 0; !p->torches && i < p->drivers; i++) block[n++] = &p->driver[i];
-    qsort(block, n, sizeof *block, by_size);
-    fill_places(s, arena, reader, block, n);
-    if (n > MPR_OOM_BLOCKS) n = MPR_OOM_BLOCKS;
-    s->largest = mpr_arena_alloc(arena, n * sizeof *s->largest);
-    for (size_t i = 0; i < n; i++) {
-        struct mpr_oom_block *b = &s->largest[s->blocks++];
-        *b = (struct mpr_oom_block){ .bytes = mpr_gpu_backed(block[i]),
-                                     .age = mpr_less(s->time, block[i]->time) };
-        b->path = path_of(arena, reader, block[i]);
-    }
     free(block);
 }
 
@@ -170,49 +150,156 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
     s->python = mpr_label_node(arena, reader, o->python);
     mpr_composition(&s->state, arena, reader, &o->picture);
     fill_fits(s);
-    fill_largest(s, arena, reader, &o->picture);
+    fill_blocks(s, arena, reader, &o->picture);
 }
 
-/* ---- the last good peaks: a second reading takes pictures where the first one found them */
+/* ---- the last good span before an event */
 
-struct spans {
-    struct mpr_window window[WINDOWS];
-    uint32_t oom[WINDOWS];
-    size_t count;
+/* A span of time without a failure: the newest finished instance of the outermost range that is
+ * open at the event and has one, else everything up to a second before. */
+struct good_span {
+    uint64_t from, to; /* ns; to 0: nothing can be compared */
+    uint32_t node;
+    uint64_t instance; /* 0 if it is not one of a range */
 };
 
-static void choose_spans(struct spans *spans, const struct mpr_good *good, const struct mpr_gpu *g)
+/* Finds the good spans during the first replay.  Ranges whose names differ only in a counter ("step
+ * 11", "step 12") are one range (repeats.h). */
+struct good_spans {
+    struct mpr_repeats *repeats;
+    struct good_span *newest; /* by repeated range: its newest instance without a failure */
+    struct node {
+        uint64_t count, begun; /* instances; ns: the begin of the newest one */
+    } * node;                  /* by range node */
+    uint32_t *open;            /* by thread: its node after its newest push or pop */
+    struct good_span *span;    /* by event */
+    uint32_t newests, nodes, threads, spans, span_cap;
+};
+
+static bool failed_since(const struct mpr_gpu *g, uint64_t time)
 {
-    for (uint32_t i = 0; i < good->spans && spans->count < WINDOWS; i++) {
-        const struct mpr_good_span *s = &good->span[i];
+    for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time >= time;)
+        if (g->oom[i].hard) return true;
+    return false;
+}
+
+static void end_instance(struct good_spans *g, const struct mpr_replay *r, uint32_t node)
+{
+    while (node && r->ranges.node[node].domain) node = r->ranges.node[node].parent;
+    if (!node || node >= g->nodes) return;
+    const struct node *n = &g->node[node];
+    if (!n->count || failed_since(&r->gpu, n->begun)) return;
+    const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
+    MPR_REACH(g->newest, repeat, g->newests);
+    g->newest[repeat] = (struct good_span){ n->begun, r->now, node, n->count };
+}
+
+static void see_range(struct good_spans *g, const struct mpr_replay *r, const struct mpr_thread *t,
+                      const struct mpf_event *e)
+{
+    const bool is_application = !(e->addr >> 32);
+    MPR_REACH(g->open, t->number, g->threads);
+    MPR_REACH(g->node, r->ranges.nodes - 1, g->nodes);
+    if (is_application && e->op == MPF_OP_POP) end_instance(g, r, g->open[t->number]);
+    else if (is_application) {
+        g->node[t->node].count++;
+        g->node[t->node].begun = e->time;
+    }
+    g->open[t->number] = t->node;
+}
+
+static struct good_span span_before(const struct good_spans *g, const struct mpr_replay *r,
+                                    const struct mpr_oom *o)
+{
+    enum { SECOND_NS = 1000000000 };
+    struct good_span best = { .to = mpr_less(o->time, SECOND_NS) };
+    if (!o->picture.valid) return (struct good_span){ 0 };
+    for (uint32_t node = o->node; node; node = r->ranges.node[node].parent) {
+        const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
+        if (!r->ranges.node[node].domain && repeat < g->newests && g->newest[repeat].to)
+            best = g->newest[repeat];
+    }
+    return best;
+}
+
+static void see_event(struct good_spans *g, const struct mpr_replay *r, const struct mpr_thread *t,
+                      const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_PUSH || e->op == MPF_OP_POP) {
+        see_range(g, r, t, e);
+        return;
+    }
+    while (g->spans < r->gpu.ooms) {
+        MPR_GROW(g->span, g->spans, g->span_cap);
+        g->span[g->spans] = span_before(g, r, &r->gpu.oom[g->spans]);
+        g->spans++;
+    }
+}
+
+static void free_spans(struct good_spans *g)
+{
+    mpr_repeats_free(g->repeats);
+    free(g->newest);
+    free(g->node);
+    free(g->open);
+    free(g->span);
+}
+
+/* ---- the two replays */
+
+enum { WINDOWS = 16 };
+
+struct reading {
+    struct good_spans good;
+    struct mpr_refusals refusals;
+    struct mpr_window window[WINDOWS]; /* of the second replay: it takes their peaks' pictures */
+    uint32_t oom[WINDOWS];             /* their events */
+    size_t windows;
+    struct mpr_host_end end; /* by the second replay */
+};
+
+static void see_first(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                      const struct mpf_event *e)
+{
+    struct reading *reading = arg;
+    see_event(&reading->good, r, t, e);
+    mpr_refusals_see(&reading->refusals, r, t, e);
+}
+
+static void see_second(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                       const struct mpf_event *e)
+{
+    (void)t;
+    mpr_host_end_see(&((struct reading *)arg)->end, r, e);
+}
+
+static void choose_windows(struct reading *reading, const struct mpr_gpu *g)
+{
+    for (uint32_t i = 0; i < reading->good.spans && reading->windows < WINDOWS; i++) {
+        const struct good_span *s = &reading->good.span[i];
         if (!g->oom[i].hard || !s->to || !g->oom[i].picture.valid) continue;
-        spans->oom[spans->count] = i;
-        spans->window[spans->count++] = (struct mpr_window){
+        reading->oom[reading->windows] = i;
+        reading->window[reading->windows++] = (struct mpr_window){
             .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to
         };
     }
 }
 
-static const char *instance_name(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                 const struct mpr_good_span *s)
-{
-    if (!s->instance) return "";
-    const char *name = mpr_frame_path_text(arena, mpr_label_node(arena, reader, s->node));
-    return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
-}
-
 static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena,
-                        const struct mpr_reader *reader, const struct spans *spans,
-                        const struct mpr_good *good)
+                        const struct mpr_reader *reader, const struct reading *reading)
 {
-    const struct mpr_replay *r = &reader->replay;
-    for (size_t i = 0; i < spans->count; i++) {
-        const uint32_t oom = spans->oom[i];
-        if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid)
-            continue;
-        mpr_growth_pictures(&log->story[oom].growth, arena, reader, &spans->window[i].peak,
-                            &r->gpu.oom[oom].picture);
-        log->story[oom].good = instance_name(arena, reader, &good->span[oom]);
+    for (size_t i = 0; i < reading->windows; i++) {
+        const uint32_t oom = reading->oom[i];
+        const struct mpr_picture *before = &reading->window[i].peak,
+                                 *after = &reader->replay.gpu.oom[oom].picture;
+        const struct good_span *span = &reading->good.span[oom];
+        if (oom >= log->stories || !before->valid || !after->valid) continue;
+        mpr_growth_pictures(&log->story[oom].growth, arena, reader, before, after);
+        if (span->instance)
+            log->story[oom].good = mpr_arena_format(
+                arena, "%s:%" PRIu64,
+                mpr_frame_path_text(arena, mpr_label_node(arena, reader, span->node)),
+                span->instance);
     }
 }
 
@@ -220,7 +307,6 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
                      struct mpr_ooms_log *log)
 {
     const struct mpr_replay *r = &reader->replay;
-    log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
     for (unsigned i = 0; i < MPF_GPUS; i++)
         device[i] =
@@ -231,86 +317,56 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
                                  .used_off =
                                      mpr_arena_text(&ooms->arena, r->gpu.device[i].used_off) };
     log->device = device;
+    log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
-        fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i],
-                   log->summary.process.start_ns);
         const struct mpr_oom *o = &r->gpu.oom[i];
+        fill_story(&log->story[log->stories++], &ooms->arena, reader, o,
+                   log->summary.process.start_ns);
         log->undetailed += mpf_heap_is_gpu(o->heap) && !o->picture.valid;
         if (o->hard) log->hard++;
         else log->soft++;
     }
 }
 
-/* What the first reading finds out; backward_of: for it and the second one. */
-struct first {
-    struct mpr_good good;
-    struct mpr_refusals refusals;
-    struct spans spans;
-    struct mpr_host_end end; /* by the second reading */
-    bool backward_of;
-};
-
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static int replay(struct mpr_reader *reader, const struct mpr_ooms *ooms, enum mpr_group by,
+                  struct mpr_instant at, const char *path, struct reading *reading, bool second,
+                  const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct first *first = arg;
-    mpr_good_see(&first->good, r, t, e);
-    mpr_refusals_see(&first->refusals, r, t, e);
-}
-
-static void see_end(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                    const struct mpf_event *e)
-{
-    (void)t;
-    mpr_host_end_see(arg, r, e);
-}
-
-static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first,
-                      const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
-{
-    if (mpr_reader_open(reader, path, ooms->by, MPR_INSTANT_PEAK, error) != 0) return -1;
-    reader->replay.options.backward_of = first->backward_of;
-    reader->replay.watch = (struct mpr_watch){ see, first };
-    if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
-    choose_spans(&first->spans, &first->good, &reader->replay.gpu);
-    return 0;
-}
-
-static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_group by,
-                      struct mpr_instant at, const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
-{
-    mpr_reader_close(reader);
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
-    reader->replay.options.backward_of = first->backward_of;
-    reader->replay.watch = (struct mpr_watch){ see_end, &first->end };
-    reader->replay.gpu.window = first->spans.window;
-    reader->replay.gpu.windows = first->spans.count;
+    reader->replay.options.backward_of = ooms->backward_of;
+    reader->replay.watch = (struct mpr_watch){ second ? see_second : see_first, reading };
+    if (second) {
+        reader->replay.gpu.window = reading->window;
+        reader->replay.gpu.windows = reading->windows;
+    }
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct first *first,
+static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct reading *reading,
                     const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     *log = (struct mpr_ooms_log){ 0 };
-    if (read_first(ooms, &reader, first, path, progress, error) != 0) return -1;
+    if (replay(&reader, ooms, ooms->by, MPR_INSTANT_PEAK, path, reading, false, progress, error))
+        return -1;
+    choose_windows(reading, &reader.replay.gpu);
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
-    mpr_refusals_end(&first->refusals);
-    const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay, &first->refusals);
-    const struct mpr_choice asked = { .by = ooms->by, .source = "" };
-    log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
+    mpr_refusals_end(&reading->refusals);
+    const bool host = mpr_host_look(&log->host, &log->summary, &reader.replay, &reading->refusals);
+    log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader)
+                                             : (struct mpr_choice){ .by = ooms->by, .source = "" };
     const enum mpr_group by = log->choice.by;
-    first->end.at = log->host.refused ? log->host.end : UINT64_MAX;
-    if (told || first->spans.count) {
-        const struct mpr_instant at = told ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK;
-        if (read_again(&reader, first, by, at, path, progress, error) != 0) return -1;
+    reading->end.at = log->host.refused ? log->host.end : UINT64_MAX;
+    if (host || reading->windows) {
+        mpr_reader_close(&reader);
+        if (replay(&reader, ooms, by, host ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK,
+                   path, reading, true, progress, error))
+            return -1;
     }
-    reader.replay.options.by = by; /* pictures hold blocks: rows by anything can be made of them */
+    reader.replay.options.by = by; /* pictures hold blocks, which can be grouped in any way */
     fill_log(ooms, &reader, log);
-    fill_growth(log, &ooms->arena, &reader, &first->spans, &first->good);
-    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader, &first->refusals, &first->end);
+    fill_growth(log, &ooms->arena, &reader, reading);
+    if (host) mpr_host_fill(&log->host, &ooms->arena, &reader, &reading->refusals, &reading->end);
     mpr_reader_close(&reader);
     return 0;
 }
@@ -318,14 +374,12 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress,
                  struct mpr_error *error)
 {
+    struct reading reading = { .good = { .repeats = mpr_repeats_new() } };
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
-    struct first first = { .backward_of = ooms->backward_of };
-    mpr_good_init(&first.good);
-    const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
-    for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
-    mpr_good_free(&first.good);
-    mpr_host_end_free(&first.end);
-    if (status != 0) return -1;
-    ooms->logs++;
-    return 0;
+    const int status = read_log(ooms, &ooms->log[ooms->logs], &reading, path, progress, error);
+    for (size_t i = 0; i < reading.windows; i++) mpr_picture_free(&reading.window[i].peak);
+    free_spans(&reading.good);
+    mpr_host_end_free(&reading.end);
+    if (status == 0) ooms->logs++;
+    return status;
 }

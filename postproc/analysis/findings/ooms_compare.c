@@ -1,5 +1,5 @@
-/* Several processes: who failed first, what each of them and each device held at that instant, and
- * what the first to fail had more than the others. */
+/* Several processes: the first one that failed, the memory of each process and device at that
+ * instant, and the excess of the first process over the median of the others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "reader.h"
 #include "reading.h"
 
-/* ---- who failed first */
+/* ---- order of failures */
 
 static uint64_t first_hard(const struct mpr_ooms_log *log)
 {
@@ -22,19 +22,15 @@ static uint64_t first_hard(const struct mpr_ooms_log *log)
     return UINT64_MAX;
 }
 
-static uint64_t killed(const struct mpr_ooms_log *log)
-{
-    const uint64_t start = log->summary.process.start_ns;
-    return log->host.killed && start ? start + log->host.end : UINT64_MAX;
-}
-
+/* Returns the first OOM event or the kill, CLOCK_REALTIME ns; UINT64_MAX if there is neither. */
 static uint64_t first_failure(const struct mpr_ooms_log *log)
 {
-    const uint64_t hard = first_hard(log), death = killed(log);
-    return hard < death ? hard : death;
+    const uint64_t start = log->summary.process.start_ns, hard = first_hard(log),
+                   killed = log->host.killed && start ? start + log->host.end : UINT64_MAX;
+    return hard < killed ? hard : killed;
 }
 
-static uint64_t held(const struct mpr_then *t)
+static uint64_t bytes_then(const struct mpr_then *t)
 {
     uint64_t sum = t->host;
     for (size_t i = 0; i < t->devices; i++)
@@ -47,36 +43,36 @@ static uint64_t held(const struct mpr_then *t)
 static int by_failure(const void *left, const void *right)
 {
     const struct mpr_ooms_log *a = left, *b = right;
+    const uint64_t x = first_failure(a), y = first_failure(b), m = bytes_then(&a->then),
+                   n = bytes_then(&b->then);
     if (a->run != b->run) return a->run < b->run ? -1 : 1;
-    const uint64_t x = first_failure(a), y = first_failure(b), m = held(&a->then),
-                   n = held(&b->then);
     if (x != y) return x < y ? -1 : 1;
     if (m != n) return m > n ? -1 : 1;
     return strcmp(a->summary.path, b->summary.path);
 }
 
-/* ---- runs */
-
 struct run {
     const char *id;
-    uint64_t start; /* when its first process began */
+    uint64_t start; /* of its first process */
     bool failed;
 };
 
+/* Runs that failed come first, the newest one first. */
+static int by_run(const void *left, const void *right)
+{
+    const struct run *a = left, *b = right;
+    if (a->failed != b->failed) return a->failed ? -1 : 1;
+    if (a->start != b->start) return a->start > b->start ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+/* Returns the run with that id, which is added if it is new. */
 static struct run *find_run(struct run *run, size_t *runs, const char *id)
 {
     size_t i = 0;
     while (i < *runs && strcmp(run[i].id, id) != 0) i++;
     if (i == *runs) run[(*runs)++] = (struct run){ .id = id, .start = UINT64_MAX };
     return &run[i];
-}
-
-static int newest_that_failed_first(const void *left, const void *right)
-{
-    const struct run *a = left, *b = right;
-    if (a->failed != b->failed) return a->failed ? -1 : 1;
-    if (a->start != b->start) return a->start > b->start ? -1 : 1;
-    return strcmp(a->id, b->id);
 }
 
 static void number_runs(struct mpr_ooms *ooms)
@@ -88,7 +84,7 @@ static void number_runs(struct mpr_ooms *ooms)
         if (log->summary.process.start_ns < of->start) of->start = log->summary.process.start_ns;
         of->failed |= first_failure(log) != UINT64_MAX;
     }
-    qsort(run, ooms->runs, sizeof *run, newest_that_failed_first);
+    qsort(run, ooms->runs, sizeof *run, by_run);
     for (size_t i = 0; i < ooms->logs; i++) {
         const char *id = mpr_summary_run(&ooms->log[i].summary);
         ooms->log[i].run = (size_t)(find_run(run, &ooms->runs, id) - run);
@@ -97,8 +93,28 @@ static void number_runs(struct mpr_ooms *ooms)
     free(run);
 }
 
-/* ---- what each process had then */
+/* Counts the processes of the compared run.  Programs that one process executed one after the other
+ * have a log each, but are one process. */
+static void count_processes(struct mpr_ooms *ooms)
+{
+    ooms->processes = ooms->compared_logs;
+    if (ooms->logs < 2) return;
+    const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
+    struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
+    for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
+    mpr_kin_find(log, ooms->logs, kin);
+    for (size_t i = 0; i < ooms->logs; i++) {
+        if (kin[i].image_of == MPR_NO_PROCESS) continue;
+        ooms->log[kin[i].image_of].executed = true;
+        ooms->processes -= ooms->log[i].run == 0;
+    }
+    free(kin);
+    free(log);
+}
 
+/* ---- each process at the first failure */
+
+/* Bytes of a range in a process. */
 struct entry {
     struct mpr_path path;
     size_t log;
@@ -123,23 +139,31 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
     struct mpr_held *held = mpr_held_host(r);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
-        if (!mpf_heap_is_host(cell->heap)) continue;
-        const struct mpr_path path = mpr_label_path(arena, reader, cell);
-        add(e, path, log, held[i].then, held[i].estimated);
+        if (mpf_heap_is_host(cell->heap))
+            add(e, mpr_label_path(arena, reader, cell), log, held[i].then, held[i].estimated);
     }
     free(held);
 }
 
-static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
-                       const struct mpr_picture *p, bool torch, size_t log)
+static void add_devices(struct entries *e, struct mpr_ooms *ooms, const struct mpr_reader *reader,
+                        size_t log)
 {
-    size_t rows;
-    const struct mpr_row *row = mpr_growth_blocks(arena, reader, p, torch, &rows);
-    for (size_t i = 0; i < rows; i++) add(e, row[i].path, log, row[i].bytes, false);
+    const struct mpr_then *then = &ooms->log[log].then, *first = &ooms->log[0].then;
+    bool torch = false;
+    for (size_t i = 0; i < first->devices; i++) torch |= first->device[i].torch != 0;
+    for (size_t i = 0; i < then->devices; i++) {
+        size_t rows;
+        const struct mpr_picture *p = &reader->replay.gpu.device[then->device[i].index].peak;
+        const struct mpr_row *row = mpr_growth_blocks(&ooms->arena, reader, p, torch, &rows);
+        for (size_t k = 0; k < rows; k++) add(e, row[k].path, log, row[k].bytes, false);
+    }
 }
 
-static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
+static void fill_then(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
 {
+    out->alive = true;
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
+    out->rss = mpr_reading_at_peak(&r->samples.source[MPR_SOURCE_RSS], MPF_HEAP_HOST, out->time);
     out->device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *out->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const struct mpr_gpu_device *d = &r->gpu.device[i];
@@ -157,13 +181,7 @@ static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const st
     }
 }
 
-static void fill_host(struct mpr_then *out, const struct mpr_replay *r)
-{
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
-    out->rss = mpr_reading_at_peak(&r->samples.source[MPR_SOURCE_RSS], MPF_HEAP_HOST, out->time);
-}
-
-/* Killed processes have no last event at the very instant of their death. */
+/* A process that was killed has no event at the very instant of its death. */
 static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
 {
     const uint64_t start = log->summary.process.start_ns,
@@ -171,34 +189,23 @@ static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
     return start && start <= at && at <= start + log->summary.duration_ns + late;
 }
 
-static bool uses_torch(const struct mpr_then *then)
-{
-    for (size_t i = 0; i < then->devices; i++)
-        if (then->device[i].torch) return true;
-    return false;
-}
-
 static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e,
                       const struct mpr_progress *progress)
 {
-    struct mpr_then *out = &ooms->log[index].then;
+    struct mpr_ooms_log *log = &ooms->log[index];
+    const char *path = log->summary.path;
     struct mpr_reader reader;
     struct mpr_error error;
-    if (!is_alive(&ooms->log[index], ooms->first_failure)) return;
-    out->time = ooms->first_failure - ooms->log[index].summary.process.start_ns;
-    const char *path = ooms->log[index].summary.path;
-    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(out->time),
+    if (!is_alive(log, ooms->first_failure)) return;
+    log->then.time = ooms->first_failure - log->summary.process.start_ns;
+    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(log->then.time),
                         &error) != 0)
         return;
     reader.replay.options.backward_of = ooms->backward_of;
     if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
-    out->alive = true;
-    fill_host(out, &reader.replay);
-    fill_devices(out, &ooms->arena, &reader.replay);
-    if (!ooms->device_failure) add_host(e, &ooms->arena, &reader, index);
-    for (size_t i = 0; ooms->device_failure && i < out->devices; i++)
-        add_device(e, &ooms->arena, &reader, &reader.replay.gpu.device[out->device[i].index].peak,
-                   uses_torch(&ooms->log[0].then), index);
+    fill_then(&log->then, &ooms->arena, &reader.replay);
+    if (ooms->device_failure) add_devices(e, ooms, &reader, index);
+    else add_host(e, &ooms->arena, &reader, index);
     mpr_reader_close(&reader);
 }
 
@@ -216,12 +223,12 @@ static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
     return &ooms->sum[ooms->sums++];
 }
 
-/* Each process measured what all of them use: the largest counts. */
+/* Each process measured the use of all processes: the largest value counts. */
 static void sum_devices(struct mpr_ooms *ooms)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < ooms->logs; i++) most += ooms->log[i].then.devices;
-    ooms->sum = mpr_arena_alloc(&ooms->arena, (most + 1) * sizeof *ooms->sum);
+    size_t max = 0;
+    for (size_t i = 0; i < ooms->logs; i++) max += ooms->log[i].then.devices;
+    ooms->sum = mpr_arena_alloc(&ooms->arena, (max + 1) * sizeof *ooms->sum);
     for (size_t i = 0; i < ooms->logs; i++) {
         for (size_t k = 0; k < ooms->log[i].then.devices; k++) {
             const struct mpr_then_device *d = &ooms->log[i].then.device[k];
@@ -235,7 +242,7 @@ static void sum_devices(struct mpr_ooms *ooms)
     }
 }
 
-/* ---- the first to fail against the others */
+/* ---- the first process that failed against the others */
 
 static int by_path(const void *left, const void *right)
 {
@@ -255,32 +262,32 @@ static uint64_t median(uint64_t *value, size_t count)
     return count % 2 ? value[count / 2] : value[count / 2 - 1] / 2 + value[count / 2] / 2;
 }
 
-/* Processes that have what failed: those without device memory are no peers of one that lacked it.
- */
+/* Processes without device memory are not compared with one that ran out of it. */
 static bool is_peer(const struct mpr_ooms *ooms, size_t log)
 {
     const struct mpr_then *t = &ooms->log[log].then;
     return log && t->alive && (!ooms->device_failure || t->devices);
 }
 
-/* One range: n entries, at most one a process and device.  value: by peer. */
+/* Compares one range, which has at most one entry of each process and device.  @value: room for a
+ * value of each peer. */
 static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b,
-                          const struct entry *e, size_t n, uint64_t *value)
+                          const struct entry *e, size_t entries, uint64_t *value)
 {
     uint64_t failed = 0;
     size_t peers = 0;
     bool estimated = false;
-    for (size_t i = 0; i < n; i++) estimated |= e[i].estimated;
+    for (size_t i = 0; i < entries; i++) estimated |= e[i].estimated;
     for (size_t log = 0; log < ooms->logs; log++) {
         uint64_t bytes = 0;
-        for (size_t i = 0; i < n; i++) bytes += e[i].log == log ? e[i].bytes : 0;
+        for (size_t i = 0; i < entries; i++) bytes += e[i].log == log ? e[i].bytes : 0;
         if (!log) failed = bytes;
         else if (is_peer(ooms, log)) value[peers++] = bytes;
     }
     mpr_growth_add(b, e->path, median(value, peers), failed, estimated);
 }
 
-static void compare(struct mpr_ooms *ooms, struct entries *e)
+static void compare_with_peers(struct mpr_ooms *ooms, struct entries *e)
 {
     struct mpr_growth_builder b;
     for (size_t i = 1; i < ooms->logs; i++) ooms->others += is_peer(ooms, i);
@@ -301,22 +308,9 @@ static void compare(struct mpr_ooms *ooms, struct entries *e)
     free(value);
 }
 
-static void compare_all(struct mpr_ooms *ooms, const struct mpr_progress *progress)
-{
-    struct entries e = { 0 };
-    ooms->first_failure = first_failure(&ooms->log[0]);
-    ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
-    for (size_t i = 0; i < ooms->compared_logs; i++) read_then(ooms, i, &e, progress);
-    sum_devices(ooms);
-    compare(ooms, &e);
-    free(e.at);
-    qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure); /* now that it is known what they
-                                                                    held */
-}
+/* ---- insights of the process that failed */
 
-/* ---- why */
-
-/* Those of the run of a log. */
+/* Returns all processes of the log's run; NULL if it is the only one. */
 static const struct mpr_processes *family_of(struct mpr_ooms *ooms, const struct mpr_ooms_log *log,
                                              const struct mpr_progress *progress)
 {
@@ -329,16 +323,7 @@ static const struct mpr_processes *family_of(struct mpr_ooms *ooms, const struct
     return &ooms->family;
 }
 
-static void read_threads(struct mpr_ooms *ooms, const struct mpr_ooms_log *log,
-                         const struct mpr_progress *progress)
-{
-    struct mpr_error error;
-    mpr_peaks_init(&ooms->threads,
-                   &(struct mpr_peaks_options){ .by = MPR_GROUP_THREAD,
-                                                .at = MPR_INSTANT_END_OF(log->host.end) });
-    mpr_peaks_add(&ooms->threads, log->summary.path, progress, &error);
-}
-
+/* Reads the insights of the first log that failed, and its threads if host memory ran out. */
 static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct mpr_error error;
@@ -348,35 +333,30 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, log, progress), NULL,
                           progress, &error) == 0)
         ooms->explained = log;
-    if (log->host.told && !log->hard) read_threads(ooms, log, progress);
-}
-
-/* A program that gave way to the next one of its process is no process of its own. */
-static void count_processes(struct mpr_ooms *ooms)
-{
-    ooms->processes = ooms->compared_logs;
-    if (ooms->logs < 2) return;
-    const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
-    struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
-    for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
-    mpr_kin_find(log, ooms->logs, kin);
-    for (size_t i = 0; i < ooms->logs; i++) {
-        if (kin[i].image_of == MPR_NO_PROCESS) continue;
-        ooms->log[kin[i].image_of].executed = true;
-        ooms->processes -= ooms->log[i].run == 0;
-    }
-    free(kin);
-    free(log);
+    if (!log->host.told || log->hard) return;
+    mpr_peaks_init(&ooms->threads,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_THREAD,
+                                                .at = MPR_INSTANT_END_OF(log->host.end) });
+    mpr_peaks_add(&ooms->threads, log->summary.path, progress, &error);
 }
 
 void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
+    struct entries e = { 0 };
     if (ooms->logs) number_runs(ooms);
     count_processes(ooms);
     if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
     for (size_t i = 0; i < ooms->compared_logs; i++)
         ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
     ooms->compared = ooms->processes > 1 && ooms->failed;
-    if (ooms->compared) compare_all(ooms, progress);
+    if (ooms->compared) {
+        ooms->first_failure = first_failure(&ooms->log[0]);
+        ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
+        for (size_t i = 0; i < ooms->compared_logs; i++) read_then(ooms, i, &e, progress);
+        sum_devices(ooms);
+        compare_with_peers(ooms, &e);
+        free(e.at);
+        qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure); /* by their bytes then */
+    }
     explain(ooms, progress);
 }

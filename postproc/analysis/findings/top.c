@@ -2,9 +2,412 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "alloc.h"
+#include "amount.h"
+#include "device.h"
 #include "error.h"
+#include "gpu_peaks.h"
+#include "growth.h"
+#include "held.h"
+#include "labels.h"
+#include "mpf/sample.h"
+#include "picture.h"
+#include "reader.h"
+#include "repeats.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define SPAN_NS   (60 * SECOND_NS)
+/* Earlier looks that are kept: enough for the span, which may be too long by the time between two
+ */
+enum { PASTS = 8, THREADS = 4 };
+#define APART_NS (SPAN_NS / (PASTS - 2))
+
+/* The bytes at an earlier look. */
+struct past {
+    uint64_t time;
+    uint64_t heap[MPR_HEAPS];
+    uint64_t *cell;
+    uint32_t cells;
+};
+
+/* A process that is followed. */
+struct mpr_live {
+    struct mpr_live_options options;
+    char *path;
+    struct mpr_reader reader;
+    struct mpr_choice choice;
+    bool chosen;
+    struct mpr_arena names;
+    struct mpr_path *of_cell, *of_node; /* in `names`, as long as the process is followed */
+    uint32_t cells, nodes;
+    struct past past[PASTS]; /* oldest first */
+    size_t pasts;
+    struct timespec looked;
+    uint64_t events, allocations[MPR_HEAPS]; /* at the last look; events: UINT64_MAX before it */
+    struct mpr_arena arena;                  /* of the look */
+    struct mpr_live_look look;
+};
+
+/* ---- reading */
+
+static int start(struct mpr_live *l, enum mpr_group by, struct mpr_error *error)
+{
+    if (mpr_reader_follow(&l->reader, l->path, by, error) != 0) return -1;
+    l->reader.repeats = mpr_repeats_new();
+    mpr_repeats_watch(l->reader.repeats, &l->reader.replay);
+    return 0;
+}
+
+static int open_log(struct mpr_live **out, const char *path, const struct mpr_live_options *options,
+                    struct mpr_error *error)
+{
+    struct mpr_live *l = mpr_alloc(1, sizeof *l);
+    *l = (struct mpr_live){ .options = *options,
+                            .path = mpr_text_copy(path),
+                            .choice = { .by = options->by, .source = "" },
+                            .events = UINT64_MAX };
+    if (start(l, options->by, error) == 0) {
+        *out = l;
+        return 0;
+    }
+    free(l->path);
+    free(l);
+    return -1;
+}
+
+static void forget(struct mpr_live *l)
+{
+    for (size_t i = 0; i < l->pasts; i++) free(l->past[i].cell);
+    free(l->of_cell);
+    free(l->of_node);
+    mpr_arena_free(&l->names);
+    l->pasts = l->cells = l->nodes = 0;
+    l->of_cell = l->of_node = NULL;
+    l->events = UINT64_MAX;
+}
+
+static void close_log(struct mpr_live *l)
+{
+    if (!l) return;
+    forget(l);
+    mpr_reader_close(&l->reader);
+    mpr_arena_free(&l->arena);
+    free(l->path);
+    free(l);
+}
+
+/* Returns true if the log may still grow. */
+static bool is_running(const struct mpr_live *l)
+{
+    return mpr_log_status(l->reader.log)->process.life != MPR_LIFE_ENDED;
+}
+
+/* Reads the log from its beginning: by other names, or because the file was replaced. */
+static int restart(struct mpr_live *l, enum mpr_group by, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    struct mpr_reader old = l->reader;
+    if (start(l, by, error) != 0) {
+        l->reader = old;
+        return -1;
+    }
+    mpr_reader_close(&old);
+    forget(l);
+    return mpr_reader_read(&l->reader, l->path, progress, error);
+}
+
+/* Reads the events since the last look.  The grouping for AUTO is decided after the first events.
+ * Returns -1 with *error filled if the log cannot be read on. */
+static int read_on(struct mpr_live *l, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const int more = mpr_log_more(l->reader.log, error);
+    if (more < 0) return -1;
+    if (more == MPR_LOG_REPLACED) return restart(l, l->choice.by, progress, error);
+    if (mpr_reader_read(&l->reader, l->path, progress, error) != 0) return -1;
+    if (l->chosen || l->options.by != MPR_GROUP_AUTO || !l->reader.replay.now) return 0;
+    l->choice = mpr_choose(&l->reader);
+    l->chosen = true;
+    if (l->choice.by == MPR_GROUP_AUTO || l->choice.by == MPR_GROUP_RANGE) return 0;
+    return restart(l, l->choice.by, progress, error);
+}
+
+/* ---- earlier looks */
+
+static const struct past *base_of(const struct mpr_live *l, uint64_t now)
+{
+    for (size_t i = 0; i < l->pasts; i++)
+        if (now - l->past[i].time <= SPAN_NS + APART_NS) return &l->past[i];
+    return NULL;
+}
+
+static void remember(struct mpr_live *l)
+{
+    const struct mpr_replay *r = &l->reader.replay;
+    const struct mpr_books *books = &r->books;
+    const uint64_t now = l->look.now_ns;
+    if (l->pasts && now - l->past[l->pasts - 1].time < APART_NS) return;
+    if (l->pasts == PASTS) {
+        free(l->past[0].cell);
+        memmove(&l->past[0], &l->past[1], (PASTS - 1) * sizeof *l->past);
+        l->pasts--;
+    }
+    struct past *p = &l->past[l->pasts++];
+    *p = (struct past){ .time = now,
+                        .cell = mpr_alloc(books->cells, sizeof *p->cell),
+                        .cells = books->cells };
+    for (int heap = 0; heap < MPR_HEAPS; heap++) {
+        if (!books->heap[heap].used) continue;
+        struct mpr_held *held = mpr_held_heap(r, (uint8_t)heap);
+        p->heap[heap] = books->heap[heap].bytes;
+        for (uint32_t i = 0; i < p->cells; i++)
+            if (books->cell[i].heap == heap) p->cell[i] = held[i].now;
+        free(held);
+    }
+}
+
+/* ---- owners */
+
+static struct mpr_path path_of_cell(struct mpr_live *l, uint32_t cell)
+{
+    MPR_REACH(l->of_cell, cell, l->cells);
+    struct mpr_path *path = &l->of_cell[cell];
+    if (!path->frame)
+        *path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell]);
+    return *path;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const int order = mpr_row_by(left, right, MPR_ORDER_BYTES);
+    return order ? order : mpr_row_by_path(left, right);
+}
+
+static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_held *held)
+{
+    const struct mpr_replay *r = &l->reader.replay;
+    struct mpr_live_look *look = &l->look;
+    const bool weighs = heap == MPF_HEAP_PYTHON || mpr_replay_weighs(r, heap);
+    look->row = mpr_arena_alloc(&l->arena, r->books.cells * sizeof *look->row);
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        if (r->books.cell[i].heap != heap || !held[i].now) continue;
+        look->row[look->rows++] =
+            (struct mpr_row){ .path = path_of_cell(l, i),
+                              .bytes = held[i].now,
+                              .blocks = held[i].now_blocks,
+                              .estimated =
+                                  (weighs && held[i].estimated) ||
+                                  mpr_totals_is(&r->totals, &r->books, &r->books.cell[i]) };
+    }
+    qsort(look->row, look->rows, sizeof *look->row, by_bytes);
+}
+
+static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_held *held,
+                        const struct past *base)
+{
+    const struct mpr_replay *r = &l->reader.replay;
+    struct mpr_growth_builder b;
+    if (!base || base->time == l->look.now_ns) return;
+    mpr_growth_begin(&b, &l->arena, r->books.cells);
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const uint64_t before = i < base->cells ? base->cell[i] : 0;
+        if (r->books.cell[i].heap != heap || before == held[i].now) continue;
+        mpr_growth_add(&b, path_of_cell(l, i), before, held[i].now, held[i].estimated);
+    }
+    l->look.growth = (struct mpr_growth){ .valid = true,
+                                          .time = base->time,
+                                          .before = base->heap[heap],
+                                          .after = r->books.heap[heap].bytes };
+    mpr_growth_end(&b, &l->look.growth);
+}
+
+/* Returns the requested heap, or the largest one: PyTorch's blocks rather than their segments. */
+static uint8_t heap_shown(const struct mpr_live *l)
+{
+    const struct mpr_books *books = &l->reader.replay.books;
+    uint8_t largest = MPF_HEAP_HOST;
+    if (l->options.heap) return l->options.heap;
+    for (int i = 0; i < MPR_HEAPS; i++)
+        if (books->heap[i].bytes > books->heap[largest].bytes && !mpr_heap_around((uint8_t)i) &&
+            !mpr_label_is_nested((uint8_t)i))
+            largest = (uint8_t)i;
+    if (!mpf_heap_is_gpu(largest)) return largest;
+    const uint8_t torch = mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(largest));
+    return books->heap[torch].bytes ? torch : largest;
+}
+
+static void fill_owners(struct mpr_live *l, const struct past *base)
+{
+    const struct mpr_books *books = &l->reader.replay.books;
+    const uint8_t shown = heap_shown(l);
+    struct mpr_held *held = mpr_held_heap(&l->reader.replay, shown);
+    l->look.shown = books->heap[shown].used ? shown : MPF_HEAP_NONE;
+    l->look.whole = books->heap[shown].bytes;
+    fill_rows(l, shown, held);
+    fill_growth(l, shown, held, base);
+    free(held);
+}
+
+/* ---- heaps and devices */
+
+static uint64_t a_second(uint64_t count, uint64_t ns)
+{
+    return ns ? (uint64_t)((double)count * (double)SECOND_NS / (double)ns) : 0;
+}
+
+static int by_live_bytes(const void *left, const void *right)
+{
+    const struct mpr_live_heap *a = left, *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return mpr_heap_by_name(a->heap, b->heap);
+}
+
+/* @passed_ns: real time since the last look. */
+static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t passed_ns)
+{
+    const bool first = l->events == UINT64_MAX;
+    struct mpr_live_look *look = &l->look;
+    look->heap = mpr_arena_alloc(&l->arena, MPR_HEAPS * sizeof *look->heap);
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_heap *h = &l->reader.replay.books.heap[i];
+        const uint8_t code = (uint8_t)i;
+        if (!h->used) continue;
+        struct mpr_live_heap *heap = &look->heap[look->heaps++];
+        *heap = (struct mpr_live_heap){
+            .heap = code,
+            .inside = mpr_heap_around(code),
+            .bytes = h->bytes,
+            .blocks = h->blocks,
+            .peak_bytes = h->peak_bytes,
+            .peak_time = h->peak_time,
+            .allocations =
+                first ? MPF_UNKNOWN : a_second(h->allocations - l->allocations[i], passed_ns),
+            .grew = base ? mpr_minus(mpr_amount(h->bytes), mpr_amount(base->heap[i])) : 0,
+            .estimated = code == MPF_HEAP_PYTHON,
+        };
+        l->allocations[i] = h->allocations;
+        if (mpf_heap_is_host(code) && !heap->inside) {
+            look->host_bytes += heap->bytes;
+            look->host_grew = mpr_plus(look->host_grew, heap->grew);
+        }
+        if (mpf_heap_is_gpu(code) && mpr_heap_is_device(code)) look->gpu_bytes += heap->bytes;
+    }
+    qsort(look->heap, look->heaps, sizeof *look->heap, by_live_bytes);
+}
+
+static void fill_devices(struct mpr_live *l)
+{
+    const struct mpr_replay *r = &l->reader.replay;
+    struct mpr_live_look *look = &l->look;
+    look->device = mpr_arena_alloc(&l->arena, MPF_GPUS * sizeof *look->device);
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        const struct mpr_gpu_device *d = &r->gpu.device[i];
+        struct mpr_picture now = { 0 };
+        if (!mpr_gpu_is_there(r, i)) continue;
+        struct mpr_device *out = &look->device[look->devices++];
+        *out = (struct mpr_device){ .index = i,
+                                    .name = mpr_arena_text(&l->arena, d->name),
+                                    .uuid = mpr_arena_text(&l->arena, d->uuid),
+                                    .off = mpr_arena_text(&l->arena, d->off),
+                                    .used_off = mpr_arena_text(&l->arena, d->used_off),
+                                    .shared = d->shared };
+        mpr_picture_take(&now, r, i, r->now);
+        mpr_composition_account(&out->peak, &l->arena, &l->reader, &now);
+        mpr_picture_free(&now);
+    }
+}
+
+/* ---- ranges */
+
+static void fill_step(struct mpr_live *l)
+{
+    const struct mpr_repeats *s = l->reader.repeats;
+    const uint32_t outermost = mpr_repeats_outermost(s);
+    struct mpr_live_step *step = &l->look.step;
+    *step = (struct mpr_live_step){ .range = "", .open_ns = MPF_UNKNOWN };
+    if (!outermost) return;
+    const struct mpr_repeat *repeat = &s->repeat[outermost];
+    step->range = mpr_repeats_name(s, &l->arena, outermost);
+    step->instances = repeat->instances;
+    for (size_t i = 0; i < s->follow.count; i++)
+        if (s->follow.open[i].what == outermost)
+            step->open_ns = mpr_less(l->look.now_ns, s->follow.open[i].begin_ns);
+    const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* of those in a row */
+    step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
+}
+
+static struct mpr_path path_of_node(struct mpr_live *l, uint32_t node)
+{
+    MPR_REACH(l->of_node, node, l->nodes);
+    struct mpr_path *path = &l->of_node[node];
+    if (!path->frame) *path = mpr_label_node(&l->names, &l->reader, node);
+    return *path;
+}
+
+static void fill_threads(struct mpr_live *l)
+{
+    const struct mpr_replay *r = &l->reader.replay;
+    struct mpr_live_look *look = &l->look;
+    look->thread = mpr_arena_alloc(&l->arena, THREADS * sizeof *look->thread);
+    for (uint32_t i = 0; i < r->threads.count; i++) {
+        const struct mpr_thread *t = r->threads.at[i];
+        if (!t || t->ended || !t->node) continue;
+        if (look->threads == THREADS) {
+            look->more_threads++;
+            continue;
+        }
+        look->thread[look->threads++] =
+            (struct mpr_live_thread){ .name = mpr_label_thread(&l->arena, r, i),
+                                      .path = path_of_node(l, t->node) };
+    }
+}
+
+/* ---- a look at a process */
+
+/* Returns the real time since the last look, ns. */
+static uint64_t passed(struct mpr_live *l)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t ns =
+        (now.tv_sec - l->looked.tv_sec) * (int64_t)SECOND_NS + (now.tv_nsec - l->looked.tv_nsec);
+    l->looked = now;
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static const struct mpr_live_look *look_at(struct mpr_live *l)
+{
+    const struct mpr_log_status *status = mpr_log_status(l->reader.log);
+    const uint64_t ns = passed(l);
+    struct mpr_live_look *look = &l->look;
+    mpr_arena_free(&l->arena);
+    l->arena = (struct mpr_arena){ 0 };
+    *look = (struct mpr_live_look){
+        .choice = l->choice,
+        .now_ns = status->end_ns > status->last_ns ? status->end_ns : status->last_ns,
+        .events_a_second =
+            l->events == UINT64_MAX ? MPF_UNKNOWN : a_second(status->events - l->events, ns)
+    };
+    mpr_reader_summary(&l->reader, l->path, &l->arena, &look->summary);
+    look->summary.duration_ns = look->now_ns;
+    if (is_running(l)) /* the events to come are not missing */
+        look->summary.incomplete =
+            status->damaged || status->missing_frames || look->summary.lost_events;
+    look->rss = mpr_reading_of(&l->reader.replay.samples.source[MPR_SOURCE_RSS].now);
+    const struct past *base = base_of(l, look->now_ns);
+    look->span_ns = base ? look->now_ns - base->time : 0;
+    fill_heaps(l, base, ns);
+    fill_owners(l, base);
+    remember(l);
+    fill_devices(l);
+    fill_step(l);
+    fill_threads(l);
+    l->events = status->events;
+    return look;
+}
+
+/* ---- all processes */
 
 void mpr_top_init(struct mpr_top *top, const struct mpr_live_options *options)
 {
@@ -14,27 +417,21 @@ void mpr_top_init(struct mpr_top *top, const struct mpr_live_options *options)
 void mpr_top_free(struct mpr_top *top)
 {
     for (size_t i = 0; i < top->logs; i++) {
-        mpr_live_close(top->log[i].live);
+        close_log(top->log[i].live);
         free(top->log[i].path);
     }
     free(top->log);
     mpr_arena_free(&top->arena);
 }
 
-static bool is_known(const struct mpr_top *top, const char *path)
-{
-    for (size_t i = 0; i < top->logs; i++)
-        if (strcmp(top->log[i].path, path) == 0) return true;
-    return false;
-}
-
 int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct mpr_error *error)
 {
     struct mpr_live *live;
-    if (is_known(top, path)) return 0;
-    if (mpr_live_open(&live, path, &top->options, error) != 0) return -1;
-    if (!even_ended && !mpr_live_runs(live)) {
-        mpr_live_close(live);
+    for (size_t i = 0; i < top->logs; i++)
+        if (strcmp(top->log[i].path, path) == 0) return 0;
+    if (open_log(&live, path, &top->options, error) != 0) return -1;
+    if (!even_ended && !is_running(live)) {
+        close_log(live);
         live = NULL;
         top->gone++;
     }
@@ -42,6 +439,24 @@ int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct m
     top->log[top->logs++] =
         (struct mpr_top_log){ .path = mpr_text_copy(path), .live = live, .kept = even_ended };
     return 0;
+}
+
+/* A process whose end was not seen by a look is not shown any more. */
+static void look_at_log(struct mpr_top *top, struct mpr_top_log *log,
+                        const struct mpr_progress *progress,
+                        void (*failed)(const struct mpr_error *error))
+{
+    struct mpr_error error;
+    if (!log->live) return;
+    const bool ran = is_running(log->live), fails = read_on(log->live, progress, &error) != 0;
+    if (fails) failed(&error);
+    const bool gone = !fails && !log->kept && !is_running(log->live) && !(log->seen && ran);
+    top->gone += gone;
+    log->seen = true;
+    if (fails || gone) {
+        close_log(log->live);
+        log->live = NULL;
+    } else top->process[top->processes++] = look_at(log->live);
 }
 
 static int by_size(const void *left, const void *right)
@@ -53,36 +468,8 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
-static void leave(struct mpr_top *top, struct mpr_top_log *log, bool ended)
-{
-    top->gone += ended;
-    mpr_live_close(log->live);
-    log->live = NULL;
-}
-
-/* Its end is told once, but of one that was never seen alive. */
-static bool is_gone(const struct mpr_top_log *log, bool ran)
-{
-    return !log->kept && !mpr_live_runs(log->live) && !(log->seen && ran);
-}
-
-static void look_at(struct mpr_top *top, struct mpr_top_log *log,
-                    const struct mpr_progress *progress,
-                    void (*failed)(const struct mpr_error *error))
-{
-    struct mpr_error error;
-    if (!log->live) return;
-    const bool ran = mpr_live_runs(log->live);
-    if (mpr_live_read(log->live, progress, &error) != 0) {
-        failed(&error);
-        leave(top, log, false);
-    } else if (is_gone(log, ran)) leave(top, log, true);
-    else top->process[top->processes++] = mpr_live_look(log->live);
-    log->seen = true;
-}
-
-/* The same one as before, wherever it is by now. */
-static void choose(struct mpr_top *top)
+/* Chooses the process that is shown in full: the same one as before, wherever it is by now. */
+static void choose_shown(struct mpr_top *top)
 {
     top->shown = 0;
     for (size_t i = 0; top->in_full && i < top->processes; i++)
@@ -101,7 +488,7 @@ void mpr_top_look(struct mpr_top *top, const struct mpr_progress *progress,
     top->arena = (struct mpr_arena){ 0 };
     top->process = mpr_arena_alloc(&top->arena, top->logs * sizeof *top->process);
     top->processes = 0;
-    for (size_t i = 0; i < top->logs; i++) look_at(top, &top->log[i], progress, failed);
+    for (size_t i = 0; i < top->logs; i++) look_at_log(top, &top->log[i], progress, failed);
     qsort(top->process, top->processes, sizeof *top->process, by_size);
-    choose(top);
+    choose_shown(top);
 }
