@@ -9,8 +9,6 @@
 #include "error.h"
 #include "nearest.h"
 
-enum { WORDS = 7 }; /* in one line: kind, name, heap, number, unit, comma, optional */
-
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
     MPR_GROW(b->limit, b->limits, b->cap);
@@ -55,7 +53,7 @@ bool mpr_budget_size(const char *text, uint64_t *bytes)
 
 /* ---- lines */
 
-/* Cuts the next word off; NULL: there is none, or (with *bad) its quote does not end. */
+/* Cuts off the next word; NULL if there is none, or (with *bad) if its quote does not end. */
 static char *next_word(char **line, bool *bad)
 {
     char *word = *line + strspn(*line, " \t\r\n");
@@ -71,14 +69,6 @@ static char *next_word(char **line, bool *bad)
     return word;
 }
 
-static size_t words_of(char *line, char *word[WORDS + 1])
-{
-    bool bad = false;
-    size_t count = 0;
-    while (count <= WORDS && (word[count] = next_word(&line, &bad))) count++;
-    return bad ? WORDS + 1 : count;
-}
-
 struct form {
     const char *word;
     enum mpr_limit_of of;
@@ -86,26 +76,27 @@ struct form {
     const char *form, *example;
 };
 
-static const struct form forms[] = {
-    { "heap", MPR_LIMIT_HEAP, 3, "heap NAME SIZE", "heap host/heap 500MiB" },
-    { "range", MPR_LIMIT_RANGE, 4, "range \"PATH\" HEAP SIZE",
-      "range \"step * > forward\" host/heap 500MiB" },
-    { "line", MPR_LIMIT_LINE, 4, "line \"TEXT\" HEAP SIZE",
-      "line \"load (loader.py:*)\" host/heap 500MiB" },
-    { "thread", MPR_LIMIT_THREAD, 4, "thread NAME HEAP SIZE", "thread loader* host/heap 500MiB" },
-    { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" }
-};
-
-/* NULL: no limit begins with that word. */
+/* Returns NULL if no limit begins with that word. */
 static const struct form *form_of(const char *word)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    static const struct form forms[] = {
+        { "heap", MPR_LIMIT_HEAP, 3, "heap NAME SIZE", "heap host/heap 500MiB" },
+        { "range", MPR_LIMIT_RANGE, 4, "range \"PATH\" HEAP SIZE",
+          "range \"step * > forward\" host/heap 500MiB" },
+        { "line", MPR_LIMIT_LINE, 4, "line \"TEXT\" HEAP SIZE",
+          "line \"load (loader.py:*)\" host/heap 500MiB" },
+        { "thread", MPR_LIMIT_THREAD, 4, "thread NAME HEAP SIZE",
+          "thread loader* host/heap 500MiB" },
+        { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" }
+    };
+    for (size_t i = 0; word && i < sizeof forms / sizeof *forms; i++)
         if (strcmp(forms[i].word, word) == 0) return &forms[i];
     return NULL;
 }
 
-static int fail_form(const char *from, const struct form *form, struct mpr_error *error)
+static int fail_form(const char *from, const char *word, struct mpr_error *error)
 {
+    const struct form *form = form_of(word);
     if (form)
         return mpr_fail(error, "%s: expected %s, such as: %s, and after the size perhaps: optional",
                         from, form->form, form->example);
@@ -114,36 +105,6 @@ static int fail_form(const char *from, const struct form *form, struct mpr_error
         "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
         "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
         from);
-}
-
-static int read_limit(char *const *word, size_t words, const char *from, struct mpr_limit *limit,
-                      struct mpr_error *error)
-{
-    const struct form *form = form_of(word[0]);
-    if (!form || form->words != words) return fail_form(from, form, error);
-    limit->of = form->of;
-    limit->name = words == 4 ? word[1] : "";
-    limit->heap = mpr_heap_named(word[words - 2]);
-    limit->role = mpr_role_named(limit->name);
-    if (!limit->heap)
-        return mpr_fail(error,
-                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
-                        "gpu0/device, gpu0/torch, ...",
-                        from, word[words - 2]);
-    if (!mpr_budget_size(word[words - 1], &limit->bytes))
-        return mpr_fail(error, "%s: invalid size %s: expected a number and a unit, such as: %s",
-                        from, word[words - 1], form->example);
-    return 0;
-}
-
-/* "; is activations meant?" where a role has nearly the name, else "". */
-static const char *role_hint(struct mpr_arena *arena, const char *name)
-{
-    struct mpr_nearest nearest = { .text = name };
-    for (enum mpr_role role = 0; role < MPR_ROLES; role++)
-        mpr_nearest_try(&nearest, mpr_role_key(role));
-    if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL) return ""; /* the heap is wrong */
-    return mpr_arena_format(arena, "; is %s meant?", nearest.word);
 }
 
 /* Removes "optional" from the end of the line and a comma before it.  Returns false if the line
@@ -163,7 +124,7 @@ static bool take_optional(char **word, size_t *words)
     return true;
 }
 
-/* "50 MB" is one word. */
+/* Joins "50" and "MB" at the end of the line to one word. */
 static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
 {
     double unit;
@@ -175,32 +136,60 @@ static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
     return words - 1;
 }
 
-int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct mpr_error *error)
+/* Returns "; is activations meant?" if a role has a similar name, else "". */
+static const char *role_hint(struct mpr_arena *arena, const char *name)
 {
-    char *word[WORDS + 1];
-    struct mpr_limit limit = { 0 };
-    size_t words = words_of(line, word);
-    if (!words) return 0;
-    if (words > WORDS) return fail_form(from, word[0] ? form_of(word[0]) : NULL, error);
-    limit.optional = words > 1 && take_optional(word, &words);
-    if (!words) return fail_form(from, NULL, error);
-    words = join_unit(&b->arena, word, words);
-    if (read_limit(word, words, from, &limit, error) != 0) return -1;
-    if (limit.of == MPR_LIMIT_ROLE && (limit.role == MPR_ROLES || !mpr_heap_is_torch(limit.heap)))
+    struct mpr_nearest nearest = { .text = name };
+    for (enum mpr_role role = 0; role < MPR_ROLES; role++)
+        mpr_nearest_try(&nearest, mpr_role_key(role));
+    if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL) return ""; /* the heap is wrong */
+    return mpr_arena_format(arena, "; is %s meant?", nearest.word);
+}
+
+static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, const char *from,
+                      struct mpr_limit *limit, struct mpr_error *error)
+{
+    const struct form *form = form_of(word[0]);
+    if (!form || form->words != words) return fail_form(from, word[0], error);
+    limit->of = form->of;
+    limit->name = words == 4 ? word[1] : "";
+    limit->heap = mpr_heap_named(word[words - 2]);
+    limit->role = mpr_role_named(limit->name);
+    if (!limit->heap)
+        return mpr_fail(error,
+                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
+                        "gpu0/device, gpu0/torch, ...",
+                        from, word[words - 2]);
+    if (!mpr_budget_size(word[words - 1], &limit->bytes))
+        return mpr_fail(error, "%s: invalid size %s: expected a number and a unit, such as: %s",
+                        from, word[words - 1], form->example);
+    if (limit->of == MPR_LIMIT_ROLE &&
+        (limit->role == MPR_ROLES || !mpr_heap_is_torch(limit->heap)))
         return mpr_fail(error,
                         "%s: expected a role of breakdown and a heap of PyTorch, such as: "
                         "role activations gpu0/torch 4GiB%s",
-                        from, role_hint(&b->arena, limit.name));
+                        from, role_hint(arena, limit->name));
+    return 0;
+}
+
+int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct mpr_error *error)
+{
+    enum { WORDS_MAX = 7 }; /* kind, name, heap, number, unit, comma, optional */
+    char *word[WORDS_MAX + 1];
+    struct mpr_limit limit = { 0 };
+    size_t words = 0;
+    bool bad = false;
+    while (words <= WORDS_MAX && (word[words] = next_word(&line, &bad))) words++;
+    if (bad || words > WORDS_MAX) return fail_form(from, word[0], error);
+    if (!words) return 0;
+    limit.optional = words > 1 && take_optional(word, &words);
+    if (!words) return fail_form(from, NULL, error);
+    words = join_unit(&b->arena, word, words);
+    if (read_limit(&b->arena, word, words, from, &limit, error) != 0) return -1;
     limit.name = mpr_arena_text(&b->arena, limit.name);
     limit.from = mpr_arena_text(&b->arena, from);
     mpr_budget_add(b, &limit);
     return 0;
-}
-
-static int read_line(struct mpr_budget *b, char *line, const char *path, size_t number,
-                     struct mpr_error *error)
-{
-    return mpr_budget_line(b, line, mpr_arena_format(&b->arena, "%s:%zu", path, number), error);
 }
 
 int mpr_budget_read(struct mpr_budget *b, const char *path, struct mpr_error *error)
@@ -211,7 +200,8 @@ int mpr_budget_read(struct mpr_budget *b, const char *path, struct mpr_error *er
     int status = 0;
     if (!file) return mpr_fail_errno(error, path, "open");
     while (status == 0 && getline(&line, &room, file) >= 0)
-        status = read_line(b, line, path, ++number, error);
+        status =
+            mpr_budget_line(b, line, mpr_arena_format(&b->arena, "%s:%zu", path, ++number), error);
     if (status == 0 && ferror(file)) status = mpr_fail_errno(error, path, "read");
     free(line);
     fclose(file);

@@ -1,13 +1,13 @@
-/* Limits of a run: of heaps, and in them of ranges, lines, threads and roles.
+/* Limits of a run: on heaps, and on ranges, lines, threads and roles in a heap.
  *
- * A file has one per line; # begins a comment, and names with blanks are in double quotes:
+ * A file has one limit per line; # begins a comment, and names with blanks are in double quotes:
  *
  *     heap gpu0/torch 12GiB
- *     range "step * > forward" gpu0/torch 4GiB     with what is opened inside; * is any text
+ *     range "step * > forward" gpu0/torch 4GiB     includes inner ranges; * is any text
  *     line "load (loader.py:*)" host/heap 1 GB      a line of peaks; * is any text of one name
  *     thread loader* host/heap 500MB
- *     role activations gpu0/torch 20GiB            as breakdown.h has them
- *     heap host/shm 1MB optional                   there may be no such heap, range, ...
+ *     role activations gpu0/torch 20GiB            see breakdown.h
+ *     heap host/shm 1MB optional                   the heap, range, ... may be missing
  */
 #ifndef MPR_BUDGET_H
 #define MPR_BUDGET_H
@@ -26,22 +26,22 @@ enum mpr_limit_of {
     MPR_LIMIT_RANGE,
     MPR_LIMIT_THREAD,
     MPR_LIMIT_ROLE,
-    MPR_LIMIT_LINE,   /* a line of `peaks`, or of `diff` with a base */
-    MPR_LIMIT_DEVICE, /* only with a base, as the next ones: a device's used bytes */
+    MPR_LIMIT_LINE,   /* a line of `peaks`, or with a base of `diff` */
+    MPR_LIMIT_DEVICE, /* only with a base, like the next two: a device's used bytes */
     MPR_LIMIT_COMMS,
     MPR_LIMIT_GRAPHS
 };
 
 struct mpr_limit {
     enum mpr_limit_of of;
-    const char *name;    /* a pattern of ranges or threads, a role's key, or a line of `diff`; "":
-                            the whole */
-    enum mpr_role role;  /* of a role */
-    uint8_t heap;        /* MPF_HEAP_NONE: of another account of `diff` */
-    const char *account; /* for people: the heap's name or that account's */
+    const char *name;   /* a pattern of ranges, lines or threads, a role's key, or a line of `diff`;
+                           "" for the whole heap or account */
+    enum mpr_role role; /* of ROLE */
+    uint8_t heap;       /* MPF_HEAP_NONE for another account of `diff` */
+    const char *account; /* for people: the name of the heap or account */
     const char *from;    /* "budget.txt:3", "--max" */
     uint64_t bytes;
-    bool optional; /* it may be about nothing that there is */
+    bool optional; /* it may match nothing */
 };
 
 struct mpr_budget {
@@ -50,18 +50,18 @@ struct mpr_budget {
     size_t limits, cap;
 };
 
-/* Its texts must last as long.  The account is set to the heap. */
+/* Adds a limit, whose texts must live as long as the budget.  Sets the account from the heap. */
 void mpr_budget_add(struct mpr_budget *budget, const struct mpr_limit *limit);
-/* 0, or -1 with *error filled: file, line, and what is wanted there. */
+/* Reads a file.  Returns 0, or -1 with *error filled: file, line, and the expected form. */
 int mpr_budget_read(struct mpr_budget *budget, const char *path, struct mpr_error *error);
 void mpr_budget_free(struct mpr_budget *budget);
 
-/* Adds the limit of one line, which is changed.  @from: the same as in mpr_limit; messages
- * begin with it. 0, or -1 with *error filled. */
+/* Adds the limit of one line, which is changed.  @from: as in mpr_limit; messages begin with it.
+ * Returns 0, or -1 with *error filled. */
 int mpr_budget_line(struct mpr_budget *budget, char *line, const char *from,
                     struct mpr_error *error);
 
-/* "12GiB", "1.5GiB", "500MB", "50 MB", "4096": bytes. */
+/* Reads bytes: "12GiB", "1.5GiB", "500MB", "50 MB", "4096".  Returns false for other text. */
 bool mpr_budget_size(const char *text, uint64_t *bytes);
 
 #endif

@@ -1,13 +1,16 @@
+/* Compares runs with limits: of a budget, or of a base run; and suggests limits.  A limit on
+ * ranges, lines or threads sums the rows that its pattern matches. */
 #include "check.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
-#include "check_lines.h"
-#include "diff_runs.h"
+#include "nearest.h"
 #include "path_pattern.h"
+#include "places.h"
 #include "telling.h"
 #include "utf8.h"
 
@@ -41,9 +44,69 @@ static void add(struct mpr_check *check, struct mpr_check_row row)
     check->row[check->rows++] = row;
 }
 
-/* ---- what a limit is about */
+static const struct mpr_log_peaks *newest(const struct mpr_peaks *peaks)
+{
+    return &peaks->log[peaks->logs - 1];
+}
 
-/* "step > forward" and what was opened inside. */
+/* ---- lines of a heap's table, as `peaks` prints them */
+
+/* Returns the lines in the arena.  The first *live lines hold bytes.  @unfold: lines that differ in
+ * a number are separate. */
+static struct mpr_line *lines_of(const struct mpr_check *check, struct mpr_arena *arena,
+                                 const struct mpr_heap_peak *heap, bool unfold, size_t *lines,
+                                 size_t *live)
+{
+    struct mpr_naming naming = *check->naming;
+    naming.unfold |= unfold;
+    return mpr_naming_lines(arena, &naming, newest(&check->best)->choice.by, heap->row, heap->rows,
+                            lines, live);
+}
+
+static const char *path_text(struct mpr_arena *arena, struct mpr_path path, enum mpr_group by)
+{
+    return path.depth ? mpr_frame_path_text(arena, path) : mpr_group_nowhere(by);
+}
+
+static const char *with_caller(struct mpr_arena *arena, const char *text, const char *caller)
+{
+    return *caller ? mpr_arena_format(arena, "%s <- %s", text, caller) : text;
+}
+
+/* Sums the lines whose text matches the row's pattern, with or without " <- caller".  Returns false
+ * if none does. */
+static bool sum_lines(const struct mpr_check *check, const struct mpr_heap_peak *heap, bool unfold,
+                      struct mpr_check_row *out)
+{
+    const enum mpr_group by = newest(&check->best)->choice.by;
+    const char *pattern = out->limit.name;
+    struct mpr_arena scratch = { 0 };
+    size_t lines, live, found = 0;
+    const struct mpr_line *line = lines_of(check, &scratch, heap, unfold, &lines, &live);
+    for (size_t i = 0; i < lines; i++) {
+        const char *text = path_text(&scratch, line[i].row.path, by);
+        if (!mpr_path_pattern_matches(pattern, text) &&
+            !mpr_path_pattern_matches(pattern, with_caller(&scratch, text, line[i].caller)))
+            continue;
+        found++;
+        out->is += line[i].row.bytes;
+        out->is_about |= line[i].row.estimated;
+    }
+    mpr_arena_free(&scratch);
+    return found != 0;
+}
+
+/* Matches lines that differ in a number one by one; if none matches, as they are printed
+ * ("layers.{0..15}"). */
+static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
+                       const struct mpr_heap_peak *heap)
+{
+    out->unmatched = !sum_lines(check, heap, true, out) && !sum_lines(check, heap, false, out);
+}
+
+/* ---- rows of ranges and threads */
+
+/* Returns true for a range of the pattern, "step > forward", and for ranges inside of it. */
 static bool is_within(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
@@ -55,20 +118,19 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
     return within;
 }
 
-/* "worker (4243)" by its name alone. */
+/* Matches the name alone: "worker" of "worker (4243)". */
 static bool is_thread(const char *pattern, const struct mpr_row *row)
 {
     return mpr_telling_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
 }
 
-/* The rows of a heap that the pattern is about. */
-static void pick(struct mpr_check *check, struct mpr_check_row *out,
-                 const struct mpr_heap_peak *heap,
-                 bool (*is_meant)(const char *pattern, const struct mpr_row *row))
+static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
+                      const struct mpr_heap_peak *heap,
+                      bool (*matches)(const char *pattern, const struct mpr_row *row))
 {
     struct mpr_row *row = mpr_arena_alloc(&check->arena, heap->rows * sizeof *row);
     for (size_t i = 0; i < heap->rows; i++) {
-        if (!is_meant(out->limit.name, &heap->row[i])) continue;
+        if (!matches(out->limit.name, &heap->row[i])) continue;
         row[out->rows++] = heap->row[i];
         out->is += heap->row[i].bytes;
         out->is_about |= heap->row[i].estimated;
@@ -77,40 +139,39 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
     out->unmatched = !out->rows;
 }
 
-/* ---- names that are near */
+/* ---- similar names, for limits that match nothing */
 
-/* Each name is one of a heap, so only the number of a device can be wrong. */
-static const char *near_heap(struct mpr_check *check, const struct mpr_log_peaks *log,
-                             const char *name)
+/* Only the number of a device can be wrong, because the name is one of a heap. */
+static void find_near_heap(struct mpr_check *check, struct mpr_check_row *out,
+                           const struct mpr_log_peaks *log)
 {
-    struct mpr_nearest nearest = { .text = name };
+    struct mpr_nearest nearest = { .text = out->limit.account };
     for (size_t i = 0; i < log->heaps; i++)
         mpr_nearest_try(&nearest, mpr_heap_name(log->heap[i].heap));
-    return nearest.word && nearest.nearness == MPR_NEAR_NUMBERS
-               ? mpr_arena_text(&check->arena, nearest.word)
-               : "";
-}
-
-static struct mpr_check_table table_of(const struct mpr_check *check,
-                                       const struct mpr_heap_peak *heap)
-{
-    const struct mpr_log_peaks *log = &check->best.log[check->best.logs - 1];
-    return (struct mpr_check_table){ check->naming, log->choice.by, heap };
+    if (nearest.word && nearest.nearness == MPR_NEAR_NUMBERS)
+        out->nearest = mpr_arena_text(&check->arena, nearest.word);
 }
 
 static void find_near_line(struct mpr_check *check, struct mpr_check_row *out)
 {
+    const struct mpr_log_peaks *log = newest(&check->best);
+    const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
     struct mpr_nearest nearest = { .text = out->limit.name };
-    const struct mpr_heap_peak *heap =
-        mpr_peaks_heap(&check->best.log[check->best.logs - 1], out->limit.heap);
-    const struct mpr_check_table table = table_of(check, heap);
-    if (heap) mpr_check_lines_near(&table, &check->arena, &nearest);
+    size_t lines = 0, live;
+    const struct mpr_line *line =
+        heap ? lines_of(check, &check->arena, heap, true, &lines, &live) : NULL;
+    for (size_t i = 0; i < lines; i++) {
+        const char *text = path_text(&check->arena, line[i].row.path, log->choice.by);
+        mpr_nearest_try(&nearest, text);
+        if (*line[i].caller)
+            mpr_nearest_try(&nearest, with_caller(&check->arena, text, line[i].caller));
+    }
     if (!nearest.word) return;
     out->nearest = mpr_arena_text(&check->arena, nearest.word);
     out->nearest_is_line = true;
 }
 
-/* A range or a thread of nearly that name; a line of the table can look like a range. */
+/* Finds a range or a thread of a similar name.  A line of the table can look like a range. */
 static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
                           const struct mpr_heap_peak *heap)
 {
@@ -126,45 +187,31 @@ static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
     else if (range) find_near_line(check, out);
 }
 
-static void pick_lines(struct mpr_check *check, struct mpr_check_row *out,
-                       const struct mpr_heap_peak *heap)
-{
-    const struct mpr_check_table table = table_of(check, heap);
-    const struct mpr_check_lines found = mpr_check_lines_of(&table, out->limit.name);
-    out->is = found.bytes;
-    out->is_about = found.estimated;
-    out->unmatched = !found.lines;
-    if (out->unmatched) find_near_line(check, out);
-}
+/* ---- budgets */
 
 static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
 {
     const enum mpr_limit_of of = out->limit.of;
-    const struct mpr_peaks *peaks = of == MPR_LIMIT_RANGE    ? &check->ranges
-                                    : of == MPR_LIMIT_THREAD ? &check->threads
-                                                             : &check->best;
-    const struct mpr_log_peaks *log = &peaks->log[peaks->logs - 1];
+    const struct mpr_log_peaks *log = newest(of == MPR_LIMIT_RANGE    ? &check->ranges
+                                             : of == MPR_LIMIT_THREAD ? &check->threads
+                                                                      : &check->best);
     const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
     out->log = log->summary.path;
     out->by = log->choice.by;
     out->absent = !heap;
-    if (!heap) {
-        out->nearest = near_heap(check, log, out->limit.account);
-        return;
-    }
-    if (of == MPR_LIMIT_LINE) {
+    if (!heap) find_near_heap(check, out, log);
+    else if (of == MPR_LIMIT_LINE) {
         pick_lines(check, out, heap);
-        return;
-    }
-    if (of != MPR_LIMIT_HEAP) {
-        pick(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
+        if (out->unmatched) find_near_line(check, out);
+    } else if (of != MPR_LIMIT_HEAP) {
+        pick_rows(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
         if (out->unmatched) find_near_row(check, out, heap);
-        return;
+    } else {
+        out->is = heap->peak_bytes;
+        out->is_about = heap->is_about || heap->inside;
+        out->row = heap->row;
+        out->rows = heap->rows;
     }
-    out->is = heap->peak_bytes;
-    out->is_about = heap->is_about || heap->inside;
-    out->row = heap->row;
-    out->rows = heap->rows;
 }
 
 static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row *out)
@@ -184,15 +231,6 @@ static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row 
     }
 }
 
-/* ---- budgets */
-
-static bool has(const struct mpr_budget *budget, enum mpr_limit_of of)
-{
-    for (size_t i = 0; i < budget->limits; i++)
-        if (budget->limit[i].of == of) return true;
-    return false;
-}
-
 static int read_roles(struct mpr_check *check, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -207,12 +245,17 @@ static int read_roles(struct mpr_check *check, const char *path,
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
                   const struct mpr_progress *progress, struct mpr_error *error)
 {
-    if (mpr_peaks_add(&check->best, path, progress, error) != 0) return -1;
-    if (has(budget, MPR_LIMIT_RANGE) && mpr_peaks_add(&check->ranges, path, progress, error) != 0)
+    bool ranges = false, threads = false, roles = false;
+    for (size_t i = 0; i < budget->limits; i++) {
+        ranges |= budget->limit[i].of == MPR_LIMIT_RANGE;
+        threads |= budget->limit[i].of == MPR_LIMIT_THREAD;
+        roles |= budget->limit[i].of == MPR_LIMIT_ROLE;
+    }
+    if (mpr_peaks_add(&check->best, path, progress, error) != 0 ||
+        (ranges && mpr_peaks_add(&check->ranges, path, progress, error) != 0) ||
+        (threads && mpr_peaks_add(&check->threads, path, progress, error) != 0) ||
+        (roles && read_roles(check, path, progress, error) != 0))
         return -1;
-    if (has(budget, MPR_LIMIT_THREAD) && mpr_peaks_add(&check->threads, path, progress, error) != 0)
-        return -1;
-    if (has(budget, MPR_LIMIT_ROLE) && read_roles(check, path, progress, error) != 0) return -1;
     for (size_t i = 0; i < budget->limits; i++) {
         struct mpr_check_row row = {
             .log_index = check->best.logs - 1, .limit = budget->limit[i], .nearest = "", .grown = ""
@@ -222,13 +265,6 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         add(check, row);
     }
     return 0;
-}
-
-static bool is_found(const struct mpr_check *check, size_t limit)
-{
-    for (size_t i = limit; i < check->rows; i += check->limits)
-        if (!check->row[i].absent && !check->row[i].unmatched) return true;
-    return false;
 }
 
 /* Returns true if the limit of row @a says more about the process than that of row @b. */
@@ -273,15 +309,17 @@ void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget)
     check->limits = budget->limits;
     check->budget_rows = check->rows;
     for (size_t i = 0; check->rows && i < budget->limits; i++) {
-        if (budget->limit[i].optional || is_found(check, i)) continue;
-        for (size_t k = i; k < check->rows; k += check->limits) {
+        bool found = budget->limit[i].optional;
+        for (size_t k = i; k < check->rows; k += check->limits)
+            found |= !check->row[k].absent && !check->row[k].unmatched;
+        for (size_t k = i; k < check->rows && !found; k += check->limits) {
             check->row[k].not_found = true;
             check->not_found++;
         }
     }
 }
 
-/* ---- a base */
+/* ---- a base run */
 
 static uint64_t bytes_of(int64_t amount) { return amount > 0 ? (uint64_t)amount : 0; }
 
@@ -290,15 +328,13 @@ static uint64_t with_part(uint64_t bytes, double part)
     return bytes + (uint64_t)((double)bytes * part);
 }
 
-static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row *row,
+static const char *line_text(struct mpr_arena *arena, const struct mpr_diff_row *row,
                              enum mpr_group by)
 {
-    const char *text =
-        row->path.depth ? mpr_frame_path_text(arena, row->path) : mpr_group_nowhere(by);
-    return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
+    return with_caller(arena, path_text(arena, row->path, by), row->caller);
 }
 
-/* What the account is made of in the newer run. */
+/* Returns the positive rows of a run. */
 static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_run *run,
                                      size_t *rows)
 {
@@ -312,14 +348,7 @@ static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_d
     return row;
 }
 
-static const struct mpr_diff_row *grown_most(const struct mpr_diff_row *row, size_t rows)
-{
-    const struct mpr_diff_row *most = NULL;
-    for (size_t i = 0; i < rows; i++)
-        if (row[i].kind == MPR_DIFF_GREW && (!most || row[i].change > most->change)) most = &row[i];
-    return most;
-}
-
+/* Adds a row for the account, and one for each of its lines that grew by more than it may. */
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                           const struct mpr_diff_account *a, const struct mpr_naming *naming,
                           double part)
@@ -344,13 +373,16 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                  .by = a->by,
                                  .nearest = "",
                                  .grown = "" };
-    const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows);
-    const struct mpr_diff_row *most = grown_most(row, rows);
+    const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows),
+                              *largest = NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].kind == MPR_DIFF_GREW && (!largest || row[i].change > largest->change))
+            largest = &row[i];
     out.row = rows_of(&check->arena, run, &out.rows);
-    if (most) {
-        out.grown = line_name(&check->arena, most, a->by);
-        out.grown_bytes = bytes_of(most->change);
-        out.grown_estimated = most->estimated;
+    if (largest) {
+        out.grown = line_text(&check->arena, largest, a->by);
+        out.grown_bytes = bytes_of(largest->change);
+        out.grown_estimated = largest->estimated;
     }
     add(check, out);
     out.limit.of = MPR_LIMIT_LINE;
@@ -358,30 +390,37 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
     out.rows = 0;
     for (size_t i = 0; i < rows; i++) {
         if (row[i].kind != MPR_DIFF_GREW || bytes_of(row[i].change) <= more) continue;
-        out.limit.name = line_name(&check->arena, &row[i], a->by);
+        out.limit.name = line_text(&check->arena, &row[i], a->by);
         out.limit.bytes = bytes_of(row[i].base.is) + more;
         out.is = bytes_of(row[i].now.is);
         add(check, out);
     }
 }
 
+/* Leaves out heaps inside of others, which are estimates of bytes that are compared anyway. */
 void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
                        const struct mpr_naming *naming, double part)
 {
     for (size_t i = 0; i < diff->accounts; i++)
-        if (!diff->account[i].inside) /* an estimate of what is compared anyway */
-            check_account(check, diff, &diff->account[i], naming, part);
+        if (!diff->account[i].inside) check_account(check, diff, &diff->account[i], naming, part);
 }
 
-/* ---- suggestions */
+/* ---- suggestions: limits on everything with a hundredth of its heap */
 
-static size_t copy(char *to, const char *from, const char *end)
+enum { HUNDREDTH = 100 };
+
+static void suggest(struct mpr_budget *budget, enum mpr_limit_of of, const char *name, uint8_t heap,
+                    uint64_t bytes)
 {
-    memcpy(to, from, (size_t)(end - from));
-    return (size_t)(end - from);
+    mpr_budget_add(budget, &(struct mpr_limit){ .of = of,
+                                                .name = name,
+                                                .role = mpr_role_named(name),
+                                                .heap = heap,
+                                                .from = "",
+                                                .bytes = bytes });
 }
 
-/* The pattern with * for what a budget's line cannot have. */
+/* Returns the pattern with * for characters that a line of a budget cannot have. */
 static const char *writable(struct mpr_arena *arena, const char *pattern)
 {
     char *text = mpr_arena_alloc(arena, strlen(pattern) + 1);
@@ -392,13 +431,56 @@ static const char *writable(struct mpr_arena *arena, const char *pattern)
         const bool good = mpr_utf8_next(&at, &code) && code != '"' && code != '*' &&
                           !mpr_utf8_unsafe(code) &&
                           !mpr_utf8_commands(from > pattern ? from[-1] : 0, code, *at);
-        if (good) bytes += copy(text + bytes, from, at);
-        else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
+        if (good) {
+            memcpy(text + bytes, from, (size_t)(at - from));
+            bytes += (size_t)(at - from);
+        } else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
     }
     return text;
 }
 
-/* A suggested limit. */
+/* Returns the frame with * for each number that counts similar things ("layers.*"). */
+static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr_frame *frame)
+{
+    enum { PLACES = 8 };
+    static const char *const star[PLACES] = { "*", "*", "*", "*", "*", "*", "*", "*" };
+    struct mpr_place place[PLACES];
+    const size_t places = mpr_places_find(frame, place, PLACES);
+    return places ? mpr_places_replace(arena, frame, place, star, places) : frame;
+}
+
+/* Returns the end of the number of a source line ("file.py:12)") or of an address ("lib.so+0x1f");
+ * @at for other text. */
+static const char *end_of_number(const char *name, const char *at)
+{
+    const char *end = at;
+    if (at - name >= 1 && at[-1] == ':')
+        while (isdigit((unsigned char)*end)) end++;
+    else if (at - name >= 3 && strncmp(at - 3, "+0x", 3) == 0)
+        while (isxdigit((unsigned char)*end)) end++;
+    return *end == ')' || !*end ? end : at;
+}
+
+/* Returns the line's text with * for numbers, also for source lines and addresses; NULL for a line
+ * without a call, such as "(no call stack)". */
+static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
+{
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
+    if (!path.depth) return NULL;
+    for (size_t i = 0; i < path.depth; i++) frame[i] = starred(arena, path.frame[i]);
+    const char *name = mpr_frame_path_text(arena, (struct mpr_path){ frame, path.depth });
+    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
+    size_t bytes = 0;
+    if (*name == '(') return NULL;
+    for (const char *at = name; *at;) {
+        const char *end = end_of_number(name, at);
+        text[bytes++] = end > at ? '*' : *at;
+        at = end > at ? end : at + 1;
+    }
+    return text;
+}
+
+/* A pattern with the bytes of the rows that it is made of. */
 struct subject {
     const char *pattern;
     uint64_t bytes;
@@ -410,47 +492,41 @@ static int by_pattern(const void *left, const void *right)
     return strcmp(a->pattern, b->pattern);
 }
 
-/* Each pattern once; how many. */
-static size_t merge(struct subject *subject, size_t rows)
+/* Merges equal patterns, and drops those without a hundredth of the heap.  Returns their number. */
+static size_t keep_large(struct subject *subject, size_t subjects, const struct mpr_heap_peak *heap)
 {
-    size_t merged = 0;
-    if (rows) qsort(subject, rows, sizeof *subject, by_pattern);
-    for (size_t i = 0; i < rows; i++) {
+    size_t merged = 0, kept = 0;
+    if (subjects) qsort(subject, subjects, sizeof *subject, by_pattern);
+    for (size_t i = 0; i < subjects; i++) {
         if (merged && by_pattern(&subject[merged - 1], &subject[i]) == 0)
             subject[merged - 1].bytes += subject[i].bytes;
         else subject[merged++] = subject[i];
     }
-    return merged;
+    for (size_t i = 0; i < merged; i++)
+        if (subject[i].bytes >= heap->peak_bytes / HUNDREDTH) subject[kept++] = subject[i];
+    return kept;
 }
 
-static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
-                           struct subject *range)
-{
-    size_t rows = 0;
-    for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].path.depth && heap->row[i].bytes)
-            range[rows++] = (struct subject){
-                writable(arena, mpr_check_starred(arena, heap->row[i].path.frame[0])->text),
-                heap->row[i].bytes
-            };
-    return merge(range, rows);
-}
-
-/* Those with a hundredth of the heap. */
+/* Suggests limits on outermost ranges.  The pattern may match more than the ranges it is made of.
+ */
 static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
                            const struct mpr_heap_peak *heap, double part)
 {
     struct subject *range = mpr_arena_alloc(&check->arena, heap->rows * sizeof *range);
-    const size_t ranges = outermost_of(&budget->arena, heap, range);
+    size_t ranges = 0;
+    for (size_t i = 0; i < heap->rows; i++) {
+        const struct mpr_row *row = &heap->row[i];
+        if (row->path.depth && row->bytes)
+            range[ranges++] =
+                (struct subject){ writable(&budget->arena,
+                                           starred(&budget->arena, row->path.frame[0])->text),
+                                  row->bytes };
+    }
+    ranges = keep_large(range, ranges, heap);
     for (size_t i = 0; i < ranges; i++) {
-        struct mpr_check_row row = { .limit = { .of = MPR_LIMIT_RANGE,
-                                                .name = range[i].pattern,
-                                                .heap = heap->heap,
-                                                .from = "" } };
-        if (range[i].bytes < heap->peak_bytes / 100) continue;
-        pick(check, &row, heap, is_within); /* the pattern may match more */
-        row.limit.bytes = with_part(row.is, part);
-        mpr_budget_add(budget, &row.limit);
+        struct mpr_check_row row = { .limit.name = range[i].pattern };
+        pick_rows(check, &row, heap, is_within);
+        suggest(budget, MPR_LIMIT_RANGE, range[i].pattern, heap->heap, with_part(row.is, part));
     }
 }
 
@@ -459,95 +535,66 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The names of the outermost ranges, sorted. */
-static const char **range_names(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
-                                size_t *names)
-{
-    const char **name = mpr_arena_alloc(arena, heap->rows * sizeof *name);
-    *names = 0;
-    for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].path.depth) name[(*names)++] = heap->row[i].path.frame[0]->text;
-    if (*names) qsort(name, *names, sizeof *name, by_text);
-    return name;
-}
-
-/* Lines in no range, which has a limit by itself, with a hundredth of the heap.  @ranges: the same
- * heap by ranges. */
+/* Suggests limits on lines that are in no range, because each range has a limit.
+ * @ranges: the same heap by ranges. */
 static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
                           const struct mpr_heap_peak *heap, const struct mpr_heap_peak *ranges,
                           double part)
 {
-    size_t names;
-    const char **name = range_names(&check->arena, ranges, &names);
-    const struct mpr_check_table table = table_of(check, heap);
-    size_t lines, subjects = 0;
-    const struct mpr_line *line = mpr_check_live_lines(&check->arena, &table, &lines);
+    const char **outermost = mpr_arena_alloc(&check->arena, ranges->rows * sizeof *outermost);
+    size_t all, lines, names = 0, subjects = 0;
+    for (size_t i = 0; i < ranges->rows; i++)
+        if (ranges->row[i].path.depth) outermost[names++] = ranges->row[i].path.frame[0]->text;
+    if (names) qsort(outermost, names, sizeof *outermost, by_text);
+    const struct mpr_line *line = lines_of(check, &check->arena, heap, true, &all, &lines);
     struct subject *subject = mpr_arena_alloc(&check->arena, lines * sizeof *subject);
     for (size_t i = 0; i < lines; i++) {
-        const char *text = mpr_check_line_pattern(&check->arena, &line[i]);
-        const bool in_range =
-            text && names &&
-            bsearch(&line[i].row.path.frame[0]->text, name, names, sizeof *name, by_text);
-        if (text && line[i].row.bytes && !in_range)
-            subject[subjects++] =
-                (struct subject){ writable(&budget->arena, text), line[i].row.bytes };
+        const struct mpr_row *row = &line[i].row;
+        const char *text = line_pattern(&check->arena, row->path);
+        if (!text || !row->bytes) continue;
+        if (names &&
+            bsearch(&row->path.frame[0]->text, outermost, names, sizeof *outermost, by_text))
+            continue;
+        subject[subjects++] = (struct subject){ writable(&budget->arena, text), row->bytes };
     }
-    subjects = merge(subject, subjects);
+    subjects = keep_large(subject, subjects, heap);
     for (size_t i = 0; i < subjects; i++) {
-        if (subject[i].bytes < heap->peak_bytes / 100) continue;
-        const struct mpr_check_lines found = mpr_check_lines_of(&table, subject[i].pattern);
-        mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_LINE,
-                                                    .name = subject[i].pattern,
-                                                    .heap = heap->heap,
-                                                    .from = "",
-                                                    .bytes = with_part(found.bytes, part) });
+        struct mpr_check_row row = { .limit.name = subject[i].pattern };
+        pick_lines(check, &row, heap);
+        suggest(budget, MPR_LIMIT_LINE, subject[i].pattern, heap->heap, with_part(row.is, part));
     }
 }
 
-/* Those that something was told to be, with a hundredth of the heap. */
 static void suggest_roles(const struct mpr_breakdown *b, struct mpr_budget *budget, double part)
 {
     for (size_t i = 0; i < b->heaps; i++)
         for (enum mpr_role role = 0; role < MPR_ROLE_UNEXPLAINED; role++) {
             const uint64_t bytes = b->heap[i].role[role].bytes;
-            if (!bytes || bytes < b->heap[i].bytes / 100) continue;
-            mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_ROLE,
-                                                        .name = mpr_role_key(role),
-                                                        .role = role,
-                                                        .heap = b->heap[i].heap,
-                                                        .from = "",
-                                                        .bytes = with_part(bytes, part) });
+            if (bytes && bytes >= b->heap[i].bytes / HUNDREDTH)
+                suggest(budget, MPR_LIMIT_ROLE, mpr_role_key(role), b->heap[i].heap,
+                        with_part(bytes, part));
         }
 }
 
-static bool has_roles(const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (mpr_heap_is_torch(log->heap[i].heap)) return true;
-    return false;
-}
-
+/* A heap without bytes gets no limit, because its first byte would break it. */
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
+    bool torch = false;
     if (mpr_peaks_add(&check->ranges, path, progress, error) != 0 ||
         mpr_peaks_add(&check->best, path, progress, error) != 0)
         return -1;
-    const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1],
-                               *best = &check->best.log[check->best.logs - 1];
+    const struct mpr_log_peaks *log = newest(&check->ranges), *best = newest(&check->best);
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
-        if (heap->inside || !heap->peak_bytes) continue; /* a limit of 0 breaks at the first byte */
-        mpr_budget_add(budget, &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
-                                                    .name = "",
-                                                    .heap = heap->heap,
-                                                    .from = "",
-                                                    .bytes = with_part(heap->peak_bytes, part) });
+        torch |= mpr_heap_is_torch(heap->heap);
+        if (heap->inside || !heap->peak_bytes) continue;
+        suggest(budget, MPR_LIMIT_HEAP, "", heap->heap, with_part(heap->peak_bytes, part));
         suggest_ranges(check, budget, heap, part);
         suggest_lines(check, budget, mpr_peaks_heap(best, heap->heap), heap, part);
     }
-    if (!has_roles(log)) return 0;
+    if (!torch) return 0;
     if (read_roles(check, path, progress, error) != 0) return -1;
     suggest_roles(&check->breakdown[check->breakdowns - 1], budget, part);
     return 0;

@@ -15,44 +15,45 @@ struct mpr_check_row {
     const char *log;
     size_t log_index; /* in `best` */
     struct mpr_limit limit;
-    uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
+    uint64_t is, over;         /* bytes at the heap's peak; over: beyond the limit */
     bool absent;               /* the log has no such heap, or account */
-    bool unmatched;            /* the heap has no range, line, thread or role that is meant */
-    const char *nearest;       /* a name that may be meant instead; "": none is near */
-    bool nearest_is_line;      /* it is a line of the table, not a range */
-    bool not_found;            /* it is so in each log, and the limit is not optional */
-    const struct mpr_row *row; /* what it is made of, largest first, by `by` */
+    bool unmatched;            /* no range, line, thread or role of the heap matches */
+    const char *nearest;       /* a similar name, or "" */
+    bool nearest_is_line;      /* the similar name is a line of the table, not a range */
+    bool not_found;            /* absent or unmatched in each log, and the limit is not optional */
+    const struct mpr_row *row; /* the rows of these bytes, largest first, grouped by `by` */
     size_t rows;
     enum mpr_group by;
-    const char *grown; /* of an account that a base limits: the line that grew most; "": none */
+    const char *grown; /* limits of a base: the line that grew most, or "" */
     uint64_t grown_bytes;
     bool grown_estimated;
-    bool is_about; /* `is` is an estimate, or the peak of a heap may be another */
+    bool is_about; /* `is` is an estimate, or the heap's peak is approximate */
 };
 
 struct mpr_check {
     struct mpr_arena arena;
     const struct mpr_naming *naming;
-    struct mpr_peaks best, ranges, threads; /* one log a run: of each as far as it is needed */
-    struct mpr_breakdown *breakdown;        /* the same */
+    struct mpr_peaks best, ranges, threads; /* one log for each run, if a limit needs it */
+    struct mpr_breakdown *breakdown;        /* likewise */
     size_t breakdowns, breakdown_room;
     struct mpr_check_row *row;
     size_t rows, cap, broken, not_found;
-    size_t limits, budget_rows; /* of the budget: that many rows of each log, which come first */
+    size_t limits, budget_rows; /* limits of the budget: each log has one row for each, which come
+                                   before those of a base */
 };
 
-/* @naming: how lines are named; it must last as long as the check. */
+/* @naming: how lines are named; it must live as long as the check. */
 void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming);
-/* Reads a log and compares it with the budget.  0, or -1 with *error filled. */
+/* Reads a log and compares it with the budget.  Returns 0, or -1 with *error filled. */
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
                   const struct mpr_progress *progress, struct mpr_error *error);
-/* After the last log: which limits are about nothing that any of them has. */
+/* Call it after the last log.  Finds the limits that match nothing in any log. */
 void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget);
-/* Each account, and each line of it, may grow by that part of the account in the base; the diff
- * must last as long. */
+/* Compares accounts with those of a base run: each account, and each of its lines, may grow by
+ * @part of the account.  The diff must live as long as the check. */
 void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
                        const struct mpr_naming *naming, double part);
-/* Limits that a run would keep, with that part of each to spare. */
+/* Adds limits to the budget that the run would keep, each with @part of its bytes to spare. */
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error);

@@ -2,14 +2,16 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
-#include "diff_runs.h"
 #include "graphs.h"
+#include "mpf/event.h"
 #include "mpf/sample.h"
+#include "pairs.h"
 
-static const double ERRORS = 2; /* standard errors */
+/* ---- runs */
 
 static void begin_run(void *arg, struct mpr_reader *reader)
 {
@@ -40,58 +42,151 @@ void mpr_diff_free(struct mpr_diff *diff)
     mpr_peaks_free(&diff->peaks);
 }
 
-/* ---- runs */
-
-/* The first run says what AUTO stands for. */
-static void choose(struct mpr_diff *diff)
-{
-    const enum mpr_group first = diff->peaks.log[0].choice.by,
-                         by = diff->peaks.log[diff->peaks.logs - 1].choice.by;
-    diff->names_differ |= by != first;
-    diff->peaks.options.by = first;
-}
-
+/* The grouping that AUTO chooses for the first run is that of all runs. */
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error)
 {
     diff->peaks.options.at = at;
     if (mpr_peaks_add(&diff->peaks, path, progress, error) != 0) return -1;
     diff->base += base;
-    choose(diff);
+    const enum mpr_group first = diff->peaks.log[0].choice.by;
+    diff->names_differ |= diff->peaks.log[diff->peaks.logs - 1].choice.by != first;
+    diff->peaks.options.by = first;
     return 0;
+}
+
+/* ---- devices: those of one UUID are one, else those of one name, else those of one number */
+
+/* The numbers of a run's devices in the diff, by their own number. */
+struct mpr_diff_devices {
+    unsigned number[MPF_GPUS];
+};
+
+struct matching {
+    struct mpr_diff *diff;
+    const struct mpr_log_peaks *base, *log;
+    struct mpr_diff_devices *out;
+    bool taken[MPF_GPUS];   /* by number in the diff */
+    bool matched[MPF_GPUS]; /* by the log's own number */
+};
+
+static bool same_uuid(const struct mpr_device *a, const struct mpr_device *b)
+{
+    return *a->uuid && strcmp(a->uuid, b->uuid) == 0;
+}
+
+static bool same_name(const struct mpr_device *a, const struct mpr_device *b)
+{
+    return *a->name && strcmp(a->name, b->name) == 0;
+}
+
+static bool same_number(const struct mpr_device *a, const struct mpr_device *b)
+{
+    return a->index == b->index;
+}
+
+static bool same_name_and_number(const struct mpr_device *a, const struct mpr_device *b)
+{
+    return same_name(a, b) && same_number(a, b);
+}
+
+static void add_note(struct mpr_diff *diff, const char *text)
+{
+    const char **note = mpr_arena_alloc(&diff->peaks.arena, (diff->notes + 1) * sizeof *note);
+    if (diff->notes) memcpy(note, diff->note, diff->notes * sizeof *note);
+    note[diff->notes++] = text;
+    diff->note = note;
+}
+
+static void match(struct matching *m,
+                  bool (*is_same)(const struct mpr_device *a, const struct mpr_device *b))
+{
+    struct mpr_arena *arena = &m->diff->peaks.arena;
+    const char *base = m->base->summary.path, *log = m->log->summary.path;
+    for (size_t i = 0; i < m->log->devices; i++)
+        for (size_t k = 0; k < m->base->devices; k++) {
+            const struct mpr_device *a = &m->base->device[k], *b = &m->log->device[i];
+            if (m->matched[b->index] || m->taken[a->index] || !is_same(a, b)) continue;
+            m->matched[b->index] = m->taken[a->index] = true;
+            m->out->number[b->index] = a->index;
+            if (a->index != b->index)
+                add_note(m->diff, mpr_arena_format(arena, "gpu%u is gpu%u of %s: %s", a->index,
+                                                   b->index, log,
+                                                   same_uuid(a, b) ? "it has the same UUID"
+                                                                   : "it has the same name"));
+            else if (*a->name && *b->name && !same_name(a, b) && !same_uuid(a, b))
+                add_note(m->diff,
+                         mpr_arena_format(arena,
+                                          "gpu%u is %s in %s and %s in %s: matched by its number",
+                                          a->index, a->name, base, b->name, log));
+        }
+}
+
+static bool is_of_base(const struct matching *m, unsigned number)
+{
+    for (size_t k = 0; k < m->base->devices; k++)
+        if (m->base->device[k].index == number) return true;
+    return false;
+}
+
+/* Numbers the run's devices.  One that the first run does not have gets a free number, its own if
+ * possible. */
+static void match_devices(struct mpr_diff *diff, size_t run)
+{
+    struct matching m = { .diff = diff,
+                          .base = &diff->peaks.log[0],
+                          .log = &diff->peaks.log[run],
+                          .out = &diff->devices[run] };
+    for (unsigned i = 0; i < MPF_GPUS; i++) m.out->number[i] = i;
+    if (!run) return;
+    match(&m, same_uuid);
+    match(&m, same_name_and_number);
+    match(&m, same_name);
+    match(&m, same_number);
+    for (size_t i = 0; i < m.log->devices; i++) {
+        const unsigned own = m.log->device[i].index;
+        unsigned number = own;
+        if (m.matched[own]) continue;
+        for (unsigned k = 0; (m.taken[number] || is_of_base(&m, number)) && k < MPF_GPUS; k++)
+            number = (own + k) % MPF_GPUS;
+        m.taken[number] = true;
+        m.out->number[own] = number;
+        if (number != own)
+            add_note(diff, mpr_arena_format(&diff->peaks.arena,
+                                            "gpu%u is gpu%u of %s: %s has no such one", number, own,
+                                            m.log->summary.path, m.base->summary.path));
+    }
 }
 
 /* ---- accounts */
 
-static const char *name_of(struct mpr_arena *arena, enum mpr_diff_of of, uint8_t which)
-{
-    switch (of) {
-    case MPR_DIFF_HEAP: return mpr_heap_name(which);
-    case MPR_DIFF_GRAPHS: return "CUDA graphs";
-    default: return mpr_arena_format(arena, of == MPR_DIFF_COMMS ? "gpu%u NCCL" : "gpu%u", which);
-    }
-}
-
 static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_of of,
                                            uint8_t which, enum mpr_group by)
 {
+    struct mpr_arena *arena = &diff->peaks.arena;
     for (size_t i = 0; i < diff->accounts; i++)
         if (diff->account[i].of == of && diff->account[i].which == which) return &diff->account[i];
     MPR_GROW(diff->account, diff->accounts, diff->cap);
     struct mpr_diff_account *a = &diff->account[diff->accounts++];
-    *a = (struct mpr_diff_account){
-        .of = of, .which = which, .name = name_of(&diff->peaks.arena, of, which), .by = by
-    };
-    a->run = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *a->run);
+    *a = (struct mpr_diff_account){ .of = of,
+                                    .which = which,
+                                    .name = of == MPR_DIFF_HEAP     ? mpr_heap_name(which)
+                                            : of == MPR_DIFF_GRAPHS ? "CUDA graphs"
+                                            : of == MPR_DIFF_COMMS
+                                                ? mpr_arena_format(arena, "gpu%u NCCL", which)
+                                                : mpr_arena_format(arena, "gpu%u", which),
+                                    .by = by,
+                                    .run =
+                                        mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a->run) };
     return a;
 }
 
-static struct mpr_diff_run *begin(struct mpr_diff *diff, enum mpr_diff_of of, uint8_t which,
-                                  enum mpr_group by, size_t run, size_t most)
+/* Returns the account's rows of a run, with room for @max. */
+static struct mpr_diff_run *begin(struct mpr_diff *diff, struct mpr_diff_account *a, size_t run,
+                                  size_t max)
 {
-    struct mpr_diff_run *r = &account_of(diff, of, which, by)->run[run];
-    r->entry = mpr_arena_alloc(&diff->peaks.arena, most * sizeof *r->entry);
-    return r;
+    a->run[run].entry = mpr_arena_alloc(&diff->peaks.arena, max * sizeof *a->run[run].entry);
+    return &a->run[run];
 }
 
 static void add(struct mpr_diff_run *r, struct mpr_path path, int64_t bytes, bool estimated,
@@ -103,10 +198,13 @@ static void add(struct mpr_diff_run *r, struct mpr_path path, int64_t bytes, boo
 
 static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_peak *h)
 {
-    const uint8_t heap = mpr_diff_heap(diff, run, h->heap);
-    const enum mpr_group by = diff->peaks.log[run].choice.by;
-    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, heap, by, run, h->rows);
-    struct mpr_diff_account *a = account_of(diff, MPR_DIFF_HEAP, heap, by);
+    uint8_t heap = h->heap;
+    if (mpf_heap_is_gpu(heap))
+        heap =
+            (uint8_t)(mpf_heap_code(heap) | diff->devices[run].number[mpf_heap_device(heap)] << 4);
+    struct mpr_diff_account *a =
+        account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by);
+    struct mpr_diff_run *r = begin(diff, a, run, h->rows);
     a->inside = h->inside;
     a->is_about |= h->is_about;
     for (size_t i = 0; i < h->rows; i++) {
@@ -116,27 +214,20 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     }
 }
 
+/* Adds the device's account, and its communicators.  A communicator has another number in each run:
+ * it is known by its size and first use. */
 static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_device *d)
 {
     const struct mpr_device_state *s = &d->peak;
-    if (!s->parts) return;
-    struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_DEVICE, (uint8_t)diff->devices[run].number[d->index], MPR_GROUP_HEAP,
-              run, s->parts);
-    for (size_t i = 0; i < s->parts; i++)
-        add(r, mpr_frame_labels(&diff->peaks.arena, &s->part[i].name, 1), s->part[i].bytes, false,
-            0);
-}
-
-/* A communicator has another number in each run: it is known by its size and first use. */
-static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device *d)
-{
-    const struct mpr_device_state *s = &d->peak;
+    const uint8_t number = (uint8_t)diff->devices[run].number[d->index];
     struct mpr_arena *arena = &diff->peaks.arena;
-    if (!s->comms) return;
-    struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_COMMS, (uint8_t)diff->devices[run].number[d->index], MPR_GROUP_HEAP,
-              run, s->comms);
+    struct mpr_diff_run *r;
+    if (s->parts)
+        r = begin(diff, account_of(diff, MPR_DIFF_DEVICE, number, MPR_GROUP_HEAP), run, s->parts);
+    for (size_t i = 0; i < s->parts; i++)
+        add(r, mpr_frame_labels(arena, &s->part[i].name, 1), s->part[i].bytes, false, 0);
+    if (s->comms)
+        r = begin(diff, account_of(diff, MPR_DIFF_COMMS, number, MPR_GROUP_HEAP), run, s->comms);
     for (size_t i = 0; i < s->comms; i++) {
         const struct mpr_comm_row *c = &s->comm[i];
         const char *name =
@@ -148,51 +239,36 @@ static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device
     }
 }
 
-static void add_graphs(struct mpr_diff *diff, size_t run)
+static void add_run(struct mpr_diff *diff, size_t run)
 {
+    const struct mpr_log_peaks *log = &diff->peaks.log[run];
     const struct mpr_graphs *g = &diff->graphs[run];
+    for (size_t i = 0; i < log->heaps; i++) add_heap(diff, run, &log->heap[i]);
+    for (size_t i = 0; !diff->peaks.options.heap && i < log->devices; i++)
+        add_device(diff, run, &log->device[i]);
     if (!g->rows) return;
-    struct mpr_diff_run *r = begin(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE, run, g->rows);
+    struct mpr_diff_run *r =
+        begin(diff, account_of(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE), run, g->rows);
     for (size_t i = 0; i < g->rows; i++)
         add(r, g->row[i].path, mpr_graph_total(&g->row[i]), false, 0);
 }
 
-static void add_run(struct mpr_diff *diff, size_t run)
-{
-    const struct mpr_log_peaks *log = &diff->peaks.log[run];
-    for (size_t i = 0; i < log->heaps; i++) add_heap(diff, run, &log->heap[i]);
-    for (size_t i = 0; !diff->peaks.options.heap && i < log->devices; i++) {
-        add_device(diff, run, &log->device[i]);
-        add_comms(diff, run, &log->device[i]);
-    }
-    add_graphs(diff, run);
-}
-
 /* ---- sides */
-
-struct total {
-    int64_t bytes;
-    size_t run;
-};
-
-static int by_total(const void *left, const void *right)
-{
-    const struct total *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
-    return a->run < b->run ? -1 : 1;
-}
 
 static size_t median_run(const struct mpr_diff_account *a, size_t from, size_t to)
 {
-    struct total *total = mpr_alloc(to - from, sizeof *total);
-    for (size_t i = from; i < to; i++) total[i - from] = (struct total){ a->run[i].total, i };
-    qsort(total, to - from, sizeof *total, by_total);
-    const size_t median = total[(to - from - 1) / 2].run;
-    free(total);
-    return median;
+    const size_t runs = to - from;
+    for (size_t i = from; i < to; i++) {
+        size_t before = 0; /* runs that come before it in the order of their totals */
+        for (size_t k = from; k < to; k++)
+            before +=
+                a->run[k].total < a->run[i].total || (a->run[k].total == a->run[i].total && k < i);
+        if (before == (runs - 1) / 2) return i;
+    }
+    return from;
 }
 
-struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is)
+static struct mpr_spread spread(const int64_t *bytes, size_t runs, int64_t is)
 {
     struct mpr_spread s = { is, is, is };
     for (size_t i = 0; i < runs; i++) {
@@ -202,45 +278,224 @@ struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is)
     return s;
 }
 
-bool mpr_diff_is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
-                       const struct mpr_spread *now)
+/* @bytes: by run. */
+static struct mpr_spread base_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                                 const int64_t *bytes)
 {
-    return diff->peaks.logs > 2 && base->least <= now->most && now->least <= base->most;
+    return spread(bytes, diff->base, bytes[a->base_run]);
 }
 
-bool mpr_diff_is_sampling(int64_t change, double variance)
+static struct mpr_spread now_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                                const int64_t *bytes)
 {
-    return variance > 0 && (double)change * (double)change <= ERRORS * ERRORS * variance;
+    return spread(bytes + diff->base, diff->peaks.logs - diff->base, bytes[a->now_run]);
 }
+
+/* Returns true if the sides' spreads overlap, or the samples differ by at most twice the standard
+ * error of the change.  An exact change is not noise. */
+static bool is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
+                     const struct mpr_spread *now, double variance)
+{
+    const double errors = 2, change = (double)mpr_minus(now->is, base->is);
+    return (diff->peaks.logs > 2 && base->least <= now->most && now->least <= base->most) ||
+           (variance > 0 && change * change <= errors * errors * variance);
+}
+
+/* ---- rows: pairs of calls as lines, by what became of them */
+
+/* The caller distinguishes lines, so it is the last frame of a pair's path. */
+static struct mpr_path with_caller(struct mpr_arena *arena, const struct mpr_line *line)
+{
+    const struct mpr_path path = line->row.path;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, (path.depth + 1) * sizeof *frame);
+    if (path.depth) memcpy(frame, path.frame, path.depth * sizeof *frame);
+    frame[path.depth] =
+        *line->caller ? mpr_frame_named(arena, MPR_FRAME_LABEL, line->caller) : &mpr_frame_none;
+    return (struct mpr_path){ frame, path.depth + 1 };
+}
+
+static void pair_runs(struct mpr_diff *diff, struct mpr_diff_account *a,
+                      const struct mpr_naming *naming)
+{
+    struct mpr_arena *arena = &diff->peaks.arena;
+    struct mpr_pairs pairs;
+    mpr_pairs_begin(&pairs, arena, diff->peaks.logs, diff->base);
+    for (size_t run = 0; run < diff->peaks.logs; run++) {
+        const bool is_shown = run == a->base_run || run == a->now_run;
+        mpr_pairs_run(&pairs, run, mpr_summary_program(&diff->peaks.log[run].summary));
+        for (size_t i = 0; i < a->run[run].entries; i++) {
+            const struct mpr_diff_entry *e = &a->run[run].entry[i];
+            const struct mpr_row row = { .path = e->path };
+            const struct mpr_line line = mpr_naming_line(arena, naming, a->by, &row);
+            mpr_pairs_add(&pairs, with_caller(arena, &line), e->bytes, e->estimated,
+                          is_shown ? e->variance : 0);
+        }
+    }
+    mpr_pairs_join(&pairs);
+    a->pairs = pairs.pairs;
+    a->pair = mpr_arena_alloc(arena, pairs.pairs * sizeof *a->pair);
+    if (pairs.pairs) memcpy(a->pair, pairs.pair, pairs.pairs * sizeof *a->pair);
+    mpr_pairs_free(&pairs);
+}
+
+static struct mpr_line line_of(struct mpr_arena *arena, const struct mpr_pair *pair, size_t runs)
+{
+    const struct mpr_path path = { pair->path.frame, pair->path.depth - 1 };
+    struct mpr_line line = mpr_line_of(&(struct mpr_row){
+        .path = path, .estimated = pair->estimated, .variance = pair->variance });
+    line.caller = path.frame[path.depth]->text;
+    line.runs = runs;
+    line.of_run = mpr_arena_alloc(arena, runs * sizeof *line.of_run);
+    memcpy(line.of_run, pair->bytes, runs * sizeof *line.of_run);
+    return line;
+}
+
+/* In another build an address is another call. */
+static bool has_address(const struct mpr_line *line)
+{
+    for (size_t i = 0; i < line->row.path.depth; i++)
+        if (line->row.path.frame[i]->kind == MPR_FRAME_ADDRESS) return true;
+    return false;
+}
+
+static bool is_one_sided(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                         const struct mpr_line *line)
+{
+    const struct mpr_spread base = base_of(diff, a, line->of_run),
+                            now = now_of(diff, a, line->of_run);
+    return (!base.least && !base.most) != (!now.least && !now.most);
+}
+
+/* Returns the lines that changed.  Lines of one side come first, because they may fold with those
+ * of the other side: step 8 with step 9.  The bytes of a line are those of its change, by which
+ * lines sort and fold. */
+static size_t lines_of(struct mpr_arena *arena, const struct mpr_diff *diff,
+                       const struct mpr_diff_account *a, const struct mpr_naming *naming,
+                       struct mpr_line *line)
+{
+    struct mpr_line *other = mpr_alloc(a->pairs + 1, sizeof *other);
+    size_t lines = 0, others = 0, changed = 0;
+    for (size_t i = 0; i < a->pairs; i++) {
+        const struct mpr_line of = line_of(arena, &a->pair[i], diff->peaks.logs);
+        if (is_one_sided(diff, a, &of) && !has_address(&of)) line[lines++] = of;
+        else other[others++] = of;
+    }
+    lines = mpr_naming_fold_sides(arena, naming, a->by, line, lines, diff->base);
+    if (others) memcpy(line + lines, other, others * sizeof *line);
+    free(other);
+    for (size_t i = 0; i < lines + others; i++) {
+        const int64_t change = mpr_minus(line[i].of_run[a->now_run], line[i].of_run[a->base_run]);
+        line[i].row.bytes = (uint64_t)llabs(change);
+        if (change) line[changed++] = line[i];
+    }
+    return changed;
+}
+
+/* Returns the variance of a line that a run of samples does not have: one sample more would have
+ * counted for the mean. */
+static double unseen(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                     const struct mpr_line *line, size_t run)
+{
+    const struct mpr_recording *r = &diff->peaks.log[run].summary.recording;
+    const double mean = (double)r->blocks_mean;
+    const bool sampled =
+        r->blocks == MPR_RECORDED_SAMPLE && a->of == MPR_DIFF_HEAP && a->which == MPF_HEAP_HOST;
+    return sampled && !line->of_run[run] ? mean * mean : 0;
+}
+
+static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                                  const struct mpr_line *line)
+{
+    const struct mpr_spread base = base_of(diff, a, line->of_run),
+                            now = now_of(diff, a, line->of_run);
+    const double variance =
+        line->row.variance + unseen(diff, a, line, a->base_run) + unseen(diff, a, line, a->now_run);
+    if (is_one_sided(diff, a, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
+    if (is_noise(diff, &base, &now, variance)) return MPR_DIFF_NOISE;
+    return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
+}
+
+/* Addresses of the two sides cannot be paired, so they are one line. */
+static size_t join_unmatched(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    static const char *const name[] = { "calls without names that one side has" };
+    for (size_t i = 1; i < lines; i++) mpr_line_add(line, &line[i]);
+    line->row.path = mpr_frame_labels(arena, name, 1);
+    line->row.path.depth = 1;
+    line->caller = "";
+    return lines != 0;
+}
+
+/* Fills the rows of one kind. */
+static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
+                      const struct mpr_diff_account *a, const struct mpr_naming *naming,
+                      const struct mpr_line *all, size_t count, enum mpr_diff_kind kind,
+                      struct mpr_diff_row *row)
+{
+    struct mpr_line *line = mpr_alloc(count + 1, sizeof *line);
+    size_t lines = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kind_of(diff, a, &all[i]) == kind) line[lines++] = all[i];
+    mpr_lines_sort(line, lines, MPR_ORDER_BYTES);
+    if (kind == MPR_DIFF_UNMATCHED) lines = join_unmatched(arena, line, lines);
+    else lines = mpr_naming_fold(arena, naming, a->by, line, lines);
+    for (size_t i = 0; i < lines; i++) {
+        row[i] = (struct mpr_diff_row){ .kind = kind,
+                                        .path = line[i].row.path,
+                                        .caller = line[i].caller,
+                                        .base = base_of(diff, a, line[i].of_run),
+                                        .now = now_of(diff, a, line[i].of_run),
+                                        .sibling_least = line[i].sibling_least,
+                                        .sibling_most = line[i].sibling_most,
+                                        .estimated = line[i].row.estimated,
+                                        .variance = line[i].row.variance };
+        row[i].change = mpr_minus(row[i].now.is, row[i].base.is);
+    }
+    free(line);
+    return lines;
+}
+
+struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                   const struct mpr_diff_account *a,
+                                   const struct mpr_naming *naming, size_t *rows)
+{
+    struct mpr_line *line = mpr_alloc(a->pairs + 1, sizeof *line);
+    const size_t lines = lines_of(arena, diff, a, naming, line);
+    struct mpr_diff_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
+    *rows = 0;
+    for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_UNMATCHED; kind++)
+        *rows += rows_of(arena, diff, a, naming, line, lines, kind, row + *rows);
+    free(line);
+    return row;
+}
+
+/* ---- comparison */
 
 static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
                     const struct mpr_naming *naming)
 {
-    const size_t base = diff->base, runs = diff->peaks.logs;
+    const size_t runs = diff->peaks.logs;
     int64_t *total = mpr_alloc(runs, sizeof *total);
     for (size_t i = 0; i < runs; i++) total[i] = a->run[i].total;
-    a->base_run = median_run(a, 0, base);
-    a->now_run = median_run(a, base, runs);
-    a->base = mpr_diff_spread(total, base, total[a->base_run]);
-    a->now = mpr_diff_spread(total + base, runs - base, total[a->now_run]);
+    a->base_run = median_run(a, 0, diff->base);
+    a->now_run = median_run(a, diff->base, runs);
+    a->base = base_of(diff, a, total);
+    a->now = now_of(diff, a, total);
     a->change = mpr_minus(a->now.is, a->base.is);
     a->variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
-    a->noise =
-        mpr_diff_is_noise(diff, &a->base, &a->now) || mpr_diff_is_sampling(a->change, a->variance);
+    a->noise = is_noise(diff, &a->base, &a->now, a->variance);
+    pair_runs(diff, a, naming);
     a->row = mpr_diff_rows(&diff->peaks.arena, diff, a, naming, &a->rows);
     free(total);
-}
-
-static int64_t larger(const struct mpr_diff_account *a)
-{
-    return a->base.is > a->now.is ? a->base.is : a->now.is;
 }
 
 static int by_size(const void *left, const void *right)
 {
     const struct mpr_diff_account *a = left, *b = right;
+    const int64_t x = a->base.is > a->now.is ? a->base.is : a->now.is,
+                  y = b->base.is > b->now.is ? b->base.is : b->now.is;
     if (a->of != b->of) return a->of < b->of ? -1 : 1;
-    if (larger(a) != larger(b)) return larger(a) > larger(b) ? -1 : 1;
+    if (x != y) return x > y ? -1 : 1;
     return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
 }
 
@@ -248,7 +503,7 @@ void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling)
 {
     const struct mpr_naming naming = { .telling = telling, .unfold = true };
     diff->devices = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *diff->devices);
-    for (size_t i = 0; i < diff->peaks.logs; i++) mpr_diff_devices_match(diff, i);
+    for (size_t i = 0; i < diff->peaks.logs; i++) match_devices(diff, i);
     for (size_t i = 0; i < diff->peaks.logs; i++) add_run(diff, i);
     for (size_t i = 0; i < diff->accounts; i++) compare(diff, &diff->account[i], &naming);
     if (diff->accounts) qsort(diff->account, diff->accounts, sizeof *diff->account, by_size);

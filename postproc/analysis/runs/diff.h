@@ -36,6 +36,19 @@ struct mpr_diff_row {
     double variance; /* of `change`, if it comes from samples */
 };
 
+/* The rows of an account in one run. */
+struct mpr_diff_run {
+    struct mpr_diff_entry {
+        struct mpr_path path;
+        int64_t bytes;
+        bool estimated;
+        double variance;
+    } * entry;
+    size_t entries;
+    int64_t total;   /* sum of the entries' bytes */
+    double variance; /* of the total; 0 if it is exact */
+};
+
 enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAPHS };
 
 struct mpr_diff_account {
@@ -51,14 +64,16 @@ struct mpr_diff_account {
     bool noise;
     struct mpr_diff_row *row; /* changes, shortened but not folded: by kind, the largest first */
     size_t rows;
-    struct mpr_diff_run *run; /* the input of the rows */
+    struct mpr_diff_run *run; /* by run */
     size_t base_run, now_run; /* the median runs of the sides */
+    struct mpr_pair *pair; /* rows of all runs that are the same call; the input of mpr_diff_rows */
+    size_t pairs;
 };
 
 struct mpr_diff {
     struct mpr_peaks peaks; /* one log for each run, in the order of their reading, the base first;
                                not finished */
-    size_t base;            /* of the runs */
+    size_t base;            /* number of runs of the base */
     struct mpr_graphs *graphs; /* by run */
     size_t graph_room;
     struct mpr_peaks_guest guest;     /* reads the graphs */
@@ -80,7 +95,8 @@ int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_
 void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling);
 void mpr_diff_free(struct mpr_diff *diff);
 
-/* Returns an account's changes in the order of account->row, in the arena. */
+/* Returns an account's changes in the order of account->row, in the arena.  @naming: says whether
+ * they fold; its telling is the one of mpr_diff_finish. */
 struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);

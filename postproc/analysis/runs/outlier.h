@@ -1,5 +1,4 @@
-/* Of several runs, as the ranks of one job are: the one that differs most from what is the middle
- * of them, and who is that. */
+/* The run that differs most from the median of several runs, such as the ranks of a job. */
 #ifndef MPR_OUTLIER_H
 #define MPR_OUTLIER_H
 
@@ -10,13 +9,12 @@ struct mpr_outlier {
     uint8_t heap; /* the heap whose peaks differ most, with the number of the outlier's GPU */
 };
 
-/* Which of the runs are compared: those of ranks, one a rank; where there are none those that one
- * process started, without itself, or those that none of them started, whichever are more.  `alike`
- * has room for all. */
+/* Sets the flags of the runs that are compared: one of each rank; without ranks, the runs that one
+ * process started, or those that none of the runs started, whichever are more. */
 void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike);
 
-/* Of these, by the heap in which one is farthest away in bytes, and by more than a twentieth.
- * False: none is, or there are fewer than three. */
+/* Finds the outlier among these, by the heap in which one is farthest from the median in bytes.
+ * Returns false if there are fewer than three, or none differs by more than a twentieth. */
 bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out);
 
 #endif

@@ -52,50 +52,40 @@ static bool is_same(const char *const *a, const char *const *b, size_t depth)
     return true;
 }
 
-struct key {
-    const char **name, **function;
-    uint64_t hash;
-};
-
-/* In the arena. */
-static struct key key_of(struct mpr_pairs *p, struct mpr_path path)
-{
-    struct key key = { mpr_arena_alloc(p->arena, path.depth * sizeof *key.name),
-                       mpr_arena_alloc(p->arena, path.depth * sizeof *key.function), 0 };
-    for (size_t i = 0; i < path.depth; i++) {
-        const struct mpr_pairs_name name = name_of(p, path.frame[i]);
-        key.name[i] = name.same->text;
-        key.function[i] = name.function;
-        key.hash = mpr_hash(key.hash + name.hash);
-    }
-    return key;
-}
-
 static struct mpr_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
 {
-    const struct key key = key_of(p, path);
-    struct mpr_probe probe = mpr_index_probe(&p->by_key, key.hash);
+    const char **key = mpr_arena_alloc(p->arena, path.depth * sizeof *key),
+               **function = mpr_arena_alloc(p->arena, path.depth * sizeof *function);
+    uint64_t hash = 0;
+    for (size_t i = 0; i < path.depth; i++) {
+        const struct mpr_pairs_name name = name_of(p, path.frame[i]);
+        key[i] = name.same->text;
+        function[i] = name.function;
+        hash = mpr_hash(hash + name.hash);
+    }
+    struct mpr_probe probe = mpr_index_probe(&p->by_key, hash);
     for (uint32_t number; (number = mpr_probe_next(&probe));) {
         struct mpr_pair *pair = &p->pair[number - 1];
-        if (pair->path.depth == path.depth && is_same(pair->key, key.name, path.depth)) return pair;
+        if (pair->path.depth == path.depth && is_same(pair->key, key, path.depth)) return pair;
     }
     MPR_GROW(p->pair, p->pairs, p->cap);
     p->pair[p->pairs++] =
         (struct mpr_pair){ .path = { .depth = path.depth },
                            .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)),
-                           .key = key.name,
-                           .function = key.function };
-    mpr_index_add(&p->by_key, key.hash, p->pairs);
+                           .key = key,
+                           .function = function };
+    mpr_index_add(&p->by_key, hash, p->pairs);
     return &p->pair[p->pairs - 1];
 }
 
+/* Returns true if frame i of the pair's path is that frame, or the part that stays the same. */
 static bool shows(const struct mpr_pair *pair, size_t i, const struct mpr_frame *frame)
 {
     const struct mpr_frame *shown = pair->path.frame[i];
     return strcmp(shown->text, pair->key[i]) == 0 || mpr_frame_compare(shown, frame) == 0;
 }
 
-/* The newer side's path; of several, what they have in common. */
+/* Sets the pair's path: the newer side's, or the common part of several. */
 static void show(struct mpr_pairs *p, struct mpr_pair *pair, struct mpr_path path, bool newer)
 {
     size_t same = 0;
@@ -124,9 +114,9 @@ void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, boo
     pair->older |= p->run < p->older;
 }
 
-/* ---- leftovers */
+/* ---- pairs that only one side has */
 
-/* Pairs of the same functions, and how many of them each side has. */
+/* Pairs of the same functions, and their number on each side. */
 struct alike {
     struct mpr_pair *first, *older, *newer;
     uint32_t olders, newers;
@@ -136,41 +126,25 @@ struct joining {
     struct alike *alike;
     uint32_t count, cap;
     struct mpr_index by_functions;
-    bool callers; /* are told apart */
+    bool callers; /* the callers must be the same */
 };
-
-static size_t names_of(const struct joining *j, const struct mpr_pair *pair)
-{
-    return pair->path.depth - !j->callers;
-}
-
-static bool calls_the_same(const struct joining *j, const struct mpr_pair *a,
-                           const struct mpr_pair *b)
-{
-    return a->path.depth == b->path.depth && is_same(a->function, b->function, names_of(j, a));
-}
 
 static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)
 {
+    const size_t depth = pair->path.depth - !j->callers;
     uint64_t hash = 0;
-    for (size_t i = 0; i < names_of(j, pair); i++)
-        hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
+    for (size_t i = 0; i < depth; i++) hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
     struct mpr_probe probe = mpr_index_probe(&j->by_functions, hash);
-    for (uint32_t number; (number = mpr_probe_next(&probe));)
-        if (calls_the_same(j, j->alike[number - 1].first, pair)) return &j->alike[number - 1];
+    for (uint32_t number; (number = mpr_probe_next(&probe));) {
+        struct alike *a = &j->alike[number - 1];
+        if (a->first->path.depth == pair->path.depth &&
+            is_same(a->first->function, pair->function, depth))
+            return a;
+    }
     MPR_GROW(j->alike, j->count, j->cap);
     j->alike[j->count++] = (struct alike){ .first = pair };
     mpr_index_add(&j->by_functions, hash, j->count);
     return &j->alike[j->count - 1];
-}
-
-static void count(struct joining *j, struct mpr_pair *pair)
-{
-    struct alike *a = alike_of(j, pair);
-    if (pair->older) a->older = pair;
-    if (pair->newer) a->newer = pair;
-    a->olders += pair->older;
-    a->newers += pair->newer;
 }
 
 static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_pair *newer)
@@ -183,23 +157,25 @@ static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_p
     older->older = false;
 }
 
-static void leave_out_joined(struct mpr_pairs *p)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < p->pairs; i++)
-        if (p->pair[i].older || p->pair[i].newer) p->pair[kept++] = p->pair[i];
-    p->pairs = kept;
-}
-
 static void join_alike(struct mpr_pairs *p, bool callers)
 {
     struct joining j = { .callers = callers };
-    for (uint32_t i = 0; i < p->pairs; i++) count(&j, &p->pair[i]);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->pairs; i++) {
+        struct mpr_pair *pair = &p->pair[i];
+        struct alike *a = alike_of(&j, pair);
+        if (pair->older) a->older = pair;
+        if (pair->newer) a->newer = pair;
+        a->olders += pair->older;
+        a->newers += pair->newer;
+    }
     for (uint32_t i = 0; i < j.count; i++) {
         const struct alike *a = &j.alike[i];
         if (a->olders == 1 && a->newers == 1 && a->older != a->newer) join(p, a->older, a->newer);
     }
-    leave_out_joined(p);
+    for (uint32_t i = 0; i < p->pairs; i++)
+        if (p->pair[i].older || p->pair[i].newer) p->pair[kept++] = p->pair[i];
+    p->pairs = kept;
     mpr_index_free(&j.by_functions);
     free(j.alike);
 }

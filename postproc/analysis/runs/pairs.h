@@ -1,9 +1,9 @@
-/* Rows of several runs, paired: those of one path, as far as it is the same from run to run
- * (matching.h), become one with the bytes of each run.
+/* Rows of several runs, paired: rows of one path, as far as it stays the same from run to run
+ * (matching.h), become one pair with the bytes of each run.
  *
- * What is left of the sides then is paired by its functions without their source files, and without
- * the caller, which is the last name of a path ("": none is told), where each side has it in one
- * pair only; then in the same way with the caller.  Where several fit nobody guesses. */
+ * Pairs that only one side has are joined if they have the same functions without source files,
+ * first without and then with the caller, which is the last frame of a path ("" if it is unknown).
+ * They are joined only if each side has exactly one such pair. */
 #ifndef MPR_PAIRS_H
 #define MPR_PAIRS_H
 
@@ -15,13 +15,13 @@
 #include "index.h"
 
 struct mpr_pair {
-    struct mpr_path path; /* the newer side's, or else the older one's; of a name that varies
-                             between its runs the common part */
+    struct mpr_path path; /* the newer side's, or else the older one's; the common part of frames
+                             that vary between its runs */
     int64_t *bytes;       /* by run */
     bool estimated;
-    double variance; /* of all that was added */
+    double variance; /* sum of the rows' */
     const char *const *key, *const *function;
-    bool older, newer; /* which sides have it; of the newer one is the path, where it does */
+    bool older, newer; /* the sides that have it */
 };
 
 struct mpr_pairs {
@@ -30,22 +30,22 @@ struct mpr_pairs {
     /* private */
     uint32_t cap;
     struct mpr_arena *arena;
-    size_t runs, older; /* the first `older` of them are of the older side */
-    size_t run;         /* that rows are added of */
+    size_t runs, older; /* the first `older` runs are the older side */
+    size_t run;         /* of the rows that are added */
     const char *program;
     struct mpr_index by_key, by_name;
     struct mpr_pairs_name *name;
     uint32_t names, name_cap;
 };
 
-/* What pairs point to lives in the arena. */
+/* Paths and texts of pairs live in the arena. */
 void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, size_t runs, size_t older);
-/* What is added next is of this run, of a process of that program (matching.h). */
+/* Sets the run of the rows that follow, and its program (matching.h). */
 void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
-/* The path must live as long as the arena, and its frames are of one run. */
+/* Adds a row.  The path must live as long as the arena; its frames are of one run. */
 void mpr_pairs_add(struct mpr_pairs *pairs, struct mpr_path path, int64_t bytes, bool estimated,
                    double variance);
-/* Pairs what is left, after the last row. */
+/* Joins the pairs that only one side has.  Call it after the last row. */
 void mpr_pairs_join(struct mpr_pairs *pairs);
 void mpr_pairs_free(struct mpr_pairs *pairs);
 

@@ -1,5 +1,5 @@
-/* What makes a rank differ from the one that is the median of its stage, or of all; and a stage's
- * from that of all. */
+/* Causes of the difference between two ranks: an outlier and the median of its stage or of all, or
+ * a stage's median and that of all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,7 @@
 #include "amount.h"
 #include "ranks_parts.h"
 
-/* ---- pairs of lines that are alike */
-
+/* Pairs of lines that are alike in both ranks. */
 struct causes {
     struct mpr_ranks_cause *at;
     size_t count;
@@ -24,13 +23,8 @@ static struct mpr_ranks_cause *cause_of(struct causes *all, const char *alike, c
     return &all->at[all->count++];
 }
 
-/* Lines of the one that tells the path, where several are alike, are told by that. */
-static void name(struct mpr_ranks_cause *c, const char *path, bool again)
-{
-    if (!c->path) c->path = path;
-    else if (again && *c->alike) c->path = c->alike;
-}
-
+/* Adds the lines of a rank; @here: those of the outlier, which come first.  If several lines of the
+ * rank that names the path are alike, the name is their common part. */
 static void add_lines(struct causes *all, const struct mpr_digest *d, uint8_t heap, bool here)
 {
     for (size_t i = 0; i < d->lines; i++) {
@@ -38,7 +32,8 @@ static void add_lines(struct causes *all, const struct mpr_digest *d, uint8_t he
         if (l->heap != heap || !l->bytes) continue;
         struct mpr_ranks_cause *c = cause_of(all, l->alike, l->caller);
         uint64_t *bytes = here ? &c->here : &c->median;
-        name(c, *l->alike ? l->path : "smaller lines", *bytes && (here || !c->here));
+        if (!c->path) c->path = *l->alike ? l->path : "smaller lines";
+        else if (*bytes && (here || !c->here) && *c->alike) c->path = c->alike;
         *bytes += l->bytes;
         c->estimated |= l->estimated;
     }
@@ -56,7 +51,8 @@ static void add_parts(struct causes *all, const struct mpr_digest *d, bool here)
     }
 }
 
-/* What goes the way of the whole first, by how much; then what goes against it, the most last. */
+/* The largest changes in the direction of the whole come first, the largest ones against it last.
+ */
 static int by_change(const void *left, const void *right, void *arg)
 {
     const struct mpr_ranks_cause *a = left, *b = right;
@@ -81,67 +77,49 @@ static struct mpr_ranks_cause *finish(struct mpr_ranks *r, struct causes *all, s
     return cause;
 }
 
-static struct causes begin(const struct mpr_ranks_outlier *o, size_t most)
+static struct causes begin(const struct mpr_ranks_outlier *o, size_t max)
 {
-    return (struct causes){ .at = mpr_alloc(most + 1, sizeof(struct mpr_ranks_cause)),
+    return (struct causes){ .at = mpr_alloc(max + 1, sizeof(struct mpr_ranks_cause)),
                             .grew = o->change > 0 };
 }
 
-static void explain_lines(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
+/* Returns the measure whose lines explain the outlier: PyTorch's blocks if they differ by about the
+ * same bytes as the segments.  A segment has the range that needed it first, a block its own. */
+static size_t measure_of_lines(const struct mpr_ranks *r, const struct mpr_ranks_outlier *o)
 {
-    const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
-    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
-    const struct mpr_digest_heap *own = mpr_ranks_heap(here, m->kind),
-                                 *other = mpr_ranks_heap(median, m->kind);
-    struct causes all = begin(o, here->lines + median->lines);
-    if (own) add_lines(&all, here, own->heap, true);
-    if (other) add_lines(&all, median, other->heap, false);
-    o->cause = finish(r, &all, &o->causes);
-}
-
-static void explain_parts(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
-{
-    const struct mpr_ranks_measure *m = &r->measure[o->measure];
-    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
-    if (!mpf_heap_is_gpu(m->kind)) return;
-    struct causes all = begin(o, here->parts + median->parts);
-    add_parts(&all, here, true);
-    add_parts(&all, median, false);
-    o->part = finish(r, &all, &o->parts);
-}
-
-/* ---- whose lines say more */
-
-static bool goes_with(const struct mpr_ranks_measure *m, const struct mpr_ranks_outlier *o)
-{
-    const int64_t change = mpr_change(m->value[o->usual], m->value[o->rank]),
-                  tenth = o->change / 10;
-    return o->change > 0 ? change >= o->change - tenth : change <= o->change - tenth;
-}
-
-/* A segment stands under the range that PyTorch needed it in first, a block under its own. */
-static size_t lines_of(const struct mpr_ranks *r, const struct mpr_ranks_outlier *o)
-{
+    const int64_t least = o->change - o->change / 10;
     if (r->measure[o->measure].kind != MPF_HEAP_DEVICE) return o->measure;
-    for (size_t i = 0; i < r->measures; i++)
-        if (r->measure[i].kind == MPF_HEAP_TORCH && goes_with(&r->measure[i], o)) return i;
+    for (size_t i = 0; i < r->measures; i++) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        const int64_t change = mpr_change(m->value[o->usual], m->value[o->rank]);
+        if (m->kind == MPF_HEAP_TORCH && (o->change > 0 ? change >= least : change <= least))
+            return i;
+    }
     return o->measure;
 }
 
 static void explain(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 {
-    o->lines_of = lines_of(r, o);
-    explain_lines(r, o);
-    explain_parts(r, o);
-}
-
-static void explain_stages(struct mpr_ranks *r, const struct mpr_ranks_measure *m)
-{
-    for (size_t i = 0; m->split && i < m->split->classes; i++) explain(r, m->stage[i].differs);
+    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
+    o->lines_of = measure_of_lines(r, o);
+    const unsigned kind = r->measure[o->lines_of].kind;
+    const struct mpr_digest_heap *own = mpr_ranks_heap(here, kind),
+                                 *other = mpr_ranks_heap(median, kind);
+    struct causes lines = begin(o, here->lines + median->lines);
+    if (own) add_lines(&lines, here, own->heap, true);
+    if (other) add_lines(&lines, median, other->heap, false);
+    o->cause = finish(r, &lines, &o->causes);
+    if (!mpf_heap_is_gpu(r->measure[o->measure].kind)) return;
+    struct causes parts = begin(o, here->parts + median->parts);
+    add_parts(&parts, here, true);
+    add_parts(&parts, median, false);
+    o->part = finish(r, &parts, &o->parts);
 }
 
 void mpr_ranks_explain(struct mpr_ranks *r)
 {
     for (size_t i = 0; i < r->outliers; i++) explain(r, &r->outlier[i]);
-    for (size_t i = 0; i < r->measures; i++) explain_stages(r, &r->measure[i]);
+    for (size_t i = 0; i < r->measures; i++)
+        for (size_t k = 0; r->measure[i].split && k < r->measure[i].split->classes; k++)
+            explain(r, r->measure[i].stage[k].differs);
 }

@@ -1,4 +1,6 @@
-/* What ranks are compared by, and which of them lie apart. */
+/* The numbers by which ranks are compared, and the ranks that are outliers: among all ranks, or in
+ * their stage, if a partition of the ranks by communicators also separates the peaks. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +58,7 @@ static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct
     if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
 }
 
-/* What is the rest of a sum may be negative: then there is nothing of it. */
+/* A part that is the remainder of a sum may be negative; it counts as 0. */
 static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
 {
     const struct mpr_digest *d = r->rank[rank].digest;
@@ -88,58 +90,7 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* ---- outliers */
-
-static void consider(struct mpr_ranks_outlier *o, const struct mpr_ranks *r, size_t measure,
-                     size_t rank)
-{
-    const struct mpr_ranks_measure *m = &r->measure[measure];
-    const size_t usual = m->usual[rank];
-    const int64_t change = mpr_change(m->value[usual], m->value[rank]);
-    if (llabs(change) <= llabs(o->change)) return;
-    *o = (struct mpr_ranks_outlier){ .rank = rank,
-                                     .measure = measure,
-                                     .lines_of = measure,
-                                     .usual = usual,
-                                     .value = m->value[rank],
-                                     .change = change };
-}
-
-static int by_change(const void *left, const void *right)
-{
-    const struct mpr_ranks_outlier *a = left, *b = right;
-    if (llabs(a->change) != llabs(b->change)) return llabs(a->change) > llabs(b->change) ? -1 : 1;
-    return a->rank < b->rank ? -1 : 1;
-}
-
-/* Each rank once, by the heap in which it is farthest away. */
-static void find_outliers(struct mpr_ranks *r)
-{
-    struct mpr_ranks_outlier *of = mpr_alloc(r->ranks, sizeof *of);
-    for (size_t m = 0; m < r->measures; m++)
-        for (size_t i = 0; !r->measure[m].part && !r->measure[m].inside && i < r->measure[m].aparts;
-             i++)
-            consider(&of[r->measure[m].apart[i]], r, m, r->measure[m].apart[i]);
-    r->outlier = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->outlier);
-    for (size_t i = 0; i < r->ranks; i++)
-        if (of[i].change) r->outlier[r->outliers++] = of[i];
-    if (r->outliers) qsort(r->outlier, r->outliers, sizeof *r->outlier, by_change);
-    free(of);
-}
-
-/* Where they differ most; else the largest, PyTorch's blocks rather than their segments. */
-static size_t shown(const struct mpr_ranks *r)
-{
-    if (r->outliers) return r->outlier[0].measure;
-    size_t found = 0;
-    while (found < r->measures && (r->measure[found].inside || r->measure[found].part)) found++;
-    for (size_t i = 0;
-         found < r->measures && r->measure[found].kind == MPF_HEAP_DEVICE && i < r->measures; i++)
-        if (r->measure[i].kind == MPF_HEAP_TORCH) found = i;
-    return found < r->measures ? found : 0;
-}
-
-void mpr_ranks_measure(struct mpr_ranks *r)
+static void find_measures(struct mpr_ranks *r)
 {
     size_t cap = 0;
     for (size_t i = 0; i < r->ranks; i++)
@@ -154,7 +105,224 @@ void mpr_ranks_measure(struct mpr_ranks *r)
         qsort(r->measure, r->measures, sizeof *r->measure, by_size);
     }
     free(grown);
-    for (size_t i = 0; i < r->measures; i++) mpr_ranks_judge(r, i);
+}
+
+/* ---- classes of ranks */
+
+struct class {
+    const size_t *rank;
+    size_t ranks;
+    uint64_t *value; /* by rank of the class; allocated */
+    uint64_t median;
+};
+
+static struct class class_of(const struct mpr_ranks_measure *m, const size_t *rank, size_t ranks)
+{
+    struct class c = { rank, ranks, mpr_alloc(ranks, sizeof *c.value), 0 };
+    for (size_t i = 0; i < ranks; i++) c.value[i] = m->value[rank[i]];
+    c.median = mpr_apart_median(c.value, ranks);
+    return c;
+}
+
+static struct class class_at(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
+                             size_t k)
+{
+    return class_of(m, s->rank + s->begin[k], s->begin[k + 1] - s->begin[k]);
+}
+
+static size_t median_rank(const struct class *c)
+{
+    size_t i = 0;
+    while (c->value[i] != c->median) i++;
+    return c->rank[i];
+}
+
+/* Returns the sum of the ranks' distances from the median. */
+static double distances(const struct class *c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < c->ranks; i++) sum += fabs((double)mpr_change(c->median, c->value[i]));
+    return sum;
+}
+
+/* Returns the distances within the classes; infinite if the classes' medians do not differ. */
+static double distances_within(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s)
+{
+    enum { TWENTIETH = 20 };
+    double sum = 0;
+    uint64_t min = UINT64_MAX, max = 0;
+    for (size_t k = 0; k < s->classes; k++) {
+        struct class c = class_at(m, s, k);
+        sum += distances(&c);
+        if (c.median < min) min = c.median;
+        if (c.median > max) max = c.median;
+        free(c.value);
+    }
+    return max - min > m->median / TWENTIETH ? sum : INFINITY;
+}
+
+/* Returns the partition into stages, or NULL.  Stages leave at most a quarter of the distances from
+ * the median; a finer partition must take away another eighth. */
+static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
+                                                   const struct mpr_ranks_measure *m, double whole)
+{
+    const double at_most = whole * 0.25, finer = whole * 0.125;
+    const struct mpr_ranks_split *best = NULL;
+    double best_sum = whole;
+    for (size_t i = 0; i < r->splits; i++) {
+        const double sum = distances_within(m, &r->split[i]);
+        if (sum > at_most || best_sum - sum < finer) continue;
+        best = &r->split[i];
+        best_sum = sum;
+    }
+    return best;
+}
+
+/* ---- outliers of a class, and stages */
+
+static void find_apart(struct mpr_ranks_measure *m, const struct class *c)
+{
+    size_t *apart = mpr_alloc(c->ranks, sizeof *apart);
+    const size_t count = mpr_apart_find(c->value, c->ranks, apart), usual = median_rank(c);
+    for (size_t i = 0; i < c->ranks; i++) m->usual[c->rank[i]] = usual;
+    for (size_t i = 0; i < count; i++) m->apart[m->aparts++] = c->rank[apart[i]];
+    free(apart);
+}
+
+static int by_distance(const void *left, const void *right, void *arg)
+{
+    const struct mpr_ranks_measure *m = arg;
+    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    const int64_t x = llabs(mpr_change(m->value[m->usual[a]], m->value[a])),
+                  y = llabs(mpr_change(m->value[m->usual[b]], m->value[b]));
+    if (x != y) return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static struct mpr_ranks_outlier *difference(struct mpr_ranks *r, size_t measure, size_t rank)
+{
+    const struct mpr_ranks_measure *m = &r->measure[measure];
+    struct mpr_ranks_outlier *o = mpr_arena_alloc(&r->arena, sizeof *o);
+    *o = (struct mpr_ranks_outlier){ .rank = rank,
+                                     .measure = measure,
+                                     .usual = m->median_rank,
+                                     .lines_of = measure,
+                                     .value = m->value[rank],
+                                     .change = mpr_change(m->median, m->value[rank]) };
+    return o;
+}
+
+/* @aparts: the outliers of other stages come before that one. */
+static void fill_stage(struct mpr_ranks *r, size_t measure, size_t at, const struct class *c,
+                       size_t aparts)
+{
+    struct mpr_ranks_measure *m = &r->measure[measure];
+    struct mpr_ranks_stage *s = &m->stage[at];
+    uint64_t min = UINT64_MAX, max = 0; /* without outliers */
+    *s = (struct mpr_ranks_stage){ .members = mpr_ranks_set(r, c->rank, c->ranks),
+                                   .rank = c->rank,
+                                   .ranks = c->ranks,
+                                   .median = c->median,
+                                   .least = UINT64_MAX,
+                                   .differs = difference(r, measure, median_rank(c)) };
+    for (size_t i = 0; i < c->ranks; i++) {
+        const uint64_t value = c->value[i];
+        bool apart = false;
+        for (size_t k = aparts; k < m->aparts; k++) apart |= m->apart[k] == c->rank[i];
+        s->apart += apart;
+        if (value < s->least) s->least = value;
+        if (value > s->most) s->most = value;
+        if (!apart && value < min) min = value;
+        if (!apart && value > max) max = value;
+    }
+    if (max - min > m->within) m->within = max - min;
+}
+
+static int by_difference(const void *left, const void *right)
+{
+    const struct mpr_ranks_stage *a = left, *b = right;
+    const int64_t x = llabs(a->differs->change), y = llabs(b->differs->change);
+    if (x != y) return x > y ? -1 : 1;
+    return a->differs->rank < b->differs->rank ? -1 : a->differs->rank > b->differs->rank;
+}
+
+/* Finds the measure's stages, and the outliers in these, or among all ranks. */
+static void judge(struct mpr_ranks *r, size_t measure)
+{
+    struct mpr_ranks_measure *m = &r->measure[measure];
+    size_t *every = mpr_alloc(r->ranks, sizeof *every);
+    for (size_t i = 0; i < r->ranks; i++) every[i] = i;
+    struct class all = class_of(m, every, r->ranks);
+    m->usual = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->usual);
+    m->apart = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->apart);
+    m->split = choose_stages(r, m, distances(&all));
+    if (m->split) {
+        m->stage = mpr_arena_alloc(&r->arena, m->split->classes * sizeof *m->stage);
+        for (size_t k = 0; k < m->split->classes; k++) {
+            struct class c = class_at(m, m->split, k);
+            const size_t aparts = m->aparts;
+            find_apart(m, &c);
+            fill_stage(r, measure, k, &c, aparts);
+            free(c.value);
+        }
+        qsort(m->stage, m->split->classes, sizeof *m->stage, by_difference);
+    } else find_apart(m, &all);
+    if (m->aparts) qsort_r(m->apart, m->aparts, sizeof *m->apart, by_distance, m);
+    free(all.value);
+    free(every);
+}
+
+/* ---- outliers */
+
+static int by_change(const void *left, const void *right)
+{
+    const struct mpr_ranks_outlier *a = left, *b = right;
+    if (llabs(a->change) != llabs(b->change)) return llabs(a->change) > llabs(b->change) ? -1 : 1;
+    return a->rank < b->rank ? -1 : 1;
+}
+
+/* Reports each rank once, by the heap in which it is farthest away. */
+static void find_outliers(struct mpr_ranks *r)
+{
+    struct mpr_ranks_outlier *of = mpr_alloc(r->ranks, sizeof *of);
+    for (size_t k = 0; k < r->measures; k++) {
+        const struct mpr_ranks_measure *m = &r->measure[k];
+        for (size_t i = 0; !m->part && !m->inside && i < m->aparts; i++) {
+            const size_t rank = m->apart[i], usual = m->usual[rank];
+            const int64_t change = mpr_change(m->value[usual], m->value[rank]);
+            if (llabs(change) > llabs(of[rank].change))
+                of[rank] = (struct mpr_ranks_outlier){ .rank = rank,
+                                                       .measure = k,
+                                                       .lines_of = k,
+                                                       .usual = usual,
+                                                       .value = m->value[rank],
+                                                       .change = change };
+        }
+    }
+    r->outlier = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->outlier);
+    for (size_t i = 0; i < r->ranks; i++)
+        if (of[i].change) r->outlier[r->outliers++] = of[i];
+    if (r->outliers) qsort(r->outlier, r->outliers, sizeof *r->outlier, by_change);
+    free(of);
+}
+
+/* Returns the measure in which ranks differ most; else the largest, PyTorch's blocks rather than
+ * their segments. */
+static size_t choose_shown(const struct mpr_ranks *r)
+{
+    size_t found = 0;
+    if (r->outliers) return r->outlier[0].measure;
+    while (found < r->measures && (r->measure[found].inside || r->measure[found].part)) found++;
+    if (found == r->measures) return 0;
+    for (size_t i = 0; r->measure[found].kind == MPF_HEAP_DEVICE && i < r->measures; i++)
+        if (r->measure[i].kind == MPF_HEAP_TORCH) found = i;
+    return found;
+}
+
+void mpr_ranks_measure(struct mpr_ranks *r)
+{
+    find_measures(r);
+    for (size_t i = 0; i < r->measures; i++) judge(r, i);
     find_outliers(r);
-    r->shown = shown(r);
+    r->shown = choose_shown(r);
 }
