@@ -1,5 +1,5 @@
 // The lists that html_columns.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
-// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline_result.h and device.h; --check: fails if it is not that.
+// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline.h and device.h; --check: fails if it is not that.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,7 +16,7 @@ function entries(text, name) {
 }
 
 const def = readFileSync(join(root, 'postproc/render/page.def'), 'utf8');
-const result = readFileSync(join(root, 'postproc/analysis/timeline/timeline_result.h'), 'utf8');
+const result = readFileSync(join(root, 'postproc/analysis/timeline/timeline.h'), 'utf8');
 
 /** @param {string} list @param {string} type */
 function coded(list, type) {
@@ -39,7 +39,7 @@ const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLower
 const accounts = readFileSync(join(root, 'postproc/analysis/devices/device.h'), 'utf8'),
   exact = entries(accounts, 'MPR_ACCOUNT_KINDS').map(([, text]) => text.replaceAll('"', "'"));
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
-const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline_result.h: change those.
+const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline.h: change those.
 
 ${coded('SPANS', 'SpanLevels')}
 ${coded('SPAN_DETAILS', 'SpanDetails')}

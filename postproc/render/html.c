@@ -6,7 +6,7 @@
 #include "html_data.h"
 #include "render.h"
 #include "reports.h"
-#include "timeline_result.h"
+#include "timeline.h"
 
 /* Generated; the size is 0 if memprof-report was built without Node. */
 extern const char mpr_page[];

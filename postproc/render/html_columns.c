@@ -10,7 +10,7 @@
 #include "html_data.h"
 #include "naming.h"
 #include "page.def"
-#include "timeline_result.h"
+#include "timeline.h"
 
 #define PLAIN(member, of)      mpr_blob_number(b, k->member)
 #define SUM(member, of)        mpr_blob_number(b, k->member - p->member)

@@ -9,7 +9,7 @@
 #include "matching.h"
 #include "mpf/sample.h"
 #include "page.def"
-#include "timeline_result.h"
+#include "timeline.h"
 
 #define COUNT(...) +1
 

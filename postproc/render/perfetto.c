@@ -10,7 +10,7 @@
 
 #include "alloc.h"
 #include "range_turns.h"
-#include "timeline_result.h"
+#include "timeline.h"
 
 /* Fields of protos/perfetto/trace */
 enum { TRACE_PACKET = 1 };

@@ -4,7 +4,7 @@
 #include "mpf/sample.h"
 #include "ooms.h"
 #include "readings.h"
-#include "timeline_result.h"
+#include "timeline.h"
 
 /* ---- processes and heaps */
 

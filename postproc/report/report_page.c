@@ -4,7 +4,7 @@
 #include "lines.h"
 #include "reports.h"
 #include "telling.h"
-#include "timeline_result.h"
+#include "timeline.h"
 #include "utf8.h"
 
 /* Of a heap; of the command line, in a heading; bytes of one of these. */

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "lanes.h"
 #include "mpf/event.h"
 #include "names.h"
+#include "timeline_parts.h"
 
 enum { BOXES = 4096, NAME = 10 };
 #define MS UINT64_C(1000000)
@@ -84,11 +84,11 @@ static struct lane lane_of(uint32_t thread)
 
 static void fill(void)
 {
-    struct mpr_tree tree;
+    struct mpr_numbering numbering;
     mpr_lanes_end(lanes, &reader.replay);
-    mpr_tree_init(&tree, &timeline.arena, &reader);
-    mpr_lanes_fill(lanes, &tree, &timeline);
-    mpr_tree_free(&tree);
+    mpr_numbering_init(&numbering, &timeline.arena, &reader);
+    mpr_lanes_fill(lanes, &numbering, &timeline);
+    mpr_numbering_free(&numbering);
 }
 
 static void one_thread_is_halved(void **state)

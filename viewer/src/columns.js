@@ -1,4 +1,4 @@
-// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline_result.h: change those.
+// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline.h: change those.
 
 /** @typedef {Record<'start' | 'max' | 'min' | 'end', Float64Array>} SpanLevels */
 export const SPANS = [

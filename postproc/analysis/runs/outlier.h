@@ -2,7 +2,7 @@
 #ifndef MPR_OUTLIER_H
 #define MPR_OUTLIER_H
 
-#include "timeline_result.h"
+#include "timeline.h"
 
 struct mpr_outlier {
     size_t median, outlier; /* numbers of runs */

@@ -1,13 +1,11 @@
-#include "timeline_parts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "excerpts.h"
 #include "graphs.h"
 #include "labels.h"
 #include "mpf/gpu.h"
+#include "timeline_parts.h"
 
 /* More marks or instances than this are counted and left out; a track that has more points joins
  * each two. */
@@ -18,8 +16,9 @@ struct mark {
     uint64_t time, bytes, free;
     uint32_t node, thread, name, domain;
     uint8_t heap;
-    const char *said; /* the text, where it is no name of the program's; else NULL */
+    const char *text; /* instead of a name in the log, or NULL */
 };
+
 struct instance {
     uint64_t push, from, to;
     uint32_t node, thread;
@@ -35,27 +34,27 @@ struct mpr_annotations {
     struct mark mark[MARKS];
     size_t marks;
     uint64_t marks_left_out;
-    struct instance *instance;
+    struct instance *instance; /* in the order of their pushes */
     size_t instances;
-    uint32_t *of_path; /* instances kept, by node */
+    uint32_t *of_path; /* by node: its instances */
     uint32_t paths;
     struct track *track[MPR_TRACKS];
 };
 
 struct mpr_annotations *mpr_annotations_new(void)
 {
-    struct mpr_annotations *h = mpr_alloc(1, sizeof *h);
-    h->instance = mpr_alloc(INSTANCES, sizeof *h->instance);
-    return h;
+    struct mpr_annotations *a = mpr_alloc(1, sizeof *a);
+    a->instance = mpr_alloc(INSTANCES, sizeof *a->instance);
+    return a;
 }
 
-void mpr_annotations_free(struct mpr_annotations *h)
+void mpr_annotations_free(struct mpr_annotations *a)
 {
-    if (!h) return;
-    for (int i = 0; i < MPR_TRACKS; i++) free(h->track[i]);
-    free(h->instance);
-    free(h->of_path);
-    free(h);
+    if (!a) return;
+    for (int i = 0; i < MPR_TRACKS; i++) free(a->track[i]);
+    free(a->instance);
+    free(a->of_path);
+    free(a);
 }
 
 static uint64_t value_of(const struct mpf_event *e, unsigned index)
@@ -68,109 +67,99 @@ static uint64_t value_of(const struct mpf_event *e, unsigned index)
 
 /* ---- marks */
 
-/* What deserves an excerpt of every change. */
-static void exact(const struct mpr_replay *r, const struct mpf_event *e, enum mpr_excerpt_kind kind)
+/* Returns the new mark, or NULL if all places are taken. */
+static struct mark *add_mark(struct mpr_annotations *a, const struct mpr_thread *t,
+                             const struct mpf_event *e, enum mpr_mark_kind kind, uint64_t bytes)
+{
+    if (a->marks == MARKS) {
+        a->marks_left_out++;
+        return NULL;
+    }
+    a->mark[a->marks] = (struct mark){ .kind = kind,
+                                       .time = e->time,
+                                       .bytes = bytes,
+                                       .node = t->node,
+                                       .thread = t->number,
+                                       .heap = e->heap,
+                                       .free = MPF_UNKNOWN };
+    return &a->mark[a->marks++];
+}
+
+static void see_mark(struct mpr_annotations *a, const struct mpr_thread *t,
+                     const struct mpf_event *e)
+{
+    struct mark *mark = add_mark(a, t, e, MPR_MARK_NVTX, 0);
+    if (!mark) return;
+    mark->name = (uint32_t)e->addr;
+    mark->domain = (uint32_t)(e->addr >> 32);
+}
+
+/* Windows use at most half of the room, so that there is some for failures. */
+static void see_window(struct mpr_annotations *a, const struct mpr_thread *t,
+                       const struct mpf_event *e)
+{
+    if (a->marks >= MARKS / 2) {
+        a->marks_left_out++;
+        return;
+    }
+    add_mark(a, t, e, MPR_MARK_NVTX, 0)->text =
+        e->addr ? "(capture window opens)" : "(capture window closes)";
+}
+
+/* Keeps every change around the event. */
+static void keep_excerpt(const struct mpr_replay *r, const struct mpf_event *e,
+                         enum mpr_excerpt_kind kind)
 {
     if (r->books.excerpts) mpr_excerpts_mark(r->books.excerpts, &r->books, e->heap, kind);
 }
 
-static void add_mark(struct mpr_annotations *h, const struct mpr_thread *t,
-                     const struct mpf_event *e, enum mpr_mark_kind kind, uint64_t bytes)
-{
-    if (h->marks == MARKS) {
-        h->marks_left_out++;
-        return;
-    }
-    h->mark[h->marks++] = (struct mark){ .kind = kind,
-                                         .time = e->time,
-                                         .bytes = bytes,
-                                         .node = t->node,
-                                         .thread = t->number,
-                                         .heap = e->heap,
-                                         .free = MPF_UNKNOWN };
-}
-
-static void see_mark(struct mpr_annotations *h, const struct mpr_thread *t,
-                     const struct mpf_event *e)
-{
-    const size_t before = h->marks;
-    add_mark(h, t, e, MPR_MARK_NVTX, 0);
-    if (h->marks == before) return;
-    h->mark[before].name = (uint32_t)e->addr;
-    h->mark[before].domain = (uint32_t)(e->addr >> 32);
-}
-
-static void see_window(struct mpr_annotations *h, const struct mpr_thread *t,
-                       const struct mpf_event *e)
-{
-    const size_t before = h->marks;
-    if (before >= MARKS / 2) { /* the rest is for failures */
-        h->marks_left_out++;
-        return;
-    }
-    add_mark(h, t, e, MPR_MARK_NVTX, 0);
-    h->mark[before].said = e->addr ? "(capture window opens)" : "(capture window closes)";
-}
-
-/* What a graph cost is known at the end: its mark is made then. */
-static void see_return(const struct mpr_replay *r, const struct mpf_event *e)
-{
-    if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0)
-        exact(r, e, MPR_EXCERPT_GRAPH);
-}
-
-static void add_failure(struct mpr_annotations *h, const struct mpr_replay *r,
+static void see_failure(struct mpr_annotations *a, const struct mpr_replay *r,
                         const struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->addr & MPF_FAIL_HUGE_PAGES) return;
-    exact(r, e, MPR_EXCERPT_FAILURE);
-    add_mark(h, t, e, MPR_MARK_FAILED, mpf_fail_bytes(e->addr, e->size));
+    keep_excerpt(r, e, MPR_EXCERPT_FAILURE);
+    add_mark(a, t, e, MPR_MARK_FAILED, mpf_fail_bytes(e->addr, e->size));
 }
 
-static void add_refusal(struct mpr_annotations *h, const struct mpr_replay *r,
+/* @free: index of the value with the device's free bytes. */
+static void see_refusal(struct mpr_annotations *a, const struct mpr_replay *r,
                         const struct mpr_thread *t, const struct mpf_event *e,
-                        enum mpr_mark_kind kind, unsigned free_at)
+                        enum mpr_mark_kind kind, unsigned free)
 {
-    exact(r, e, MPR_EXCERPT_FAILURE);
-    const size_t at = h->marks;
-    add_mark(h, t, e, kind, e->addr);
-    if (h->marks > at) h->mark[at].free = value_of(e, free_at);
-}
-
-static bool out_of_memory(const struct mpf_event *e)
-{
-    return value_of(e, MPF_FAIL_RESULT) == 2 && value_of(e, MPF_FAIL_PROBE) != 1;
+    keep_excerpt(r, e, MPR_EXCERPT_FAILURE);
+    struct mark *mark = add_mark(a, t, e, kind, e->addr);
+    if (mark) mark->free = value_of(e, free);
 }
 
 /* ---- instances of ranges */
 
-static void see_push(struct mpr_annotations *h, const struct mpr_replay *r,
+static void see_push(struct mpr_annotations *a, const struct mpr_replay *r,
                      const struct mpr_thread *t, const struct mpf_event *e)
 {
-    MPR_REACH(h->of_path, t->node, h->paths);
-    const uint32_t most = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
-    if (h->of_path[t->node] >= most || h->instances >= INSTANCES) return;
-    h->of_path[t->node]++;
-    h->instance[h->instances++] =
+    MPR_REACH(a->of_path, t->node, a->paths);
+    const uint32_t limit = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
+    if (a->of_path[t->node] >= limit || a->instances >= INSTANCES) return;
+    a->of_path[t->node]++;
+    a->instance[a->instances++] =
         (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
 }
 
-/* Instances are in order of their pushes. */
-static void see_pop(struct mpr_annotations *h, const struct mpr_thread *t,
+static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
                     const struct mpf_event *e)
 {
-    size_t low = 0, high = h->instances;
+    size_t low = 0, high = a->instances;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (h->instance[middle].push < t->popped) low = middle + 1;
+        if (a->instance[middle].push < t->popped) low = middle + 1;
         else high = middle;
     }
-    if (t->popped && low < h->instances && h->instance[low].push == t->popped)
-        h->instance[low].to = e->time;
+    if (t->popped && low < a->instances && a->instance[low].push == t->popped)
+        a->instance[low].to = e->time;
 }
 
-/* ---- samples */
+/* ---- tracks */
 
+/* Joins each two points to the larger one. */
 static void halve(struct track *t)
 {
     for (size_t i = 0; i < POINTS / 2; i++) {
@@ -183,15 +172,15 @@ static void halve(struct track *t)
 }
 
 /* The largest of each `stride` samples is a point. */
-static void add_point(struct mpr_annotations *h, unsigned index, uint64_t time, uint64_t value,
+static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, uint64_t value,
                       uint64_t limit)
 {
     if (index >= MPR_TRACKS || value == MPF_UNKNOWN) return;
-    if (!h->track[index]) {
-        h->track[index] = mpr_alloc(1, sizeof *h->track[index]);
-        h->track[index]->stride = h->track[index]->waiting = 1;
+    if (!a->track[index]) {
+        a->track[index] = mpr_alloc(1, sizeof *a->track[index]);
+        a->track[index]->stride = a->track[index]->waiting = 1;
     }
-    struct track *t = h->track[index];
+    struct track *t = a->track[index];
     if (limit != MPF_UNKNOWN) t->limit = limit;
     if (t->waiting < t->stride) {
         t->waiting++;
@@ -216,26 +205,30 @@ static uint64_t resident(const struct mpf_event *e)
 void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e)
 {
-    struct mpr_annotations *h = arg;
+    struct mpr_annotations *a = arg;
     switch (e->op) {
-    case MPF_OP_PUSH: see_push(h, r, t, e); break;
-    case MPF_OP_POP: see_pop(h, t, e); break;
-    case MPF_OP_MARK: see_mark(h, t, e); break;
-    case MPF_OP_WINDOW: see_window(h, t, e); break;
-    case MPF_OP_FAIL: add_failure(h, r, t, e); break;
+    case MPF_OP_PUSH: see_push(a, r, t, e); break;
+    case MPF_OP_POP: see_pop(a, t, e); break;
+    case MPF_OP_MARK: see_mark(a, t, e); break;
+    case MPF_OP_WINDOW: see_window(a, t, e); break;
+    case MPF_OP_FAIL: see_failure(a, r, t, e); break;
     case MPF_OP_GPU_FAIL:
-        if (out_of_memory(e)) add_refusal(h, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
+        if (value_of(e, MPF_FAIL_RESULT) == 2 && value_of(e, MPF_FAIL_PROBE) != 1)
+            see_refusal(a, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE); /* out of memory */
         break;
-    case MPF_OP_TORCH_OOM: add_refusal(h, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
-    case MPF_OP_GPU_RETURN: see_return(r, e); break;
-    case MPF_OP_SAMPLE_RSS: add_point(h, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
+    case MPF_OP_TORCH_OOM: see_refusal(a, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
+    case MPF_OP_GPU_RETURN: /* the mark is made at the end, when the cost of the graph is known */
+        if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0)
+            keep_excerpt(r, e, MPR_EXCERPT_GRAPH);
+        break;
+    case MPF_OP_SAMPLE_RSS: add_point(a, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
     case MPF_OP_SAMPLE_CGROUP:
-        add_point(h, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE),
+        add_point(a, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE),
                   value_of(e, MPF_CGROUP_LIMIT));
         break;
     case MPF_OP_SAMPLE_GPU:
         if (e->addr >= MPF_GPUS) break;
-        add_point(h, MPR_TRACK_GPU + (unsigned)e->addr, e->time, value_of(e, MPF_GPU_USED),
+        add_point(a, MPR_TRACK_GPU + e->addr, e->time, value_of(e, MPF_GPU_USED),
                   value_of(e, MPF_GPU_TOTAL));
         break;
     default: break;
@@ -244,31 +237,30 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
 
 /* ---- the result */
 
-static struct mpr_mark mark_of(struct mpr_tree *tree, struct mpr_arena *arena,
-                               const struct mpr_replay *r, const struct mark *m)
+static struct mpr_mark mark_of(struct mpr_numbering *n, const struct mark *m)
 {
-    return (struct mpr_mark){
-        .kind = m->kind,
-        .time = m->time,
-        .bytes = m->bytes,
-        .free_bytes = m->free,
-        .node = mpr_tree_number(tree, m->node),
-        .thread = m->thread,
-        .heap = m->heap,
-        .text = m->said                    ? m->said
-                : m->kind == MPR_MARK_NVTX ? mpr_label_name(arena, r, m->name, m->domain)
-                                           : "",
-    };
+    const char *text = m->text;
+    if (!text)
+        text = m->kind == MPR_MARK_NVTX
+                   ? mpr_label_name(n->arena, &n->reader->replay, m->name, m->domain)
+                   : "";
+    return (struct mpr_mark){ .kind = m->kind,
+                              .time = m->time,
+                              .bytes = m->bytes,
+                              .free_bytes = m->free,
+                              .node = mpr_numbering_node(n, m->node),
+                              .thread = m->thread,
+                              .heap = m->heap,
+                              .text = text };
 }
 
-/* As `graphs` has it. */
-static struct mpr_mark mark_of_graph(struct mpr_tree *tree, const struct mpr_graph_row *row)
+static struct mpr_mark mark_of_graph(struct mpr_numbering *n, const struct mpr_graph_row *row)
 {
     return (struct mpr_mark){
         .kind = MPR_MARK_GRAPH,
         .time = row->time,
         .free_bytes = MPF_UNKNOWN,
-        .node = mpr_tree_number(tree, row->node),
+        .node = mpr_numbering_node(n, row->node),
         .thread = row->maker,
         .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
         .text = "",
@@ -277,54 +269,42 @@ static struct mpr_mark mark_of_graph(struct mpr_tree *tree, const struct mpr_gra
     };
 }
 
-static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree,
-                       const struct mpr_reader *reader, struct mpr_timeline *out)
+static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
+                       struct mpr_timeline *out)
 {
-    const struct mpr_replay *r = &reader->replay;
     struct mpr_graphs graphs = { .rows = 0 };
-    mpr_graphs_fill(&graphs, reader);
+    mpr_graphs_fill(&graphs, n->reader);
     const size_t shown = graphs.rows < MARKS ? graphs.rows : MARKS;
-    out->mark = mpr_arena_alloc(&out->arena, (h->marks + shown) * sizeof *out->mark);
-    for (size_t i = 0, k = 0; out->mark && i + k < h->marks + shown;) {
-        const bool graph = i == h->marks || (k < shown && graphs.row[k].time < h->mark[i].time);
-        out->mark[out->marks++] = graph ? mark_of_graph(tree, &graphs.row[k++])
-                                        : mark_of(tree, &out->arena, r, &h->mark[i++]);
+    out->mark = mpr_arena_alloc(&out->arena, (a->marks + shown) * sizeof *out->mark);
+    for (size_t i = 0, k = 0; i < a->marks || k < shown;) {
+        const bool graph = i == a->marks || (k < shown && graphs.row[k].time < a->mark[i].time);
+        out->mark[out->marks++] =
+            graph ? mark_of_graph(n, &graphs.row[k++]) : mark_of(n, &a->mark[i++]);
     }
-    out->marks_left_out = h->marks_left_out + graphs.rows - shown;
+    out->marks_left_out = a->marks_left_out + graphs.rows - shown;
     mpr_graphs_free(&graphs);
 }
 
-static void fill_instances(const struct mpr_annotations *h, struct mpr_tree *tree,
-                           const struct mpr_replay *r, struct mpr_timeline *out)
+void mpr_annotations_fill(const struct mpr_annotations *a, struct mpr_numbering *n,
+                          struct mpr_timeline *out)
 {
-    out->instance = mpr_arena_alloc(&out->arena, h->instances * sizeof *out->instance);
-    for (size_t i = 0; i < h->instances; i++) {
-        const struct instance *k = &h->instance[i];
-        out->instance[out->instances++] =
-            (struct mpr_range_instance){ k->from, k->to == UINT64_MAX ? r->now : k->to,
-                                         mpr_tree_number(tree, k->node), k->thread };
+    fill_marks(a, n, out);
+    out->instance = mpr_arena_alloc(&out->arena, a->instances * sizeof *out->instance);
+    for (; out->instances < a->instances; out->instances++) {
+        const struct instance *i = &a->instance[out->instances];
+        out->instance[out->instances] =
+            (struct mpr_range_instance){ i->from,
+                                         i->to == UINT64_MAX ? n->reader->replay.now : i->to,
+                                         mpr_numbering_node(n, i->node), i->thread };
     }
-}
-
-static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *out)
-{
     for (unsigned i = 0; i < MPR_TRACKS; i++) {
-        const struct track *t = h->track[i];
-        if (!t) continue;
+        const struct track *t = a->track[i];
         struct mpr_track_line *line = &out->track[i];
+        if (!t) continue;
         line->point = mpr_arena_alloc(&out->arena, t->points * sizeof *line->point);
-        for (size_t k = 0; k < t->points; k++)
-            line->point[k] = (struct mpr_track_point){ t->time[k], t->value[k] };
-        line->points = t->points;
+        for (; line->points < t->points; line->points++)
+            line->point[line->points] =
+                (struct mpr_track_point){ t->time[line->points], t->value[line->points] };
         line->limit = t->limit;
     }
-}
-
-void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree,
-                          const struct mpr_reader *reader, struct mpr_timeline *out)
-{
-    const struct mpr_replay *r = &reader->replay;
-    fill_marks(h, tree, reader, out);
-    fill_instances(h, tree, r, out);
-    fill_tracks(h, out);
 }

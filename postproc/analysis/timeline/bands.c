@@ -1,364 +1,395 @@
-/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum. Cells
- * of one key and call stack are one unit.  A series of bands is one of cells whose groups are
- * bands. */
-#include "timeline_parts.h"
-
+/* Cells of one key and call stack are a unit.  Each unit belongs to a band.  A series of bands has
+ * the sums of their units: for each bucket, the new sums of those bands whose cells changed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "heap_lines.h"
+#include "amount.h"
 #include "index.h"
 #include "labels.h"
 #include "maker.h"
-#include "pieces.h"
-#include "splice.h"
+#include "timeline_parts.h"
+
+#define NO_BAND UINT32_MAX
 
 struct unit {
     uint64_t bytes, largest;
     uint32_t cell, library, native, python, band;
 };
 
-struct folding {
+struct making {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
-    const struct mpr_replay *r; /* its */
+    const struct mpr_replay *r; /* the reader's */
     struct mpr_heap_line *out;
-    size_t limit;
-    struct unit *unit, **rank; /* of the heap; those that held anything */
+    bool all;                  /* by MPR_GROUP_ALL: small units share bands */
+    size_t limit;              /* of bands */
+    struct unit *unit, **rank; /* rank: units that held anything, largest first */
     uint32_t units, ranks;
-    uint32_t *unit_of;       /* by cell */
-    struct mpr_index number; /* of units by hash of (key, native, python): unit + 1 */
+    uint32_t *unit_of;           /* by cell */
+    struct mpr_index unit_index; /* by hash of key, native and python: unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
-    size_t *touched;          /* by band: index of its change in the bucket being written, + 1 */
-    struct mpr_series series; /* of bands */
+    size_t *touched;                    /* by band: index of its change in the open bucket, + 1 */
+    struct mpr_series series;           /* of bands */
     struct mpr_excerpt_series *excerpt; /* in order of `from` */
     size_t excerpts;
 };
 
-static void begin(struct folding *f)
-{
-    const size_t cells = f->r->books.cells;
-    f->unit = mpr_alloc(cells, sizeof *f->unit);
-    f->rank = mpr_alloc(cells, sizeof *f->rank);
-    f->unit_of = mpr_alloc(cells, sizeof *f->unit_of);
-    f->cell_bytes = mpr_alloc(cells, sizeof *f->cell_bytes);
-    f->band_bytes = mpr_alloc(f->limit, sizeof *f->band_bytes);
-    f->touched = mpr_alloc(f->limit, sizeof *f->touched);
-    f->out->band = mpr_arena_alloc(f->arena, f->limit * sizeof *f->out->band);
-}
-
-static void release(struct folding *f)
-{
-    mpr_index_free(&f->number);
-    free(f->unit);
-    free(f->rank);
-    free(f->unit_of);
-    free(f->cell_bytes);
-    free(f->band_bytes);
-    free(f->touched);
-    mpr_series_free(&f->series);
-    for (size_t i = 0; i < f->excerpts; i++) mpr_series_free(&f->excerpt[i].series);
-    free(f->excerpt);
-}
-
 /* ---- units */
 
-static uint32_t unit_of(struct folding *f, uint32_t index)
+static uint32_t find_unit(struct making *m, uint32_t index)
 {
-    const struct mpr_cell *cell = &f->r->books.cell[index];
-    const struct mpr_site site = mpr_sites_of(&f->r->sites, cell->site);
-    const struct unit wanted = { .cell = index,
-                                 .library = mpr_sites_library(&f->r->sites, site.stack),
-                                 .native = site.stack,
-                                 .python = site.python };
-    const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native);
+    const struct mpr_cell *cell = &m->r->books.cell[index];
+    const struct mpr_site site = mpr_sites_of(&m->r->sites, cell->site);
+    const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)site.python << 32 | site.stack);
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&f->number, hash); (number = mpr_probe_next(&p));) {
-        const struct unit *u = &f->unit[number - 1];
-        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native &&
-            u->python == wanted.python)
+    for (struct mpr_probe p = mpr_index_probe(&m->unit_index, hash);
+         (number = mpr_probe_next(&p));) {
+        const struct unit *u = &m->unit[number - 1];
+        if (m->r->books.cell[u->cell].key == cell->key && u->native == site.stack &&
+            u->python == site.python)
             return number - 1;
     }
-    f->unit[f->units] = wanted;
-    mpr_index_add(&f->number, hash, ++f->units);
-    return f->units - 1;
+    m->unit[m->units] = (struct unit){ .cell = index,
+                                       .library = mpr_sites_library(&m->r->sites, site.stack),
+                                       .native = site.stack,
+                                       .python = site.python };
+    mpr_index_add(&m->unit_index, hash, ++m->units);
+    return m->units - 1;
 }
-
-static void make_units(struct folding *f, uint8_t heap)
-{
-    for (uint32_t i = 0; i < f->r->books.cells; i++)
-        if (f->r->books.cell[i].heap == heap) f->unit_of[i] = unit_of(f, i);
-}
-
-/* ---- excerpts */
 
 static int by_from(const void *left, const void *right)
 {
     const struct mpr_excerpt_series *a = left, *b = right;
-    return a->from < b->from ? -1 : a->from > b->from;
+    return mpr_compare(a->from, b->from);
 }
 
-static void make_excerpts(struct folding *f, const struct mpr_excerpts *excerpts, uint8_t heap)
+static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts, uint8_t heap)
 {
     const struct mpr_excerpt(*kept)[MPR_EXCERPTS_KEPT] = excerpts->heap[heap].kept;
-    f->excerpt = mpr_alloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *f->excerpt);
+    m->excerpt = mpr_alloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *m->excerpt);
     for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
         for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
             if (!kept[k][i].change) continue;
-            mpr_excerpt_replay(&kept[k][i], &f->r->books, heap, &f->excerpt[f->excerpts++]);
+            mpr_excerpt_replay(&kept[k][i], &m->r->books, heap, &m->excerpt[m->excerpts++]);
         }
     }
-    qsort(f->excerpt, f->excerpts, sizeof *f->excerpt, by_from);
+    qsort(m->excerpt, m->excerpts, sizeof *m->excerpt, by_from);
 }
 
-/* ---- which units have a band of their own */
-
-static int by_largest(const void *left, const void *right)
+/* Finds the largest size of each unit in the series. */
+static void weigh_units(struct making *m, const struct mpr_series *s)
 {
-    const struct unit *a = *(struct unit *const *)left, *b = *(struct unit *const *)right;
-    if (a->largest != b->largest) return a->largest > b->largest ? -1 : 1;
-    return a->cell < b->cell ? -1 : a->cell > b->cell;
-}
-
-static void weigh_units(struct folding *f, const struct mpr_series *s)
-{
-    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
-    for (uint32_t i = 0; i < f->units; i++) f->unit[i].bytes = 0;
+    memset(m->cell_bytes, 0, m->r->books.cells * sizeof *m->cell_bytes);
+    for (uint32_t i = 0; i < m->units; i++) m->unit[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
         const struct mpr_change *c = &s->change[i];
-        struct unit *u = &f->unit[f->unit_of[c->group]];
-        u->bytes += c->bytes - f->cell_bytes[c->group];
-        f->cell_bytes[c->group] = c->bytes;
+        struct unit *u = &m->unit[m->unit_of[c->group]];
+        u->bytes += c->bytes - m->cell_bytes[c->group];
+        m->cell_bytes[c->group] = c->bytes;
         if (u->bytes > u->largest) u->largest = u->bytes;
     }
 }
 
-static void rank_units(struct folding *f, const struct mpr_series *s)
+static int by_largest(const void *left, const void *right)
 {
-    weigh_units(f, s);
-    for (size_t i = 0; i < f->excerpts; i++) weigh_units(f, &f->excerpt[i].series);
-    for (uint32_t i = 0; i < f->units; i++)
-        if (f->unit[i].largest) f->rank[f->ranks++] = &f->unit[i];
-    if (f->ranks) qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
+    const struct unit *a = *(struct unit *const *)left, *b = *(struct unit *const *)right;
+    return a->largest != b->largest ? mpr_compare(b->largest, a->largest)
+                                    : mpr_compare(a->cell, b->cell);
 }
 
-static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind,
-                               const struct unit *u)
+static void rank_units(struct making *m, const struct mpr_series *s, uint8_t heap)
 {
-    const struct mpr_cell *c = &f->r->books.cell[u->cell];
-    const struct mpr_all all =
-        f->r->options.by == MPR_GROUP_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    for (uint32_t i = 0; i < m->r->books.cells; i++)
+        if (m->r->books.cell[i].heap == heap) m->unit_of[i] = find_unit(m, i);
+    weigh_units(m, s);
+    for (size_t i = 0; i < m->excerpts; i++) weigh_units(m, &m->excerpt[i].series);
+    for (uint32_t i = 0; i < m->units; i++)
+        if (m->unit[i].largest) m->rank[m->ranks++] = &m->unit[i];
+    if (m->ranks) qsort(m->rank, m->ranks, sizeof *m->rank, by_largest);
+}
+
+/* ---- bands */
+
+/* Returns a band of that kind with everything that is known of the unit's blocks. */
+static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
+                                const struct unit *u)
+{
+    const struct mpr_cell *c = &m->r->books.cell[u->cell];
+    const struct mpr_all all = m->all ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
     return (struct mpr_band){ .kind = kind,
                               .node = all.node,
                               .thread = all.thread,
                               .class = all.class,
                               .library = u->library,
-                              .at_least = mpr_label_at_least(f->r, c) };
+                              .native = u->native,
+                              .python = u->python,
+                              .at_least = mpr_label_at_least(m->r, c) };
 }
 
-static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
+static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct unit *u)
 {
-    struct mpr_band *band = &f->out->band[f->out->bands];
-    *band = band_of(f, kind, u);
-    if (kind == MPR_BAND_ONE || kind == MPR_BAND_FOLD) band->native = u->native;
-    if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
+    struct mpr_band *band = &m->out->band[m->out->bands];
+    *band = block_of(m, kind, u);
+    if (kind != MPR_BAND_ONE && kind != MPR_BAND_FOLD) band->native = 0;
+    if (kind != MPR_BAND_ONE && band->node) band->python = 0;
     if (kind != MPR_BAND_OTHER)
-        band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell]);
-    return (uint32_t)f->out->bands++;
+        band->path = mpr_label_path(m->arena, m->reader, &m->r->books.cell[u->cell]);
+    return (uint32_t)m->out->bands++;
 }
 
-/* A unit as a block that is its. */
-static struct mpr_band block_of(const struct folding *f, enum mpr_band_kind kind,
-                                const struct unit *u)
+/* Returns the band for small units of the same range (or Python stack) and library, or NO_BAND. */
+static uint32_t small_band(struct making *m, const struct unit *u)
 {
-    struct mpr_band of = band_of(f, kind, u);
-    of.native = u->native;
-    of.python = u->python;
-    return of;
-}
-
-/* Many small units of a range (or Python stack) and library share one band. */
-static uint32_t small_band(struct folding *f, const struct unit *u)
-{
-    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node,
+    const uint32_t node = mpr_all_of(m->r->books.cell[u->cell].key).node,
                    python = node ? 0 : u->python;
-    for (uint32_t i = 0; i < f->out->bands; i++) {
-        const struct mpr_band *band = &f->out->band[i];
+    for (uint32_t i = 0; i < m->out->bands; i++) {
+        const struct mpr_band *band = &m->out->band[i];
         if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library &&
             band->python == python)
             return i;
     }
-    return f->out->bands < f->limit * 7 / 8 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
+    return m->out->bands < m->limit * 7 / 8 ? add_band(m, MPR_BAND_SMALL, u) : NO_BAND;
 }
 
-static bool is_one_line(const struct folding *f, const struct mpr_band *a, const struct mpr_band *b)
+/* Returns the band for units that are rows of the same line, or NO_BAND.  The last band is kept for
+ * all other units. */
+static uint32_t line_band(struct making *m, const struct unit *u)
 {
-    for (enum mpr_view v = MPR_VIEW_AUTO; v <= MPR_VIEW_RANGE; v++)
-        if (mpr_heap_lines_find(f->out->lines, v, a) != mpr_heap_lines_find(f->out->lines, v, b))
-            return false;
-    return a->library == b->library;
-}
-
-/* Of a line of many rows those that find no room; the last band is kept for what is of none. */
-static uint32_t fold_band(struct folding *f, const struct unit *u)
-{
-    const struct mpr_band of = block_of(f, MPR_BAND_FOLD, u);
-    const uint32_t line = mpr_heap_lines_find(f->out->lines, MPR_VIEW_AUTO, &of);
-    if (mpr_heap_lines_rows(f->out->lines, MPR_VIEW_AUTO, line) < 2) return UINT32_MAX;
-    for (uint32_t i = 0; i < f->out->bands; i++)
-        if (f->out->band[i].kind == MPR_BAND_FOLD && is_one_line(f, &f->out->band[i], &of))
+    const struct mpr_heap_lines *lines = m->out->lines;
+    const struct mpr_band block = block_of(m, MPR_BAND_FOLD, u);
+    const uint32_t by_auto = mpr_heap_lines_find(lines, MPR_VIEW_AUTO, &block),
+                   by_range = mpr_heap_lines_find(lines, MPR_VIEW_RANGE, &block);
+    if (mpr_heap_lines_rows(lines, MPR_VIEW_AUTO, by_auto) < 2) return NO_BAND;
+    for (uint32_t i = 0; i < m->out->bands; i++) {
+        const struct mpr_band *band = &m->out->band[i];
+        if (band->kind == MPR_BAND_FOLD && band->library == block.library &&
+            mpr_heap_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
+            mpr_heap_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
             return i;
-    return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_FOLD, u) : UINT32_MAX;
+    }
+    return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, u) : NO_BAND;
 }
 
-static uint32_t shared_band(struct folding *f, const struct unit *u)
+/* Puts the unit into a band that it shares.  @other: the band of all other units, or NO_BAND if it
+ * is not made yet. */
+static void share_band(struct making *m, struct unit *u, uint32_t *other)
 {
-    if (f->r->options.by != MPR_GROUP_ALL) return UINT32_MAX;
-    const uint32_t band = small_band(f, u);
-    return band == UINT32_MAX ? fold_band(f, u) : band;
+    u->band = m->all ? small_band(m, u) : NO_BAND;
+    if (u->band == NO_BAND && m->all) u->band = line_band(m, u);
+    if (u->band != NO_BAND) return;
+    if (*other == NO_BAND) *other = add_band(m, MPR_BAND_OTHER, u);
+    u->band = *other;
 }
 
-static void choose_bands(struct folding *f)
+static void choose_bands(struct making *m)
 {
-    const size_t alone = f->r->options.by == MPR_GROUP_ALL ? f->limit * 5 / 8 : f->limit - 1;
-    uint32_t other = UINT32_MAX;
-    for (size_t i = 0; i < f->ranks; i++) {
-        struct unit *u = f->rank[i];
-        u->band = i < alone ? add_band(f, MPR_BAND_ONE, u) : shared_band(f, u);
-        if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
-        if (u->band == UINT32_MAX) u->band = other;
+    const size_t alone = m->all ? m->limit * 5 / 8 : m->limit - 1;
+    uint32_t other = NO_BAND;
+    for (size_t i = 0; i < m->ranks; i++) {
+        if (i < alone) m->rank[i]->band = add_band(m, MPR_BAND_ONE, m->rank[i]);
+        else share_band(m, m->rank[i], &other);
+    }
+    /* flows also have the units whose blocks were not live at any bucket's maximum */
+    for (uint32_t i = 0; m->r->flows && i < m->units; i++)
+        if (!m->unit[i].largest) share_band(m, &m->unit[i], &other);
+}
+
+/* ---- pieces: on the page a band may be only a part of its label's bytes, because others of that
+ * label are in a band without it.  The page cuts paths and compares their texts, so the set has the
+ * hash of each hidden path and of all its beginnings. */
+
+enum entry { SEEN, BEGINNING, WHOLE };
+
+static bool has(const struct mpr_index *set, enum entry what, uint64_t hash)
+{
+    return mpr_index_get(set, mpr_hash(hash + (uint64_t)what));
+}
+
+/* Returns false if it was there already. */
+static bool insert(struct mpr_index *set, enum entry what, uint64_t hash)
+{
+    if (has(set, what, hash)) return false;
+    mpr_index_add(set, mpr_hash(hash + (uint64_t)what), 1);
+    return true;
+}
+
+static uint64_t append(uint64_t hash, const char *text)
+{
+    for (; *text; text++) hash = mpr_hash(hash + (uint8_t)*text);
+    return mpr_hash(hash + 256);
+}
+
+/* Returns the view with the block's best name.  @best: the grouping for AUTO. */
+static enum mpr_view best_view(const struct mpr_band *b, enum mpr_group best)
+{
+    if (b->node || b->python) return b->node ? MPR_VIEW_RANGE : MPR_VIEW_PYTHON;
+    return best == MPR_GROUP_STACK ? MPR_VIEW_STACK : MPR_VIEW_LIBRARY;
+}
+
+static uint32_t number_in(const struct mpr_band *b, enum mpr_view view)
+{
+    switch (view) {
+    case MPR_VIEW_RANGE: return b->node;
+    case MPR_VIEW_PYTHON: return b->python;
+    case MPR_VIEW_STACK: return b->native;
+    case MPR_VIEW_THREAD: return b->thread;
+    case MPR_VIEW_SIZE: return b->class;
+    default: return b->library;
     }
 }
 
-/* Blocks that were never there when a heap was largest: no vector has them, but they came and went.
- */
-static void house_brief_units(struct folding *f)
+static struct mpr_path path_in(const struct making *m, const struct mpr_band *b, enum mpr_view view)
 {
-    uint32_t other = UINT32_MAX;
-    for (uint32_t i = 0; i < f->out->bands; i++)
-        if (f->out->band[i].kind == MPR_BAND_OTHER) other = i;
-    for (uint32_t i = 0; i < f->units; i++) {
-        struct unit *u = &f->unit[i];
-        if (u->largest) continue;
-        u->band = shared_band(f, u);
-        if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
-        if (u->band == UINT32_MAX) u->band = other;
+    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON)
+        return mpr_label_node(m->arena, m->reader, number_in(b, view));
+    if (view == MPR_VIEW_STACK) return mpr_label_stack(m->arena, m->reader, b->native);
+    const char *name = view == MPR_VIEW_THREAD ? mpr_label_thread(m->arena, m->r, b->thread)
+                       : view == MPR_VIEW_SIZE ? mpr_label_size(m->arena, b->class)
+                                               : mpr_sites_library_name(&m->r->sites, b->library);
+    return mpr_frame_labels(m->arena, &name, 1);
+}
+
+/* Returns true if a band of the block's kind does not have the block's label in the view. */
+static bool hides(const struct mpr_band *block, enum mpr_view view, enum mpr_group best)
+{
+    if (block->kind == MPR_BAND_FOLD) return view != MPR_VIEW_LIBRARY;
+    if (block->kind != MPR_BAND_SMALL) return block->kind == MPR_BAND_OTHER;
+    if (view == MPR_VIEW_AUTO) return best_view(block, best) == MPR_VIEW_STACK;
+    if (view == MPR_VIEW_PYTHON) return block->node != 0;
+    return view == MPR_VIEW_STACK || view == MPR_VIEW_THREAD || view == MPR_VIEW_SIZE;
+}
+
+/* Adds the labels of a block that its band hides.  A band of the rows of one line hides the row,
+ * but not the line. */
+static void hide_labels(const struct making *m, struct mpr_index *set, enum mpr_group best,
+                        const struct mpr_band *block)
+{
+    for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
+        const enum mpr_view named = v == MPR_VIEW_AUTO ? best_view(block, best) : v;
+        const uint64_t number = (uint64_t)v << 40 | (uint64_t)named << 36 | number_in(block, named);
+        uint64_t hash = mpr_hash(v);
+        if (!hides(block, v, best)) continue;
+        if (v < MPR_TOLD_VIEWS)
+            mpr_heap_lines_hide(m->out->lines, v, mpr_heap_lines_find(m->out->lines, v, block),
+                                block->kind != MPR_BAND_FOLD || v > MPR_VIEW_RANGE);
+        if (!insert(set, SEEN, mpr_hash(number))) continue;
+        const struct mpr_path path = path_in(m, block, named);
+        for (size_t i = 0; i < path.depth; i++)
+            insert(set, BEGINNING, hash = append(hash, path.frame[i]->text));
+        insert(set, WHOLE, hash);
     }
 }
 
-/* Their bands are the flows'. */
-static void fill_flows(struct folding *f, struct mpr_timeline *timeline, uint8_t heap)
+static void fill_pieces(const struct making *m, enum mpr_group best)
 {
-    const struct mpr_flow_heap *flows = f->r->flows ? f->r->flows->heap[heap] : NULL;
-    if (!flows) return;
-    for (uint32_t i = 0; i < f->r->books.cells; i++)
-        if (f->r->books.cell[i].heap == heap) f->unit_of[i] = f->unit[f->unit_of[i]].band;
-    mpr_band_flows_fill(timeline, flows, f->unit_of, f->out);
-}
-
-/* Names that are in bands of their own and in others, too. */
-static void tell_pieces(struct folding *f, enum mpr_group best)
-{
-    struct mpr_pieces pieces;
-    if (f->r->options.by != MPR_GROUP_ALL) return;
-    mpr_pieces_init(&pieces, f->arena, f->reader, best);
-    for (size_t i = 0; i < f->ranks; i++) {
-        const struct unit *u = f->rank[i];
-        const struct mpr_band of = block_of(f, f->out->band[u->band].kind, u);
-        if (of.kind != MPR_BAND_ONE) mpr_pieces_hide(&pieces, f->out->lines, &of);
+    struct mpr_index set = { 0 };
+    for (size_t i = 0; i < m->ranks; i++) {
+        const struct unit *u = m->rank[i];
+        const struct mpr_band block = block_of(m, m->out->band[u->band].kind, u);
+        if (block.kind != MPR_BAND_ONE) hide_labels(m, &set, best, &block);
     }
-    for (size_t i = 0; i < f->out->bands; i++) mpr_pieces_tell(&pieces, &f->out->band[i]);
-    mpr_pieces_free(&pieces);
+    for (size_t i = 0; set.count && i < m->out->bands; i++) {
+        struct mpr_band *band = &m->out->band[i];
+        for (enum mpr_view v = 0; band->kind != MPR_BAND_OTHER && v < MPR_VIEWS; v++) {
+            const enum mpr_view named = v == MPR_VIEW_AUTO ? best_view(band, best) : v;
+            const struct mpr_path path = path_in(m, band, named);
+            size_t shared = 0;
+            uint64_t hash = mpr_hash(v);
+            for (size_t k = 0; k < path.depth; k++)
+                if (has(&set, BEGINNING, hash = append(hash, path.frame[k]->text))) shared = k + 1;
+            band->piece[v] = (uint32_t)shared << 1 | has(&set, WHOLE, hash);
+        }
+    }
+    mpr_index_free(&set);
 }
 
 /* ---- the bands' vectors */
 
-static void change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes,
-                        size_t first)
-{
-    const uint32_t band = f->unit[f->unit_of[cell]].band;
-    f->band_bytes[band] += bytes - f->cell_bytes[cell];
-    f->cell_bytes[cell] = bytes;
-    if (f->band_bytes[band] > f->out->band[band].largest)
-        f->out->band[band].largest = f->band_bytes[band];
-    if (f->touched[band] > first) return;
-    f->touched[band] = out->changes + 1;
-    mpr_series_change(out, band, 0);
-}
-
-static void forget_vectors(struct folding *f)
-{
-    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
-    memset(f->band_bytes, 0, f->limit * sizeof *f->band_bytes);
-    memset(f->touched, 0, f->limit * sizeof *f->touched);
-}
-
-/* A series of cells as one of bands. */
-static void fold(struct folding *f, const struct mpr_series *s, struct mpr_series *out)
+/* Sums a series of cells to one of bands. */
+static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
 {
     size_t at = 0;
-    forget_vectors(f);
+    memset(m->cell_bytes, 0, m->r->books.cells * sizeof *m->cell_bytes);
+    memset(m->band_bytes, 0, m->limit * sizeof *m->band_bytes);
+    memset(m->touched, 0, m->limit * sizeof *m->touched);
     out->shift = s->shift;
     for (size_t i = 0; i < s->buckets; i++) {
         const size_t first = out->changes;
-        for (; at < s->bucket[i].end; at++)
-            change_band(f, out, s->change[at].group, s->change[at].bytes, first);
+        for (; at < s->bucket[i].end; at++) {
+            const uint32_t cell = s->change[at].group, band = m->unit[m->unit_of[cell]].band;
+            struct mpr_band *of = &m->out->band[band];
+            m->band_bytes[band] += s->change[at].bytes - m->cell_bytes[cell];
+            m->cell_bytes[cell] = s->change[at].bytes;
+            if (m->band_bytes[band] > of->largest) of->largest = m->band_bytes[band];
+            if (m->touched[band] > first) continue;
+            m->touched[band] = out->changes + 1;
+            mpr_series_change(out, band, 0);
+        }
         for (size_t k = first; k < out->changes; k++)
-            out->change[k].bytes = f->band_bytes[out->change[k].group];
+            out->change[k].bytes = m->band_bytes[out->change[k].group];
         mpr_series_bucket(out, &s->bucket[i]);
     }
 }
 
-static void fold_excerpts(struct folding *f)
+static void fill_spans(struct making *m, const struct mpr_series *s,
+                       const struct mpr_timeline_options *o)
 {
-    for (size_t i = 0; i < f->excerpts; i++) {
-        struct mpr_series bands = { 0 }, *cells = &f->excerpt[i].series;
-        fold(f, cells, &bands);
+    const uint64_t to = o->to < m->r->now ? o->to : m->r->now;
+    sum_series(m, s, &m->series);
+    for (size_t i = 0; i < m->excerpts; i++) {
+        struct mpr_series bands = { 0 }, *cells = &m->excerpt[i].series;
+        sum_series(m, cells, &bands);
         mpr_series_free(cells);
         *cells = bands;
     }
+    while (m->series.changes > o->changes && m->series.buckets > 1)
+        mpr_series_widen(&m->series, 1, to, m->touched);
+    const struct mpr_splice splice = { &m->series, m->excerpt, m->excerpts, m->out->bands };
+    mpr_spans_fill(&splice, m->arena, m->out);
 }
 
-static void widen(struct folding *f, const struct mpr_timeline_options *o)
-{
-    const uint64_t upto = o->to < f->r->now ? o->to : f->r->now;
-    while (f->series.changes > o->changes && f->series.buckets > 1)
-        mpr_series_widen(&f->series, 1, upto, f->touched);
-}
-
-/* No more bands than there can be units, and one for the rest; of a page, whose small units share
- * bands, as many as it may have. */
-static size_t most_bands(const struct mpr_timeline_options *o, const struct mpr_replay *r)
-{
-    const size_t all = (size_t)r->books.cells + 1;
-    return o->by == MPR_GROUP_ALL || o->bands < all ? o->bands : all;
-}
-
-void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
+void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
                     const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = &reader->replay;
-    struct folding f = { .arena = &timeline->arena,
-                         .reader = reader,
-                         .r = r,
-                         .out = out,
-                         .limit = most_bands(&timeline->options, r) };
+    const struct mpr_timeline_options *o = &t->options;
     const struct mpr_series *s = &levels->level[heap].series;
-    /* where every change has a bucket, there is nothing that excerpts could add */
-    const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);
-    begin(&f);
-    if (!whole) make_excerpts(&f, r->books.excerpts, heap);
-    make_units(&f, heap);
-    rank_units(&f, s);
-    choose_bands(&f);
-    if (r->flows) house_brief_units(&f);
-    tell_pieces(&f, timeline->best.by);
-    fold(&f, s, &f.series);
-    fold_excerpts(&f);
-    widen(&f, &timeline->options);
-    const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
-    mpr_splice_fill(&splice, f.arena, out);
-    fill_flows(&f, timeline, heap);
-    release(&f);
+    const size_t cells = r->books.cells;
+    const bool all = r->options.by == MPR_GROUP_ALL;
+    struct making m = {
+        .arena = &t->arena, .reader = reader, .r = r, .out = out, .all = all, .limit = o->bands
+    };
+    /* without shared bands, at most one for each unit, and one for the remainder */
+    if (!all && cells + 1 < m.limit) m.limit = cells + 1;
+    m.unit = mpr_alloc(cells, sizeof *m.unit);
+    m.rank = mpr_alloc(cells, sizeof *m.rank);
+    m.unit_of = mpr_alloc(cells, sizeof *m.unit_of);
+    m.cell_bytes = mpr_alloc(cells, sizeof *m.cell_bytes);
+    m.band_bytes = mpr_alloc(m.limit, sizeof *m.band_bytes);
+    m.touched = mpr_alloc(m.limit, sizeof *m.touched);
+    out->band = mpr_arena_alloc(&t->arena, m.limit * sizeof *out->band);
+    /* excerpts add nothing if every change has a bucket */
+    if (r->books.excerpts && (s->shift || s->changes > o->changes))
+        make_excerpts(&m, r->books.excerpts, heap);
+    rank_units(&m, s, heap);
+    choose_bands(&m);
+    if (all) fill_pieces(&m, t->best.by);
+    fill_spans(&m, s, o);
+    if (r->flows && r->flows->heap[heap]) {
+        uint32_t *band_of = m.unit_of;
+        for (size_t i = 0; i < cells; i++)
+            if (r->books.cell[i].heap == heap) band_of[i] = m.unit[m.unit_of[i]].band;
+        mpr_band_flows_fill(t, r->flows->heap[heap], band_of, out);
+    }
+    mpr_index_free(&m.unit_index);
+    free(m.unit);
+    free(m.rank);
+    free(m.unit_of);
+    free(m.cell_bytes);
+    free(m.band_bytes);
+    free(m.touched);
+    mpr_series_free(&m.series);
+    for (size_t i = 0; i < m.excerpts; i++) mpr_series_free(&m.excerpt[i].series);
+    free(m.excerpt);
 }

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "callers.h"
-#include "device.h"
 #include "held.h"
 #include "labels.h"
 #include "maker.h"
@@ -14,39 +12,41 @@
 #include "open_ranges.h"
 #include "samples.h"
 #include "telling.h"
+#include "timeline_parts.h"
 
 struct reading {
+    struct mpr_reader reader;
     struct mpr_contents *out;
     const struct mpr_contents_options *options;
     const struct mpr_content_sink *sink;
-    const struct mpr_replay *replay;
     struct mpr_ledger ledger;
     struct mpr_open_ranges open;
-    bool *is_used; /* by range: a row names it, or one inside */
+    bool *is_used; /* by range: a row names it, or a range inside of it */
     uint32_t nodes;
 };
 
-static bool is_within(const struct mpr_contents_options *o, uint64_t from, uint64_t to)
+static bool is_within(const struct reading *r, uint64_t from, uint64_t to)
 {
-    return from <= o->until_ns && to >= o->from_ns;
+    return from <= r->options->until_ns && to >= r->options->from_ns;
 }
 
-/* ---- told one by one */
-
-static void use_range(struct reading *r, const struct mpr_ranges *ranges, uint32_t node)
+static void use_range(struct reading *r, uint32_t node)
 {
+    const struct mpr_node *at = r->reader.replay.ranges.node;
     MPR_REACH(r->is_used, node, r->nodes);
-    for (; !r->is_used[node]; node = ranges->node[node].parent) r->is_used[node] = true;
+    for (; !r->is_used[node]; node = at[node].parent) r->is_used[node] = true;
 }
 
-static void tell_block(void *arg, const struct mpr_ledger_entry *e)
+/* ---- callbacks */
+
+static void report_block(void *arg, const struct mpr_ledger_entry *e)
 {
     struct reading *r = arg;
-    const struct mpr_cell *cell = &r->replay->books.cell[e->cell];
+    const struct mpr_cell *cell = &r->reader.replay.books.cell[e->cell];
     const struct mpr_all of = mpr_all_of(cell->key);
     const bool freer = e->freer.thread != MPR_NOBODY;
-    if (e->size < r->options->min_bytes || !is_within(r->options, e->from, e->to)) return;
-    if (freer) use_range(r, &r->replay->ranges, e->freer.node);
+    if (e->size < r->options->min_bytes || !is_within(r, e->from, e->to)) return;
+    if (freer) use_range(r, e->freer.node);
     const struct mpr_content_block block = { .heap = (uint8_t)e->key,
                                              .address = e->key >> 8,
                                              .bytes = e->size,
@@ -60,34 +60,33 @@ static void tell_block(void *arg, const struct mpr_ledger_entry *e)
     r->sink->block(r->sink->arg, &block);
 }
 
-static void tell_instance(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
+static void report_instance(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
 {
     struct reading *r = arg;
-    if (!is_within(r->options, i->from, to)) return;
-    use_range(r, &r->replay->ranges, i->node);
+    if (!is_within(r, i->from, to)) return;
+    use_range(r, i->node);
     const struct mpr_content_instance instance = { i->node, i->thread, i->from, to, ended };
     r->sink->instance(r->sink->arg, &instance);
 }
 
-static void tell_sample(struct reading *r, const struct mpr_replay *replay,
-                        enum mpr_reading_source source)
+static void report_sample(struct reading *r, enum mpr_reading_source source)
 {
-    const struct mpr_reading reading = mpr_reading_of(&replay->samples.source[source].now);
+    const struct mpr_reading reading = mpr_reading_of(&r->reader.replay.samples.source[source].now);
     r->sink->sample(r->sink->arg, source, &reading);
 }
 
-static void tell_gpu(struct reading *r, const struct mpf_event *e)
+static void report_gpu(struct reading *r, const struct mpf_event *e)
 {
     uint64_t value[MPF_GPU_COUNT];
     memset(value, 0xff, sizeof value);
     if (e->size) memcpy(value, e->data, e->size < sizeof value ? e->size : sizeof value);
-    const struct mpr_content_gpu sample = { e->addr,
-                                            e->time,
-                                            value[MPF_GPU_USED],
-                                            value[MPF_GPU_TOTAL],
-                                            value[MPF_GPU_OWN],
-                                            value[MPF_GPU_RESERVED],
-                                            value[MPF_GPU_FILE_CACHE] };
+    const struct mpr_content_gpu sample = { .device = e->addr,
+                                            .time_ns = e->time,
+                                            .used = value[MPF_GPU_USED],
+                                            .total = value[MPF_GPU_TOTAL],
+                                            .own = value[MPF_GPU_OWN],
+                                            .reserved = value[MPF_GPU_RESERVED],
+                                            .file_cache = value[MPF_GPU_FILE_CACHE] };
     r->sink->gpu(r->sink->arg, &sample);
 }
 
@@ -96,21 +95,21 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
 {
     struct reading *r = arg;
     mpr_open_ranges_see(&r->open, replay, t, e);
-    if (!is_within(r->options, e->time, e->time)) return;
+    if (!is_within(r, e->time, e->time)) return;
     switch (e->op) {
-    case MPF_OP_SAMPLE_RSS: tell_sample(r, replay, MPR_READ_RSS); break;
-    case MPF_OP_SAMPLE_CGROUP: tell_sample(r, replay, MPR_READ_CGROUP); break;
-    case MPF_OP_SAMPLE_JEMALLOC: tell_sample(r, replay, MPR_READ_JEMALLOC); break;
-    case MPF_OP_SAMPLE_GPU: tell_gpu(r, e); break;
+    case MPF_OP_SAMPLE_RSS: report_sample(r, MPR_READ_RSS); break;
+    case MPF_OP_SAMPLE_CGROUP: report_sample(r, MPR_READ_CGROUP); break;
+    case MPF_OP_SAMPLE_JEMALLOC: report_sample(r, MPR_READ_JEMALLOC); break;
+    case MPF_OP_SAMPLE_GPU: report_gpu(r, e); break;
     default: break;
     }
 }
 
-/* ---- heaps, and who held what */
+/* ---- heaps and owners */
 
-static bool is_estimated(const struct mpr_replay *r, uint8_t code)
+static bool is_estimated(const struct mpr_replay *r, unsigned heap)
 {
-    return code == MPF_HEAP_PYTHON && r->options.python_sample_mean > 0;
+    return heap == MPF_HEAP_PYTHON && r->options.python_sample_mean > 0;
 }
 
 static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
@@ -119,45 +118,31 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &r->books.heap[i];
         if (!h->used) continue;
-        out->heap[out->heaps++] =
-            (struct mpr_content_heap){ .heap = (uint8_t)i,
-                                       .inside = mpr_heap_around((uint8_t)i),
-                                       .peak_bytes = h->peak_bytes,
-                                       .peak_ns = h->peak_time,
-                                       .peak_blocks = h->peak_blocks,
-                                       .end_bytes = h->bytes,
-                                       .end_blocks = h->blocks,
-                                       .allocations = h->allocations,
-                                       .frees = h->frees,
-                                       .failures = h->failures,
-                                       .unmatched = h->unmatched,
-                                       .estimated = is_estimated(r, (uint8_t)i) };
+        out->heap[out->heaps++] = (struct mpr_content_heap){ .heap = (uint8_t)i,
+                                                             .inside = mpr_heap_around((uint8_t)i),
+                                                             .peak_bytes = h->peak_bytes,
+                                                             .peak_ns = h->peak_time,
+                                                             .peak_blocks = h->peak_blocks,
+                                                             .end_bytes = h->bytes,
+                                                             .end_blocks = h->blocks,
+                                                             .allocations = h->allocations,
+                                                             .frees = h->frees,
+                                                             .failures = h->failures,
+                                                             .unmatched = h->unmatched,
+                                                             .estimated = is_estimated(r, i) };
     }
 }
 
-/* With what samples stand for. */
-static void tell_held(struct mpr_content_use *use, const struct mpr_held *held)
+static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
 {
-    use->peak_bytes = held->then;
-    use->peak_blocks = held->then_blocks;
-    use->end_bytes = held->now;
-    use->end_blocks = held->now_blocks;
-    use->own_peak = held->own_peak;
-    use->allocations = held->allocations;
-    use->error = mpr_row_error(held->variance);
-    if (held->estimated) use->mark = "~";
-}
-
-static void fill_uses(struct reading *r, const struct mpr_replay *replay)
-{
-    struct mpr_contents *out = r->out;
-    const struct mpr_books *books = &replay->books;
-    struct mpr_held *host = mpr_held_heap(replay, MPF_HEAP_HOST);
+    const struct mpr_books *books = &r->books;
+    struct mpr_held *host = mpr_held_heap(r, MPF_HEAP_HOST);
     out->use = mpr_arena_alloc(&out->arena, books->cells * sizeof *out->use);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         const struct mpr_all of = mpr_all_of(cell->key);
-        out->use[out->uses++] = (struct mpr_content_use){
+        struct mpr_content_use *use = &out->use[out->uses++];
+        *use = (struct mpr_content_use){
             .heap = cell->heap,
             .range = of.node,
             .thread = of.thread,
@@ -169,32 +154,43 @@ static void fill_uses(struct reading *r, const struct mpr_replay *replay)
             .end_blocks = cell->blocks,
             .own_peak = cell->own_peak,
             .allocations = cell->allocations,
-            .mark = is_estimated(replay, cell->heap)   ? "~"
-                    : mpr_label_at_least(replay, cell) ? ">="
-                                                       : "",
+            .mark = is_estimated(r, cell->heap)   ? "~"
+                    : mpr_label_at_least(r, cell) ? ">="
+                                                  : "",
         };
-        if (cell->heap == MPF_HEAP_HOST) tell_held(&out->use[out->uses - 1], &host[i]);
+        if (cell->heap != MPF_HEAP_HOST) continue;
+        /* a sampled block counts for several */
+        const struct mpr_held *held = &host[i];
+        use->peak_bytes = held->then;
+        use->peak_blocks = held->then_blocks;
+        use->end_bytes = held->now;
+        use->end_blocks = held->now_blocks;
+        use->own_peak = held->own_peak;
+        use->allocations = held->allocations;
+        use->error = mpr_row_error(held->variance);
+        if (held->estimated) use->mark = "~";
     }
     free(host);
 }
 
 /* ---- names */
 
-/* Those that a row names, and those around them: what is but a call of Python's is not among them.
- */
-static void fill_ranges(struct reading *r, const struct mpr_reader *reader)
+/* Fills the ranges that rows name, and those around them.  Nodes that are only calls of Python are
+ * left out. */
+static void fill_ranges(struct reading *r)
 {
     struct mpr_contents *out = r->out;
-    const struct mpr_ranges *ranges = &reader->replay.ranges;
-    for (size_t i = 0; i < out->uses; i++) use_range(r, ranges, (uint32_t)out->use[i].range);
-    use_range(r, ranges, 0);
+    for (size_t i = 0; i < out->uses; i++) use_range(r, (uint32_t)out->use[i].range);
+    use_range(r, 0);
     out->range = mpr_arena_alloc(&out->arena, r->nodes * sizeof *out->range);
     for (uint32_t i = 0; i < r->nodes; i++) {
         if (!r->is_used[i]) continue;
-        struct mpr_content_range *range = &out->range[out->ranges++];
-        *range = (struct mpr_content_range){ .number = i, .parent = ranges->node[i].parent };
-        range->name = i ? mpr_label_frame(&out->arena, reader, i)->text : "";
-        range->path = mpr_label_node(&out->arena, reader, i);
+        out->range[out->ranges++] = (struct mpr_content_range){
+            .number = i,
+            .parent = r->reader.replay.ranges.node[i].parent,
+            .name = i ? mpr_label_frame(&out->arena, &r->reader, i)->text : "",
+            .path = mpr_label_node(&out->arena, &r->reader, i),
+        };
     }
 }
 
@@ -213,67 +209,64 @@ static void fill_threads(struct mpr_contents *out, const struct mpr_replay *r)
     }
 }
 
-static struct mpr_content_site site_of(struct mpr_contents *out, struct mpr_callers *callers,
-                                       struct mpr_telling *telling, uint32_t number)
-{
-    const struct mpr_reader *reader = callers->reader;
-    const struct mpr_site at = mpr_sites_of(&reader->replay.sites, number);
-    const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
-    const struct mpr_told told = mpr_telling_of(telling, &out->arena, path, true);
-    return (struct mpr_content_site){ .number = number,
-                                      .native = mpr_callers_native(callers, at.stack),
-                                      .python = mpr_callers_python(callers, at.python),
-                                      .name = told.path.depth
-                                                  ? told.path.frame[told.path.depth - 1]->text
-                                                  : "",
-                                      .caller = told.caller };
-}
-
-static void fill_calls(struct mpr_contents *out, const struct mpr_callers *callers)
+static void fill_calls(struct mpr_contents *out, const struct mpr_numbering *n)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < callers->stacks; i++) count += callers->stack[i].depth;
+    for (uint32_t i = 0; i < n->stacks; i++) count += n->stack[i].depth;
     out->call = mpr_arena_alloc(&out->arena, count * sizeof *out->call);
-    for (uint32_t i = 0; i < callers->stacks; i++) {
-        const struct mpr_call_stack *stack = &callers->stack[i];
+    for (uint32_t i = 0; i < n->stacks; i++) {
+        const struct mpr_call_stack *stack = &n->stack[i];
         for (size_t k = stack->depth; k-- > 0;)
             out->call[out->calls++] =
                 (struct mpr_content_call){ i, stack->depth - 1 - k, stack->frame[k] };
     }
-    out->frame = mpr_arena_alloc(&out->arena, callers->frames * sizeof *out->frame);
-    for (uint32_t i = 0; i < callers->frames; i++)
-        out->frame[out->frames++] = (struct mpr_content_frame){ i, callers->frame[i]->text };
+    out->frame = mpr_arena_alloc(&out->arena, n->frames * sizeof *out->frame);
+    for (; out->frames < n->frames; out->frames++)
+        out->frame[out->frames] =
+            (struct mpr_content_frame){ out->frames, n->frame[out->frames]->text };
 }
 
-/* Those that a block has. */
+/* Fills the sites that have blocks, with their calls and frames. */
 static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader,
                        struct mpr_telling *telling)
 {
     const struct mpr_books *books = &reader->replay.books;
-    const uint32_t sites = reader->replay.sites.sites;
-    bool *is_used = mpr_alloc((size_t)sites + 1, sizeof *is_used);
-    struct mpr_callers callers;
+    const struct mpr_sites *sites = &reader->replay.sites;
+    bool *is_used = mpr_alloc((size_t)sites->sites + 1, sizeof *is_used);
+    struct mpr_numbering n;
     for (uint32_t i = 0; i < books->cells; i++) is_used[books->cell[i].site] = true;
-    mpr_callers_init(&callers, &out->arena, reader);
-    out->site = mpr_arena_alloc(&out->arena, sites * sizeof *out->site);
-    for (uint32_t i = 1; i <= sites; i++)
-        if (is_used[i]) out->site[out->sites++] = site_of(out, &callers, telling, i);
-    fill_calls(out, &callers);
-    mpr_callers_free(&callers);
+    mpr_numbering_init(&n, &out->arena, reader);
+    out->site = mpr_arena_alloc(&out->arena, sites->sites * sizeof *out->site);
+    for (uint32_t i = 1; i <= sites->sites; i++) {
+        if (!is_used[i]) continue;
+        const struct mpr_site at = mpr_sites_of(sites, i);
+        const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
+        const struct mpr_told told = mpr_telling_of(telling, &out->arena, path, true);
+        const size_t depth = told.path.depth;
+        out->site[out->sites++] =
+            (struct mpr_content_site){ .number = i,
+                                       .native = mpr_numbering_native(&n, at.stack),
+                                       .python = mpr_numbering_python(&n, at.python),
+                                       .name = depth ? told.path.frame[depth - 1]->text : "",
+                                       .caller = told.caller };
+    }
+    fill_calls(out, &n);
+    mpr_numbering_free(&n);
     free(is_used);
 }
 
 /* ---- reading */
 
-static void fill(struct reading *r, const struct mpr_reader *reader, const char *path)
+static void fill(struct reading *r, const char *path)
 {
+    const struct mpr_reader *reader = &r->reader;
     struct mpr_contents *out = r->out;
     mpr_ledger_end(&r->ledger);
     mpr_open_ranges_end(&r->open, &reader->replay);
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
     fill_heaps(out, &reader->replay);
-    fill_uses(r, &reader->replay);
-    fill_ranges(r, reader);
+    fill_uses(out, &reader->replay);
+    fill_ranges(r);
     fill_threads(out, &reader->replay);
     fill_sites(out, reader, r->options->telling);
     mpr_segments_fill_worst(&out->segments, reader);
@@ -288,21 +281,19 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
                       const struct mpr_content_sink *sink, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
-    struct mpr_reader reader;
     struct reading r = { .out = contents,
                          .options = options,
                          .sink = sink,
-                         .replay = &reader.replay,
-                         .ledger = { .tell = tell_block, .arg = &r },
-                         .open = { .ends = tell_instance, .arg = &r } };
+                         .ledger = { .tell = report_block, .arg = &r },
+                         .open = { .ends = report_instance, .arg = &r } };
     *contents = (struct mpr_contents){ .heaps = 0 };
-    if (mpr_reader_open(&reader, path, MPR_GROUP_ALL, MPR_INSTANT_PEAK, error) != 0) return -1;
-    reader.replay.ledger = &r.ledger;
-    reader.replay.watch = (struct mpr_watch){ see, &r };
-    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, MPR_INSTANT_PEAK, error) != 0) return -1;
+    r.reader.replay.ledger = &r.ledger;
+    r.reader.replay.watch = (struct mpr_watch){ see, &r };
+    const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
-        fill(&r, &reader, path);
-        mpr_reader_close(&reader);
+        fill(&r, path);
+        mpr_reader_close(&r.reader);
     } else mpr_contents_free(contents);
     mpr_ledger_free(&r.ledger);
     mpr_open_ranges_free(&r.open);

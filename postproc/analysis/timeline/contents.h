@@ -1,8 +1,7 @@
-/* All that a log holds, for tools that ask their own questions of it: behind `memprof-report
- * export`.
+/* The whole content of a log, for tools with their own questions: used by `memprof-report export`.
  *
- * What there may be very many of (blocks, times that ranges were open, samples) is told one by one
- * while the log is read, in no order; the rest is a result, which lives until mpr_contents_free.
+ * Blocks, instances of ranges and samples may be very many, so callbacks get them one by one while
+ * the log is read, in no order.  The others are in the result, which lives until mpr_contents_free.
  * Numbers of ranges, threads and sites are those of this log; times are ns since the process's
  * start. */
 #ifndef MPR_CONTENTS_H
@@ -23,11 +22,10 @@
 struct mpr_error;
 struct mpr_telling;
 
-/* ---- told one by one */
+/* ---- callbacks */
 
-/* freed_ns UINT64_MAX: it lives at the end of the log.  site 0: without a call stack.  freed_range,
- * freed_thread: the thread that gave it back and what was open there; UINT64_MAX: nobody, or not
- * known who. */
+/* UINT64_MAX: live at the end (freed_ns); not freed, or unknown (freed_range, freed_thread: those
+ * of the free).  A block without a call stack has site 0. */
 struct mpr_content_block {
     uint8_t heap;
     uint64_t address, bytes, made_ns, freed_ns;
@@ -35,13 +33,13 @@ struct mpr_content_block {
     uint64_t freed_range, freed_thread;
 };
 
-/* A time that a range was open.  ended: false where the log ends before. */
+/* An instance of a range.  ended: false if the log ends before. */
 struct mpr_content_instance {
     uint64_t range, thread, begin_ns, end_ns;
     bool ended;
 };
 
-/* What a GPU's driver said; MPF_UNKNOWN: it did not. */
+/* Figures of a GPU's driver, or MPF_UNKNOWN. */
 struct mpr_content_gpu {
     uint64_t device, time_ns, used, total, own, reserved, file_cache;
 };
@@ -57,21 +55,21 @@ struct mpr_content_sink {
 /* ---- the result */
 
 struct mpr_content_heap {
-    uint8_t heap, inside; /* inside: the heap whose bytes these are a part of; MPF_HEAP_NONE */
+    uint8_t heap, inside; /* inside: the heap that includes these bytes, or MPF_HEAP_NONE */
     uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures, unmatched;
     bool estimated; /* from a sample of its blocks */
 };
 
-/* Who held what: blocks of one range, thread, site and size class.  Over a heap they sum to its
- * bytes, at its peak and at the end. */
+/* The blocks of one range, thread, site and size class.  Over a heap they sum to its bytes, at its
+ * peak and at the end. */
 struct mpr_content_use {
     uint8_t heap;
     uint64_t range, thread, site;
     uint64_t size_up_to; /* bytes, of a block: over half of it */
     uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, own_peak, allocations;
-    uint64_t error;   /* the standard error of peak_bytes; 0: they are no estimate */
-    const char *mark; /* "~": estimated from samples; ">=": sampled blocks as they are; "": exact */
+    uint64_t error;   /* the standard error of peak_bytes, or 0 if exact */
+    const char *mark; /* "~": estimated from samples, ">=": only the sampled blocks, "": exact */
 };
 
 /* Number 0 is "outside any range", its own parent. */
@@ -82,13 +80,11 @@ struct mpr_content_range {
 };
 
 struct mpr_content_thread {
-    uint64_t number, tid, first_ns, ended_ns; /* tid 0: not known; ended_ns UINT64_MAX: it had not
-                                               */
+    uint64_t number, tid, first_ns, ended_ns; /* tid: 0 if unknown; ended_ns: UINT64_MAX if alive */
     const char *name;
 };
 
-/* A pair of call stacks, 0 where one is not known.  name: what they tell in one line; caller: "":
- * of nobody that has a name. */
+/* A pair of call stacks, 0 if unknown.  name: one line for both; caller: "" if it has no name. */
 struct mpr_content_site {
     uint64_t number, native, python;
     const char *name, *caller;
@@ -106,7 +102,7 @@ struct mpr_content_frame {
 struct mpr_contents {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    uint64_t failures; /* of allocations of a device's memory: what ooms.h tells */
+    uint64_t failures; /* allocations of device memory that failed (ooms.h) */
     struct mpr_content_heap *heap;
     struct mpr_content_use *use;
     struct mpr_content_range *range;
@@ -115,21 +111,19 @@ struct mpr_contents {
     struct mpr_content_call *call;
     struct mpr_content_frame *frame;
     size_t heaps, uses, ranges, threads, sites, calls, frames;
-    struct mpr_segments segments; /* of each device, at the newest lack of its memory, else at its
-                                     peak */
+    struct mpr_segments segments; /* at each device's newest out-of-memory event, or its peak */
     struct mpr_graphs graphs;
     struct mpr_device *device; /* with its account at its peak */
     size_t devices;
 };
 
-/* Blocks and instances that are told: those of at least min_bytes, and what there was of both in
- * [from_ns, until_ns]. */
+/* Callbacks get blocks of at least min_bytes, and blocks and instances in [from_ns, until_ns]. */
 struct mpr_contents_options {
     uint64_t min_bytes, from_ns, until_ns;
-    struct mpr_telling *telling; /* what sites tell */
+    struct mpr_telling *telling; /* for the names of sites */
 };
 
-/* Reads one log.  0, or -1 with *error filled (nothing to free then). */
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_contents_read(struct mpr_contents *contents, const char *path,
                       const struct mpr_contents_options *options,
                       const struct mpr_content_sink *sink, const struct mpr_progress *progress,

@@ -1,36 +1,35 @@
-#include "lanes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "follow.h"
 #include "taken.h"
+#include "timeline_parts.h"
 
-#define NONE UINT64_MAX /* a number of a box that there is not */
+#define NONE UINT64_MAX /* instead of the number of a box */
 
 struct box {
     uint64_t from, to, count; /* to: UINT64_MAX while it is open */
-    uint64_t number;          /* which instance of its repeated range the first one is */
+    uint64_t number;          /* the first instance's, in its repeated range */
     uint32_t node, thread, depth, repeat;
-    bool mixed; /* it stands for some of other repeated ranges, too */
+    bool mixed; /* it has instances of different repeated ranges */
 };
 
-/* The newest box of each lane of a thread, numbers + 1; 0: none. */
+/* The newest box in each lane of a thread: numbers + 1, or 0. */
 struct newest {
     size_t box[MPR_LANES_DEPTH + 1];
 };
 
 struct mpr_lanes {
     struct mpr_follow follow;
-    struct mpr_watch next; /* who watched before: sees all events, too */
+    struct mpr_watch next; /* the previous watch, which also gets all events */
     struct mpr_repeats *repeats;
     struct mpr_taken taken; /* by box */
-    struct box *box;        /* in order of their beginning */
-    size_t boxes, most;
-    uint64_t shortest; /* ns: shorter ones are joined; 0: none are yet */
+    struct box *box;        /* in the order of their begin */
+    size_t boxes, limit;
+    uint64_t shortest; /* ns: shorter boxes are joined, if not 0 */
     uint64_t left_out;
-    size_t in_vain;        /* so many ranges begin before room is made again */
+    size_t pause;          /* ranges that begin before room is made again */
     struct newest *newest; /* by thread; while boxes are joined */
     uint32_t threads;
 };
@@ -42,7 +41,7 @@ static bool is_short(const struct mpr_lanes *l, const struct box *b)
     return b->to != UINT64_MAX && b->to - b->from < l->shortest;
 }
 
-/* Is it inside one that is short? */
+/* Returns true if the box is inside of a short one. */
 static bool is_inside(const struct mpr_lanes *l, const struct newest *of, const struct box *b)
 {
     for (uint32_t depth = 1; depth < b->depth; depth++) {
@@ -52,8 +51,8 @@ static bool is_inside(const struct mpr_lanes *l, const struct newest *of, const 
     return false;
 }
 
-/* The box before it in its lane and in the same range, where both are short and one is not too long
- * for both; NULL: there is none. */
+/* Returns the previous box of the lane if both can be joined to a short box, or NULL.  They must be
+ * in the same range. */
 static struct box *neighbour(const struct mpr_lanes *l, const struct newest *of,
                              const struct box *b)
 {
@@ -63,13 +62,7 @@ static struct box *neighbour(const struct mpr_lanes *l, const struct newest *of,
     return around > before ? NULL : a; /* the range around it began after its neighbour */
 }
 
-static void rename_open(struct mpr_lanes *l, uint64_t from, uint64_t to)
-{
-    for (size_t i = 0; i < l->follow.count; i++)
-        if (l->follow.open[i].number == from) l->follow.open[i].number = to;
-}
-
-/* Joins what is shorter than `shortest`. */
+/* Joins boxes that are shorter than `shortest`. */
 static void join(struct mpr_lanes *l)
 {
     size_t kept = 0;
@@ -90,43 +83,40 @@ static void join(struct mpr_lanes *l)
         }
         l->box[kept] = b;
         mpr_taken_move(&l->taken, kept, i);
-        if (b.to == UINT64_MAX) rename_open(l, i, kept);
+        for (size_t k = 0; b.to == UINT64_MAX && k < l->follow.count; k++)
+            if (l->follow.open[k].number == i) l->follow.open[k].number = kept;
         of->box[b.depth] = ++kept;
     }
     l->boxes = kept;
 }
 
-/* Joining leaves each thread a box, and about two for each range that is open. */
-static size_t least(const struct mpr_lanes *l)
+/* Returns how many boxes to keep: half of the limit.  Joining leaves each thread a box, and about
+ * two for each open range.  If that is more, these keep some more for details. */
+static size_t boxes_to_keep(const struct mpr_lanes *l)
 {
     static const struct newest none;
-    size_t n = 2 * l->follow.count;
-    for (uint32_t i = 0; i < l->threads; i++) n += memcmp(&l->newest[i], &none, sizeof none) != 0;
-    return n < l->most ? n : l->most;
+    size_t min = 2 * l->follow.count;
+    for (uint32_t i = 0; i < l->threads; i++) min += memcmp(&l->newest[i], &none, sizeof none) != 0;
+    if (min > l->limit) min = l->limit;
+    min += (l->limit - min) / 4;
+    return l->limit / 2 > min ? l->limit / 2 : min;
 }
 
-/* To half as many; where there are too many threads for that, so that these keep some detail. */
-static size_t wanted(const struct mpr_lanes *l)
-{
-    const size_t half = l->most / 2, some = least(l) + (l->most - least(l)) / 4;
-    return half > some ? half : some;
-}
-
-/* All boxes are looked at, so it is not tried again soon where that gave little. */
+/* It looks at all boxes, so there is a pause after a call that gained little. */
 static void make_room(struct mpr_lanes *l)
 {
-    const size_t little = l->most / 16;
-    if (l->in_vain && l->in_vain--) return;
-    join(l); /* those that came since */
-    const size_t most = wanted(l);
-    while (l->boxes > most && l->shortest < UINT64_MAX / 2) {
+    const size_t little = l->limit / 16;
+    if (l->pause && l->pause--) return;
+    join(l); /* the new ones */
+    const size_t keep = boxes_to_keep(l);
+    while (l->boxes > keep && l->shortest < UINT64_MAX / 2) {
         l->shortest = l->shortest ? 2 * l->shortest : 1000;
         join(l);
     }
-    if (l->most - l->boxes < little) l->in_vain = little;
+    if (l->limit - l->boxes < little) l->pause = little;
 }
 
-/* ---- what happens */
+/* ---- events */
 
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
@@ -148,21 +138,18 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
 {
     struct mpr_lanes *l = arg;
     f->number = NONE;
-    if (l->boxes == l->most) make_room(l);
-    if (l->boxes == l->most || mpr_follow_is_full(&l->follow)) {
+    if (l->boxes == l->limit) make_room(l);
+    if (l->boxes == l->limit || mpr_follow_is_full(&l->follow)) {
         l->left_out++;
         return;
     }
-    const uint32_t repeat = mpr_repeats_of(l->repeats, r, f->node);
+    const uint32_t repeat = mpr_repeats_of(l->repeats, r, f->node); /* which sees the event later */
     f->number = l->boxes;
     mpr_taken_begin(&l->taken, r, l->boxes, 0, true);
     l->box[l->boxes++] = (struct box){ .from = f->begin_ns,
                                        .to = UINT64_MAX,
                                        .count = 1,
-                                       .number = l->repeats->repeat[repeat].instances + 1, /* they
-                                                                                              see it
-                                                                                              later
-                                                                                            */
+                                       .number = l->repeats->repeat[repeat].instances + 1,
                                        .repeat = repeat,
                                        .node = f->node,
                                        .thread = f->thread,
@@ -186,11 +173,11 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     if (l->next.event) l->next.event(l->next.arg, r, t, e);
 }
 
-struct mpr_lanes *mpr_lanes_new(size_t most)
+struct mpr_lanes *mpr_lanes_new(size_t limit)
 {
     struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
-    l->most = most;
-    l->box = mpr_alloc(most, sizeof *l->box);
+    l->limit = limit;
+    l->box = mpr_alloc(limit, sizeof *l->box);
     return l;
 }
 
@@ -209,7 +196,7 @@ void mpr_lanes_watch(struct mpr_lanes *l, struct mpr_repeats *repeats, struct mp
     l->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = l
     };
-    mpr_taken_watch(&l->taken, r, l->most);
+    mpr_taken_watch(&l->taken, r, l->limit);
     l->next = r->watch;
     r->watch = (struct mpr_watch){ see, l };
 }
@@ -222,29 +209,22 @@ void mpr_lanes_end(struct mpr_lanes *l, const struct mpr_replay *r)
 
 /* ---- the result */
 
-/* Its number, where the program does not number it itself and it is not the only one. */
-static uint64_t told_number(const struct mpr_lanes *l, const struct mpr_replay *r,
-                            const struct box *b)
-{
-    return l->repeats->repeat[b->repeat].instances < 2 ||
-                   mpr_repeats_numbered(l->repeats, r, b->node)
-               ? 0
-               : b->number;
-}
-
-void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_tree *tree, struct mpr_timeline *out)
+void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct mpr_timeline *out)
 {
     const size_t bytes = l->boxes * sizeof(struct mpr_instance_heap);
-    const struct mpr_replay *r = &tree->reader->replay;
+    const struct mpr_replay *r = &n->reader->replay;
     const uint32_t outermost = mpr_repeats_outermost(l->repeats);
     out->box = mpr_arena_alloc(&out->arena, l->boxes * sizeof *out->box);
     for (; out->boxes < l->boxes; out->boxes++) {
         const struct box *b = &l->box[out->boxes];
+        /* neither a range that the program numbers nor the only instance needs its number */
+        const bool numbered = l->repeats->repeat[b->repeat].instances >= 2 &&
+                              !mpr_repeats_numbered(l->repeats, r, b->node);
         out->box[out->boxes] = (struct mpr_lane_box){ .from = b->from,
                                                       .to = b->to,
                                                       .count = b->count,
-                                                      .number = told_number(l, r, b),
-                                                      .node = mpr_tree_number(tree, b->node),
+                                                      .number = numbered ? b->number : 0,
+                                                      .node = mpr_numbering_node(n, b->node),
                                                       .thread = b->thread,
                                                       .outer = b->repeat == outermost,
                                                       .mixed = b->mixed };

@@ -17,30 +17,25 @@ struct reading {
     struct mpr_reader reader;
     const struct mpr_range_turns_options *options;
     struct mpr_open_ranges open;
-    struct mpr_named_ranges named; /* which ranges are steps */
-    struct mpr_index step_of;      /* by push of those that are open */
-    uint32_t step;                 /* the newest one's */
+    struct mpr_named_ranges named; /* to recognize steps */
+    struct mpr_index step_of;      /* by the push of an open step: its number */
+    uint32_t step;                 /* the newest one's number */
     struct mpr_arena arena;
     struct turn_name *name; /* by node */
     uint32_t names;
-    bool begun, closed; /* from_ns is there; until_ns has passed */
+    bool begun, closed; /* from_ns has come; until_ns has passed */
 };
 
-static const struct turn_name *name_of(struct reading *r, uint32_t node)
+static void report(struct reading *r, const struct mpr_open_instance *i, bool begins, uint64_t time)
 {
     const struct mpr_ranges *ranges = &r->reader.replay.ranges;
-    MPR_REACH(r->name, node, r->names);
-    struct turn_name *n = &r->name[node];
-    if (n->name) return n;
-    const struct mpr_node *at = &ranges->node[node];
-    n->name = mpr_label_name(&r->arena, &r->reader.replay, at->name, 0);
-    n->domain = mpr_arena_text(&r->arena, mpr_ranges_domain(ranges, at->domain));
-    return n;
-}
-
-static void tell(struct reading *r, const struct mpr_open_instance *i, bool begins, uint64_t time)
-{
-    const struct turn_name *n = name_of(r, i->node);
+    MPR_REACH(r->name, i->node, r->names);
+    struct turn_name *n = &r->name[i->node];
+    if (!n->name) {
+        const struct mpr_node *node = &ranges->node[i->node];
+        n->name = mpr_label_name(&r->arena, &r->reader.replay, node->name, 0);
+        n->domain = mpr_arena_text(&r->arena, mpr_ranges_domain(ranges, node->domain));
+    }
     const struct mpr_range_turn turn = { .begins = begins,
                                          .time_ns = time,
                                          .thread = i->thread,
@@ -50,51 +45,42 @@ static void tell(struct reading *r, const struct mpr_open_instance *i, bool begi
     r->options->tell(r->options->arg, &turn);
 }
 
-/* ---- one range */
-
-/* A step inside of a step is none. */
-static bool is_step(struct reading *r, uint32_t node)
-{
-    return r->options->step && !r->step_of.count &&
-           mpr_named_ranges_which(&r->named, &r->reader.replay, node) == 1;
-}
-
-static void pushed(struct reading *r, const struct mpr_thread *t)
+static void on_push(struct reading *r, const struct mpr_thread *t)
 {
     if (t->beyond) return;
     const struct mpr_open_instance *i = &r->open.at[r->open.newest[t->number] - 1];
-    if (is_step(r, i->node)) mpr_index_set(&r->step_of, i->push, ++r->step);
-    if (r->begun) tell(r, i, true, i->from);
+    /* only the outermost instance of the step counts */
+    if (r->options->step && !r->step_of.count &&
+        mpr_named_ranges_which(&r->named, &r->reader.replay, i->node) == 1)
+        mpr_index_set(&r->step_of, i->push, ++r->step);
+    if (r->begun) report(r, i, true, i->from);
 }
 
-static void popped(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
+static void on_pop(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
 {
     struct reading *r = arg;
     (void)ended;
     if (r->begun && !r->closed)
-        tell(r, i, false, to < r->options->until_ns ? to : r->options->until_ns);
+        report(r, i, false, to < r->options->until_ns ? to : r->options->until_ns);
     if (mpr_index_get(&r->step_of, i->push)) mpr_index_set(&r->step_of, i->push, 0);
 }
 
-/* ---- the span that is asked for */
-
-static void begin_with(struct reading *r, uint32_t newest)
-{
-    uint32_t first = newest;
-    while (r->open.at[first - 1].older) first = r->open.at[first - 1].older;
-    for (uint32_t place = first; place; place = r->open.at[place - 1].newer)
-        tell(r, &r->open.at[place - 1], true, r->options->from_ns);
-}
-
+/* Pushes the ranges that are open when the span begins. */
 static void begin(struct reading *r)
 {
+    const struct mpr_open_ranges *open = &r->open;
     r->begun = true;
-    for (uint32_t i = 0; i < r->open.threads; i++)
-        if (r->open.newest[i]) begin_with(r, r->open.newest[i]);
+    for (uint32_t i = 0; i < open->threads; i++) {
+        uint32_t place = open->newest[i];
+        while (place && open->at[place - 1].older) place = open->at[place - 1].older;
+        for (; place; place = open->at[place - 1].newer)
+            report(r, &open->at[place - 1], true, r->options->from_ns);
+    }
 }
 
 static void close_all(struct reading *r)
 {
+    if (r->closed) return;
     mpr_open_ranges_end(&r->open, &r->reader.replay);
     r->closed = true;
 }
@@ -110,33 +96,26 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
         return;
     }
     mpr_open_ranges_see(&r->open, replay, t, e);
-    if (e->op == MPF_OP_PUSH) pushed(r, t);
-}
-
-/* ---- reading */
-
-static void end(struct reading *r)
-{
-    mpr_open_ranges_free(&r->open);
-    if (r->options->step) mpr_named_ranges_free(&r->named);
-    mpr_index_free(&r->step_of);
-    mpr_arena_free(&r->arena);
-    free(r->name);
+    if (e->op == MPF_OP_PUSH) on_push(r, t);
 }
 
 int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
                          const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct reading r = { .options = options, .open = { .ends = popped, .arg = &r } };
+    struct reading r = { .options = options, .open = { .ends = on_pop, .arg = &r } };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     r.reader.replay.options.without_malloc = true;
     r.reader.replay.watch = (struct mpr_watch){ see, &r };
     if (options->step) mpr_named_ranges_begin(&r.named, options->step, NULL);
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
-        if (!r.closed) close_all(&r);
+        close_all(&r);
         mpr_reader_close(&r.reader);
     }
-    end(&r);
+    mpr_open_ranges_free(&r.open);
+    if (options->step) mpr_named_ranges_free(&r.named);
+    mpr_index_free(&r.step_of);
+    mpr_arena_free(&r.arena);
+    free(r.name);
     return status;
 }

@@ -1,7 +1,7 @@
-/* Each time that a range is pushed or popped, in order: for tools that draw ranges over time.
+/* Each push and pop of a range, in order, for tools that draw ranges over time.
  *
- * What was open before the beginning is pushed there, outermost first, and what is open at the end
- * popped then. */
+ * Ranges that are open when the span begins are pushed there, outermost first, and ranges that are
+ * open when it ends are popped there. */
 #ifndef MPR_RANGE_TURNS_H
 #define MPR_RANGE_TURNS_H
 
@@ -16,18 +16,18 @@ struct mpr_error;
 struct mpr_range_turn {
     bool begins;
     uint64_t time_ns, thread;
-    const char *domain, *name; /* domain "": the application's own; as long as the reading */
-    uint64_t step; /* of the range that is called the step: which instance, from 1; else 0 */
+    const char *domain, *name; /* valid during the reading; domain: "" for the application's */
+    uint64_t step; /* the number of an instance of the step, from 1, or 0 for other ranges */
 };
 
 struct mpr_range_turns_options {
-    const char *step; /* the name of a range (repeats.h); NULL: none is one */
+    const char *step; /* the name of a range (repeats.h), or NULL */
     uint64_t from_ns, until_ns;
     void (*tell)(void *arg, const struct mpr_range_turn *turn);
     void *arg;
 };
 
-/* 0, or -1 with *error filled. */
+/* Returns 0, or -1 with *error filled. */
 int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
                          const struct mpr_progress *progress, struct mpr_error *error);
 

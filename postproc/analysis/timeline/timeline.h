@@ -1,13 +1,313 @@
-/* Who held how many bytes when: what is behind `memprof-report timeline` and the page. */
+/* The bytes of each owner over time: the result of `memprof-report timeline`, and the data of the
+ * page.
+ *
+ * Everything in it lives until mpr_timeline_free. Bytes are requested bytes; times are ns since the
+ * process's start. A heap's bands sum to its bytes at every stored instant, and one of these is the
+ * peak. */
 #ifndef MPR_TIMELINE_H
 #define MPR_TIMELINE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "device.h"
+#include "heap_names.h"
+#include "instance_heap.h"
 #include "progress.h"
-#include "timeline_result.h"
+#include "row.h"
+#include "segments.h"
+#include "summary.h"
 
 struct mpr_error;
+struct mpr_heap_lines;
+struct mpr_line;
+struct mpr_naming;
 
-/* 0, or -1 with *error filled (nothing to free then). */
+struct mpr_timeline_options {
+    enum mpr_group by;
+    uint8_t heap;      /* MPF_HEAP_NONE: all */
+    uint64_t from, to; /* ns */
+    /* limits for each heap */
+    size_t buckets, changes, flows;
+    size_t bands;     /* the largest bands, and one for the remainder */
+    size_t lifetimes; /* blocks, by MPR_GROUP_ALL */
+    /* limits for the whole timeline */
+    size_t boxes;    /* in the lanes of ranges, by MPR_GROUP_ALL */
+    size_t instants; /* even: instants of a device's account, spread over the run */
+    size_t segments; /* at all instants together, by MPR_GROUP_ALL */
+    size_t exact; /* changes that are kept on either side of a peak, a failure or a graph; a power
+                     of two, or 0 */
+    bool backward_of; /* PyTorch's backward ranges become children of their forward operators */
+    const struct mpr_naming *naming; /* for the names of lines, by MPR_GROUP_ALL */
+};
+
+/* viewer/columns.mjs reads these two lists. ONE: the owner in its labels. SMALL: owners of one
+ * range (or Python stack) and library that are too small for a band. FOLD: small owners that share
+ * one line (heap_lines.c). OTHER: all other owners. */
+#define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
+/* The groupings of the page. Reports have those before SIZE, and fold them to lines. */
+#define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
+
+#define X(name) MPR_BAND_##name,
+enum mpr_band_kind { MPR_BAND_KINDS(X) };
+#undef X
+#define X(name) MPR_VIEW_##name,
+enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
+#undef X
+
+struct mpr_band {
+    enum mpr_band_kind kind;
+    struct mpr_path path;                  /* one label if grouped by thread, size, ... */
+    uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
+    uint32_t native, python; /* call stacks. SMALL: only Python's, and only without a range. FOLD:
+                                those of one owner */
+    uint64_t largest;        /* bytes in any vector */
+    bool at_least;           /* a lower bound: sampled blocks, of which another band has more */
+    /* by MPR_GROUP_ALL: whether other bands have more bytes of its name without that label. Bit 0:
+     * of the whole path. Bit n: of the path's first n names. */
+    uint32_t piece[MPR_VIEWS];
+};
+
+/* An interval of width_ns, or the time between two changes. In an excerpt it is one instant, and
+ * next to an excerpt a part of an interval. */
+struct mpr_span {
+    uint64_t start;
+    uint64_t time; /* of the maximum */
+    uint64_t max, min, close;
+    uint64_t allocs, frees;
+    size_t end; /* end of its part of `change`, the differences from the previous span's vector */
+};
+/* In [from, to) every instant has its own span. */
+struct mpr_exact {
+    uint64_t from, to; /* UINT64_MAX: to the end */
+};
+struct mpr_band_change {
+    uint32_t band;
+    uint64_t bytes;
+};
+
+/* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
+struct mpr_tree_node {
+    uint32_t parent;
+    const struct mpr_frame *frame;
+};
+
+enum mpr_mark_kind {
+    MPR_MARK_NVTX,
+    MPR_MARK_FAILED,  /* an allocation of the host failed */
+    MPR_MARK_REFUSED, /* the driver was out of memory; the caller may have tried again */
+    MPR_MARK_OOM,     /* PyTorch gave up */
+    MPR_MARK_GRAPH,   /* a CUDA graph was captured or instantiated */
+};
+
+struct mpr_mark {
+    enum mpr_mark_kind kind;
+    uint64_t time;
+    uint64_t bytes;      /* asked for */
+    uint64_t free_bytes; /* the device's at that time, or UINT64_MAX if unknown */
+    /* The same as in `graphs` */
+    struct {
+        bool instantiated;
+        uint64_t nodes, segment_bytes;
+        int64_t executable_bytes, launch_bytes, bytes;
+    } graph;
+    uint32_t node, thread;
+    uint8_t heap;     /* MPF_HEAP_NONE: none */
+    const char *text; /* of MPR_MARK_NVTX */
+};
+
+/* One instance of a range. */
+struct mpr_range_instance {
+    uint64_t from, to;
+    uint32_t node, thread;
+};
+
+/* A range in its lane, or `count` consecutive ranges that are too short to be separate boxes. Such
+ * a box begins with the first range, ends with the last, and has the name of the first. */
+struct mpr_lane_box {
+    uint64_t from, to, count;
+    uint64_t number; /* the first instance's, or 0 if names have numbers */
+    uint32_t node, thread;
+    bool outer; /* it is the outermost range that repeats */
+    bool mixed; /* some have other names, apart from numbers */
+};
+
+/* Figures of the kernel and the driver over time. */
+enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GPU + 16 };
+struct mpr_track_point {
+    uint64_t time, value;
+};
+struct mpr_track_line {
+    struct mpr_track_point *point;
+    size_t points;
+    uint64_t limit; /* 0 if unlimited */
+};
+
+/* One block, from its allocation to its free. */
+struct mpr_lifetime {
+    uint64_t addr, size, from, to;
+    uint32_t node, thread, library;
+    uint32_t freer;          /* the thread that freed it + 1, or 0 if not freed or unknown */
+    uint32_t native, python; /* call stacks, or 0 if unknown */
+    uint32_t capture;        /* the graph capture that allocated it, or 0 */
+    bool live_at_end;
+    bool segment; /* a segment of PyTorch's allocator, judging by its owner */
+    bool mapped;  /* a part of a segment, joined with its neighbours */
+};
+
+/* Indices of the result's frames, outermost first. */
+struct mpr_call_stack {
+    const uint32_t *frame;
+    size_t depth;
+};
+
+/* An owner of a heap's peak. Without a range it is a Python stack; without that a native stack or a
+ * library, depending on AUTO in this log; or unknown. thread: one of its threads. */
+struct mpr_holder {
+    uint32_t node, python, native, library, thread;
+    uint64_t bytes, blocks, allocations;
+    bool at_least; /* a lower bound: sampled blocks */
+};
+
+/* A name as frames. caller: the caller of the innermost frame + 1, or 0 if it is not shown. */
+struct mpr_told_path {
+    struct mpr_call_stack path;
+    uint32_t caller;
+};
+
+/* A row of a line: a range, a Python stack, a native one or a thread. */
+enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE, MPR_PART_THREAD };
+struct mpr_line_part {
+    enum mpr_part_kind kind;
+    enum {
+        MPR_TOLD_WHOLE,
+        MPR_TOLD_AS_LINE,
+        MPR_TOLD_ITSELF
+    } how; /* how it is shown when the line is unfolded */
+    uint32_t number;
+    struct mpr_told_path told; /* of MPR_TOLD_ITSELF */
+};
+
+/* A line of the reports, unless it is the whole path of one row. */
+struct mpr_heap_line_of_view {
+    struct mpr_told_path told;
+    uint64_t rows, bytes, blocks, allocations; /* at the peak */
+    uint64_t sibling_least, sibling_most;
+    bool open;       /* some of its bytes are in bands without its label */
+    bool parts_open; /* some of its bytes are in bands without the label of one of its rows */
+    struct mpr_line_part *part; /* the rows that the result mentions */
+    size_t parts;
+};
+struct mpr_heap_view {
+    struct mpr_heap_line_of_view *line;
+    size_t lines;
+};
+
+/* Blocks of a band that were allocated in one slice of the heap's changes and freed in another. */
+struct mpr_band_flow {
+    uint32_t born; /* slice */
+    uint32_t life; /* slices, including the last, or 0 if live at the end */
+    uint32_t band;
+    uint64_t bytes, blocks;
+};
+
+struct mpr_heap_line {
+    uint8_t heap;
+    uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
+    uint64_t allocations, frees, failures;
+    uint8_t inside;        /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    bool is_about;         /* some of its blocks were only counted from time to time */
+    uint64_t width_ns;     /* 1: every change has its own span */
+    struct mpr_band *band; /* MPR_BAND_ONE first, by largest */
+    size_t bands;
+    struct mpr_span *span;
+    size_t spans;
+    struct mpr_band_change *change;
+    size_t changes;
+    struct mpr_exact *exact; /* in order, unless width_ns is 1 */
+    size_t exacts;
+    struct mpr_holder *holder; /* by MPR_GROUP_ALL: the largest at the peak, largest first */
+    size_t holders;
+    const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
+    size_t helds;
+    struct mpr_heap_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (heap_lines.c) */
+    struct mpr_heap_view view[MPR_TOLD_VIEWS];
+    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly
+                                      at the peak, in order of `from` */
+    size_t lifetimes;
+    const struct mpr_band_flow *flow; /* by MPR_GROUP_ALL, if known: in order of `born` */
+    size_t flows;
+    const uint64_t *slice_time; /* time of each slice's first change */
+    size_t slices;
+    uint64_t slice_changes;              /* changes in each slice */
+    const struct mpr_instance_heap *box; /* by MPR_GROUP_ALL: by the timeline's boxes */
+};
+
+/* The newest out-of-memory event of a device that the program did not recover from, as in `oom`. */
+struct mpr_timeline_oom {
+    bool told;
+    unsigned device;
+    uint64_t time, bytes, needed; /* needed: asked of the driver */
+    uint64_t free;                /* UINT64_MAX if unknown */
+    uint32_t node;                /* its range, else its Python stack */
+};
+
+/* The outermost range that repeats (repeats.h): its name, and the time from the first instance's
+ * beginning to the last one's end. */
+struct mpr_timeline_repeat {
+    const char *name; /* NULL if none repeats */
+    uint64_t instances, from, to;
+};
+
+struct mpr_timeline {
+    struct mpr_timeline_options options;
+    struct mpr_arena arena;
+    struct mpr_summary summary;
+    struct mpr_choice choice;   /* the grouping of the bands; source "": the user chose it */
+    struct mpr_choice best;     /* the grouping for AUTO in this log */
+    bool sampled;               /* only a sample of the small blocks has its call stack */
+    struct mpr_heap_line *heap; /* largest peak first */
+    size_t heaps;
+    const struct mpr_device_account *account; /* known devices */
+    size_t accounts;
+    /* by MPR_GROUP_ALL only: */
+    struct mpr_tree_node *node;
+    size_t nodes;
+    struct mpr_mark *mark; /* in order of time */
+    size_t marks;
+    struct mpr_range_instance *instance; /* in order of `from` */
+    size_t instances;
+    uint64_t marks_left_out;
+    struct mpr_lane_box *box; /* in order of `from`; of paths of up to MPR_LANES_DEPTH names */
+    size_t boxes;
+    uint64_t boxes_shortest; /* ns: shorter ranges may be joined, and have no boxes inside, or 0 if
+                                all are separate */
+    uint64_t boxes_left_out;
+    struct mpr_track_line track[MPR_TRACKS];
+    const char **size_name; /* by class */
+    size_t sizes;
+    const struct mpr_frame **thread; /* by number */
+    size_t threads;
+    const struct mpr_frame **library; /* by number, or "" if unknown */
+    size_t libraries;
+    const struct mpr_call_stack *stack; /* by number; number 0 is empty */
+    size_t stacks;
+    const struct mpr_frame *const *frame;
+    size_t frames;
+    struct mpr_segments segments;  /* at each device's peak */
+    struct mpr_segments at_oom;    /* when memory ran out; has no device if it did not */
+    struct mpr_segments_kept then; /* at other instants */
+    struct mpr_timeline_oom oom;
+    const char *compared; /* the range whose instances insights compares, or NULL */
+    struct mpr_timeline_repeat repeat;
+    uint64_t *held_until; /* by capture - 1: the time until which a graph held its allocations, ns;
+                             UINT64_MAX: to the end */
+    size_t captures;
+};
+
+/* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_timeline_read(struct mpr_timeline *timeline, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);

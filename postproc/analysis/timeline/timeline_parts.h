@@ -1,45 +1,131 @@
-/* What timeline.c has the parts of its result filled by.  Private to this layer. */
+/* The parts of a timeline, which timeline.c puts together.  Private to this layer. */
 #ifndef MPR_TIMELINE_PARTS_H
 #define MPR_TIMELINE_PARTS_H
 
-#include "callers.h"
+#include "excerpts.h"
 #include "flows.h"
 #include "large.h"
 #include "levels.h"
 #include "reader.h"
-#include "timeline_result.h"
-#include "tree.h"
+#include "repeats.h"
+#include "timeline.h"
 
-/* From cells to bands: the largest keep their names, the rest is summed.  Fills bands, spans and
- * changes of the heap from its series. */
+/* ---- numbering.c: ranges, call stacks and frames that a result mentions get the result's numbers.
+ * Each is named once. */
+
+struct mpr_numbering {
+    struct mpr_arena *arena;
+    const struct mpr_reader *reader;
+    uint32_t *of_node;          /* by node: its number + 1, or 0 */
+    struct mpr_tree_node *node; /* by number; the first is the empty path */
+    size_t nodes;
+    uint32_t *of_native, *of_python; /* a stack's number, by node, or 0 */
+    struct mpr_call_stack *stack;    /* by number; the first is empty */
+    uint32_t stacks, stack_cap;
+    const struct mpr_frame **frame; /* by number */
+    uint32_t frames, frame_cap;
+    struct mpr_index of_frame; /* by hash of the text: number + 1 */
+};
+
+void mpr_numbering_init(struct mpr_numbering *n, struct mpr_arena *arena,
+                        const struct mpr_reader *reader);
+void mpr_numbering_free(struct mpr_numbering *n);
+/* Returns the number of a node of the ranges, after those of its ancestors. */
+uint32_t mpr_numbering_node(struct mpr_numbering *n, uint32_t node);
+/* Return the number of a stack by its node, or 0 for node 0. */
+uint32_t mpr_numbering_native(struct mpr_numbering *n, uint32_t node);
+uint32_t mpr_numbering_python(struct mpr_numbering *n, uint32_t node);
+uint32_t mpr_numbering_frame(struct mpr_numbering *n, const struct mpr_frame *frame);
+/* Returns a path as numbers of frames; it is not one of the stacks. */
+struct mpr_call_stack mpr_numbering_path(struct mpr_numbering *n, struct mpr_path path);
+/* Fills nodes, stacks and frames of the timeline. */
+void mpr_numbering_fill(const struct mpr_numbering *n, struct mpr_timeline *out);
+
+/* ---- bands.c: the owners of a heap become bands.  The largest have a band each; the others share
+ * bands. */
+
+/* Fills bands, spans, changes and flows of the heap from its series. */
 void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
                     const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out);
 
-/* When blocks of its bands came and went; by cell: its band. */
+/* ---- spans.c: the bands over time */
+
+/* A heap's series of bands, with excerpts in which every change is kept, in order of `from`. */
+struct mpr_splice {
+    const struct mpr_series *series;
+    const struct mpr_excerpt_series *excerpt;
+    size_t excerpts, bands;
+};
+/* Fills spans, changes and exact intervals of the heap.  Excerpts replace buckets. */
+void mpr_spans_fill(const struct mpr_splice *splice, struct mpr_arena *arena,
+                    struct mpr_heap_line *out);
+/* Fills the heap's flows and slices.  @band_of: the band of each cell. */
 void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
                          const uint32_t *band_of, struct mpr_heap_line *out);
 
-/* Who held a heap's peak, by the best name of each block (its range, else its Python stack, else
- * its native one or its library), by numbers of the result. */
-void mpr_holders_fill(struct mpr_timeline *timeline, struct mpr_tree *tree,
-                      struct mpr_callers *callers, struct mpr_heap_line *out);
+/* ---- heap_lines.c: rows of a heap as the lines of the reports (naming.h), in each view of the
+ * page that has such lines.  As in the reports, rows with bytes at the heap's peak are merged with
+ * each other, and so are rows without. */
 
-/* The blocks of a heap that stand out at some time, from what replay kept. */
-void mpr_lifetimes_fill(struct mpr_timeline *timeline, struct mpr_tree *tree,
-                        struct mpr_callers *callers, const struct mpr_large *large, uint8_t heap,
-                        struct mpr_heap_line *out);
+/* Returns the lines for all rows of the heap, by replay's numbers, in the timeline's arena. */
+struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct mpr_reader *reader,
+                                           uint8_t heap);
+/* Returns the number of a block's line in a view, or 0.  @block: a band with the node, stacks,
+ * library and thread of the block. */
+uint32_t mpr_heap_lines_find(const struct mpr_heap_lines *lines, enum mpr_view view,
+                             const struct mpr_band *block);
+/* Returns how many rows that line has. */
+size_t mpr_heap_lines_rows(const struct mpr_heap_lines *lines, enum mpr_view view, uint32_t number);
+/* Notes that some bytes of the line are in a band without the label of their row.  @whole: also
+ * without the label of the line. */
+void mpr_heap_lines_hide(struct mpr_heap_lines *lines, enum mpr_view view, uint32_t number,
+                         bool whole);
+/* Fills the holders of the heap's peak: each block counts by its range, or its Python stack, or its
+ * native stack or library. */
+void mpr_heap_lines_fill_holders(const struct mpr_heap_lines *lines, struct mpr_numbering *n,
+                                 struct mpr_heap_line *out);
+/* Fills the views, with those rows that bands, blocks and holders mention, so call it after these
+ * have their numbers. */
+void mpr_heap_lines_fill(const struct mpr_heap_lines *lines, struct mpr_numbering *n,
+                         struct mpr_heap_line *out);
 
-/* What stands beside the bytes: marks (failures and graphs, too), instances of ranges, tracks of
- * the kernel's and the driver's figures.  Taken while replay runs, in bounded memory. */
+/* ---- annotations.c: marks (also of failures and graphs), instances of ranges, and the figures of
+ * kernel and driver, gathered during replay in bounded memory */
+
 struct mpr_annotations;
 
 struct mpr_annotations *mpr_annotations_new(void);
-void mpr_annotations_free(struct mpr_annotations *h);
-/* Events that are no allocations come here: for mpr_watch, arg is the mpr_annotations. */
+void mpr_annotations_free(struct mpr_annotations *a); /* may be NULL */
+/* A watch for events that are not allocations; @arg is the mpr_annotations. */
 void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e);
 /* Fills marks, instances and tracks of the timeline. */
-void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree,
-                          const struct mpr_reader *reader, struct mpr_timeline *out);
+void mpr_annotations_fill(const struct mpr_annotations *a, struct mpr_numbering *n,
+                          struct mpr_timeline *out);
+
+/* ---- lanes.c: the lanes of ranges: a box for each instance of a range, with what it took of each
+ * heap.
+ *
+ * Memory is bounded.  If there are too many boxes, those shorter than some length are joined with
+ * neighbours in their lane to boxes of at most that length, and boxes inside of them are dropped.
+ * The length doubles until there are few enough, but each thread keeps one box.  If there are too
+ * many threads for that, new ranges are left out.  Ranges deeper than MPR_LANES_DEPTH have no box.
+ */
+
+enum { MPR_LANES_DEPTH = 4 };
+
+struct mpr_lanes;
+
+/* @limit: boxes at most. */
+struct mpr_lanes *mpr_lanes_new(size_t limit);
+void mpr_lanes_free(struct mpr_lanes *lanes); /* may be NULL */
+/* Makes it an additional watch of a replay before the first event.  The repeats must be a watch
+ * already. */
+void mpr_lanes_watch(struct mpr_lanes *lanes, struct mpr_repeats *repeats, struct mpr_replay *r);
+/* Call it after the last event. */
+void mpr_lanes_end(struct mpr_lanes *lanes, const struct mpr_replay *r);
+/* Fills the boxes, and for each heap of the timeline what they took. */
+void mpr_lanes_fill(const struct mpr_lanes *lanes, struct mpr_numbering *n,
+                    struct mpr_timeline *out);
 
 #endif

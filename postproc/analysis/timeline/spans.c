@@ -1,0 +1,212 @@
+/* Spans are written in order of time, each from a bucket of one of the series.
+ *
+ * An excerpt that covers a bucket in part leaves a piece of it on either side.  A piece has the
+ * bucket's vector if the instant of that is in it.  Otherwise it has the state with which the
+ * excerpt begins or ends, so that a maximum is only shown where it was.  Invariant: allocations and
+ * frees of the spans sum to the heap's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "timeline_parts.h"
+
+/* A series and its vector at one of its buckets. */
+struct cursor {
+    const struct mpr_series *series;
+    size_t buckets, changes;
+    uint64_t *bytes;
+};
+
+struct writer {
+    const struct mpr_splice *in;
+    struct mpr_heap_line *out;
+    struct cursor main, excerpt;
+    uint64_t *bytes;                  /* the newest span's vector */
+    uint64_t allocs, frees;           /* in all spans so far */
+    uint64_t main_allocs, main_frees; /* in the buckets up to main's */
+    uint64_t covered;                 /* the time up to which spans are written */
+    size_t next;                      /* excerpt */
+};
+
+static const struct mpr_bucket *step(struct cursor *c)
+{
+    const struct mpr_bucket *bucket = &c->series->bucket[c->buckets++];
+    for (; c->changes < bucket->end; c->changes++)
+        c->bytes[c->series->change[c->changes].group] = c->series->change[c->changes].bytes;
+    return bucket;
+}
+
+static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t bands)
+{
+    memset(c->bytes, 0, bands * sizeof *c->bytes);
+    *c = (struct cursor){ series, 0, 0, c->bytes };
+}
+
+/* Writes a span with that vector.  @allocs, @frees: the heap's at its end. */
+static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes,
+                       uint64_t allocs, uint64_t frees)
+{
+    struct mpr_heap_line *out = w->out;
+    for (uint32_t i = 0; i < w->in->bands; i++) {
+        if (bytes[i] == w->bytes[i]) continue;
+        w->bytes[i] = bytes[i];
+        out->change[out->changes++] = (struct mpr_band_change){ i, bytes[i] };
+    }
+    span.allocs = allocs - w->allocs;
+    span.frees = frees - w->frees;
+    span.end = out->changes;
+    w->allocs = allocs;
+    w->frees = frees;
+    out->span[out->spans++] = span;
+}
+
+static struct mpr_span span_of(const struct mpr_bucket *b, unsigned shift)
+{
+    return (struct mpr_span){
+        .start = b->key << shift, .time = b->time, .max = b->max, .min = b->min, .close = b->close
+    };
+}
+
+/* ---- excerpts */
+
+static void write_excerpt(struct writer *w)
+{
+    const struct mpr_excerpt_series *excerpt = &w->in->excerpt[w->next++];
+    uint64_t allocs = excerpt->allocs, frees = excerpt->frees;
+    if (!excerpt->series.buckets) return;
+    rewind_to(&w->excerpt, &excerpt->series, w->in->bands);
+    while (w->excerpt.buckets < excerpt->series.buckets) {
+        const struct mpr_bucket *b = step(&w->excerpt);
+        allocs += b->allocs;
+        frees += b->frees;
+        if (b->time < w->covered) continue;
+        write_span(w, span_of(b, 0), w->excerpt.bytes, allocs, frees);
+    }
+    struct mpr_exact *last = w->out->exacts ? &w->out->exact[w->out->exacts - 1] : NULL;
+    if (last && last->to >= excerpt->from) last->to = excerpt->to;
+    else w->out->exact[w->out->exacts++] = (struct mpr_exact){ excerpt->from, excerpt->to };
+    w->covered = excerpt->to;
+}
+
+/* ---- buckets */
+
+/* Writes the part of a bucket from `from` to the next excerpt, or to its end.  The previous
+ * excerpt, if any, ends at `from`. */
+static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t from,
+                        const struct mpr_excerpt_series *next)
+{
+    struct mpr_span span = span_of(b, w->in->series->shift);
+    const bool has_time = b->time >= from && (!next || b->time < next->from);
+    const uint64_t *bytes = w->main.bytes;
+    span.start = from;
+    if (!has_time) {
+        if (next) {
+            rewind_to(&w->excerpt, &next->series, w->in->bands);
+            step(&w->excerpt);
+        }
+        bytes = w->excerpt.bytes;
+        span.time = next ? next->from : from;
+        span.max = 0;
+        for (size_t i = 0; i < w->in->bands; i++) span.max += bytes[i];
+        if (span.max < span.min) span.min = span.max;
+    }
+    if (next) span.close = next->series.bucket[0].max;
+    write_span(w, span, bytes, next ? next->allocs : w->main_allocs,
+               next ? next->frees : w->main_frees);
+}
+
+/* Writes the part of the bucket that is not written yet, and the excerpts that begin in it.
+ * @end: the end of the bucket, ns. */
+static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t end)
+{
+    const struct mpr_splice *in = w->in;
+    const uint64_t start = b->key << in->series->shift;
+    for (;;) {
+        while (w->next < in->excerpts &&
+               (!in->excerpt[w->next].series.buckets || in->excerpt[w->next].to <= w->covered))
+            w->next++;
+        const struct mpr_excerpt_series *excerpt =
+            w->next < in->excerpts && in->excerpt[w->next].from < end ? &in->excerpt[w->next]
+                                                                      : NULL;
+        const uint64_t from = start > w->covered ? start : w->covered;
+        if (from >= end) return;
+        if (!excerpt || excerpt->from > from) write_piece(w, b, from, excerpt);
+        if (!excerpt) return;
+        write_excerpt(w);
+    }
+}
+
+void mpr_spans_fill(const struct mpr_splice *splice, struct mpr_arena *arena,
+                    struct mpr_heap_line *out)
+{
+    const struct mpr_series *s = splice->series;
+    const size_t bands = splice->bands;
+    size_t spans = s->buckets, changes = s->changes;
+    for (size_t i = 0; i < splice->excerpts; i++) {
+        /* with a piece on either side; its vector and the next one may differ in all bands */
+        spans += splice->excerpt[i].series.buckets + 2;
+        changes += splice->excerpt[i].series.changes + 4 * bands;
+    }
+    out->span = mpr_arena_alloc(arena, spans * sizeof *out->span);
+    out->change = mpr_arena_alloc(arena, changes * sizeof *out->change);
+    out->exact = mpr_arena_alloc(arena, splice->excerpts * sizeof *out->exact);
+    struct writer w = { .in = splice,
+                        .out = out,
+                        .bytes = mpr_alloc(bands, sizeof *w.bytes),
+                        .main.bytes = mpr_alloc(bands, sizeof *w.main.bytes),
+                        .excerpt.bytes = mpr_alloc(bands, sizeof *w.excerpt.bytes) };
+    out->width_ns = UINT64_C(1) << s->shift;
+    rewind_to(&w.main, s, bands);
+    while (w.main.buckets < s->buckets) {
+        const struct mpr_bucket *b = step(&w.main);
+        w.main_allocs += b->allocs;
+        w.main_frees += b->frees;
+        write_bucket(&w, b,
+                     w.main.buckets < s->buckets ? s->bucket[w.main.buckets].key << s->shift
+                                                 : UINT64_MAX);
+    }
+    free(w.bytes);
+    free(w.main.bytes);
+    free(w.excerpt.bytes);
+}
+
+/* ---- flows: slices are joined until there are few enough rows */
+
+static int by_slice(const void *left, const void *right)
+{
+    const struct mpr_flow *a = left, *b = right;
+    int order = mpr_compare(a->born, b->born);
+    if (!order) order = mpr_compare(a->gone, b->gone);
+    return order ? order : mpr_compare(a->whose, b->whose);
+}
+
+void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
+                         const uint32_t *band_of, struct mpr_heap_line *out)
+{
+    struct mpr_arena *arena = &timeline->arena;
+    struct mpr_flow_table table = { .slices = heap->table.slices, .shift = heap->table.shift };
+    if (heap->dropped) return;
+    memcpy(table.time, heap->table.time, sizeof table.time);
+    for (uint32_t i = 0; i < heap->table.flows; i++) {
+        struct mpr_flow flow = heap->table.flow[i];
+        flow.whose = band_of[flow.whose];
+        mpr_flow_add(&table, &flow);
+    }
+    while (table.flows > timeline->options.flows && table.slices > 1) mpr_flow_widen(&table);
+    if (table.flows) qsort(table.flow, table.flows, sizeof *table.flow, by_slice);
+    struct mpr_band_flow *flow = mpr_arena_alloc(arena, table.flows * sizeof *flow);
+    uint64_t *time = mpr_arena_alloc(arena, table.slices * sizeof *time);
+    for (uint32_t i = 0; i < table.flows; i++) {
+        const struct mpr_flow *f = &table.flow[i];
+        const uint32_t life = f->gone == MPR_FLOW_LIVES ? 0 : f->gone - f->born + 1;
+        flow[i] = (struct mpr_band_flow){ f->born, life, f->whose, f->bytes, f->blocks };
+    }
+    memcpy(time, table.time, table.slices * sizeof *time);
+    out->flow = flow;
+    out->flows = table.flows;
+    out->slice_time = time;
+    out->slices = table.slices;
+    out->slice_changes = UINT64_C(1) << table.shift;
+    mpr_flow_table_free(&table);
+}
