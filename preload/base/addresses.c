@@ -11,7 +11,7 @@ struct mp_addresses *mp_addresses_map(void)
 
 void mp_addresses_clear(struct mp_addresses *set) { mp_sys_wipe(set, sizeof *set); }
 
-/* One of MANY stays there: how many it stands for is not known. */
+/* A full counter (MANY) is never decremented, because the real count is not known. */
 static void count(struct mp_addresses *set, const void *p, int change)
 {
     uint8_t *at = &set->on_page[(uintptr_t)p >> 12 & (MP_ADDRESS_PAGES - 1)],

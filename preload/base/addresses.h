@@ -1,9 +1,9 @@
-/* A set of addresses, of the blocks that are a sample: added, taken out and asked for in a bounded
- * time and without a lock, by any thread in any context.  Empty in a forked child.
+/* A set of addresses of sampled blocks. Any thread may add, remove and look up in any context, in
+ * bounded time and without a lock. It is empty in a forked child.
  *
- * An address has two buckets of some places.  Most that are asked for are not in the set, and most
- * of these are told by a count of the members in their page, which is where their neighbours were
- * looked up just before. */
+ * An address has two buckets. Most addresses that are looked up are not members, and a count of
+ * members per page answers for most of them; a page's count is in the cache after a look-up of a
+ * neighbour. */
 #ifndef MP_ADDRESSES_H
 #define MP_ADDRESSES_H
 
@@ -20,16 +20,16 @@ struct mp_addresses {
 
 /* A new set; NULL without memory. */
 struct mp_addresses *mp_addresses_map(void);
-/* Makes it empty: in a forked child, where the kernel may not have done it. */
+/* Empties the set, in a forked child on kernels without MADV_WIPEONFORK. */
 void mp_addresses_clear(struct mp_addresses *set);
 
-/* Puts in an address, not 0, that is not a member.  False: there is no room, for half a million of
- * them. */
+/* Adds an address, which is neither 0 nor a member. Returns false if half a million members leave
+ * no room. */
 bool mp_addresses_add(struct mp_addresses *set, const void *p);
-/* Takes it out.  False: it is no member. */
+/* Removes an address. Returns false if it is not a member. */
 bool mp_addresses_take(struct mp_addresses *set, const void *p);
 
-/* False: it is no member. */
+/* Returns false if the address is certainly not a member. */
 static inline bool mp_addresses_may_have(const struct mp_addresses *set, const void *p)
 {
     const uint8_t *on_page = &set->on_page[(uintptr_t)p >> 12 & (MP_ADDRESS_PAGES - 1)];

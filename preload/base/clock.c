@@ -81,7 +81,7 @@ static unsigned shift;
 
 unsigned mp_clock_shift(void) { return shift; }
 
-/* The kernel uses the counter as its own clock only where it is constant and synchronised over all
+/* The kernel uses the counter as its clock only if it is constant and synchronised over all
  * processors. */
 void mp_clock_init(void)
 {

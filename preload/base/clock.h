@@ -18,20 +18,20 @@ static inline uint64_t mp_clock_ticks(void)
     return mp_machine_ticks();
 }
 
-/* Reading the clock is most of what recording costs, and only the order between threads needs it.
- * So threads take turns: this word says whose turn it is (its number, above bit 32) and which turn.
- * Who records and does not have it takes it, and reads the clock.  As long as the word stays the
- * same no other thread has recorded, and events of small blocks take the time of the last reading,
- * some forty events old at most; the encoder begins a new turn every 100 ms, so it is not older
- * than that either.
+/* Reading the clock is most of the cost of recording, and only the order between threads needs it.
+ * So threads take turns. This word has the number of the thread whose turn it is, above bit 32, and
+ * the number of the turn. A thread that records without the turn takes it and reads the clock.
+ * While the word is unchanged no other thread has recorded, and events of small blocks take the
+ * time of the previous reading, which is at most forty events old. The encoder begins a new turn
+ * every 100 ms, so it is not older than that either.
  *
- * What an event of one thread can have learnt from another one (an address that it freed) came
- * behind the word with which that one took its turn, so it gets a later time.  What it cannot have
- * learnt may stand before or behind it.
+ * An event that depends on an event of another thread, such as the reuse of an address that it
+ * freed, follows the change of this word by which that thread took its turn. So it gets a later
+ * time. Independent events may have any order.
  *
- * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them
- * within 100 ms everybody reads the clock for each event until the next 100 ms begin.  So it is,
- * too, while there is no encoder. */
+ * If threads record at once, turns cost more than the clock. After MP_TURNS of them within 100 ms
+ * every thread reads the clock for each event until the next 100 ms begin. The same holds while
+ * there is no encoder. */
 extern uint64_t mp_clock_turn __attribute__((visibility("hidden")));
 enum { MP_TURNS = 511 }; /* one less than a power of two: it masks the turns' numbers */
 #define MP_EVERYBODY 0u

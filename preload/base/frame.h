@@ -6,17 +6,17 @@
 
 #include "base/machine.h"
 
-/* A function's registers while it calls another.  Where its frame pointer (rbp, x29) is, and not
- * what: most functions leave it to others, who have anything in it, and the next one that needs it
- * has saved it elsewhere. */
+/* Registers of a function while it calls another. The frame pointer (rbp, x29) is given by the
+ * place where it is saved, not by its value: most functions do not use it, and the next one that
+ * needs it has saved it elsewhere. */
 /* NULL: not known */
 struct mp_frame {
     uintptr_t pc, sp;
     const uintptr_t *fp_at;
 };
 
-/* The caller of the function that this stands in, which has a frame record by it: the saved frame
- * pointer and the return address. */
+/* Returns the frame of the caller of the current function, which has a frame record: the saved
+ * frame pointer and the return address. */
 static inline __attribute__((always_inline)) struct mp_frame mp_frame_of_caller(void)
 {
     const uintptr_t *here = __builtin_frame_address(0);

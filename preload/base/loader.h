@@ -4,8 +4,8 @@
 
 #include <dlfcn.h>
 
-/* After a look-up of memprof's own that may have failed: the program's next dlerror must not tell
- * of it.  The first call marks the error as told, the second one frees it. */
+/* Clears the error of memprof's own look-up, so that the program's next dlerror does not report it.
+ * The first call marks the error as reported, the second one frees it. */
 static inline void mp_loader_forget_error(void)
 {
     dlerror();

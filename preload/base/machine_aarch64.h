@@ -1,8 +1,8 @@
-/* aarch64 (machine.h says what each does).
+/* aarch64; machine.h describes each function.
  *
- * Words are changed by load-exclusive and store-exclusive, which every such processor has: what
- * comes between, a handler too, makes the store fail, and it is done again.  A compiler that is
- * told of a newer one (-mcpu=neoverse-v2) makes one instruction of it. */
+ * Words are changed by load-exclusive and store-exclusive, which every such processor has. If
+ * anything comes between, such as a handler, the store fails and is repeated. For newer processors
+ * (-mcpu=neoverse-v2) the compiler emits one instruction. */
 #ifndef MP_MACHINE_AARCH64_H
 #define MP_MACHINE_AARCH64_H
 
@@ -91,16 +91,16 @@ static inline void mp_machine_begin_storage(uintptr_t tp) { (void)tp; }
 
 static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }
 
-/* With MTE (glibc.mem.tagging) a block and what stands in front of it have two tags, and a load by
- * the wrong one may be a fault. */
+/* With MTE (glibc.mem.tagging) a block and the word before it have two tags, and a load with the
+ * wrong one may fault. */
 static inline bool mp_machine_tags_memory(void)
 {
     const long control = mp_machine_syscall(SYS_prctl, PR_GET_TAGGED_ADDR_CTRL, 0, 0, 0, 0, 0);
     return control > 0 && (unsigned long)control & PR_MTE_TCF_MASK;
 }
 
-/* Without the first barrier the counter may be read before a lock is taken that stands before it,
- * without the second one behind a load that follows. */
+/* Without the first barrier the counter may be read before an earlier lock is taken, without the
+ * second after a later load. */
 static inline uint64_t mp_machine_ticks(void)
 {
     uint64_t ticks;

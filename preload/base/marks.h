@@ -1,6 +1,6 @@
-/* A set of addresses without a bound: a bit for each 8 bytes of the address space, mapped for 64
- * MiB of it when the first of them comes.  A bit costs what it lies in: a page of 4 KiB for 256 KiB
- * of the program's heap.  Exact; any thread, any context, no lock.  Empty in a forked child. */
+/* A set of addresses of any size: one bit per 8 bytes of address space, mapped for 64 MiB of it
+ * when the first address is added. A member costs at most a page of 4 KiB, which covers 256 KiB of
+ * the program's heap. Exact; any thread, any context, no lock. It is empty in a forked child. */
 #ifndef MP_MARKS_H
 #define MP_MARKS_H
 
@@ -17,13 +17,13 @@ struct mp_marks {
 
 /* A new set; NULL without memory. */
 struct mp_marks *mp_marks_map(void);
-/* Makes it empty: in a forked child, where the kernel may not have done it.  What regions had is
- * not given back. */
+/* Empties the set, in a forked child on kernels without MADV_WIPEONFORK. The memory of its regions
+ * is not returned. */
 void mp_marks_clear(struct mp_marks *set);
 
-/* False: no memory for it, or the address is none of a program's. */
+/* Returns false if there is no memory for it, or if a program cannot have the address. */
 bool mp_marks_add(struct mp_marks *set, const void *p);
-/* False: it is no member. */
+/* Removes an address. Returns false if it is not a member. */
 bool mp_marks_take(struct mp_marks *set, const void *p);
 
 static inline uint64_t mp_marks_bit(const void *p)

@@ -1,10 +1,10 @@
-/* A bounded queue of numbers, first in first out, for any number of threads: who gives and who
- * takes share no lock.
+/* A bounded queue of numbers, first in first out, for any number of threads. Producers and
+ * consumers share no lock.
  *
- * First in, first out matters for chunks: the one that rests longest has left the encoder's cache,
- * and the program's stores need not take its lines away from there. All zeros is an empty queue, so
- * it may lie in memory that is wiped on fork.  It must never be given more numbers than it has
- * cells.  Signals are blocked by the callers: a handler cannot find its own thread halfway. */
+ * The order matters for chunks: the chunk that rested longest has left the encoder's cache, so the
+ * program's stores need not take its lines from there. All zeros is an empty queue, so it may be in
+ * memory that is wiped on fork. It must never get more numbers than it has cells. Callers block
+ * signals, so a handler cannot find its own thread halfway. */
 #ifndef MP_QUEUE_H
 #define MP_QUEUE_H
 

@@ -1,5 +1,5 @@
-/* Stand-ins for hooked functions that the program's files lack: the system call itself, as the C
- * library wraps it, or the refusal of a kernel that lacks it (ENOSYS). */
+/* Stand-ins for hooked functions that the program's files do not have: the system call, wrapped as
+ * in the C library, or the error of a kernel without it (ENOSYS). */
 #ifndef MP_RAW_H
 #define MP_RAW_H
 

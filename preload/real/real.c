@@ -8,7 +8,7 @@
 #include "real/raw.h"
 #include "real/symbol.h"
 
-/* What stands here is called where the program's files have no such name. */
+/* Stand-ins, which are called if the program's files have no such name. */
 struct mp_real mp_real = {
     .malloc = __libc_malloc,
     .calloc = __libc_calloc,
@@ -123,7 +123,7 @@ static int find_extent(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* The addresses of the object file that `base` lies in. */
+/* Returns the address range of the object file that contains @base. */
 static struct extent extent_of(const void *base)
 {
     struct search s = { .base = base };

@@ -1,8 +1,8 @@
-/* The functions that the hooks stand in front of: the next definition of each name in the program.
+/* The functions behind the hooks: the next definition of each name in the program.
  *
- * Found together at the first hook call, in whatever thread and under whatever lock that is:
- * symbol.h allocates nothing and takes no lock.  What the program lacks has a stand-in (raw.h), so
- * that there is always something to call. */
+ * All are looked up at the first hook call, in any thread and under any lock: symbol.h allocates
+ * nothing and takes no lock. A name that the program does not have gets a stand-in (raw.h), so
+ * there is always a function to call. */
 #ifndef MP_REAL_H
 #define MP_REAL_H
 
@@ -45,17 +45,17 @@ static inline void mp_real_ready(void)
     if (__builtin_expect(!__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 0)) mp_real_resolve();
 }
 
-/* Is it these hooks that the program's calls of malloc come to?  Not if an object before this one
- * defines a malloc of its own: the program, or what is preloaded in front.  Then blocks are not
- * seen, and any hook may be called under that one's lock. */
+/* True if the program's calls of malloc reach these hooks. False if the program or an object
+ * preloaded earlier defines malloc. Then blocks are not recorded, and any hook may be called under
+ * that allocator's lock. */
 extern bool mp_real_has_heap;
 
 /* Is it the C library's free, and may the word in front of a block be read? */
 extern bool mp_real_frees_libc;
 
-/* The usable bytes of a block of its malloc; false: it has to be asked.  glibc has a block's size
- * and three bits in front of it, of which the second says that the block is a mapping of its own.
- */
+/* Returns the usable bytes of a block of glibc's malloc in @usable, or false if malloc_usable_size
+ * must be called. glibc stores a block's size before it, with three flag bits, of which the second
+ * means that the block is a mapping. */
 static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
 {
     const size_t head = *(const size_t *)((uintptr_t)p - sizeof head);
@@ -71,11 +71,11 @@ extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, vo
 /* The malloc_usable_size of the object that serves malloc; NULL: it has none.  As below. */
 size_t (*mp_real_usable(void))(void *p);
 
-/* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2", the program's).  It
- * is looked up in the first call, where the loader's lock may be taken. */
+/* Returns the file name of the object that serves malloc: "libc.so.6", "libjemalloc.so.2" or the
+ * program's. The first call looks it up and may take the loader's lock. */
 const char *mp_real_allocator(void);
-/* Is this code address in that object, behind the hooks, and is that not the C library?  Then a
- * mapping it makes is the allocator's.  Any context; nothing is before the object was looked up. */
+/* Returns true if the code address is in that object and the object is not the C library, so a
+ * mapping it makes is the allocator's. Any context; false before the object was looked up. */
 bool mp_real_in_allocator(const void *code);
 /* From now on mappings made by this code's object file are left out too: the CUDA driver's. */
 void mp_real_exclude(const void *code);

@@ -1,14 +1,14 @@
-/* The loader's list of objects begins with those that the program started with, in the order of
- * look-up: the program, what is preloaded, what these need.  They stay, and so does that part of
- * the list; what dlopen adds behind it may go at any time. Nothing marks the border.  The C
- * library, which this object needs itself, lies before it, and so does every object behind the C
- * library that one before it needs by name: dlopen'ed ones follow the object that needs them, and
- * the first of these is needed by none.  The border is looked for once, in whichever call comes
- * first: as a rule before any dlopen.
+/* The loader's list of objects begins with those that the program started with, in look-up order:
+ * the program, preloaded objects, and their dependencies. They are never unloaded, so that part of
+ * the list is stable. Objects of dlopen follow and may be unloaded at any time. Nothing marks the
+ * border. The C library is before it, because this object depends on it, and so is every object
+ * after the C library that an earlier one needs by name: objects of dlopen follow the one that
+ * needs them, and no earlier object needs the first of these. The border is found once, at the
+ * first call, usually before any dlopen.
  *
- * The loader has made the addresses of the tables absolute (where it may write them).  What a table
- * leads to lies in the object; names are read within its string table, and chains end after a
- * number of steps that no object has. */
+ * The loader has made the addresses of the tables absolute, if it may write them. Table entries
+ * refer to the object itself, names are read within its string table, and chains end after more
+ * steps than any object has. */
 #include "real/symbol.h"
 
 #include <stddef.h>
@@ -185,7 +185,7 @@ static bool is_needed_before(const struct link_map *l)
 }
 
 static struct {
-    const struct link_map *own; /* this object; NULL: it came later, or into another namespace */
+    const struct link_map *own; /* this object, or NULL if it was loaded later or into another namespace */
     const struct link_map *libc, *last;
     bool before_libc, known;
 } start;
@@ -228,7 +228,7 @@ bool mp_symbol_before_libc(void)
 
 struct definition {
     const struct link_map *object;
-    const ElfW(Sym) * symbol; /* NULL: there is none */
+    const ElfW(Sym) * symbol; /* or NULL */
 };
 
 static struct definition next_definition(const char *name)

@@ -1,9 +1,9 @@
-/* Where a function is defined, by the object files' own symbol tables, without the loader: dlsym
- * takes its lock, and where it finds nothing it allocates.
+/* Finds the definition of a function in the object files' symbol tables, without the loader: dlsym
+ * takes its lock, and allocates if it finds nothing.
  *
  * Any thread, any context, also under an allocator's lock: nothing here takes a lock, allocates, or
- * calls anything but the resolver of an indirect function.  Searched are the files that the program
- * started with, which never go away. */
+ * calls anything except the resolver of an indirect function. It searches the files that the
+ * program started with, which are never unloaded. */
 #ifndef MP_SYMBOL_H
 #define MP_SYMBOL_H
 
@@ -14,16 +14,15 @@
  * dlopen'ed. */
 bool mp_symbol_before_libc(void);
 
-/* The next definition of a name behind this object, as dlsym(RTLD_NEXT, name) gives it as long as
- * nothing is dlopen'ed: default versions alone, indirect functions resolved.  NULL: there is none.
- * An object that came later finds the first one. */
+/* Returns the next definition of a name after this object, as dlsym(RTLD_NEXT, name) would before
+ * any dlopen: default versions only, indirect functions resolved; or NULL. If this object was
+ * loaded later, it returns the first definition. */
 void *mp_symbol_next(const char *name);
-/* The name of the object that holds that one: its soname, or its file's.  NULL likewise. */
+/* Returns the name of the object that has that definition, its soname or file name, or NULL. */
 const char *mp_symbol_next_object(const char *name);
 
-/* Is this the C library's own definition of the name?  Other allocators have its __libc_malloc,
- * too.
- */
+/* Returns true if this is the C library's own definition of the name. Other allocators also define
+ * __libc_malloc. */
 bool mp_symbol_is_libcs(const char *name, const void *function);
 
 /* The first object before this one that defines the name; NULL: none does. */

@@ -47,8 +47,8 @@ uint32_t mpf_columns_count(const struct mpf_columns *c);
 /* Events that can be added whatever they are: a frame is limited in events and in kinds (operation
  * and heap). */
 uint32_t mpf_columns_room(const struct mpf_columns *c);
-/* Ends the frame and writes its body; `from` and `to` are the clock at the previous and at this
- * frame, for the conversion of ticks to ns.  Returns the body's length or MPF_ERR_SPACE. */
+/* Ends the frame and writes its body. @from and @to are the clock at the previous and at this
+ * frame, to convert ticks to ns. Returns the body's length or MPF_ERR_SPACE. */
 long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from,
                         const struct mpf_clock *to, uint8_t *out, size_t cap);
 

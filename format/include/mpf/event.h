@@ -78,7 +78,8 @@ static inline uint64_t mpf_fail_bytes(uint64_t addr, uint64_t size)
     return size | addr >> 32 << 40; /* bits 56 to 63 of the addr word drop out */
 }
 
-/* What a mapping's frame without a file says where CPython's allocator of small objects made it. */
+/* The function of the frame without a file that marks a mapping of CPython's allocator of small
+ * objects. */
 #define MPF_PYMALLOC_ARENA "pymalloc arena"
 
 #define MPF_GPUS 16
@@ -86,7 +87,7 @@ static inline uint8_t mpf_heap_gpu(enum mpf_heap heap, unsigned device)
 {
     return (uint8_t)(heap | device << 4);
 }
-/* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
+/* Allocations of the host's own functions: codes in a row. host/pinned is the driver's. */
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
 static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 &&
                   MPF_HEAP_PINNED > MPF_HEAP_SHM,
@@ -144,9 +145,9 @@ enum mpf_cut {
 #undef X
 };
 
-/* One decoded event.  time in ns since the process started (header's clock); thread is memprof's
- * number for it, 1 and up in order of first event. `data` points into the frame's body and lives as
- * long as that. */
+/* One decoded event. Time is in ns since the process started (header's clock). Threads are numbered
+ * from 1 in the order of their first event. `data` points into the frame's body and lives as long
+ * as it does. */
 struct mpf_event {
     uint64_t time;
     uint64_t addr;
@@ -166,7 +167,7 @@ const char *mpf_op_text(unsigned op);
 const char *mpf_cut_text(uint64_t cut);
 /* "host/heap", "gpu0/device", ...; NULL for an unknown one. */
 const char *mpf_heap_name(unsigned heap);
-/* The heap of that name; MPF_HEAP_NONE where there is none. */
+/* Returns the heap of that name, or MPF_HEAP_NONE. */
 unsigned mpf_heap_named(const char *name);
 /* Why events are missing; NULL for an unknown reason. */
 const char *mpf_loss_text(unsigned reason);

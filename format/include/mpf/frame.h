@@ -21,7 +21,7 @@ enum mpf_frame_kind {
     MPF_FRAME_EVENTS,     /* columns (mpf/columns.h) */
     MPF_FRAME_SLOTS,      /* raw slots, recovered from a journal */
     MPF_FRAME_END,        /* the log is whole; pairs of strings */
-    MPF_FRAME_FOLD, /* the frames behind it stand for more of them, thinned; pairs of strings */
+    MPF_FRAME_FOLD, /* the following frames represent more frames, thinned; pairs of strings */
 };
 
 struct mpf_frame {

@@ -1,5 +1,5 @@
-/* HEADER and END frames: pairs of NUL-terminated strings (key, value), UTF-8, in any order; a key
- * may repeat (argv). A reader skips keys that it does not know.  FORMAT.md lists them. */
+/* HEADER and END frames: pairs of NUL-terminated strings (key, value), UTF-8, in any order. A key
+ * may repeat (argv). A reader skips unknown keys. FORMAT.md lists them. */
 #ifndef MPF_HEADER_H
 #define MPF_HEADER_H
 

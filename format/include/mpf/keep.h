@@ -7,15 +7,14 @@
 /* One of the two; the other is 0. */
 struct mpf_keep {
     uint64_t bytes; /* that the whole log may have */
-    uint64_t ns;    /* of its newest time */
+    uint64_t ns;    /* of the log's end */
 };
 
 #define MPF_KEEP_WANTED                                                                            \
     "a size (2G; with K, M, G or T) or a time (30min; with s, min, h or d) is wanted"
 
-/* "2G", "512MiB", "30min", "2d".  1, or 0: none of these.  A small m is no unit: it could mean
- * both.
- */
+/* Reads "2G", "512MiB", "30min" or "2d". Returns 1, or 0 for any other text. A small m is not a
+ * unit because it could mean minutes or mebibytes. */
 int mpf_keep_read(const char *text, struct mpf_keep *keep);
 
 #endif

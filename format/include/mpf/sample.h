@@ -21,8 +21,7 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                                           estimate: pages it has touched) */
                       MPF_RSS_VM_SIZE, /* since 1.2: the address space, */
                       MPF_RSS_LIMIT_AS,
-                      MPF_RSS_LIMIT_DATA, /* and its limits (RLIMIT_AS, RLIMIT_DATA); no limit:
-                                             MPF_UNKNOWN */
+                      MPF_RSS_LIMIT_DATA, /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */
                       MPF_RSS_COUNT
 };
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
@@ -58,14 +57,14 @@ enum mpf_sample_host { /* since 1.4: from the start on, bytes as malloc_usable_s
 enum mpf_folded {
     MPF_FOLDED_BYTES, /* live now */
     MPF_FOLDED_BLOCKS,
-    MPF_FOLDED_MADE, /* blocks, since it was told last */
+    MPF_FOLDED_MADE, /* blocks allocated since the previous event */
     MPF_FOLDED_FREED,
     MPF_FOLDED_COUNT
 };
 
 enum mpf_nvtx_heap { /* since 1.8 */
                      MPF_NVTX_BYTES,
-                     MPF_NVTX_NAME, /* its name id; 0: none */
+                     MPF_NVTX_NAME, /* its name id, or 0 */
                      MPF_NVTX_COUNT
 };
 

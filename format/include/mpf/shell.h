@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the word of a text of so many bytes takes at most, with its end. */
+/* Returns the most bytes that a quoted word of a text of @bytes bytes needs, including its end. */
 #define MPF_SHELL_BYTES(bytes) (4 * (bytes) + 4)
 
 /* The word as a shell reads it: as it is where that is the same, else in single quotes; with

@@ -88,13 +88,12 @@ struct mpf_unwritten {
     uint64_t events, bytes; /* events in them; bytes that they would have had in the log */
 };
 
-/* A file, for whoever has the file system that it lies on. */
+/* Identifies a file on its file system. */
 struct mpf_file {
     uint64_t dev, ino;
 };
 
-/* A process, beside its number: what tells it from every other one that has, had or will have the
- * number.  Zeros: not known. */
+/* Identifies a process across reuses of its number. Zeros: not known. */
 struct mpf_identity {
     uint8_t boot[16];       /* of the kernel */
     uint64_t pidns, timens; /* inodes of its namespaces of process numbers and of time */
@@ -115,13 +114,12 @@ struct mpf_journal {
     uint8_t id[16]; /* the same as the header's: ties journal and log */
     uint64_t pid;
     struct mpf_clock start; /* of the process's log */
-    struct mpf_clock last;  /* of the newest frame; maybe torn, checked by the reader against start
-                             */
+    struct mpf_clock last;  /* of the newest frame; may be torn, so the reader checks it against start */
     uint32_t chunks;        /* chunks that may be in use; those behind are not touched */
     uint32_t reserved;
     uint64_t lost; /* events lost so far */
     uint64_t unused;
-    struct mpf_unwritten unwritten; /* what no UNWRITTEN event tells of yet; events 0: nothing */
+    struct mpf_unwritten unwritten; /* failed writes that no UNWRITTEN event reports yet; events is 0 if there are none */
     uint32_t flags;                 /* enum mpf_journal_flags */
     uint32_t reserved1;
     uint64_t beat; /* CLOCK_MONOTONIC ns of the process's last sign of life */
@@ -131,7 +129,7 @@ struct mpf_journal {
     struct mpf_file heir; /* that a recovery puts in the log's place */
 };
 #define MPF_JOURNAL_HEAD 4096
-/* What versions before 1.2 knew; the rest reads as zeros */
+/* Size of the head before version 1.2; the remainder reads as zeros. */
 #define MPF_JOURNAL_HEAD_1_1 offsetof(struct mpf_journal, unwritten)
 static_assert(sizeof(struct mpf_journal) == 264 && MPF_JOURNAL_HEAD_1_1 == 120, "on disk");
 

@@ -1,4 +1,4 @@
-/* What a setting takes, as the launcher and the library say it where they got something else. */
+/* Descriptions of valid values of settings, for error messages of the launcher and the library. */
 #ifndef MPF_WANTED_H
 #define MPF_WANTED_H
 

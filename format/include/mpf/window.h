@@ -1,5 +1,5 @@
-/* When each block of malloc and each call stack is recorded, where that is not always: what
- * MEMPROF_WINDOW and the header's `window` say. */
+/* The value of MEMPROF_WINDOW and of the header's `window`: when each block of malloc and each call
+ * stack is recorded. */
 #ifndef MPF_WINDOW_H
 #define MPF_WINDOW_H
 
@@ -13,9 +13,9 @@ struct mpf_window {
         MPF_WINDOW_TIME,     /* from delay_ns after the start for duration_ns */
         MPF_WINDOW_SIGNAL    /* `signal` opens and closes it */
     } by;
-    const char *name; /* in the text that was read; not ended by a zero byte */
+    const char *name; /* inside the text that was read; not NUL-terminated */
     size_t name_bytes;
-    uint64_t first, last;           /* from 1; 0: each instance is a window of its own */
+    uint64_t first, last;           /* from 1; 0: each instance is a separate window */
     uint64_t delay_ns, duration_ns; /* duration 0: until the end */
     int signal;
 };
@@ -23,7 +23,7 @@ struct mpf_window {
 #define MPF_WINDOW_WANTED                                                                          \
     "profiler, range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2 is wanted"
 
-/* 1, or 0: the text is none of these.  Numbers behind a name are N and M if they are all digits. */
+/* Returns 1, or 0 if the text is invalid. Numbers after a name are N and M if they are all digits. */
 int mpf_window_read(const char *text, struct mpf_window *window);
 
 #endif
