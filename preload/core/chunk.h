@@ -1,8 +1,8 @@
-/* Chunks of the journal and what is known of each: data alone.  pool.h has what is done with them.
+/* Chunks of the journal, and the state of each: data only. pool.h has the functions.
  *
- * All lie in a row, so that a place is found by its number; but addresses are taken only with the
- * memory, for those that are reserved count against the program's limits: the row begins in the
- * middle of nowhere, where nobody else maps anything. */
+ * All places are in one row, so a place is found by its number. Addresses are reserved only
+ * together with memory, because reserved addresses count against the program's limits: the row
+ * begins far from other mappings. */
 #ifndef MP_CHUNK_H
 #define MP_CHUNK_H
 
@@ -17,7 +17,7 @@
 #define MP_POOL_PLACES 16384u
 #define MP_POOL_FILE   1536u /* of them in the journal file at most: 48 MiB */
 #define MP_POOL_STEP   16u   /* places mapped at a time */
-/* Chunks beside one for each thread: 5 MiB in flight between hooks and encoder */
+/* Chunks in addition to one per thread: 5 MiB in flight between hooks and encoder */
 #define MP_POOL_RESERVE 160u
 /* The same where the program's memory is limited (RLIMIT_AS, RLIMIT_DATA) */
 #define MP_POOL_LIMITED 64u
@@ -29,31 +29,30 @@ struct mp_chunk_meta {
     uint32_t drained; /* the encoder's: slots in the log */
     uint32_t pending; /* the encoder's: slots in the log once the frame at hand is written */
     uint32_t filled;  /* slots from this one on are empty, whatever the chunk was used for before */
-    uint8_t tag;      /* of its last use */
+    uint8_t tag;      /* of the chunk's last use */
     uint8_t retired;  /* a slot of it may still be written by a thread that was given up: never used
                          again */
 };
 
 struct mp_pool {
-    struct mpf_journal *head; /* lies before the chunks, alone in its pages */
+    struct mpf_journal *head; /* before the chunks, in separate pages */
     uint8_t *base;            /* the chunks */
     struct mp_queue free;
     struct mp_cell free_cell[MP_POOL_PLACES];
     uint32_t chunks;  /* places ever in use */
-    uint32_t spoiled; /* of these retired ones */
+    uint32_t spoiled; /* retired places */
     uint32_t mapped;  /* places that memory is mapped for */
     uint32_t alive;   /* threads with a record when the encoder last looked, */
     uint32_t looks;   /* how often it did */
-    uint32_t why;     /* enum mpf_loss: why there was no place the last time */
+    uint32_t why;     /* enum mpf_loss: why the last request for a place failed */
     uint32_t in_use;
     uint32_t on_the_way; /* full ones that are in a frame which is not written yet */
     uint32_t frames;     /* written, or lost */
-    uint32_t released;   /* futex: bumped when chunks come back */
+    uint32_t released;   /* futex: incremented when chunks are returned */
     uint32_t waits;      /* of threads for a chunk, ever */
-    uint32_t wanted; /* 1 + the value of `released` at which a thread began to wait for one; 0: none
-                        ever did */
+    uint32_t wanted; /* 1 + the value of `released` when a thread began to wait for a chunk; 0: none ever did */
     uint32_t stalled; /* 1 + the value of `released` at which a thread gave up waiting */
-    uint32_t refused; /* 1 + the value of `frames` at which there was no memory for one more */
+    uint32_t refused; /* 1 + the value of `frames` when there was no memory for another place */
     uint64_t seq;
     struct mp_lock grow;
     struct mp_chunk_meta meta[MP_POOL_PLACES];

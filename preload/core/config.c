@@ -44,7 +44,7 @@ static bool flag(const char *name, bool otherwise)
     return flag_of(name, otherwise, "0 or 1 is wanted");
 }
 
-/* "512", "16M", "2GiB"; false: it is none. */
+/* Reads "512", "16M" or "2GiB". Returns false for other texts. */
 static bool parse_size(const char *v, uint64_t *bytes)
 {
     uint64_t n = 0;
@@ -118,7 +118,8 @@ IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
 IS_WHOLE(stacks_words, MP_STACKS_ALL);
 IS_WHOLE(cuda_words, MP_CUDA_OFF);
 
-/* Bytes that may follow the word behind a colon, and what they are without it; 0: none may. */
+/* The number of bytes that may follow the word after a colon, and its default; 0: no number may
+ * follow. */
 static const struct {
     const char *word;
     uint64_t bytes;

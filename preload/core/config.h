@@ -15,7 +15,7 @@ struct mp_config {
     char journal_dir[PATH_MAX]; /* "" : not set */
     char run[MPF_RUN_ID];       /* which run this is; "": not set */
     char keep[32];              /* how much of a log is kept, as it was said; "" : all */
-    bool folded;                /* somebody sees to that */
+    bool folded;                /* a process thins the log */
     char window_text[1280];     /* when all that follows is recorded, as it was said; "": always */
     struct mpf_window window;
     char program[256]; /* glob of the names of programs to record; "" : all */
@@ -41,8 +41,7 @@ struct mp_config {
         MP_HOST_LARGE,
         MP_HOST_OFF
     } host;              /* which blocks of malloc are recorded */
-    uint64_t host_bytes; /* MP_HOST_LARGE: those of so many usable bytes and more; MP_HOST_SAMPLE:
-                            one in so many bytes on average */
+    uint64_t host_bytes; /* MP_HOST_LARGE: record blocks of at least this many usable bytes. MP_HOST_SAMPLE: mean bytes between samples */
     enum mp_torch_ranges {
         MP_TORCH_ON,
         MP_TORCH_OFF,
@@ -52,11 +51,11 @@ struct mp_config {
         MP_CUDA_CUPTI,
         MP_CUDA_INTERPOSE,
         MP_CUDA_OFF
-    } cuda; /* who tells of the driver's calls */
+    } cuda; /* source of the driver's calls */
 };
 extern struct mp_config mp_config;
 
-/* Of MEMPROF_HOST=large, where no size is said. */
+/* The default size of MEMPROF_HOST=large. */
 #define MP_HOST_LARGE_BYTES 4096u
 
 /* Mean of the bytes from one sample of stacks to the next: as dense as gives 1 % of a gigabyte its
@@ -86,7 +85,8 @@ bool mp_config_wants(const char *program, const char *executed);
 /* Expands the template into an absolute path.  0, or -errno; the path is then as much of it as
  * there is. */
 int mp_config_path(char *out, size_t cap);
-/* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */
+/* Returns the rank from a launcher's variables, or "". The other function returns their names,
+ * ended by NULL. */
 const char *mp_config_rank(void);
 extern const char *const mp_config_rank_names[];
 /* The host's name. */

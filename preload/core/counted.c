@@ -16,8 +16,8 @@
 
 struct mp_counted mp_counted = { .plain = UINT32_MAX, .nothing = UINT32_MAX };
 
-/* An allocator may make something of its own in the first call (tcmalloc, by operator new): that is
- * none of the calls that are counted. */
+/* An allocator may allocate in its first call (tcmalloc, by operator new). That allocation is not
+ * counted. */
 static bool find_usable(void)
 {
     size_t (*usable)(void *) = mp_real_usable();
@@ -86,7 +86,7 @@ struct mp_thread *mp_counted_slow(size_t made)
     return mp_self;
 }
 
-/* Each block may reach it; false: it is no sample. */
+/* Returns true if the block contains the thread's next sampling point. Any block may contain it. */
 static bool reaches_point(struct mp_thread *t, size_t usable)
 {
     if (t->made.bytes >= WORTH_AN_ENCODER) mp_record_want_encoder(true);
@@ -138,7 +138,7 @@ static bool ends(void *p, size_t usable)
                               : mp_marks_take(mp_counted.windowed, p);
 }
 
-/* Where they are few, each has its call stacks: not the fast path. */
+/* Takes the slow path, because each of these few blocks has its call stacks. */
 static void record_new(unsigned op, void *p, size_t usable)
 {
     if (mp_counted.mean) mp_record_slow(op, MPF_HEAP_PART, (uintptr_t)p, usable);
@@ -159,8 +159,8 @@ void *mp_counted_end(struct mp_thread *t, void *p, size_t usable)
     return p;
 }
 
-/* The C library's own function looks at the next block, too: a line of the cache that nobody else
- * wants.  Where a block's size stands is taken for known once one has shown it. */
+/* malloc_usable_size of the C library touches the next block, which costs a cache line. Once one
+ * block has shown where its size is stored, that is assumed for all. */
 static size_t usable_of(void *p)
 {
     const size_t usable = mp_counted.usable(p);
@@ -234,7 +234,7 @@ void mp_counted_stays(const struct mp_counted_move *m, void *p)
     mp_loss(MPF_LOSS_SAMPLES, 1);
 }
 
-/* What is read is as of some instant of the call. */
+/* Reads the counters of a running thread: the result is exact for some instant during the call. */
 static void add(struct mp_totals *to, const struct mp_totals *from)
 {
     to->bytes += __atomic_load_n(&from->bytes, __ATOMIC_RELAXED);

@@ -1,18 +1,18 @@
-/* The program's blocks of malloc where not each of them is recorded (MEMPROF_HOST): those of at
- * least some size are, as blocks of host/part, smaller ones each or a sample of them or none, and
- * of the rest a thread counts what it makes and frees; or nothing of it is done.
+/* Blocks of malloc if not each of them is recorded (MEMPROF_HOST). Blocks of at least some size are
+ * recorded as blocks of host/part; of smaller ones each, a sample or none. A thread counts the
+ * allocations and frees that are not recorded. With `off` nothing is counted.
  *
- * Of a block that is freed nothing is known but its address and what the allocator says of it.  So
- * all bytes here are usable bytes, and whether a block is on record is told by them, at both its
- * ends, or by a set of the smaller ones' addresses.  Such an address is taken out of it before the
- * real free, as frees are recorded: whoever gets it next has another block.
+ * A freed block is known only by its address and by what the allocator reports about it. So all
+ * sizes here are usable bytes. They decide whether a block is recorded, at both ends of its life,
+ * or a set of addresses does for smaller ones. An address leaves the set before the real free, as
+ * frees are recorded: its next owner has another block.
  *
- * The sample: points lie in the bytes that a thread makes, at random and `mean` apart (draw.h), and
- * a block is taken that has one in it.  The next one is where the thread's counter of bytes comes
- * to be `due`, so that a block that is not taken costs no more than counting it.
+ * Sampling: points lie in the bytes that a thread allocates, at random distances of `mean` bytes on
+ * average (draw.h), and a block that contains a point is recorded. The next point is reached when
+ * the thread's byte counter reaches `due`, so a block that is not sampled costs only its count.
  *
- * Windows: where each block is wanted but only while one is open, blocks of at least `large` bytes
- * are recorded always, and smaller ones that are made in a window by their addresses. */
+ * Windows: if each block is recorded, but only while a window is open, blocks of at least `large`
+ * bytes are always recorded, and smaller ones of a window are known by their addresses. */
 #ifndef MP_COUNTED_H
 #define MP_COUNTED_H
 
@@ -30,19 +30,18 @@ struct mp_counted {
     bool each;                 /* each block is recorded, */
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
-    bool compared;             /* what that says of a block and what stands in front of it were, */
-    uint32_t plain;            /* and are the same: the guard of threads for which it need not be
-                                  asked; else no guard */
-    uint32_t nothing;          /* off: the guard of threads on the fast path; else no guard */
+    bool compared;             /* the size before a block was compared with the result of `usable` */
+    uint32_t plain;            /* they are equal: guard of threads that may read the size before a block; otherwise no guard */
+    uint32_t nothing;          /* off: guard of threads on the fast path; otherwise no guard */
     size_t large;              /* usable bytes from which each block is recorded */
     size_t from;               /* from which each is looked at: in a window all are (window.h) */
-    uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
-    struct mp_addresses *samples; /* blocks of it that are on record; NULL: no sample */
-    struct mp_marks *windowed;    /* smaller blocks that were made in windows; NULL: no windows */
+    uint64_t mean;             /* mean bytes between samples of smaller blocks; 0: no sampling */
+    struct mp_addresses *samples; /* live sampled blocks; NULL: no sampling */
+    struct mp_marks *windowed;    /* smaller blocks that were allocated in windows; NULL: no windows */
 };
 extern struct mp_counted mp_counted;
 
-/* Decides what the configuration asks for, where the allocator can tell sizes.  From the start,
+/* Decides the mode from the configuration, if the allocator reports sizes. Called at the start,
  * where the loader's lock may be taken. */
 void mp_counted_init(void);
 /* Says where it cannot. */
@@ -86,7 +85,7 @@ static inline void *mp_counted_add_made(struct mp_thread *t, void *p, size_t usa
 /* Records or counts the end of a block, which is on record if it is a large one or in a set. */
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 
-/* Of a thread that is on the fast path the block's usable bytes; else false. */
+/* Returns true and the block's usable bytes if the thread is on the fast path. */
 static inline bool mp_counted_bytes(const struct mp_thread *t, const void *p, size_t *usable)
 {
     const bool plain = t && t->guard == __atomic_load_n(&mp_counted.plain, __ATOMIC_RELAXED);
@@ -132,18 +131,18 @@ static inline __attribute__((always_inline)) void *mp_counted_freed(void *p)
     return mp_counted_is_nothing(t) ? p : mp_counted_freed_slow(p);
 }
 
-/* A realloc of p, before the real one; what it gave; or that it failed, behind the event of that.
- */
+/* Called before the real realloc of p, and after it with the new block, or after the event of its
+ * failure. */
 struct mp_counted_move {
     struct mp_thread *t; /* NULL: not counted */
     size_t usable;       /* of the old block */
-    bool recorded;       /* that one is on record */
+    bool recorded;       /* the old block is recorded */
 };
 struct mp_counted_move mp_counted_moves(void *p);
 void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes);
 void mp_counted_stays(const struct mp_counted_move *m, void *p);
 
-/* What all threads that were ever there have counted so far.  Under epoch_lock. */
+/* Sums the counters of all threads, including those that ended. Under epoch_lock. */
 void mp_counted_sum(struct mp_totals *made, struct mp_totals *freed);
 
 #endif

@@ -1,11 +1,12 @@
-/* Sampling by bytes: where the next sample is. */
+/* Sampling by bytes: draws the distance to the next sample. */
 #ifndef MP_DRAW_H
 #define MP_DRAW_H
 
 #include <stdint.h>
 
-/* Bytes to the next sample, `mean` on average and at least 1: exponentially distributed, so that
- * each byte has the same chance whatever came before.  *random: the thread's own, 0 at first. */
+/* Returns the bytes to the next sample, at least 1 and `mean` on average, exponentially
+ * distributed: each byte has the same probability, independently of earlier ones. @random: the
+ * thread's generator, 0 at first. */
 uint64_t mp_draw(uint32_t *random, uint64_t mean);
 
 #endif

@@ -131,8 +131,8 @@ static bool seen_dead(const struct mp_thread *t)
     return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1;
 }
 
-/* Gives back the records of threads that were seen dead before the survey, as many as one frame can
- * tell of. */
+/* Reclaims the records of threads that were dead before the survey, at most as many as one frame
+ * can report. */
 static void reclaim_dead(struct mp_writer *w)
 {
     const uint32_t threads = mp_threads_ever();
@@ -200,8 +200,8 @@ static void open_epoch(struct mp_epoch *e, bool all)
     mp_merge_start(e->merge);
 }
 
-/* What memprof samples is of now, though nothing was recorded for long.  Where events are left it
- * comes before them. */
+/* Gives memprof's samples the current time, even if nothing was recorded for long. If events
+ * remain, samples come before them. */
 static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
 {
     const uint64_t now = mp_clock_ticks(), at = e->upto < now ? e->upto : now;
@@ -209,8 +209,8 @@ static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
     w->noted = mp_process->watermark = at;
 }
 
-/* Takes slots for a frame, and memprof's own events.  At the end of the log these count the events
- * of all frames that remain, so they come with the last of them. */
+/* Takes slots and memprof's own events for a frame. At the end of the log the latter count the
+ * events of all remaining frames, so they come with the last one. */
 static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
 {
     mp_writer_take(w, e->merge, e->upto);
@@ -238,7 +238,7 @@ enum take {
     ALL,
     REST,
     ENDS
-}; /* what is older than a margin; everything; what was left of that; threads' ends */
+}; /* events older than a margin; all events; the remainder; ends of threads */
 
 static bool may_take(enum take what)
 {

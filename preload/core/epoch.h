@@ -1,9 +1,9 @@
-/* One epoch: what the threads have stored up to a watermark becomes frames of the log.
+/* One epoch: events that threads have stored up to a watermark become frames of the log.
  *
- * Called by the encoder threads, each as a writer of its own, or as the first one by the program's
- * thread where there is none (at exit, before exec, or when the pool is empty and no thread may be
- * started).  Not in signal handlers that interrupted it: it holds the writer's lock with signals
- * blocked. */
+ * Called by the encoder threads, each with its writer, or by the program's thread with the first
+ * writer if there is no encoder: at exit, before exec, or when the pool is empty and no thread may
+ * be started. Not called in signal handlers that interrupted it: it holds the writer's lock with
+ * signals blocked. */
 #ifndef MP_EPOCH_H
 #define MP_EPOCH_H
 
@@ -27,15 +27,15 @@ bool mp_epoch_run(unsigned writer);
 /* Everything that is committed now, and then the END frame.  False: another thread hangs in a
  * write. */
 bool mp_epoch_end(const char *reason);
-/* Between these two no frame is on its way; signals are blocked.  What the first returns is given
- * back to the second, unless it is not `all`: another thread hangs in a write. */
+/* Between these two calls no frame is being made, and signals are blocked. The result of the first
+ * is passed to the second. If it is not `all`, another thread hangs in a write. */
 struct mp_held {
     uint64_t signals[MP_WRITERS];
     bool all;
 };
 struct mp_held mp_epoch_hold(void);
 void mp_epoch_release(struct mp_held held);
-/* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.
+/* Adds one of memprof's own events (sample, loss) to the current epoch: at most 128 bytes of data.
  * Under epoch_lock. */
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size);
 /* Bytes of the epoch's own memory that are resident, at most. */

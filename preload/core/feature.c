@@ -1,4 +1,4 @@
 #include "core/feature.h"
 
-/* Unit tests and benchmarks of the core have no other. */
+/* The table of unit tests and benchmarks, which have no other. */
 __attribute__((weak)) const struct mp_features mp_features = { 0 };

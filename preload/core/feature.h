@@ -1,6 +1,6 @@
-/* What the core asks of the features above it.  The library has one table, which the linker fills
- * (init.c): it holds before any constructor, and a program without a table of its own has none of
- * the features.  A member may be NULL. */
+/* Functions that the core calls in the rooms above it. The library has one table, which the linker
+ * fills (init.c): it is valid before any constructor. A program without a table has none of the
+ * features. A member may be NULL. */
 #ifndef MP_FEATURE_H
 #define MP_FEATURE_H
 
@@ -9,8 +9,8 @@
 #include "base/frame.h"
 
 struct mp_features {
-    /* Starts the recording of the program, once; until the C library has an environment this does
-     * nothing.  Takes memory and the loader's lock: behind an allocation only. */
+    /* Starts recording, once. It does nothing until the C library has an environment. It takes
+     * memory and the loader's lock, so it is called only after an allocation. */
     void (*enter)(void);
     /* The ids of the native and of the Python call stack that an event of this kind is to have, and
      * which are in the log then; 0: none.  Any context of the program; `from` is one of the
@@ -19,8 +19,8 @@ struct mp_features {
     uint64_t (*python)(unsigned op, unsigned heap, uint64_t size, uint64_t stack);
     /* Before the thread's push or pop of a range.  Any context. */
     void (*before_range)(void);
-    /* In a forked child before it has a log of its own: what each feature remembers to be in the
-     * parent's log.  Ended by NULL. */
+    /* Called in a forked child before its log exists: each feature forgets which data the parent's
+     * log has. Ended by NULL. */
     void (*const *forked)(void);
 };
 extern const struct mp_features mp_features;

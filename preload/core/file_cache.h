@@ -10,11 +10,12 @@
 /* The memory of the device (0 to MPF_GPUS - 1) is this node from now on.  In a call of the driver's
  * that makes the device known. */
 void mp_file_cache_watch(unsigned device, unsigned node);
-/* Bytes of it that hold files, some 100 ms ago; MPF_UNKNOWN: it is no node, or nobody tells. */
+/* Returns the bytes of the device's memory that held files, up to 100 ms ago; MPF_UNKNOWN if it is
+ * not a node or has no figures. */
 uint64_t mp_file_cache(unsigned device);
 /* Reads all that are watched.  On the encoder's thread. */
 void mp_file_cache_read(void);
-/* What the text of a node's meminfo says of it. */
+/* Returns these bytes from the text of a node's meminfo. */
 uint64_t mp_file_cache_in(const char *meminfo);
 
 #endif

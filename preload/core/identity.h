@@ -1,10 +1,10 @@
-/* What tells this process from every other one that has had, or will have, its number. */
+/* Identifies this process across reuses of its number. */
 #ifndef MP_IDENTITY_H
 #define MP_IDENTITY_H
 
 #include "mpf/slot.h"
 
-/* What /proc does not say stays zero.  Any context. */
+/* Fills the identity from /proc; values that are missing there are zero. Any context. */
 void mp_identity_read(struct mpf_identity *out);
 
 #endif

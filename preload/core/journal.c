@@ -159,10 +159,10 @@ static bool locked(int fd)
     return mp_sys3(SYS_fcntl, fd, F_OFD_GETLK, (long)&first) == 0 && first.l_type != F_UNLCK;
 }
 
-/* The lock lives with the open file that fd is of.  Once fd is closed that is the head's mapping
- * alone, which a forked child does not get; so the chunks, which it does get, are mapped from
- * another one, `other`.  Whether that holds here is seen by looking: a mapping on overlayfs, for
- * one, keeps only the file below. */
+/* The lock belongs to the open file of fd. After fd is closed only the head's mapping holds it,
+ * which a forked child does not inherit. A child inherits the chunks, so they are mapped through
+ * another open file, `other`. Whether this works is tested, because a mapping on overlayfs, for
+ * one, keeps only the lower file open. */
 static bool hold(struct mpf_journal *head, int fd, int other)
 {
     const bool held =
@@ -191,7 +191,7 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 
 enum { ALIGNED = 64 << 10 }; /* chunks are to their size (thread.h says why), pages to theirs */
 
-/* The head and behind it the chunks, from `at` or at most ALIGNED bytes behind it on. */
+/* Places the head and, after it, the chunks, at @at or at most ALIGNED bytes later. */
 static void place(struct mp_pool *pool, uintptr_t at)
 {
     const uintptr_t chunks = (at + head_bytes() + ALIGNED - 1) & ~(uintptr_t)(ALIGNED - 1);
@@ -199,10 +199,9 @@ static void place(struct mp_pool *pool, uintptr_t at)
     pool->head = (struct mpf_journal *)(chunks - head_bytes());
 }
 
-/* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what
- * the kernel gives out next, and so in the middle between that and the heap; nearer where that is
- * taken (a sanitizer's shadow lies there).  A parent's pool, which a forked child has too, is
- * elsewhere. */
+/* Reserves the addresses of the first places such that there is room after them: up to 16 TiB below
+ * the kernel's next mapping, in the middle between it and the heap, or nearer if that range is used
+ * (by a sanitizer's shadow). The parent's pool, which a forked child inherits, is elsewhere. */
 static bool choose_base(struct mp_pool *pool)
 {
     enum { TRIES = 8, SLOTS = 1024 };
@@ -259,7 +258,7 @@ void mp_journal_beat(uint64_t mono)
     if (mono) __atomic_store_n(&mp_process->pool.head->beat, mono, __ATOMIC_RELAXED);
 }
 
-/* Once, for no place behind the first one outside is in it. */
+/* Prints once that the journal cannot grow. No later place is in the file then. */
 static void say_that_it_stays(void)
 {
     mp_say("the journal cannot grow: a SIGKILL would lose some of what is not in the log yet", NULL,
@@ -285,9 +284,9 @@ bool mp_journal_extend(void)
     return ok;
 }
 
-/* Where there is no MADV_POPULATE_WRITE (old kernels, a filter of the program's) the pages come at
- * the first store, from blocks that are allocated.  Anonymous ones always do: threads that record
- * little need few. */
+/* Without MADV_POPULATE_WRITE (old kernels, a filter of the program) the first store brings in the
+ * pages, from allocated blocks of the file. Anonymous pages always come at the first store, because
+ * threads that record little need few. */
 bool mp_journal_touch(uint32_t place)
 {
     if (place >= mp_process->pool.head->chunks) return true;

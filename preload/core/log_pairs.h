@@ -1,5 +1,5 @@
-/* What the log's HEADER and END frames say of the process (format/FORMAT.md has the keys).  One
- * thread at a time. */
+/* The pairs of the log's HEADER and END frames (format/FORMAT.md has the keys). One thread at a
+ * time. */
 #ifndef MP_LOG_PAIRS_H
 #define MP_LOG_PAIRS_H
 
@@ -8,7 +8,7 @@
 
 #include "mpf/header.h"
 
-/* Of a forked child: its parent's log; an empty path: it has none. */
+/* The log of a forked child's parent. An empty path means that it has none. */
 struct mp_log_parent {
     char path[PATH_MAX];
     int pid;

@@ -35,12 +35,12 @@ struct writer {
     ZSTD_CCtx *ctx;
     uint8_t *body, *out;
     size_t body_cap, out_cap;
-    uint64_t seq; /* of the frame at hand */
+    uint64_t seq; /* of the current frame */
     size_t body_bytes;
     long bytes; /* of the frame, in `out`; 0: it could not be made */
 };
 
-/* Of one process: a forked child starts it anew. */
+/* State of one process; a forked child starts over. */
 static struct {
     uint64_t frames, bytes;
     uint64_t bytes_before_end, frames_with_end;
@@ -109,7 +109,7 @@ static bool is_no_file(const char *name)
     return mp_sys_lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
 }
 
-/* Beside a file of this name, but not beside /dev/null or a folder. */
+/* The file is next to a file of this name, but not next to /dev/null or a directory. */
 static int create_file(const char *base)
 {
     if (is_no_file(base)) return -EEXIST;
@@ -149,7 +149,7 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
-/* What is written to a file without a name is lost. */
+/* Returns true if the file has no name any more, so that its content would be lost. */
 static bool removed(int fd)
 {
     struct stat st;
@@ -185,8 +185,8 @@ static bool within_limit(size_t n)
            log_.bytes + n <= limit.rlim_cur;
 }
 
-/* A frame is there whole or not at all: what a full disk left of it is cut off.  Where that is
- * refused (seccomp, a file that may only grow) it stays, and a reader goes on behind it. */
+/* A frame is written completely or not at all: the part that a full disk left is truncated. If
+ * truncation is refused (seccomp, an append-only file) it remains, and a reader skips it. */
 static int append(const struct writer *w)
 {
     const size_t n = (size_t)w->bytes;
@@ -243,7 +243,7 @@ bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *column
     return n > 0 && compress(w, MPF_FRAME_EVENTS, seq);
 }
 
-/* The frame before it may not have been written: then it takes that one's number. */
+/* If the previous frame was not written, this one takes its number. */
 int mp_logfile_write(unsigned writer)
 {
     struct writer *w = &log_.writer[writer];

@@ -1,9 +1,9 @@
-/* The log's file: created with its header, grown frame by frame, ended.
+/* The log file: created with its header, grown frame by frame, ended.
  *
- * The file is opened by path, and its inode is compared.  Memprof's threads keep it open in their
- * table; in the constructor it is closed after each use.  Frames are made by up to
- * MP_WRITERS threads at once, each with buffers of its own (`writer`), and written in turn; all
- * else under epoch_lock while no frame is being made, or before there is a second thread. */
+ * The file is opened by path, and its inode is compared. Memprof's threads keep it open in their
+ * descriptor table; the constructor closes it after each use. Up to MP_WRITERS threads make frames
+ * at once, each with its buffers (`writer`), and write them in turn. All other functions run under
+ * epoch_lock while no frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
 #define MP_LOGFILE_H
 
@@ -19,7 +19,7 @@
 bool mp_logfile_create(uint8_t id[16]);
 /* Writes the HEADER frame, once the journal is there. */
 bool mp_logfile_header(const uint8_t id[16]);
-/* Memory for frames with bodies of so many bytes.  False: there is none. */
+/* Allocates memory for frames with bodies of this many bytes. Returns false if there is none. */
 bool mp_logfile_prepare(unsigned writer, size_t body_bytes);
 /* The number of the next frame. */
 uint64_t mp_logfile_next(void);
@@ -34,14 +34,14 @@ uint64_t mp_logfile_frame_bytes(unsigned writer);
 bool mp_logfile_end(const char *reason);
 /* Takes it off again. */
 void mp_logfile_go_on(void);
-/* Removes the file, and makes it again; false: there is none now. */
+/* Removes the file, and creates it again. The latter returns false if there is no log now. */
 void mp_logfile_put_away(void);
 bool mp_logfile_bring_back(void);
 /* Called by memprof's thread that has a new descriptor table: opens the log there, if there is one
  * yet, and keeps it open. */
 void mp_logfile_keep_open(void);
 void mp_logfile_remove(void);
-/* It does not lie at its path any more. */
+/* Returns true if the path no longer leads to the file. */
 bool mp_logfile_gone(void);
 const char *mp_logfile_path(void);
 const char *mp_logfile_word(void); /* as a shell reads it; until the next call */

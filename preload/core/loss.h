@@ -11,11 +11,11 @@
 
 /* reason: enum mpf_loss.  Any context. */
 void mp_loss(unsigned reason, uint64_t events);
-/* The LOST event that told of these is lost itself: the next epoch tells of them again. */
+/* Called if the LOST event that reported these was lost itself: the next epoch reports them again. */
 void mp_loss_again(unsigned reason, uint64_t events);
 
-/* Whoever records something only once keeps with it what this was before that.  Another value says
- * that a frame was lost meanwhile, and what was recorded maybe with it: it is recorded again at its
+/* Code that records something only once stores this value from before with it. If the value has
+ * changed, a frame was lost meanwhile, perhaps with that record, so it is recorded again at its
  * next use. */
 extern uint32_t mp_loss_generation;
 static inline uint32_t mp_loss_now(void)
@@ -24,7 +24,7 @@ static inline uint32_t mp_loss_now(void)
 }
 /* The next frame was written, or lost. */
 void mp_loss_frame(bool lost);
-/* When and why frames were lost: an UNWRITTEN event of the next epoch tells of it.  Under
+/* Notes when and why frames were lost; an UNWRITTEN event of the next epoch reports it. Under
  * epoch_lock. */
 void mp_loss_unwritten(const struct mpf_unwritten *span);
 

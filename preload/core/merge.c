@@ -1,11 +1,11 @@
-/* A loser tree: each inner node keeps the loser of the match between the winners below it, so that
- * after the winner's next event only the matches on its path are played again.  Where threads take
- * turns at random no branch of that could be foretold, so the matches are played without any; where
- * one thread has many events in a row, they are taken together.
+/* A loser tree: each inner node keeps the loser of the match between the winners below it, so after
+ * the winner's next event only the matches on its path are repeated. If threads alternate at
+ * random, branches would be mispredicted, so matches have none. If one thread has many events in a
+ * row, they are taken together.
  *
- * An event's time is never before that of the one in front of it in its thread, nor before the
- * watermark: what lies in the slot is raised to that.  Times of the merged events are the largest
- * that was seen so far, so nobody has to keep them. */
+ * An event's time is never before that of the previous event of its thread, nor before the
+ * watermark: the time in the slot is raised to that. Times of merged events are the maximum so far,
+ * so they need not be stored. */
 #include "core/merge.h"
 
 #include <string.h>
@@ -31,10 +31,10 @@ struct match {
 };
 
 struct mp_merge {
-    uint32_t streams, leaves; /* leaves: a power of two; those behind the streams have no event */
+    uint32_t streams, leaves; /* leaves: a power of two; those after the streams have no event */
     uint32_t winner;
     uint32_t kinds;
-    uint16_t kind[MP_KINDS_MAX]; /* of the frame at hand */
+    uint16_t kind[MP_KINDS_MAX]; /* of the current frame */
     uint8_t known[1 << 16];
     uint32_t taken; /* entries of `chunk`: what was passed since the last frame */
     struct mp_taken chunk[MP_TAKEN_MAX];
@@ -199,8 +199,8 @@ static inline bool is_usual(const struct mpf_slot *s, uint32_t first)
     return ((uint32_t)s->head & 0xffffff) - first < USUALS;
 }
 
-/* Takes the stream's events up to a time, but for the last, as long as they are usual: of known
- * kinds, with no data behind them. */
+/* Takes the stream's events up to a time, except its last one, while they are usual: of known kinds
+ * and without data. */
 static inline void take_usual(struct stream *s, uint64_t limit, struct mp_selection *out)
 {
     const uint32_t room = out->most_events - out->events;
@@ -220,7 +220,7 @@ static inline void take_usual(struct stream *s, uint64_t limit, struct mp_select
     s->time = time;
 }
 
-/* Says how far each chunk is taken.  Nothing was taken: what was passed goes with a later frame. */
+/* Stores how far each chunk is taken. If no slot was taken, skipped slots go with a later frame. */
 static void hand_over(struct mp_merge *m, struct mp_selection *out)
 {
     out->chunks = 0;

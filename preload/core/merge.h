@@ -1,8 +1,8 @@
-/* The events of all threads in the order of their times: which slots make up the next frame.
+/* The events of all threads in the order of their times: selects the slots of the next frame.
  *
- * All under epoch_lock.  A frame's slots stay in their chunks until it is written (writer.c); a
- * chunk of which every slot was taken into a frame may be gone as soon as that frame is, so a merge
- * keeps no other hold of it. */
+ * All under epoch_lock. A frame's slots stay in their chunks until it is written (writer.c). A
+ * chunk whose slots were all taken may be reused as soon as that frame is written, so a merge keeps
+ * no other reference to it. */
 #ifndef MP_MERGE_H
 #define MP_MERGE_H
 
@@ -17,7 +17,7 @@
 /* Of events in a frame, an operation and a heap each; MPF counts a guessed one twice */
 #define MP_KINDS_MAX 120u
 
-/* Entries for one frame: a chunk is passed once, and each thread stands in another one. */
+/* Entries for one frame: a chunk is passed once, and each thread may be within one more. */
 #define MP_TAKEN_MAX (2 * MP_POOL_PLACES)
 
 /* The chunk's slots below `slots` are in a frame. */
@@ -25,8 +25,8 @@ struct mp_taken {
     uint32_t chunk, slots;
 };
 
-/* What is taken into a frame: places of slots in the pool's memory, bytes / 8, and how far chunks
- * are taken with it. */
+/* The slots of a frame: their places in the pool's memory, in units of 8 bytes, and how far chunks
+ * are taken. */
 struct mp_selection {
     uint32_t events, chunks;
     uint32_t most_events;
@@ -39,7 +39,7 @@ struct mp_selection {
 struct mp_merge;
 
 size_t mp_merge_bytes(void); /* of memory for one, all zeros */
-/* What no frame has taken is merged anew: begin, each thread with what it has ready, start. */
+/* Merges events that are in no frame yet: call begin, add each thread's ready events, then start. */
 void mp_merge_begin(struct mp_merge *m);
 void mp_merge_add(struct mp_merge *m, const struct mp_thread *t, uint64_t upto, uint64_t floor);
 void mp_merge_start(struct mp_merge *m);

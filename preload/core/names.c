@@ -27,7 +27,7 @@ struct entry {
 
 struct wiped {
     struct mp_lock lock;
-    uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() before it; 0: not yet */
+    uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() from before it was recorded; 0: not yet */
 };
 
 /* Entries and texts are mapped in parts, as names come.  No text crosses a part's end. */

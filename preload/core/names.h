@@ -1,11 +1,12 @@
-/* Names of ranges and domains, interned: each text is recorded once (NAME, DOMAIN) and then goes by
- * its number.
+/* Names of ranges and domains, interned: each text is recorded once (NAME, DOMAIN) and then
+ * replaced by its number.
  *
- * Any thread, any context; keeps errno.  A thread that records nothing just now (a signal handler
- * inside memprof) gets MP_NAME_BUSY for a name that is not in the log yet.  Bounded: at most
- * MP_NAMES_MAX names and domains and MP_NAMES_BYTES bytes; what comes after is MP_NAME_OTHER and
- * counted as lost (MPF_LOSS_NAMES). A forked child keeps the numbers, because the program keeps
- * handles made of them, but records each one anew at its first use: its log has to stand alone. */
+ * Any thread, any context; keeps errno. A thread that cannot record at the moment (a signal handler
+ * inside memprof) gets MP_NAME_BUSY for a name that is not in the log yet. At most MP_NAMES_MAX
+ * names and domains and MP_NAMES_BYTES bytes are kept; further ones are MP_NAME_OTHER and counted
+ * as lost (MPF_LOSS_NAMES). A forked child keeps the numbers, because the program keeps handles
+ * made of them, but records each name again at its first use, because its log must be
+ * self-contained. */
 #ifndef MP_NAMES_H
 #define MP_NAMES_H
 
@@ -14,7 +15,7 @@
 
 #define MP_NAMES_MAX   65536
 #define MP_NAMES_BYTES (8u << 20)
-#define MP_NAME_BYTES  1024 /* of one name; a longer one is cut, at a UTF-8 boundary */
+#define MP_NAME_BYTES  1024 /* of one name; a longer one is cut at a UTF-8 boundary */
 
 enum { MP_NAME_NONE = 0, MP_NAME_OTHER = 1, MP_NAME_BUSY = 2, MP_NAME_FIRST = 3 };
 

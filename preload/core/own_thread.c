@@ -9,9 +9,9 @@
 #define SYS_rseq 334
 #endif
 
-/* A new thread of the C library ends the process where a filter that the program set on itself
- * (seccomp) refuses it the rseq call, which the first thread had made before.  What a filter
- * refuses besides is an error, and no harm. */
+/* A new thread of the C library ends the process if a filter that the program set on itself
+ * (seccomp) refuses the rseq call that the first thread had made. Other refused calls are errors
+ * without harm. */
 static long at_start;
 
 /* Wrong flags: it does nothing */

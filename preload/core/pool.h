@@ -1,9 +1,9 @@
-/* Chunks of the journal, and who has them.
+/* Chunks of the journal, and their owners.
  *
- * Free chunks wait in a queue; a thread's chunks are a list from its oldest that is not in the log
- * yet to the one that it fills.  Taking and giving back work in any context.  Places are pages of
- * the journal file as long as that can grow, then anonymous memory (more threads than it may hold,
- * a full disk): what lies there does not survive SIGKILL. */
+ * Free chunks wait in a queue. A thread's chunks are a list from the oldest that is not in the log
+ * yet to the one that it fills. Taking and returning work in any context. Places are pages of the
+ * journal file while that can grow, then anonymous memory (too many threads, a full disk), which
+ * does not survive SIGKILL. */
 #ifndef MP_POOL_H
 #define MP_POOL_H
 
@@ -12,17 +12,17 @@
 
 #include "core/chunk.h"
 
-/* A chunk for a thread, or NULL when there is none now.  `number` is the thread's. */
+/* Returns a chunk for a thread, or NULL if there is none now. @number: the thread's. */
 struct mpf_chunk *mp_pool_take(uint32_t number);
-/* Why there is none: enum mpf_loss. */
+/* Returns why there is none: enum mpf_loss. */
 unsigned mp_pool_why(void);
 void mp_pool_give(uint32_t index);
-/* Somebody is about to wait until chunks come back; `seen` is pool.released from before the failed
- * take. */
+/* Announces that a thread will wait until chunks are returned. @seen: pool.released from before the
+ * failed take. */
 void mp_pool_want(uint32_t seen);
-/* Does somebody wait, and nothing came back since? */
+/* Returns true if a thread waits and no chunk was returned since. */
 bool mp_pool_wanted(void);
-/* Waits a little until chunks may have come back; false: there is no patience left. */
+/* Waits a little for returned chunks. Returns false if the patience is used up. */
 bool mp_pool_wait(uint32_t seen, struct mp_patience *patience);
 
 /* Returns true if enough full chunks for a frame wait to be encoded, or if a thread waits for a

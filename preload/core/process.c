@@ -26,10 +26,10 @@
 
 struct mp_process *mp_process;
 
-/* Of the program, not of one process: a forked child keeps these. */
+/* State of the program: forked children keep it. */
 static bool active;    /* and was, from the start */
 static bool recording; /* this program is recorded at all */
-static int root_pid;   /* the process that the constructor ran in as the user's own; 0: a child's */
+static int root_pid;   /* the process that the user started, in which the constructor ran; 0: a child */
 
 static bool map_state(void)
 {
@@ -264,7 +264,7 @@ void mp_process_suspend(void)
     if (mp_process_is_owner()) mp_worker_run_last(suspend, FILES_NS);
 }
 
-/* What other threads of the program store while the journal is copied would be lost. */
+/* Events that other threads store while the journal is copied would be lost. */
 static bool is_only_thread(void)
 {
     char main_state;

@@ -7,8 +7,8 @@
 /* Makes the mapping and starts the recording of the program's first process.  False: nothing is
  * recorded. */
 bool mp_process_init(void);
-/* Is this copy of the library the one that records?  Not one that was dlopen'ed later (children
- * inherit NVTX_INJECTION64_PATH where LD_PRELOAD was dropped): that has to stay inert. */
+/* Returns true if this copy of the library records. A copy that was dlopen'ed later (children
+ * inherit NVTX_INJECTION64_PATH even if LD_PRELOAD was dropped) stays inert. */
 bool mp_process_active(void);
 /* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno.
  */
@@ -19,8 +19,8 @@ void mp_process_finish(const char *reason);
 /* Returns true if the calling process is recorded: false in a vfork child, which has its parent's
  * memory, and once the recording has ended. */
 bool mp_process_is_owner(void);
-/* Before exec: the log is whole and nothing else is left, but recording goes on if the exec fails
- * (mp_process_resume). */
+/* Called before exec: completes the log and removes everything else. Recording continues if the
+ * exec fails (mp_process_resume). */
 void mp_process_suspend(void);
 void mp_process_resume(void);
 /* The C library's fork handler in the child. */

@@ -1,13 +1,12 @@
 /* The slow path of recording: a thread's first event, a full chunk, a large block, a forked child.
  *
  * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the
- * old chunk or the new one; a slot's time is taken after its place is reserved, so the encoder's
- * watermark never passes an event to come.
+ * old chunk or the new one. A slot's time is read after its place is reserved, so the encoder's
+ * watermark never passes a future event.
  *
- * Where signals cannot be blocked a handler may come in the middle of all this.  It records as
- * always, but for what takes a lock (stacks, names, encoders), which its own thread may hold; while
- * the chunk is replaced, the record is made or the process begins, its events are lost, and
- * counted. */
+ * If signals cannot be blocked, a handler may interrupt all of this. It records as always, except
+ * calls that take a lock (stacks, names, encoders), which its thread may hold. While the chunk is
+ * replaced, the record is created or the process begins, its events are lost and counted. */
 #include "core/record.h"
 
 #include <errno.h>
@@ -24,9 +23,9 @@
 #include "core/threads.h"
 #include "real/real.h"
 
-/* So many slots in a row of the thread's chunk; 0: it has not as many left, or there is none.  One
- * instruction moves the cursor, where no handler has moved it since it was looked at: it never
- * leaves the chunk by more than the one slot of mp_record_reserve. */
+/* Reserves this many slots in a row of the thread's chunk. Returns 0 if the chunk has fewer left or
+ * there is none. One instruction moves the cursor if no handler has moved it since it was read, so
+ * it never leaves the chunk by more than the one slot of mp_record_reserve. */
 static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
 {
     uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
@@ -40,8 +39,8 @@ static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
     return at;
 }
 
-/* In the thread's own turn, which has not ended meanwhile.  The turn is stored last: a signal
- * handler that comes before it finds a newer time than it looks for, or none. */
+/* Reads the clock in the thread's own turn, which has not ended meanwhile. The turn is stored last:
+ * a signal handler before that finds a newer time than it looks for, or none. */
 static uint64_t read_clock(struct mp_thread *t)
 {
     uint64_t turn, time;
@@ -56,10 +55,10 @@ static uint64_t read_clock(struct mp_thread *t)
     return time;
 }
 
-/* A handler that came between a slot and its time has recorded behind it.  The slot takes the time
- * of the first of that: else the handler's events, which are in order behind it, would be as late
- * as the thread went on, and what another thread did with their addresses meanwhile would stand
- * before them. */
+/* A handler that interrupted between a slot and its time has recorded after it. The slot takes the
+ * time of the first of these events. Otherwise the handler's events, which follow in order, would
+ * be as late as the thread's continuation, and events of other threads with their addresses would
+ * come before them. */
 static MP_COLD uint64_t not_newer(uint64_t behind, uint64_t time)
 {
     for (; mp_cursor_valid(behind); behind += sizeof(struct mpf_slot)) {
@@ -98,15 +97,15 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
                    mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
-/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a
- * place that is no slot.  The record may be an inherited one that was wiped: its cursor moves with
- * each try all the same. */
+/* Nothing can be recorded: every event of the thread comes here and resets its cursor to a place
+ * that is not a slot. The record may be an inherited one that was wiped; even then its cursor moves
+ * with each try. */
 static void park(void)
 {
     if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
 }
 
-/* The same in a new chunk, where no handler has made one since. */
+/* Does the same in a new chunk, unless a handler has made one since. */
 static uint64_t reserve_anew(struct mp_thread *t, uint64_t slots)
 {
     const uint64_t at = reserve_row(t, slots);
@@ -144,8 +143,8 @@ static uint64_t commit_at(const struct mp_thread *t, uint64_t at, unsigned op, u
     return at + sizeof(struct mpf_slot);
 }
 
-/* The event is behind the ATs that say its place, in the same row: no other event of the thread
- * comes between.  Gives back where. */
+/* The event follows the ATs of its place, in the same row: no other event of the thread comes
+ * between. Returns its slot. */
 static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct place place)
 {
     return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
@@ -162,8 +161,8 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* A small block's event that came here only because it can have a stack: behind the ATs that say
- * its place, without a system call.  False: that does not do. */
+/* Records a small block that came here only because it may have a stack: after the ATs of its
+ * place, without a system call. Returns false if that is not possible. */
 static bool record_small(struct place place, unsigned op, unsigned heap, uint64_t addr,
                          uint64_t size)
 {
@@ -190,7 +189,7 @@ void mp_record_want_encoder(bool now)
     mp_sys_restore_signals(signals);
 }
 
-/* What comes to our malloc beside another one that serves the program is no picture of its heap. */
+/* Calls that reach this malloc while another one serves the program do not show its heap. */
 static bool heap_is_recorded(void)
 {
     mp_real_ready();
@@ -218,7 +217,7 @@ static void leave_out(void)
     mp_record_left_out();
 }
 
-/* The record of memprof's own has no number, and nobody who has it gets another. */
+/* The record of memprof's own threads has no number, and they never get another record. */
 static bool registered(void)
 {
     if (mp_self && (mp_self->number || mp_thread_is_own())) return true;

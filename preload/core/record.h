@@ -13,9 +13,9 @@
 #include "core/thread.h"
 #include "mpf/event.h"
 
-/* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept
- * while one of them is at work, and the hook saves no registers for them.  The first is all
- * allocations' way where each has a stack: not cold. */
+/* These return addr, as mp_record does, so a hook saves no registers for values that it needs after
+ * the event. The first one is on the path of all allocations if each has a stack, so it is not
+ * cold. */
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
     __attribute__((noinline));
 uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head);
@@ -65,7 +65,7 @@ static inline uint32_t mp_guards_of(unsigned op)
     return ~(uint32_t)(has_none ? MP_COUNTS | MP_STACKS_WANTED : MP_COUNTS);
 }
 
-/* was: of a block that ends, bytes that it had, where that is known; else 0. */
+/* @was: bytes of a block that ends, if known; otherwise 0. */
 static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, unsigned heap,
                                                                    uint64_t addr, uint64_t size,
                                                                    size_t was)
@@ -102,9 +102,9 @@ static inline void mp_record_fail_huge_pages(unsigned heap, int error, uint64_t 
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
-/* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a
- * handler's events would be lost; where they cannot be, all that comes is counted as lost.  What
- * the first returns is given back to the second. */
+/* Between these two calls the thread records nothing: they enclose memprof's own calls. Signals are
+ * blocked, because a handler's events would be lost. If they cannot be blocked, such events are
+ * counted as lost. The result of the first is passed to the second. */
 struct mp_guarded {
     uint64_t signals;
     uint32_t guard;
@@ -121,7 +121,8 @@ void mp_record_want_encoder(bool now);
 /* False between those two, and in a handler that came while memprof was at work in the thread: it
  * may hold a lock.  A thread that asks has its record from then on, and a forked child its log. */
 bool mp_record_here(void);
-/* Something is not recorded for that: where it is such a handler's it is counted as lost. */
+/* Called if an event is not recorded for that reason: it is counted as lost if it is such a
+ * handler's. */
 void mp_record_left_out(void);
 
 #endif

@@ -8,7 +8,7 @@
 __thread struct mp_thread *mp_self;
 void *mp_threads_part[MP_THREADS_MAX / MP_THREADS_PART];
 
-/* What memprof's own threads point to: its guard is always set. */
+/* The record of memprof's own threads: its guard is always set. */
 static struct mp_thread own = { .guard = MP_INSIDE };
 
 void mp_thread_own(void) { mp_self = &own; }
@@ -87,7 +87,7 @@ static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
     gone->blocks += its->blocks;
 }
 
-/* It is nobody's any more. */
+/* Releases the record. */
 static void give(struct mp_thread *t)
 {
     const uint32_t index = t->index;

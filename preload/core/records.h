@@ -21,7 +21,7 @@ void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c);
 /* The calling thread records nothing from now on: memprof's own. */
 void mp_thread_own(void);
 bool mp_thread_is_own(void);
-/* Records ever in use: those behind them are empty. */
+/* Returns the number of records ever in use: later ones are empty. */
 uint32_t mp_threads_ever(void);
 /* Records in use, about: of threads that live, and of those that are gone and not taken back yet.
  */

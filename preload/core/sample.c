@@ -52,8 +52,8 @@ static void read_rollup(uint64_t now)
     s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
 }
 
-/* Worth a sample: a change of a page and more in anything but the time.  What was not read this
- * time is as before. */
+/* Returns true if a value other than the time changed by a page or more. Values that were not read
+ * this time keep their old ones. */
 static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
 {
     bool news = false;

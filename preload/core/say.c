@@ -12,7 +12,7 @@ static bool stderr_known, is_quiet;
 void mp_say_init(void) { stderr_known = mp_sys_fstat(2, &stderr_was) == 0; }
 void mp_say_quiet(bool quiet) { is_quiet = quiet; }
 
-/* A program that closed stderr may have a file of its own at descriptor 2. */
+/* A program that closed stderr may have another file at descriptor 2. */
 static bool stderr_is_same(void)
 {
     struct stat now;
@@ -33,8 +33,8 @@ static void cover(const struct mp_text *t)
     }
 }
 
-/* A line from one of memprof's threads, whose table has no stderr.  The thread that waits for the
- * job prints it. */
+/* A line from one of memprof's threads, whose descriptor table has no stderr. The thread that waits
+ * for the job prints it. */
 static struct {
     uint32_t state;
     size_t bytes;

@@ -1,4 +1,4 @@
-/* What memprof says to the user: lines on stderr. */
+/* Messages to the user: lines on stderr. */
 #ifndef MP_SAY_H
 #define MP_SAY_H
 
@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 
-/* One line "memprof: ..." to stderr, if that is still the file that it was at the start, somebody
- * takes it and MEMPROF_QUIET is not set. */
+/* Prints one line "memprof: ..." to stderr if it is still the file of the start, can be written,
+ * and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
 /* Prints the line that a worker or encoder has kept, if there is one. */

@@ -1,8 +1,8 @@
-/* The state of the recorded process: data alone, which the parts of the core share.
+/* The state of the recorded process: data that the parts of the core share.
  *
- * All that belongs to one process and not to its program lies in one MADV_WIPEONFORK mapping: in a
- * forked child it reads as zeros (MP_NEW), and the child's first event starts over with a log of
- * its own.  A vfork child shares it: `pid` tells who owns it. */
+ * All state of one process is in one MADV_WIPEONFORK mapping: in a forked child it reads as zeros
+ * (MP_NEW), and the child's first event starts over with a new log. A vfork child shares it: `pid`
+ * is the owner. */
 #ifndef MP_STATE_H
 #define MP_STATE_H
 
@@ -15,7 +15,7 @@
 #include "core/worker.h"
 #include "mpf/slot.h"
 
-#define MP_WRITERS 4u /* frames are made by so many threads at once */
+#define MP_WRITERS 4u /* threads that make frames at once */
 
 enum mp_state { MP_NEW, MP_STARTING, MP_ON, MP_OFF, MP_CLOSED };
 enum mp_encoder_state {
@@ -45,7 +45,7 @@ struct mp_process {
     int32_t pid;
     bool root;          /* the user started this process (or what it became by exec) */
     int32_t starter;    /* thread that is in mp_process_start */
-    bool start_overdue; /* it hangs there: nobody waits for it any more */
+    bool start_overdue; /* it hangs: no thread waits for it any more */
     uint32_t known; /* to the C library: not a child of _Fork or a raw clone.  Such a child may end
  by a raw exit of its only thread, so no second thread may stay */
     struct mpf_clock start;

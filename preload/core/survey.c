@@ -1,15 +1,15 @@
-/* An event is in flight when its slot is reserved and not committed: its thread was descheduled or
- * interrupted between. The watermark stays behind it.  After PATIENCE_NS it is given up (the thread
- * jumped out of a signal handler), and at the log's end at once where the thread has stored an
- * event behind it.  Time in which nobody looked hardly counts: the whole process may have been
- * stopped, or have had no processor. */
+/* An event is in flight while its slot is reserved and not committed: its thread was descheduled or
+ * interrupted in between. The watermark stays before it. After PATIENCE_NS it is given up, because
+ * the thread jumped out of a signal handler; at the log's end it is given up at once if the thread
+ * has stored a later event. Time between two looks hardly counts, because the whole process may
+ * have been stopped or had no processor. */
 #include "core/survey.h"
 
 #include "core/loss.h"
 #include "core/state.h"
 
 #define PATIENCE_NS 500000000u
-#define LOOK_NS     100000000u /* from one look to the next, at most so much counts */
+#define LOOK_NS     100000000u /* the most that counts from one look to the next */
 #define AHEAD       48         /* slots: another processor wrote them */
 
 /* Slots of the chunk that are below the thread's cursor, UINT32_MAX: the cursor is in another one.
@@ -23,8 +23,8 @@ static uint32_t below_cursor(const struct mp_thread *t, uint32_t chunk)
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-/* Slots of the chunk that are reserved, and the chunk behind it.  A thread links its next chunk
- * before it moves its cursor there: where the cursor has left a chunk that had none behind it, it
+/* Returns the number of reserved slots of the chunk, and the next chunk. A thread links its next
+ * chunk before it moves its cursor there: if the cursor has left a chunk that had no next one, it
  * has one by now. */
 static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, uint32_t *next)
 {
@@ -89,8 +89,8 @@ static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
     return true;
 }
 
-/* The next event from a slot on; `end`: there is none.  Data is stored before its event and makes
- * none. */
+/* Returns the next event from a slot on, or `end` if there is none. Data is stored before its event
+ * and is not an event. */
 static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
     while (slot < end && (!committed(c, slot) || mpf_slot_op(c->slot[slot].head) == MPF_OP_CONT))
@@ -98,9 +98,9 @@ static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t en
     return slot;
 }
 
-/* A slot is in flight at the log's end: leave it out with all behind it, which is no event; or give
- * it up.  A thread that runs may have stored it before the event behind it was seen, so it is
- * looked at once more. */
+/* A slot is in flight at the log's end. If no event follows, it is left out with everything after
+ * it; otherwise it is given up. A running thread may have stored it before the later event was
+ * seen, so it is looked at once more. */
 static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool last)
 {
     struct mp_chunk_meta *meta = mp_meta_at(chunk);

@@ -7,9 +7,9 @@
 
 #include "core/thread.h"
 
-/* Finds how far each chunk of the thread is committed.  Returns the watermark, lowered below an
- * event in flight; with `all` (the log's end) such an event is left out, and is lost where others
- * are behind it. */
+/* Finds how far each chunk of the thread is committed. Returns the watermark, lowered below an
+ * event in flight. With `all`, at the log's end, such an event is left out, or lost if later events
+ * follow. */
 uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all);
 /* Everything of the thread is in the log: nothing refers to its record and its last chunk any more.
  */

@@ -14,7 +14,7 @@
 #include "core/state.h"
 #include "real/real.h"
 
-/* With no new chunk, the cursor stays behind the last slot of the full one. */
+/* Without a new chunk the cursor stays after the last slot of the full one. */
 static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 {
     if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
@@ -25,14 +25,15 @@ static bool has_chunk(const struct mp_thread *t)
     return __atomic_load_n(&t->last, __ATOMIC_RELAXED) != 0;
 }
 
-/* Its chunks come back once it is found dead.  Where that cannot be asked it never is. */
+/* Returns true if the thread is dead, so that its chunks are returned. If this cannot be asked, it
+ * never is. */
 static bool is_gone(const struct mp_thread *t)
 {
     const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
     return tid < 0 || (tid && !mp_sys_thread_lives(mp_process->pid, tid));
 }
 
-/* A chunk that no living thread fills comes back, or is there: whatever is happening to it. */
+/* Returns true if chunks may become free: one is free, or one belongs to no living thread. */
 static bool some_come(void)
 {
     const struct mp_pool *pool = &mp_process->pool;
@@ -111,7 +112,7 @@ static struct mpf_chunk *take_chunk(uint32_t number)
     return wish.chunk;
 }
 
-/* Behind the old one, where the thread has one. */
+/* Links the new chunk after the old one, if there is one. */
 static void begin_chunk(struct mp_thread *t, struct mpf_chunk *old, struct mpf_chunk *c)
 {
     const uint32_t index = mp_pool_index(&mp_process->pool, c);
@@ -150,8 +151,7 @@ uint32_t mp_thread_guard(void)
            (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
 }
 
-/* The chunk comes first: where there is none each event comes here, and would take a record and a
- * number. */
+/* The chunk comes first: without one each event would come here and take a record and a number. */
 static struct mp_thread *begin_record(void)
 {
     struct mpf_chunk *c = take_chunk(0);
@@ -173,16 +173,14 @@ static struct mp_thread *begin_record(void)
     return t;
 }
 
-/* What a forked child's thread has inherited may become another thread's record: it is not its own
- * any more. */
+/* A record that a forked child's thread inherited may become another thread's, so it is dropped. */
 struct mp_thread *mp_thread_register(void)
 {
     mp_self = NULL;
     struct mp_thread *t = begin_record();
     if (!t) return NULL;
     const int tid = mp_sys_gettid();
-    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: nobody can tell
-                                                                       whether it is gone */
+    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: its end cannot be seen */
     t->in_log = mp_loss_now() - 1;
     mp_self = t;
     return t;

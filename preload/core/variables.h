@@ -1,11 +1,10 @@
-/* The environment's variables that begin as memprof's do (variables.def has memprof's own). */
+/* Environment variables that begin with MEMPROF_ (variables.def has memprof's). */
 #ifndef MP_VARIABLES_H
 #define MP_VARIABLES_H
 
-/* One line on stderr where at least one is none of memprof's, for it may be misspelt. */
+/* Prints one line on stderr if one of them is not memprof's, because it may be misspelt. */
 void mp_variables_check(char *const *environment);
-/* The variable of memprof's that a name (up to its end, or to =) may stand for; NULL: none is near.
- */
+/* Returns memprof's variable that is nearest to a name (up to its end or to =), or NULL. */
 const char *mp_variables_nearest(const char *name);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct mp_window mp_window = { .open = 1, .range = MP_WINDOW_NO_RANGE };
 
-static uint64_t instances; /* of the range, so far */
+static uint64_t instances; /* of the range so far */
 
 static bool by(enum mpf_window_by what)
 {
@@ -22,7 +22,7 @@ static bool by(enum mpf_window_by what)
 
 /* ---- opening and closing */
 
-/* Of two threads at once the one that looks last leaves both as they belong together. */
+/* If two threads come at once, the last one leaves guard and window consistent. */
 static void turn(void)
 {
     bool now;
@@ -30,7 +30,7 @@ static void turn(void)
     while (mp_window_is_open() != now);
 }
 
-/* So does the one that tells it last. */
+/* The same holds for the thread that records it last. */
 static void tell(void)
 {
     bool now;
@@ -47,7 +47,7 @@ static bool change(int32_t by)
     return turns;
 }
 
-/* Where there is one reason only. */
+/* Opens or closes a window that has only one reason. */
 static bool set(bool open)
 {
     const bool turns = __atomic_exchange_n(&mp_window.open, open, __ATOMIC_SEQ_CST) != open;
@@ -62,7 +62,7 @@ void mp_window_profiler(bool starts)
 
 /* ---- by ranges */
 
-/* False: there is no place. */
+/* Returns false if there is no free place. */
 static bool waits_for(uint64_t range)
 {
     for (int i = 0; i < MP_WINDOW_AT_ONCE; i++) {
@@ -76,7 +76,7 @@ static bool waits_for(uint64_t range)
     return false;
 }
 
-/* Whoever takes it out of its place has its end. */
+/* The thread that removes the range from its place owns its end. */
 static bool take(int place, uint64_t range)
 {
     if (!__atomic_compare_exchange_n(&mp_window.until[place], &range, 0, false, __ATOMIC_SEQ_CST,
@@ -137,8 +137,8 @@ static bool turns_by_clock(void)
     return now >= mp_process->start.mono && set(is_time(now - mp_process->start.mono));
 }
 
-/* The encoder's thread has no events of its own: what it tells comes behind those of this epoch,
- * and those of the next one say what has changed since. */
+/* The encoder's thread has no events. Its notes come after this epoch's events, and those of the
+ * next epoch show later changes. */
 void mp_window_tick(void)
 {
     if (!turns_by_clock() && !mp_window.again) return;
@@ -154,7 +154,7 @@ static void on_signal(int number)
     if (set(!mp_window_is_open())) tell();
 }
 
-/* A program that sets a handler of its own later has the signal from then on. */
+/* If the program later sets its own handler, the signal is the program's from then on. */
 static void watch_signal(bool root)
 {
     const struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };

@@ -1,8 +1,8 @@
-/* Capture windows (MEMPROF_WINDOW): while one is open, what the other settings ask for is recorded;
- * outside, no more than keeps every live set and sum exact.
+/* Capture windows (MEMPROF_WINDOW): while one is open, everything that other settings ask for is
+ * recorded. Outside, only what keeps every live set and sum exact.
  *
- * Opening and closing: any thread, any context, no lock, errno kept; each is an event of its own.
- * Windows that overlap are one. */
+ * Opening and closing: any thread, any context, no lock, errno kept; each is an event. Overlapping
+ * windows are one. */
 #ifndef MP_WINDOW_H
 #define MP_WINDOW_H
 
@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 #define MP_WINDOW_NO_RANGE UINT32_MAX
-enum { MP_WINDOW_AT_ONCE = 64 }; /* ranges; what is open besides opens none */
+enum { MP_WINDOW_AT_ONCE = 64 }; /* ranges; further open ranges open no window */
 
-/* Reasons come and go in any order, so nobody's end takes another one's reason away. */
+/* Reasons begin and end in any order, so an end never removes another reason. */
 struct mp_window {
-    int32_t open;   /* reasons for it to be open, where there are no windows 1; 0 and less: none */
+    int32_t open;   /* number of reasons to be open, 1 without windows; 0 and less: closed */
     uint32_t range; /* the name whose ranges open and close it; MP_WINDOW_NO_RANGE: none does */
-    uint32_t waits; /* for the ends of so many ranges: */
-    uint64_t until[MP_WINDOW_AT_ONCE]; /* the end of each takes a reason away; 0: a free place */
-    bool again;                        /* an end was noticed that no event could tell of then */
+    uint32_t waits; /* number of ranges whose ends are awaited */
+    uint64_t until[MP_WINDOW_AT_ONCE]; /* the end of each removes a reason; 0: a free place */
+    bool again;                        /* an end was noticed that could not be recorded then */
 };
 extern struct mp_window mp_window;
 
@@ -33,7 +33,8 @@ static inline bool mp_window_waits(void)
 
 /* Before the first event: are there windows at all? */
 void mp_window_init(void);
-/* Behind the start of the recording: from here on they open.  root: the user's own process. */
+/* Called after recording has started: windows open from now on. @root: the process that the user
+ * started. */
 void mp_window_start(bool root);
 /* In a forked child, single-threaded: it begins outside, unless the signal is to close what it has
  * opened. */
@@ -43,7 +44,8 @@ void mp_window_reset(void);
 void mp_window_profiler(bool starts);
 /* Are windows opened and closed by the clock? */
 bool mp_window_has_clock(void);
-/* By the clock, and what is to be told again: under epoch_lock, once an epoch. */
+/* Opens and closes windows by the clock, and records what could not be recorded before. Once per
+ * epoch, under epoch_lock. */
 void mp_window_tick(void);
 
 /* The range that the calling thread has in the domain at this level, or that has this id. */

@@ -250,8 +250,8 @@ static struct {
     size_t bytes, room;
 } file;
 
-/* A fork may come at any store, and the child goes on with this buffer: it is never smaller than
- * `room`. */
+/* A fork may happen at any store, and the child continues with this buffer: it is never smaller
+ * than `room`. */
 static bool grow_text(void)
 {
     const size_t room = file.room ? 2 * file.room : 16 << 10;

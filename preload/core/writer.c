@@ -61,7 +61,7 @@ void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto)
 
 /* ---- encode */
 
-/* The data of the DATA event, put together from the slots behind it. */
+/* Returns the data of the DATA event, assembled from the slots after it. */
 static const uint8_t *data_of(struct mp_writer *w, const struct mpf_slot *s, uint64_t bytes)
 {
     const struct mpf_slot *end = mpf_slot_chunk(s)->slot + MPF_CHUNK_SLOTS;
@@ -70,7 +70,7 @@ static const uint8_t *data_of(struct mp_writer *w, const struct mpf_slot *s, uin
     return w->data;
 }
 
-/* A slot that no code of ours wrote (the program writes where it should not) must not spoil its
+/* A slot that memprof's code did not write (the program writes out of bounds) must not spoil its
  * frame. */
 static bool makes_sense(uint64_t head)
 {
@@ -155,9 +155,9 @@ static uint32_t retire(struct mp_thread *t)
     return given;
 }
 
-/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep
- * it waiting.  As many are woken as can have one: thousands that wake for nothing would take the
- * encoder's time. */
+/* Threads that wait for chunks are woken only if there are some: frames of samples alone must not
+ * keep them waiting. At most as many are woken as there are chunks, because thousands of useless
+ * wake-ups would take the encoder's time. */
 static void retire_all(uint32_t given)
 {
     const uint32_t threads = mp_threads_ever();
@@ -185,7 +185,7 @@ static void lose(struct mp_writer *w)
     mp_loss(MPF_LOSS_WRITE, w->lost);
 }
 
-/* When and why: of this frame, and of those before it that this one was to tell of. */
+/* Records when and why this frame was not written, and earlier ones that it should have reported. */
 static void note_unwritten(const struct mp_writer *w)
 {
     struct mpf_unwritten span;

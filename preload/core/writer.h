@@ -1,7 +1,7 @@
-/* What one writer of frames is at: from taking slots to giving them back.
+/* The state of one writer of frames, from taking slots to returning them.
  *
- * Each writer has one of these; it makes its frame by itself and waits for its turn to write it.
- * With the writer's lock held; what says so under epoch_lock too. */
+ * Each writer has one of these. It makes its frame alone and waits for its turn to write it. All
+ * with the writer's lock held, and under epoch_lock where stated. */
 #ifndef MP_WRITER_H
 #define MP_WRITER_H
 
@@ -30,7 +30,7 @@ struct mp_writer {
     uint64_t noted;  /* when the notes were taken; they are not older than its events */
     struct mpf_clock from, to;
     int error;        /* 0, or -E...: it could not be written, */
-    uint32_t lost;    /* and so many events are lost with it */
+    uint32_t lost;    /* number of events that are lost with it */
     bool more;        /* events were left when it was full */
     bool is_large;    /* it has memory for MP_FRAME_EVENTS */
     uint32_t chunks;  /* taken to their end */
@@ -42,7 +42,7 @@ struct mp_writer {
     struct mp_selection slots;
 };
 
-/* A writer with memory for frames of so many events; NULL: there is none. */
+/* Returns a writer with memory for frames of this many events, or NULL. */
 struct mp_writer *mp_writer_map(unsigned number, uint32_t events);
 void mp_writer_unmap(struct mp_writer *w, uint32_t events);
 /* Forgets the frame before: nothing is taken.  Under epoch_lock. */
