@@ -62,8 +62,8 @@ void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *a
     if (mpf_heap_is_gpu(heap)) mp_device_measure();
 }
 
-/* The block counts until the driver has freed it; its address may be handed out again before this
- * thread says so. */
+/* The block counts until the driver has freed it. Its address may be reused before this thread
+ * records the end. */
 void mp_block_freed(const struct mp_call *call, enum mpf_heap heap, uint64_t at)
 {
     if (!at) return;

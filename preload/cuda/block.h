@@ -12,8 +12,8 @@
 void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *at, size_t bytes);
 /* At the entry and at the return of a call that frees the block at `at` (0: nothing). */
 void mp_block_freed(const struct mp_call *call, enum mpf_heap heap, uint64_t at);
-/* The driver refused `bytes` of memory.  probe: because it has no such kind of memory, not for lack
- * of it. */
+/* Records that the driver refused `bytes` of memory. @probe: the kind of memory is not supported,
+ * so memory is not exhausted. */
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe);
 /* The event that the thread records next happens here. */
 void mp_block_stack(void);

@@ -1,4 +1,4 @@
-/* What libmemprof-cuda.so tells of calls goes to the handlers that CUPTI's callbacks go to. */
+/* Calls reported by libmemprof-cuda.so go to the handlers of CUPTI's callbacks. */
 #include "cuda/by_name.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ EXPORT const struct memprof_driver_call *memprof_driver_call(const char *name)
     return NULL;
 }
 
-/* memprof's own call is nobody's business. */
+/* memprof's own calls are ignored. */
 static bool listens(const struct memprof_driver_call *call)
 {
     return mp_by_name_is_on() && !(mp_self && mp_self->guard & MP_INSIDE) &&
@@ -74,7 +74,7 @@ EXPORT bool memprof_driver_enter(const struct memprof_driver_call *call, const v
     return true;
 }
 
-/* A context is known by its address: what replay knows it by, too. */
+/* A context is known by its address, in replay as well. */
 EXPORT void memprof_driver_return(const struct memprof_driver_call *call, const void *params,
                                   uint64_t *keep, int result)
 {

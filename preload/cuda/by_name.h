@@ -1,11 +1,11 @@
-/* Driver calls that the program makes by their names, and that libmemprof-cuda.so stands before:
- * where CUPTI cannot be had, or is to be left to others. */
+/* Driver calls that the program makes by name and libmemprof-cuda.so interposes, if CUPTI is
+ * unavailable or left to other tools. */
 #ifndef MP_BY_NAME_H
 #define MP_BY_NAME_H
 
 #include <stdbool.h>
 
-/* Is that library here, and so early that it stands before the driver's names?  Any thread. */
+/* Returns true if that library is loaded before the driver's names. Any thread. */
 bool mp_by_name_is_here(void);
 /* Is CUPTI to be left alone for it (MEMPROF_CUDA=interpose)?  Not where it is missing.  Any
  * thread. */

@@ -15,8 +15,8 @@ struct mp_call {
     const void *params;   /* the call's struct of generated_cuda_meta.h; outputs are valid after
                              success */
     uint64_t *keep;       /* a word that lasts from the entry to the return */
-    CUcontext context;    /* current one, at the return; NULL: none */
-    uint32_t context_uid; /* another one for each that lives; 0: none */
+    CUcontext context;    /* the current one at the return, or NULL */
+    uint32_t context_uid; /* unique among live contexts; 0: none */
     CUresult result;      /* at the return */
     bool enter;
 };

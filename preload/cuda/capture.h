@@ -7,7 +7,7 @@
 
 /* Is any stream of the process capturing? */
 bool mp_capture_under_way(void);
-/* Is this one?  What is allocated in it is a node of a graph, not memory. */
+/* Returns true if the stream is being captured: an allocation in it is a graph node, not memory. */
 bool mp_capture_on(CUstream stream);
 
 #endif

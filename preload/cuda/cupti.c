@@ -1,8 +1,8 @@
 /* The driver calls InitializeInjection in cuInit, because CUDA_INJECTION64_PATH names this library.
  *
- * Where a tool holds CUPTI that memprof cannot share it with (subscription.h), calls are heard of
- * by their names (by_name.h); without libmemprof-cuda.so everything that needs no CUPTI goes on,
- * and the log says why gpuN/device is missing. */
+ * If another tool holds CUPTI and cannot share it with memprof (subscription.h), calls are observed
+ * by name (by_name.h). Without libmemprof-cuda.so everything that needs no CUPTI continues, and the
+ * log says why gpuN/device is missing. */
 #include "cuda/cupti.h"
 
 #include <cupti.h>
@@ -58,7 +58,7 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
     errno = saved;
 }
 
-/* ---- what is listened to */
+/* ---- observed calls */
 
 struct listened {
     const char *name;
@@ -83,7 +83,7 @@ void mp_cupti_listen_to_launches(bool listen)
         mp_party_enable(MP_PARTY_MEMPROF, listen, CUPTI_CB_DOMAIN_DRIVER_API, launches[i].id);
 }
 
-/* A library that is older than this list refuses the calls that it does not know. */
+/* A library that is older than this list refuses unknown calls. */
 static void listen_to_calls(void)
 {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -100,7 +100,7 @@ void mp_cupti_give_up(void) { __atomic_store_n(&given_up, true, __ATOMIC_RELEASE
 
 bool mp_cupti_is_given_up(void) { return __atomic_load_n(&given_up, __ATOMIC_ACQUIRE); }
 
-/* What is called by name goes on being told where libmemprof-cuda.so is there for it. */
+/* Calls by name are still observed if libmemprof-cuda.so is loaded. */
 static void go_without(const char *why)
 {
     mp_cupti_give_up();
@@ -153,7 +153,7 @@ void mp_cupti_refused(int result)
     go_without(why);
 }
 
-/* The one that a tool has subscribed to already, else the one that is found. */
+/* Prefers the library that a tool has already subscribed to. */
 static bool find_library(const char **path, const char **why)
 {
     const struct mp_cupti_library *open = mp_subscription_library();
@@ -197,7 +197,7 @@ void mp_cupti_reset(void)
     mp_sampler_reset();
 }
 
-/* What the user had put into CUDA_INJECTION64_PATH. */
+/* Calls the user's value of CUDA_INJECTION64_PATH. */
 static void chain(void)
 {
     const char *path = secure_getenv("MEMPROF_CUDA_CHAIN");

@@ -6,8 +6,8 @@
 
 /* Listens to kernel launches, or no more.  Any callback. */
 void mp_cupti_listen_to_launches(bool listen);
-/* A subscription that memprof counts on was refused (a CUptiResult): it goes on without device
- * allocations. */
+/* Called if a subscription that memprof relied on was refused (a CUptiResult): it continues without
+ * device allocations. */
 void mp_cupti_refused(int result);
 /* memprof does without CUPTI in this process, from here on. */
 void mp_cupti_give_up(void);

@@ -1,12 +1,12 @@
-/* CUPTI's functions of subscription, which a tool of the program calls by name (PyTorch's profiler:
- * libtorch_cpu needs libcupti): this library comes before libcupti in the order of look-up.  The
- * tool becomes a party of the one subscription, as if it had one of its own.
+/* CUPTI's functions of subscription, for tools of the program that call them by name (PyTorch's
+ * profiler: libtorch_cpu needs libcupti). This library comes before libcupti in look-up order. The
+ * tool becomes a party of the one subscription, as if it had its own.
  *
  * A tool that looks them up itself (dlopen and dlsym), or uses another copy of libcupti than
- * memprof does, never comes by here, or is passed on to its own: CUPTI tells it that it is taken.
- * What concerns no subscription (activity records, names, times) has no stand-in, and neither has
- * cuptiSubscribe_v2: from CUDA 13.2 on activity records belong to a subscriber, and a handle of
- * ours would not do for them. */
+ * memprof, does not come here, or is forwarded to its copy: CUPTI reports that it is in use.
+ * Functions without a subscription (activity records, names, times) have no stand-in, nor has
+ * cuptiSubscribe_v2: from CUDA 13.2 on activity records belong to a subscriber, and memprof's
+ * handle would not do for them. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -39,8 +39,7 @@ static bool look_up(const void *caller, struct mp_cupti_library *out)
     return handle && mp_cupti_library(handle, out);
 }
 
-/* What each place in the program that calls us was found to mean: the loader is asked once for
- * each, and not, as a rule, in a callback. */
+/* The result per calling address: the loader is asked once for each, and usually not in a callback. */
 enum { PLACES = 64 };
 static struct place {
     const void *caller;
@@ -57,7 +56,7 @@ static const struct place *known_place(const void *caller)
     return NULL;
 }
 
-/* Places get ready in the order in which they were taken; one that comes out of order is looked up
+/* Places become ready in the order in which they were taken; one that is out of order is looked up
  * again at its next call. */
 static void know_place(const struct place *place)
 {
@@ -70,7 +69,7 @@ static void know_place(const struct place *place)
     __atomic_store_n(&places_ready, n + 1, __ATOMIC_RELEASE);
 }
 
-/* False: there is no libcupti.  Keeps errno. */
+/* Returns false if there is no libcupti. Keeps errno. */
 static bool library_of(const void *caller, struct mp_cupti_library *out)
 {
     const struct place *known = known_place(caller);
@@ -96,8 +95,8 @@ static bool library_of(const void *caller, struct mp_cupti_library *out)
 
 /* ---- handles */
 
-/* A handle is an address of ours that leads nowhere: of the last ones that were given out each is
- * another, so that one that is used again after its end is known as such. */
+/* A handle is one of memprof's addresses, never read. The last HANDLES handles differ, so a use
+ * after its end is recognised. */
 enum { HANDLES = 4096 };
 static char handles[HANDLES];
 static uint32_t given;
@@ -117,7 +116,7 @@ static int party_of(CUpti_SubscriberHandle handle)
     return -1;
 }
 
-/* Of two threads that end one party, one does. */
+/* If two threads end one party, one of them does. */
 static void end(int party, CUpti_SubscriberHandle handle)
 {
     if (handle && __atomic_compare_exchange_n(&handle_of[party], &handle, NULL, false,

@@ -19,8 +19,8 @@ enum { NOTES = 32, TEXT_BYTES = 2048 };
 #define IN_ANOTHER_LOG UINT32_MAX
 
 static struct device {
-    uint32_t in_log; /* 1 + mp_loss_now() before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
-    uint32_t bytes;  /* of its description; 0: it is not there yet */
+    uint32_t in_log; /* 1 + mp_loss_now() from before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
+    uint32_t bytes;  /* of its description; 0: not known yet */
     char text[TEXT_BYTES];
     void *nvml; /* NULL: NVML does not know it */
 } device[MPF_GPUS];
@@ -91,9 +91,7 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
 }
 
-/* Memory of the device that is a NUMA node of the host (GH200): the kernel takes it for its own,
- * too.
- */
+/* Watches device memory that is a NUMA node of the host (GH200), because the kernel also uses it. */
 static void watch_node(CUdevice d)
 {
     int config, node;
@@ -167,7 +165,7 @@ static bool told(const struct mp_call *call)
            mp_self->in_log == mp_loss_now();
 }
 
-/* The event goes the way on which the thread is told again after a lost frame. */
+/* The event takes the path that repeats the thread's description after a lost frame. */
 void mp_device_context(const struct mp_call *call)
 {
     if (!call->context || told(call)) return;

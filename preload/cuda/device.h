@@ -8,25 +8,23 @@
 
 #include "cuda/call.h"
 
-/* Records the device's description if the log does not have it.  Any callback; of a device that was
- * seen before, any thread. */
+/* Records the device's description if the log does not have it. In any callback; for a known
+ * device, on any thread. */
 void mp_device_seen(CUdevice device);
-/* The same for each device whose primary context is in use: without CUPTI nothing else tells of it.
- */
+/* Records each device whose primary context is in use: without CUPTI nothing else reports it. */
 void mp_device_seek(void);
-/* In a forked child: what is recorded is in another log. */
+/* Called in a forked child: recorded descriptions are in the parent's log. */
 void mp_device_reset(void);
-/* The device of the thread's current context, recorded as above; -1: there is none. */
+/* Returns the device of the thread's current context and records it as above, or -1. */
 CUdevice mp_device_current(void);
 /* Tells replay under which context the thread's next events happen, when that is another one than
  * before. */
 void mp_device_context(const struct mp_call *call);
 
-/* Bytes used on the device by everybody, without what the driver reserves; MPF_UNKNOWN: nobody
- * tells. */
+/* Returns the device's bytes used by all processes, without the driver's reserve, or MPF_UNKNOWN. */
 uint64_t mp_device_used(CUdevice device);
-/* Behind a call that changed what is used: records that, where NVML does not tell it, as often as
- * the sampler would. */
+/* Called after a call that changed the used bytes: records them if NVML does not report them, as
+ * often as the sampler would. */
 void mp_device_measure(void);
 /* free and total as cuMemGetInfo gives them for the thread's context; MPF_UNKNOWN. */
 void mp_device_info(uint64_t *free, uint64_t *total);

@@ -34,8 +34,8 @@ extern struct mp_driver mp_driver;
 /* False: libcuda.so.1 is not loaded.  Called once, while no callback runs. */
 bool mp_driver_init(void);
 
-/* Asks the driver with the thread's recording off: what the driver allocates for the answer is not
- * the program's. False where the driver has no such query, or refuses. */
+/* Asks the driver with the thread's recording off, so that the driver's allocations for the answer
+ * are not recorded. False if the driver has no such query or refuses it. */
 #define MP_DRIVER_ASK(name, ...)                                                                   \
     ({                                                                                             \
         const struct mp_guarded guard_ = mp_guard_enter();                                         \

@@ -1,6 +1,6 @@
-/* CUDA graphs: each instantiation is an event, and so is the first upload, update and launch of
- * each executable, where its memory comes.  What a device keeps for memory nodes is a level of its
- * own (GPU_LEVEL of pool 0). */
+/* CUDA graphs: each instantiation is an event, and so are the first upload, update and launch of
+ * each executable, when its memory is allocated. A device's memory for memory nodes is a separate
+ * level (GPU_LEVEL of pool 0). */
 #include <cupti.h>
 
 #include "core/record.h"

@@ -21,7 +21,7 @@ static unsigned heap_at(const CUmemLocation *at)
     return mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)at->id);
 }
 
-/* Asking whether the system has fabric handles is no lack of memory. */
+/* Asking whether the system has fabric handles does not mean that memory is exhausted. */
 static bool probes(const struct mp_call *call, const CUmemAllocationProp *prop)
 {
     return prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC &&

@@ -91,8 +91,8 @@ void mp_on_primary_retain(const struct mp_call *call)
         __atomic_store_n(&primary[p->dev], *p->pctx, __ATOMIC_RELEASE);
 }
 
-/* The device of a context is known while it is current; the thread that destroys one has it current
- * nearly always. */
+/* The device of a context is known while it is current. The thread that destroys a context nearly
+ * always has it current. */
 void mp_on_context_destroy(const struct mp_call *call)
 {
     const cuCtxDestroy_v2_params *p = call->params;
@@ -161,8 +161,8 @@ void mp_on_stream_create(const struct mp_call *call)
     else mp_hidden_return(call, MPF_CALL_STREAM, 0, 0, 0);
 }
 
-/* With lazy loading a kernel comes to the device when it is first asked about (NCCL asks about each
- * of its own). */
+/* With lazy loading a kernel is loaded onto the device at its first query (NCCL queries each of its
+ * kernels). */
 static void first_use(const struct mp_call *call, const void *kernel)
 {
     enum { KERNELS = 1 << 14 };

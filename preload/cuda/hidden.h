@@ -6,8 +6,8 @@
 #include "cuda/call.h"
 #include "mpf/gpu.h"
 
-/* At the entry, for the thread's current device, or the given one.  Where there is none, nothing is
- * measured. */
+/* Called at the entry, for the thread's current device or the given one. Without a device nothing
+ * is measured. */
 void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what);
 void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUdevice device);
 /* At the return; a, b, c as enum mpf_gpu_call says. */

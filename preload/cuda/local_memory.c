@@ -12,7 +12,7 @@ enum { CONTEXTS = 64 }; /* growth in contexts beyond these is not noticed */
 /* Contexts that were asked about.  Entries are claimed by their handle. */
 static struct asked {
     CUcontext context;
-    uint64_t limit; /* bytes per thread when it was last asked for; 0 before that */
+    uint64_t limit; /* bytes per thread at the last query; 0 before that */
 } asked[CONTEXTS];
 
 static struct asked *entry_of(CUcontext context)

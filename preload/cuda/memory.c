@@ -31,7 +31,7 @@ void mp_on_mem_free(const struct mp_call *call)
     mp_block_freed(call, MPF_HEAP_DEVICE, p->dptr);
 }
 
-/* ---- arrays: their handle stands for their address, and the bytes are those of their elements */
+/* ---- arrays: their handle is used as the address; the bytes are those of their elements */
 
 static size_t channel_bytes(CUarray_format format)
 {

@@ -75,8 +75,8 @@ void mp_mempool_look(void)
         if (__atomic_load_n(&pool[i].handle, __ATOMIC_ACQUIRE)) ask_level(&pool[i]);
 }
 
-/* Whose the block is, the driver knows: a stream may be of another device than the thread's, and
- * the pool the default one. */
+/* Asks the driver for the block's pool: a stream may belong to another device than the thread's,
+ * and the pool be the default one. */
 static struct pool *pool_of(CUdeviceptr at)
 {
     CUmemoryPool handle = NULL;

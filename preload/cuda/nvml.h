@@ -1,9 +1,9 @@
-/* NVML, the driver's management library, by dlopen: used bytes of a device without a context, from
+/* NVML, the driver's management library, by dlopen: used bytes of a device without a context, on
  * any thread.
  *
- * What it allocates is recorded as anything in the program's heap: its destructors free it as the
- * program's. Its descriptors lie in the program's table, so it is never called from the encoder,
- * which has one of its own. */
+ * Its allocations are recorded like the program's, because its destructors free them. Its
+ * descriptors are in the program's table, so it is never called on the encoder, which has a
+ * separate table. */
 #ifndef MP_NVML_H
 #define MP_NVML_H
 
@@ -15,9 +15,9 @@ struct mp_nvml_memory {
     uint64_t total, reserved, free, used;
 };
 
-/* False: there is no NVML.  Takes about 10 ms; called once. */
+/* Returns false if there is no NVML. Takes about 10 ms; called once. */
 bool mp_nvml_init(void);
-/* The device with this UUID; NULL.  MIG instances have names of their own. */
+/* Returns the device with this UUID, or NULL. MIG instances have separate names. */
 void *mp_nvml_device(const char *uuid);
 bool mp_nvml_memory(void *device, struct mp_nvml_memory *out);
 /* Bytes that this process holds on the device; false where NVML does not know it (a container's

@@ -41,7 +41,7 @@ void mp_sampler_leave(void)
     if (__atomic_sub_fetch(&s.inside, 1, __ATOMIC_SEQ_CST) == 0) mp_sys_futex_wake(&s.inside);
 }
 
-/* Who was in NVML at the fork is not there to leave it, and is not waited for. */
+/* A thread that was in NVML at the fork does not exist here, so it is not waited for. */
 void mp_sampler_reset(void) { memset(&s, 0, sizeof s); }
 
 void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }

@@ -48,7 +48,7 @@ const char *mp_subscription_holder(void) { return holder; }
 
 const struct mp_cupti_library *mp_subscription_library(void) { return is_open() ? &library : NULL; }
 
-/* ---- what each party wants: a bit a party */
+/* ---- callbacks that each party wants: one bit per party */
 
 static uint8_t wanted[DOMAINS][IDS];
 
@@ -101,8 +101,8 @@ static bool others_want(int party, unsigned domain)
     return false;
 }
 
-/* The others' callbacks stay on all the time: a domain is turned off as a whole only where nobody
- * else wants any of it. */
+/* Callbacks of the other parties stay on throughout: a whole domain is turned off only if no other
+ * party wants any of it. */
 static CUptiResult disable_domain(int party, unsigned domain)
 {
     const bool shared = others_want(party, domain), open = is_open();
@@ -128,7 +128,7 @@ CUptiResult mp_party_enable_domain(int party, bool enable, CUpti_CallbackDomain 
     return result;
 }
 
-/* Of the domains that are not there nothing is said. */
+/* Domains that do not exist are ignored. */
 CUptiResult mp_party_enable_all(int party, bool enable)
 {
     for (unsigned domain = 1; domain < DOMAINS; domain++)
@@ -155,7 +155,7 @@ static struct party {
     void *userdata;
     uint32_t taken; /* 0: free */
     uint32_t told;  /* callbacks on their way */
-    uint32_t turn;  /* who has the place: the how many-th */
+    uint32_t turn;  /* number of the party that has the place */
 } parties[MP_PARTIES];
 
 enum { BEING_TAKEN = 1, LISTENS = 2 };
@@ -197,14 +197,15 @@ void mp_party_leave(int party)
 
 /* ---- from a callback to the parties */
 
-/* What a party has of a call from its entry to its return: CUPTI's word for it, and which of the
- * place's parties it is of; 0: of none. */
+/* A party's data of a call from its entry to its return: CUPTI's word, and the number of the
+ * place's party that owns it; 0: none. */
 struct part {
     uint64_t word;
     uint32_t turn;
 };
 
-/* What a party is told of.  A call's data are a copy, for the word is the party's own. */
+/* The arguments of a party's callback. A call's data are a copy, because each party has its own
+ * word. */
 struct told {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
@@ -222,8 +223,8 @@ static void tell(const struct party *p, const struct told *t, uint64_t *word)
     p->callback(p->userdata, t->domain, t->id, word ? &its : t->data);
 }
 
-/* A place may have gone to another party since `who` was looked at, or since the call was entered:
- * it has to want the callback, and has no word of another's. */
+/* Another party may have taken the place since `who` was read, or since the call was entered: it
+ * must want the callback, and never gets another party's word. */
 static void tell_guest(int party, const struct told *t, struct part *part)
 {
     struct party *p = &parties[party];
@@ -236,9 +237,9 @@ static void tell_guest(int party, const struct told *t, struct part *part)
     __atomic_fetch_sub(&p->told, 1, __ATOMIC_SEQ_CST);
 }
 
-/* CUPTI gives a call one word that lasts from its entry to its return.  It is memprof's; in a call
- * that others hear of it leads to a row with a part for each.  A row whose return is never told is
- * taken again when many others have been. */
+/* CUPTI gives a call one word from its entry to its return. It is memprof's. In a call that other
+ * parties observe it refers to a row with a part for each. A row whose return is never reported is
+ * reused after many others. */
 enum { CALLS = 1024, TRIES = 32 };
 #define IN_ROW (UINT64_C(0x6d70726f) << 32)
 
@@ -270,7 +271,7 @@ static struct call *take_row(uint64_t key)
     return c;
 }
 
-/* What was kept at the entry; false: nothing. */
+/* Returns the row of the entry, or false if there is none. */
 static bool give_row_back(uint64_t key, uint64_t word, struct call *out)
 {
     if ((word & ~UINT64_C(0xffffffff)) != IN_ROW) return false;
@@ -294,8 +295,8 @@ static void call_enters(uint8_t who, const struct told *t)
     *data->correlationData = IN_ROW | (uint64_t)(kept - calls);
 }
 
-/* As CUPTI does it (13.0, seen on an H200): who wants the callback now is told of the return,
- * whether or not it was of the entry.  memprof is also told of what it heard begin. */
+/* As in CUPTI (13.0, observed on an H200): a party that wants the callback now gets the return,
+ * whether or not it got the entry. memprof also gets the return of every entry that it got. */
 static void call_returns(uint8_t who, const struct told *t)
 {
     const CUpti_CallbackData *data = t->data;
@@ -320,7 +321,7 @@ static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_C
                               const void *data)
 {
     (void)unused;
-    if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own call is nobody's business */
+    if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own calls are ignored */
     if ((unsigned)domain >= DOMAINS || id >= IDS) return;
     const uint8_t who = wanted_by(domain, id);
     const struct told told = { domain, id, data };
@@ -334,8 +335,8 @@ static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_C
 
 /* ---- getting in */
 
-/* CUpti_SubscriberParams of CUDA 13.3 (NVIDIA's reference); CUDA 13.0 lacks the last field, and
- * 12 all of it. */
+/* CUpti_SubscriberParams of CUDA 13.3 (NVIDIA's reference). CUDA 13.0 does not have the last field,
+ * and CUDA 12 none of it. */
 struct params {
     size_t size; /* to the end of the last field */
     const char *name;
@@ -355,10 +356,10 @@ static CUptiResult come_by_v2(bool allow_several)
     return library.subscribe_v2(&subscriber, callback, NULL, &p);
 }
 
-/* From CUDA 13.3 and driver r610 on there can be several subscribers, if all of them come by
- * cuptiSubscribe_v2.  PyTorch's profiler does not, and takes its records by the calls that do not
- * go together with it: where PyTorch is, memprof comes as it does.  Elsewhere a tool that holds
- * CUPTI gives its name to the newer call. */
+/* From CUDA 13.3 and driver r610 on there may be several subscribers if all of them use
+ * cuptiSubscribe_v2. PyTorch's profiler does not, and takes its records by calls that are
+ * incompatible with it: in a process with PyTorch memprof subscribes in the old way. Elsewhere a
+ * tool that holds CUPTI gives its name to the newer call. */
 static CUptiResult come(bool may_be_of_several)
 {
     enum { SEVERAL = 130300 };

@@ -1,15 +1,14 @@
-/* The process's one subscription to CUPTI's callbacks, shared by memprof and the program's own
- * tools.
+/* The process's one subscription to CUPTI's callbacks, shared by memprof and the program's tools.
  *
- * CUPTI serves one subscriber (several from CUDA 13.3 on, under conditions).  A party is one of
- * those that listen: memprof is one, a tool that calls cuptiSubscribe by name (PyTorch's profiler)
- * is another.  A callback is enabled for the subscription while a party wants it, and each party is
- * told only of what it wants: memprof first where a call is entered, last where it returns.
+ * CUPTI serves one subscriber (several from CUDA 13.3 on, under conditions). A party is one of the
+ * listeners: memprof, or a tool that calls cuptiSubscribe by name (PyTorch's profiler). A callback
+ * is enabled for the subscription while a party wants it, and each party gets only its own: memprof
+ * first at the entry of a call, last at its return.
  *
- * No function here waits, for CUPTI and the driver may hold locks of theirs around a callback and
- * around a subscription.  Any function may be called in a callback.  NVIDIA asks a subscriber to
- * enable its callbacks one after the other; parties on several threads may not, which CUPTI 13.0
- * was seen to bear (tests/gpu's listener, on an H200). */
+ * No function here waits, because CUPTI and the driver may hold locks around a callback and around
+ * a subscription. Any function may be called in a callback. NVIDIA asks a subscriber to enable its
+ * callbacks one after the other; parties on several threads may not, which CUPTI 13.0 tolerates
+ * (tests/gpu's listener, on an H200). */
 #ifndef MP_SUBSCRIPTION_H
 #define MP_SUBSCRIPTION_H
 
@@ -17,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* libcupti's own functions, not those that stand before them in the order of look-up.  subscribe_v2
- * is NULL before CUDA 13.0. */
+/* libcupti's own functions, not those that precede them in look-up order. subscribe_v2 is NULL
+ * before CUDA 13.0. */
 struct mp_cupti_library {
     CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
     CUptiResult (*subscribe_v2)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
@@ -33,18 +32,18 @@ struct mp_cupti_library {
     CUptiResult (*result_text)(CUptiResult, const char **);
 };
 
-/* Looks them up behind a handle of dlopen, or RTLD_NEXT.  False: one is missing, or it is memprof's
- * that stands before them. */
+/* Looks them up in a handle of dlopen, or after this library with RTLD_NEXT. Returns false if one
+ * is missing or is memprof's. */
 bool mp_cupti_library(void *handle, struct mp_cupti_library *out);
 
-/* Subscribes, and enables what parties want already.  CUPTI's answer; CUPTI_SUCCESS too where the
- * process is subscribed, or where another thread, or an outer call of this one (the driver starts
- * inside of cuptiSubscribe), is about to be: that one then has the answer.  may_be_of_several: as
- * one of CUPTI's several subscribers, where it can have them. */
+/* Subscribes, and enables the callbacks that parties want already. Returns CUPTI's result, also
+ * CUPTI_SUCCESS if the process is subscribed, or if another thread or an outer call of this one is
+ * about to be (the driver starts inside cuptiSubscribe): that call then has the result.
+ * @may_be_of_several: as one of CUPTI's several subscribers, if possible. */
 CUptiResult mp_subscription_open(const struct mp_cupti_library *library, bool may_be_of_several);
 /* The library that is subscribed to; NULL: none (yet). */
 const struct mp_cupti_library *mp_subscription_library(void);
-/* Other tools can subscribe beside it, and have to (from CUDA 13.3 on). */
+/* Returns true if other tools can and must subscribe separately (from CUDA 13.3 on). */
 bool mp_subscription_is_one_of_several(void);
 /* The tool for which CUPTI refused, as CUPTI names it; empty: it did not say. */
 const char *mp_subscription_holder(void);
@@ -56,7 +55,7 @@ enum { MP_PARTY_MEMPROF, MP_PARTIES = 5 };
 int mp_party_join(CUpti_CallbackFunc callback, void *userdata);
 /* memprof's own place is kept for it, and it never leaves. */
 void mp_party_join_memprof(CUpti_CallbackFunc callback);
-/* From then on it is told nothing, but for calls that are on their way to it. */
+/* The party gets no callbacks from then on, except calls that are already on their way. */
 void mp_party_leave(int party);
 
 /* As CUPTI's functions of these names, with its answers. */

@@ -8,7 +8,8 @@
 
 #define MP_BUILD_ID_BYTES 64
 
-/* Of the file whose ELF header is at `base`.  Its bytes; 0: it has none, or it cannot be read. */
+/* Reads the build id of the file whose ELF header is at `base`. Returns its bytes, or 0 if it has
+ * none or cannot be read. */
 size_t mp_build_id(uint64_t base, uint8_t out[MP_BUILD_ID_BYTES]);
 
 #endif

@@ -55,7 +55,7 @@ bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out)
     return find_object && find_object((void *)pc, out) == 0;
 }
 
-/* ---- the segment of an object file that its tables lie in */
+/* ---- the segment of an object file that contains its tables */
 
 enum { FIRST = 4096 }; /* bytes of a file that are mapped if any are */
 
@@ -159,8 +159,8 @@ static size_t room_at(const struct mp_cfi_tables *t, uintptr_t at)
     return at - from < bytes ? bytes - (at - from) : 0;
 }
 
-/* A record of .eh_frame begins with its length.  One that is not in the tables as a whole is empty,
- * as is one of 64 bits of length: nobody makes it. */
+/* A record of .eh_frame begins with its length. A record that is not completely in the tables is
+ * empty, as is one with a 64-bit length, which no compiler emits. */
 static struct reader record_at(const struct mp_cfi_tables *t, uintptr_t at)
 {
     const size_t room = room_at(t, at);
@@ -212,7 +212,7 @@ static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
     return (uintptr_t)t->header + (uintptr_t)(intptr_t)row.record;
 }
 
-/* What the functions of a CIE have in common. */
+/* The part that all functions of a CIE share. */
 struct common {
     struct reader program;
     uint64_t code_factor;
@@ -275,7 +275,7 @@ enum { REMEMBERED = 8 };
 struct state {
     struct mp_frame_rule rule;
     bool no_caller, return_saved;
-    int64_t return_at; /* from the frame's address on, where it is saved */
+    int64_t return_at; /* offset from the frame's address, if it is saved */
 };
 
 static int64_t factored(int64_t n, const struct common *c)
@@ -329,8 +329,8 @@ static void set_same(struct state *s, const struct state *first, uint64_t reg)
     }
 }
 
-/* Where the return address is, of the few places that it ever is at: compilers that save fp at all
- * save the two side by side. */
+/* Finds the return address in the few places where it can be: compilers that save fp save the two
+ * next to each other. */
 static void find_return(struct state *s)
 {
     struct mp_frame_rule *r = &s->rule;

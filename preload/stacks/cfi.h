@@ -30,8 +30,8 @@ struct mp_frame_rule {
     int32_t frame; /* its address (CFA): sp + this, fp + this, or what is stored at fp + this */
     enum mp_fp_kind { MP_FP_SAME, MP_FP_SAVED, MP_FP_AT_FP } fp_kind;
     int32_t fp; /* the caller's fp is stored at the frame's address + this, or at fp + this */
-    /* The return address is in the word below the frame's address, in the one behind the caller's
-     * fp, where that would be if it were not the same, or still in its register. */
+    /* The return address is in the word below the frame's address, in the word after the caller's
+     * fp, or still in its register. */
     enum mp_return_kind {
         MP_RETURN_BELOW,
         MP_RETURN_BEHIND_FP,
@@ -42,7 +42,7 @@ struct mp_frame_rule {
 
 /* Can object files be found without the loader's lock?  Called once, where dlsym may be. */
 bool mp_cfi_init(void);
-/* What the loader has at this address; false: nothing.  Takes no lock. */
+/* Finds the loader's object at this address, or returns false. Takes no lock. */
 bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out);
 /* The pages from the main program's first segment to its last, with the gaps between them.
  * from >= to: not known. */
@@ -59,8 +59,8 @@ struct mp_frame_rule mp_cfi_record_rule(void);
 
 /* ---- its parts */
 
-/* Where an object file's .eh_frame_hdr is, and the segment that holds it: nothing else is read,
- * whatever stands there. */
+/* An object file's .eh_frame_hdr and the segment that contains it: nothing outside it is read,
+ * whatever the tables say. */
 struct mp_cfi_tables {
     const uint8_t *from, *to, *header;
 };

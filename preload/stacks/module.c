@@ -18,12 +18,12 @@ enum { MODULES = 4096, PATH_BYTES = 1024 };
 
 uint32_t mp_module_generation;
 
-/* What is in the log; reads as zeros in a forked child, whose log is another. */
+/* The modules in the log. Reads as zeros in a forked child, which has another log. */
 static struct known {
     struct mp_lock lock;
     uint64_t next_scan;
     uint32_t in_log; /* mp_loss_now() before all of them were recorded */
-    bool again;      /* they are recorded anew just now; under the lock */
+    bool again;      /* they are being recorded again; under the lock */
     uint32_t count;  /* grows under the lock; read without it */
     /* to 0: gone */
     struct {
@@ -57,7 +57,7 @@ static bool is_known(uint64_t pc) { return find(pc) != 0; }
 
 enum { NOT_KNOWN, NOTHING };
 
-/* Tells what the loader has at an address from what it had there before, by name and extent. */
+/* Identifies the object at an address by its name and extent, to see whether it changed. */
 static uint64_t object_at(uint64_t at)
 {
     struct dl_find_object o;
@@ -151,7 +151,7 @@ static void scan(void)
     add(&m);
 }
 
-/* All that are gone, so that one scan finds what took their places. */
+/* Drops all that are gone, so that one scan finds their successors. */
 static bool drop_gone(void)
 {
     bool any = false;
@@ -182,7 +182,7 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
 {
     if (!known) return;
     if (__atomic_load_n(&known->in_log, __ATOMIC_ACQUIRE) != mp_loss_now()) record_again();
-    uint32_t checked[16] = { 0 }; /* a stack comes through the same few files again and again */
+    uint32_t checked[16] = { 0 }; /* a stack passes through the same few files repeatedly */
     for (unsigned i = 0; i < count; i++) {
         const uint32_t at = find(pc[i]);
         uint32_t *const before = &checked[at % 16];
@@ -210,8 +210,7 @@ struct mp_module_place mp_module_opened(const void *handle)
     return (struct mp_module_place){ (uintptr_t)l.l_ld, object_at((uintptr_t)l.l_ld) };
 }
 
-/* What a forked child has of its parent's is not among what it knows: the generation changes in any
- * case. */
+/* A forked child does not know its parent's objects, so the generation changes in any case. */
 void mp_module_closed(struct mp_module_place before)
 {
     if (!known || !is_other(before.object, object_at(before.at))) return;

@@ -1,20 +1,19 @@
-/* The facts about the processor's registers that an unwinder needs; each file below has the same.
+/* Facts about the processor's registers for the unwinder. Each file below has the same ones.
  *
  *   MP_REG_SP, _FP, _RETURN    their numbers in call frame information
- *   MP_RETURN_IS_BELOW         a call puts the return address below the frame's address, always;
- *                              else it is in a register until the function saves it
+ *   MP_RETURN_IS_BELOW         a call always puts the return address below the frame's address;
+ *                              otherwise it is in a register until the function saves it
  *   MP_RED_ZONE                bytes below sp that a function may use
- *   MP_CFA_SIGNED              the instruction that says whether return addresses are signed from
- *                              here on: no matter, for a signature is taken off wherever there is
- *                              one; -1: there is none
- *   MP_AUGMENTATIONS           letters that may stand in a CIE, without data, and do not matter
+ *   MP_CFA_SIGNED              the instruction that switches signing of return addresses, ignored
+ *                              because every signature is removed; -1: none
+ *   MP_AUGMENTATIONS           letters of a CIE that have no data and can be ignored
  *   MP_SIGNAL_INFO             bytes at sp before the ucontext_t when a handler returns
- *   mp_interrupted(u, &link)   the frame that a handler was called in; link: where its return
- *                              address is if no instruction has saved it; NULL: it is saved
+ *   mp_interrupted(u, &link)   returns the frame that a handler interrupted; link: where its return
+ *                              address is if no instruction has saved it, or NULL
  *   MP_RECORD_AT_TOP           a frame record (caller's fp, return address) is at the top of its
- *                              frame, so that the caller's sp is known by it
- *   mp_ends_handler(pc)        is that the code that handlers return to, which has no call frame
- *                              information?
+ *                              frame, so it gives the caller's sp
+ *   mp_ends_handler(pc)        returns true if handlers return to this code, which has no call
+ *                              frame information
  *   mp_follows_call(pc)        returns true if the instruction before pc is a call, false also if
  *                              it cannot be read */
 #ifndef MP_REGISTERS_H

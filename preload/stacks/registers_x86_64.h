@@ -27,7 +27,7 @@ static inline struct mp_frame mp_interrupted(const ucontext_t *u, const uintptr_
                               (const uintptr_t *)&g[REG_RBP] };
 }
 
-/* The C library's has it. */
+/* The C library's code has call frame information. */
 static inline bool mp_ends_handler(uintptr_t pc)
 {
     (void)pc;

@@ -102,7 +102,7 @@ static void give_back(struct mp_walker *w)
     w->user = 0;
 }
 
-/* Of what was compiled meanwhile the same return addresses are another stack. */
+/* The same return addresses in newer generated code are another stack. */
 static uint64_t id_of(struct mp_hash stack, uint32_t generation)
 {
     return mp_hash_id(mp_hash_word(stack, generation));
@@ -212,8 +212,8 @@ static bool is_new(unsigned op)
            op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
-/* Of a mapping that is made writable or moved the heap is not known here; it is one of the host's.
- * Regions that libraries tell NVTX of are as malloc's blocks. */
+/* Returns true for the host's heaps. The heap of a mapping that is made writable or moved is not
+ * known here, but is one of them. Regions announced through NVTX count as malloc's blocks. */
 static bool is_host(unsigned op, unsigned heap)
 {
     return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || heap == MPF_HEAP_NVTX ||

@@ -8,7 +8,7 @@
 
 #include "stacks/unwinder.h"
 
-/* Called once, where the loader's lock may be taken.  False: no stacks on this system. */
+/* Called once, where the loader's lock may be taken. Returns false if the system has no stacks. */
 bool mp_stack_init(void);
 /* Forgets what is recorded: in a forked child, single-threaded. */
 void mp_stack_reset(void);

@@ -12,9 +12,8 @@
 
 enum { CACHE = 1 << 16 };
 
-/* A rule in 64 bits.  check is address ^ rule ^ generation (module.h) above all addresses: of a
- * pair that two threads have written half each, or that is of code that may be gone, nobody takes
- * anything. */
+/* A rule in 64 bits. check is address ^ rule ^ generation (module.h), in bits above all addresses:
+ * a pair that two threads have half written, or that belongs to unloaded code, does not match. */
 struct kept_rule {
     uint64_t check, rule;
 };
@@ -130,7 +129,7 @@ static inline bool read_word(const uintptr_t *at, uintptr_t *out, struct mp_read
 
 /* ---- from frame to frame */
 
-/* What the kernel saved when it called the handler that this frame is below of. */
+/* Restores the frame that the kernel saved when it called the handler. */
 static bool before_signal(struct mp_frame *f, const uintptr_t **link)
 {
     const ucontext_t *u = (const ucontext_t *)(f->sp + MP_SIGNAL_INFO);
@@ -180,7 +179,7 @@ static bool is_code(uintptr_t pc, uint32_t generation)
     return kind_of(rule_at(pc - 1, generation)) != MP_FRAME_UNKNOWN;
 }
 
-/* Where the caller's fp was saved. */
+/* Returns where the caller's fp was saved. */
 static inline const uintptr_t *caller_fp_at(const struct mp_frame *f, struct mp_bounds b,
                                             uint64_t rule, uintptr_t fp, uintptr_t address)
 {
@@ -192,7 +191,7 @@ static inline const uintptr_t *caller_fp_at(const struct mp_frame *f, struct mp_
     }
 }
 
-/* Where the return address is; `link`: where it is that no instruction has saved, NULL: nowhere. */
+/* Returns where the return address is. @link: where it is if no instruction has saved it, or NULL. */
 static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bounds b,
                                          uint64_t rule, uintptr_t address, const uintptr_t *link)
 {

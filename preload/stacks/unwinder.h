@@ -31,8 +31,7 @@ struct mp_bounds {
     uintptr_t low, bytes;
 };
 
-/* What a step has read: the same words there, and the same registers before, lead to the same
- * frame. */
+/* The words that a step has read: the same words and registers lead to the same frame. */
 enum { MP_READS_MAX = 3 };
 struct mp_read {
     const uintptr_t *at;
@@ -43,7 +42,7 @@ struct mp_reads {
     unsigned count;
 };
 
-/* Of the stack that the frame is on; false: it is on none that is known. */
+/* Finds the bounds of the frame's stack. Returns false if it is on no known stack. */
 bool mp_unwind_bounds(uintptr_t sp, struct mp_bounds *out);
 
 /* Goes to the caller of a function that made a call.

@@ -5,9 +5,9 @@ static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b
     return a->pc == b->pc && a->sp == b->sp && a->fp_at == b->fp_at;
 }
 
-/* Always as many words: that has no branch whose way differs from run to run.  One after another:
- * where a word lies was found by those before it, so behind one that differs none is read that the
- * unwinder would not read.  NULL: a child that was forked in a handler, in the middle of this. */
+/* Compares a fixed number of words, without unpredictable branches, and in order: the place of a
+ * word was found through the words before it, so after a different one only words are read that the
+ * unwinder would also read. NULL: a child that was forked in a handler during this. */
 static inline bool reads_the_same(const struct mp_run *r)
 {
     for (unsigned i = 0; i < MP_RUN_READS; i++) {
@@ -23,7 +23,7 @@ static bool a_run_begins(const struct mp_frame *f)
     return f->sp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
 }
 
-/* What reads nothing reads itself. */
+/* An unused entry compares with itself. */
 static void fill_reads(struct mp_run *r, unsigned n)
 {
     for (; n < MP_RUN_READS; n++) r->read[n].at = &r->read[n].word;
@@ -60,8 +60,8 @@ static inline bool fits(const struct mp_run *r, const struct mp_frame *f, uint32
     return r->generation == generation + 1 && same_frame(&r->from, f) && reads_the_same(r);
 }
 
-/* At one of two places, for two ways on from a frame may be taken by turns; what is at neither is
- * made at one, then at the other. */
+/* Looks in two places, because two continuations of a frame may alternate. A run that is in neither
+ * replaces one, then the other. */
 static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame *f,
                                      struct mp_bounds b, uint32_t generation)
 {

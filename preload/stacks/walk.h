@@ -1,10 +1,9 @@
-/* Walks that a thread has made, kept for its next ones: where the same words are still on the
- * stack, nothing is unwound.
+/* Walks that a thread has made, kept for its next ones: if the same words are still on the stack,
+ * nothing is unwound.
  *
- * A walk is cut into runs of a few frames, at places that depend on the stack's addresses alone, so
- * that walks which differ only in their inner frames share the outer ones.  A run is what it read:
- * from the same registers, if the same words are there, the same frames follow.  Some 3 ns a frame.
- */
+ * A walk is cut into runs of a few frames, at places that depend only on the stack's addresses, so
+ * walks that differ in their inner frames share the outer ones. A run is the words it read: from
+ * the same registers, the same words lead to the same frames. About 3 ns per frame. */
 #ifndef MP_WALK_H
 #define MP_WALK_H
 
@@ -16,11 +15,10 @@
 
 enum { MP_RUN_PAIRS = 256, MP_RUN_READS = 8 };
 
-/* Of one thread, for it alone; all zero at first. */
+/* State of one thread, used only by it; initially all zero. */
 struct mp_walker {
     struct mp_bounds stack;
-    uint32_t user; /* memprof's number of the thread that is at work, maybe below a signal handler;
-                      0: none is */
+    uint32_t user; /* memprof's number of the thread that is using it, maybe below a signal handler; 0: none */
     uint8_t next_made;
     struct mp_run {
         uint32_t generation; /* + 1; 0: none */
