@@ -88,7 +88,8 @@ static int examine(struct subject *s, struct mpr_error *error)
 {
     if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
         return mpr_fail_memory(error, s->path);
-    if (s->folded.exists && s->folded.state != MPR_FOLDED_USED && s->folded.state != MPR_FOLDED_NONE)
+    if (s->folded.exists && s->folded.state != MPR_FOLDED_USED &&
+        s->folded.state != MPR_FOLDED_NONE)
         return mpr_fail(error, "%s%s: not this log's fold, or damaged; move it away", s->path,
                         MPR_FOLDED_SUFFIX);
     find_frames(s);

@@ -1,8 +1,8 @@
-/* What libmemprof.so offers to its companion libraries, which export the names of one allocator's
- * own API (libmemprof-jemalloc.so, libmemprof-mimalloc.so, libmemprof-tcmalloc.so), or of the CUDA
- * driver's (libmemprof-cuda.so).
+/* Functions that libmemprof.so offers to its companion libraries, which export the names of one
+ * allocator's API (libmemprof-jemalloc.so, libmemprof-mimalloc.so, libmemprof-tcmalloc.so) or of
+ * the CUDA driver's (libmemprof-cuda.so).
  *
- * Use as in the hooks of malloc: a free before the real free, an allocation after the real one, a
+ * Used as in the hooks of malloc: a free before the real free, an allocation after the real one, a
  * move on both sides. Any thread, any context; errno is kept. */
 #ifndef MP_COMPANION_H
 #define MP_COMPANION_H
@@ -20,12 +20,13 @@ void memprof_record_move_end(void *q, size_t bytes);
 /* The failed call left its reason in errno. */
 void memprof_record_fail(size_t bytes);
 
-/* A call of the driver that memprof understands, by its exact name; NULL: it is none, or this
- * libmemprof.so was built without CUDA's headers. */
+/* Returns the driver call of exactly this name, or NULL if memprof does not observe it or was built
+ * without CUDA's headers. */
 struct memprof_driver_call;
 const struct memprof_driver_call *memprof_driver_call(const char *name);
-/* The call is entered.  params: its struct of generated_cuda_meta.h, NULL where it has none; keep:
- * a word that lasts until the return.  False: nobody listens, and the return is not to be told. */
+/* Called at the entry of a call. @params: its struct of generated_cuda_meta.h, or NULL if it has
+ * none. @keep: a word that lasts until the return. Returns false if memprof does not listen; then
+ * the return is not reported. */
 bool memprof_driver_enter(const struct memprof_driver_call *call, const void *params,
                           uint64_t *keep);
 /* It returned; result: its CUresult. */

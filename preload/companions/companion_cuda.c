@@ -1,14 +1,14 @@
-/* libmemprof-cuda.so: the CUDA driver's calls, told to memprof where CUPTI does not.
+/* libmemprof-cuda.so: reports the CUDA driver's calls to memprof if CUPTI does not.
  *
- * Each call has two functions.  One has its name: it calls the next function of that name in the
- * order of look-up, the driver's but where another library stands between.  Then the other one is
- * handed out where a program, or CUDA's runtime, looks the driver's function up, and calls that.
- * Neither does more than that until memprof listens: what a look-up gives is kept by programs, and
- * is the same before memprof knows whether it can have CUPTI, and after.
+ * Each call has two functions. One has its name and calls the next function of that name in look-up
+ * order, usually the driver's. The other is returned when a program, or CUDA's runtime, looks the
+ * driver's function up, and calls that one. Both only forward until memprof listens: programs keep
+ * the results of look-ups, and these are the same before and after memprof knows whether it gets
+ * CUPTI.
  *
- * The driver's look-up has rules of its own (versions, per-thread default streams).  It is asked,
- * and the function that it chose is known by its address. */
-#define __CUDA_API_VERSION_INTERNAL /* cuda.h then declares the older variants of a call, too */
+ * The driver's look-up has its own rules (versions, per-thread default streams). It is called, and
+ * the function that it chose is recognised by its address. */
+#define __CUDA_API_VERSION_INTERNAL /* makes cuda.h declare the older variants of a call */
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <dlfcn.h>
@@ -23,14 +23,14 @@
 #include "companions/companion_cuda.h"
 #include "real/symbol.h"
 
-/* Without libmemprof.so in the process there is nobody to tell. */
+/* NULL without libmemprof.so in the process. */
 #pragma weak memprof_driver_call
 #pragma weak memprof_driver_enter
 #pragma weak memprof_driver_return
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* By this libmemprof.so knows that it is told. */
+/* Shows libmemprof.so that this library is loaded. */
 EXPORT const char memprof_driver_companion = 1;
 
 enum {
@@ -71,8 +71,8 @@ static void *next(const struct mp_driver_hook *hook)
     return f;
 }
 
-/* The thread's innermost call that is told, or NULL.  A library behind this one that has found the
- * driver's function by itself passes the call on to the function that is handed out: one call. */
+/* The thread's innermost reported call, or NULL. If a later library has found the driver's function
+ * itself, it calls the returned function within this call: that is one call. */
 static __thread const struct mp_driver_hook *innermost __attribute__((tls_model("initial-exec")));
 
 static bool enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
@@ -174,8 +174,8 @@ static int looks_like_driver(struct dl_phdr_info *info, size_t size, void *arg)
     return strncmp(name, "libcuda.so", 10) == 0;
 }
 
-/* Its functions are known from then on, and it stays loaded.  No error of the loader's is left.
- * What is not loaded dlopen searches files for, and allocates: it is not asked in vain. */
+/* Finds the driver's functions once and keeps it loaded. Leaves no error of the loader. A library
+ * that is not loaded is not asked for, because dlopen would search files and allocate. */
 static bool driver_is_here(void)
 {
     static bool known;
@@ -192,9 +192,9 @@ static bool driver_is_here(void)
     return library != NULL;
 }
 
-/* The function of the name, which programs that are linked with the driver have, too: addresses of
- * one call are equal, as they are without this library.  Where another library stands between, that
- * is not to be called for what was looked up in the driver. */
+/* Returns the function with the name, which programs linked with the driver also have: addresses of
+ * one call are equal, as without this library. If another library is in between, it must not be
+ * called for a look-up in the driver, so the other function is returned. */
 static void *stand_in(const struct mp_driver_hook *hook)
 {
     void *behind = mp_symbol_next(hook->name);
@@ -211,9 +211,9 @@ static void *instead(void *address)
 
 /* ---- the program's look-ups */
 
-/* What it is to get where the next look-up found `found`.  A function of this library stands for
- * nothing while there is no driver, or where the driver has no such call: then the libraries behind
- * it are searched. */
+/* Returns the result of a look-up for which the next look-up returned `found`. Without a driver, or
+ * if the driver has no such call, this library's function is ignored: then later libraries are
+ * searched. */
 static void *answer(const struct mp_driver_hook *hook, void *found)
 {
     const void *f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);

@@ -1,13 +1,13 @@
-/* What the companion libraries are made of: one line of a list is one hook.
+/* Hooks of the companion libraries: one line of a list is one hook.
  *
  * Each line is X(result name, parameters, arguments, ...): the hook makes the real call with the
- * arguments and records what it did, unless the call comes from the allocator itself or from
- * memprof.  Such a call is part of an outer one that is recorded where it entered: allocators reach
- * their own exported functions by name (mimalloc's memalign calls mi_memalign, jemalloc's operator
- * delete calls sdallocx).  There is no state to undo, so functions that throw may be hooked.  A
- * hook never jumps to the real function (no tail call): what that calls must find the hook's
- * address, not the program's, on the stack.  Frees are recorded before the real call, allocations
- * after it. */
+ * arguments and records its effect, unless the call comes from the allocator itself or from
+ * memprof. Such a call is part of an outer one that is recorded at its entry: allocators call their
+ * own exported functions by name (mimalloc's memalign calls mi_memalign, jemalloc's operator delete
+ * calls sdallocx). There is no state to undo, so functions that throw may be hooked. A hook never
+ * jumps to the real function (no tail call), because functions called from there must find the
+ * hook's address, not the program's, on the stack. Frees are recorded before the real call,
+ * allocations after it. */
 #ifndef MP_COMPANION_HOOK_H
 #define MP_COMPANION_HOOK_H
 
@@ -18,8 +18,7 @@
 
 #include "companions/companion.h"
 
-/* Without libmemprof.so in the process there is nobody to tell: the program runs as if this library
- * were not there. */
+/* NULL without libmemprof.so in the process: the program runs as if this library were not there. */
 #pragma weak memprof_record_alloc
 #pragma weak memprof_record_free
 #pragma weak memprof_record_move_begin
@@ -28,8 +27,8 @@
 
 /* The next definition of a name; *slot keeps it.  Any thread. */
 void *mp_companion_next(void **slot, const char *name);
-/* Shall a call from the code at this address be recorded?  Not when that belongs to the allocator
- * (which holds `real`), to memprof or to this library. */
+/* Returns true if a call from the code at this address is recorded: it does not belong to the
+ * allocator (which contains `real`), to memprof or to this library. */
 bool mp_companion_records(const void *code, const void *real);
 
 static inline size_t mp_companion_product(size_t n, size_t each)

@@ -9,8 +9,8 @@ MP_COMPANION_MOVE(rallocx, (void *p, size_t bytes, int flags), (p, bytes, flags)
 MP_COMPANION_FREE(dallocx, (void *p, int flags), (p, flags))
 MP_COMPANION_FREE(sdallocx, (void *p, size_t bytes, int flags), (p, bytes, flags))
 
-/* In place.  The result is the usable size; below `bytes` the block stayed as it was. What `extra`
- * gave was asked for. */
+/* Resizes in place. The result is the usable size; if it is less than `bytes`, the block is
+ * unchanged. The granted part of `extra` counts as requested. */
 MP_COMPANION_OPEN(size_t, xallocx, (void *p, size_t bytes, size_t extra, int flags))
 const size_t usable = real(p, bytes, extra, flags);
 if (!recorded || usable < bytes) return usable;

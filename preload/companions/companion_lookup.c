@@ -1,11 +1,11 @@
 /* dlsym and dlvsym, by which CUDA's runtime and other libraries find the driver's functions.
  *
- * What such a call means depends on who makes it: RTLD_NEXT is behind the caller in the order of
- * look-up.  So every look-up but those of the driver's own calls goes on by a jump, with the
- * caller's return address where the C library looks for it, and so does RTLD_NEXT of any name: the
- * order of look-up is right by itself, for this library is in it.  This file is compiled with -O2
- * in every build: otherwise the compiler makes calls of the jumps.  Where this library looks
- * something up itself (companion_cuda.c), none may be made.
+ * The meaning of such a call depends on the caller: RTLD_NEXT is the library after the caller in
+ * look-up order. So every look-up except those of the driver's calls continues with a jump, with
+ * the caller's return address where the C library looks for it, and so does RTLD_NEXT of any name:
+ * this library is part of the look-up order, so its result is right. This file is compiled with -O2
+ * in every build, because the compiler would otherwise turn the jumps into calls. Look-ups by this
+ * library itself (companion_cuda.c) must not be intercepted.
  *
  * Any thread, any context: programs look up in constructors, and allocators under their locks. */
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ mp_look_up_version mp_next_dlvsym(void)
     return (mp_look_up_version)next(&slot, "dlvsym");
 }
 
-/* Before the program can load anything: what it loads is not to be searched. */
+/* Runs before the program can load anything, so that later libraries are not searched. */
 __attribute__((constructor)) static void find(void)
 {
     mp_next_dlsym();

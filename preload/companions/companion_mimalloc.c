@@ -4,8 +4,8 @@
 
 #include "companions/companion_hook.h"
 
-/* Every allocator function comes twice: on the thread's heap and, behind a first parameter, on one
- * of the program's. */
+/* Every allocator function comes twice: on the thread's heap and, with a first parameter, on one of
+ * the program's. */
 #define UNPACK(...) __VA_ARGS__
 #define ALLOC(name, parameters, arguments, bytes)                                                  \
     MP_COMPANION_ALLOC(mi_##name, (UNPACK parameters), (UNPACK arguments), bytes)                  \
@@ -132,7 +132,7 @@ COPY(mi_heap_strndup, (void *heap, const char *text, size_t most), (heap, text, 
 REALPATH(mi_realpath, (const char *path, char *buffer), (path, buffer))
 REALPATH(mi_heap_realpath, (void *heap, const char *path, char *buffer), (heap, path, buffer))
 
-/* A heap's blocks outlive it.  The real function ends with a jump to mi_free, for the heap itself,
+/* A heap's blocks outlive it. The real function ends with a jump to mi_free for the heap itself,
  * which must not find the program's address on the stack. */
 MP_COMPANION_OPEN(void, mi_heap_delete, (void *heap))
 (void)recorded;

@@ -15,7 +15,7 @@ MP_COMPANION_FREE(tc_free, (void *p), (p))
 MP_COMPANION_FREE(tc_cfree, (void *p), (p))
 MP_COMPANION_FREE(tc_free_sized, (void *p, size_t bytes), (p, bytes))
 
-/* The operators, for one object and for an array. */
+/* The operators for one object and for an array. */
 #define NEW(name)                                                                                  \
     MP_COMPANION_ALLOC(name, (size_t bytes), (bytes), bytes)                                       \
     MP_COMPANION_ALLOC(name##_nothrow, (size_t bytes, const void *tag), (bytes, tag), bytes)       \

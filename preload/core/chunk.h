@@ -50,7 +50,8 @@ struct mp_pool {
     uint32_t frames;     /* written, or lost */
     uint32_t released;   /* futex: incremented when chunks are returned */
     uint32_t waits;      /* of threads for a chunk, ever */
-    uint32_t wanted; /* 1 + the value of `released` when a thread began to wait for a chunk; 0: none ever did */
+    /* 1 + the value of `released` when a thread began to wait for a chunk; 0: none ever did */
+    uint32_t wanted;
     uint32_t stalled; /* 1 + the value of `released` at which a thread gave up waiting */
     uint32_t refused; /* 1 + the value of `frames` when there was no memory for another place */
     uint64_t seq;

@@ -40,8 +40,10 @@ struct mp_config {
         MP_HOST_SAMPLE,
         MP_HOST_LARGE,
         MP_HOST_OFF
-    } host;              /* which blocks of malloc are recorded */
-    uint64_t host_bytes; /* MP_HOST_LARGE: record blocks of at least this many usable bytes. MP_HOST_SAMPLE: mean bytes between samples */
+    } host; /* which blocks of malloc are recorded */
+    /* MP_HOST_LARGE: record blocks of at least this many usable bytes. MP_HOST_SAMPLE: mean
+     * bytes between samples */
+    uint64_t host_bytes;
     enum mp_torch_ranges {
         MP_TORCH_ON,
         MP_TORCH_OFF,

@@ -30,14 +30,17 @@ struct mp_counted {
     bool each;                 /* each block is recorded, */
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
-    bool compared;             /* the size before a block was compared with the result of `usable` */
-    uint32_t plain;            /* they are equal: guard of threads that may read the size before a block; otherwise no guard */
-    uint32_t nothing;          /* off: guard of threads on the fast path; otherwise no guard */
-    size_t large;              /* usable bytes from which each block is recorded */
-    size_t from;               /* from which each is looked at: in a window all are (window.h) */
-    uint64_t mean;             /* mean bytes between samples of smaller blocks; 0: no sampling */
+    /* the size before a block was compared with the result of `usable` */
+    bool compared;
+    /* they are equal: guard of threads that may read the size before a block; otherwise no guard */
+    uint32_t plain;
+    uint32_t nothing;             /* off: guard of threads on the fast path; otherwise no guard */
+    size_t large;                 /* usable bytes from which each block is recorded */
+    size_t from;                  /* from which each is looked at: in a window all are (window.h) */
+    uint64_t mean;                /* mean bytes between samples of smaller blocks; 0: no sampling */
     struct mp_addresses *samples; /* live sampled blocks; NULL: no sampling */
-    struct mp_marks *windowed;    /* smaller blocks that were allocated in windows; NULL: no windows */
+    /* smaller blocks that were allocated in windows; NULL: no windows */
+    struct mp_marks *windowed;
 };
 extern struct mp_counted mp_counted;
 

@@ -11,7 +11,8 @@
 
 /* reason: enum mpf_loss.  Any context. */
 void mp_loss(unsigned reason, uint64_t events);
-/* Called if the LOST event that reported these was lost itself: the next epoch reports them again. */
+/* Called if the LOST event that reported these was lost itself: the next epoch reports them again.
+ */
 void mp_loss_again(unsigned reason, uint64_t events);
 
 /* Code that records something only once stores this value from before with it. If the value has

@@ -39,7 +39,8 @@ struct mp_selection {
 struct mp_merge;
 
 size_t mp_merge_bytes(void); /* of memory for one, all zeros */
-/* Merges events that are in no frame yet: call begin, add each thread's ready events, then start. */
+/* Merges events that are in no frame yet: call begin, add each thread's ready events, then start.
+ */
 void mp_merge_begin(struct mp_merge *m);
 void mp_merge_add(struct mp_merge *m, const struct mp_thread *t, uint64_t upto, uint64_t floor);
 void mp_merge_start(struct mp_merge *m);

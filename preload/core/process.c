@@ -29,7 +29,8 @@ struct mp_process *mp_process;
 /* State of the program: forked children keep it. */
 static bool active;    /* and was, from the start */
 static bool recording; /* this program is recorded at all */
-static int root_pid;   /* the process that the user started, in which the constructor ran; 0: a child */
+/* the process that the user started, in which the constructor ran; 0: a child */
+static int root_pid;
 
 static bool map_state(void)
 {

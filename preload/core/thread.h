@@ -23,16 +23,22 @@ struct mp_thread {
     int32_t tid;          /* kernel's id; -1: seen dead */
     uint32_t first, last; /* chunks, index + 1: oldest one not given back (the encoder's), and the
                              one being filled */
-    uint32_t gpu_context; /* 1 + the driver context of its events: CUPTI's number of it, or bits of its address with interposition; 0: none */
-    uint32_t in_log;      /* mp_loss_now() before its THREAD was recorded */
-    uint64_t looked, blocked; /* used by the encoder: when it last saw a slot reserved and not committed (0: none), and for how many ns */
-    uint64_t next_node;       /* 1 + autograd's next number; 0: never asked for */
-    uint64_t time;            /* the clock as it was last read for one of its events */
-    uint32_t turn;            /* mp_clock_turn's lower half then, */
+    /* 1 + the driver context of its events: CUPTI's number of it, or bits of its address with
+     * interposition; 0: none */
+    uint32_t gpu_context;
+    uint32_t in_log; /* mp_loss_now() before its THREAD was recorded */
+    /* used by the encoder: when it last saw a slot reserved and not committed (0: none), and for
+     * how many ns */
+    uint64_t looked, blocked;
+    uint64_t next_node; /* 1 + autograd's next number; 0: never asked for */
+    uint64_t time;      /* the clock as it was last read for one of its events */
+    uint32_t turn;      /* mp_clock_turn's lower half then, */
     uint32_t number; /* and its upper half in the thread's own turn: memprof's number, 1 and up */
 
     struct mp_totals made, freed;
-    uint64_t due;    /* value of made.bytes at which the next block is examined, whatever its size; 0: not decided yet */
+    /* value of made.bytes at which the next block is examined, whatever its size; 0: not decided
+     * yet */
+    uint64_t due;
     uint32_t random; /* state of the generator for `due` (draw.h) */
     uint32_t index;  /* of this record in the table (state.h) */
 } __attribute__((aligned(64)));

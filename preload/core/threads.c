@@ -180,7 +180,8 @@ struct mp_thread *mp_thread_register(void)
     struct mp_thread *t = begin_record();
     if (!t) return NULL;
     const int tid = mp_sys_gettid();
-    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: its end cannot be seen */
+    /* refused: its end cannot be seen */
+    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);
     t->in_log = mp_loss_now() - 1;
     mp_self = t;
     return t;

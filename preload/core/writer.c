@@ -185,7 +185,8 @@ static void lose(struct mp_writer *w)
     mp_loss(MPF_LOSS_WRITE, w->lost);
 }
 
-/* Records when and why this frame was not written, and earlier ones that it should have reported. */
+/* Records when and why this frame was not written, and earlier ones that it should have reported.
+ */
 static void note_unwritten(const struct mp_writer *w)
 {
     struct mpf_unwritten span;

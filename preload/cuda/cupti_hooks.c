@@ -39,7 +39,8 @@ static bool look_up(const void *caller, struct mp_cupti_library *out)
     return handle && mp_cupti_library(handle, out);
 }
 
-/* The result per calling address: the loader is asked once for each, and usually not in a callback. */
+/* The result per calling address: the loader is asked once for each, and usually not in a callback.
+ */
 enum { PLACES = 64 };
 static struct place {
     const void *caller;

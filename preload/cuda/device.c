@@ -19,8 +19,9 @@ enum { NOTES = 32, TEXT_BYTES = 2048 };
 #define IN_ANOTHER_LOG UINT32_MAX
 
 static struct device {
-    uint32_t in_log; /* 1 + mp_loss_now() from before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
-    uint32_t bytes;  /* of its description; 0: not known yet */
+    /* 1 + mp_loss_now() from before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
+    uint32_t in_log;
+    uint32_t bytes; /* of its description; 0: not known yet */
     char text[TEXT_BYTES];
     void *nvml; /* NULL: NVML does not know it */
 } device[MPF_GPUS];
@@ -91,7 +92,8 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
 }
 
-/* Watches device memory that is a NUMA node of the host (GH200), because the kernel also uses it. */
+/* Watches device memory that is a NUMA node of the host (GH200), because the kernel also uses it.
+ */
 static void watch_node(CUdevice d)
 {
     int config, node;

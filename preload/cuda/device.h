@@ -21,7 +21,8 @@ CUdevice mp_device_current(void);
  * before. */
 void mp_device_context(const struct mp_call *call);
 
-/* Returns the device's bytes used by all processes, without the driver's reserve, or MPF_UNKNOWN. */
+/* Returns the device's bytes used by all processes, without the driver's reserve, or MPF_UNKNOWN.
+ */
 uint64_t mp_device_used(CUdevice device);
 /* Called after a call that changed the used bytes: records them if NVML does not report them, as
  * often as the sampler would. */

@@ -22,7 +22,8 @@ void mp_sampler_watch(int device, void *nvml);
 /* Records what NVML says of the device now, in addition to the thread's samples.  Any callback. */
 void mp_sampler_now(int device);
 
-/* NVML may be called between these two. Returns false if it may not any more, or if there is none. */
+/* NVML may be called between these two. Returns false if it may not any more, or if there is none.
+ */
 bool mp_sampler_enter(void);
 void mp_sampler_leave(void);
 

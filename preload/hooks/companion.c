@@ -1,4 +1,4 @@
-/* What the companion libraries call; see companion.h. */
+/* The functions that companion libraries call; see companion.h. */
 #include "companions/companion.h"
 
 #include <errno.h>

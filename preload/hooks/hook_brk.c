@@ -1,5 +1,5 @@
-/* The program's break, host/mmap as its mappings are: what an allocator that is linked into the
- * program takes there.  The C library's malloc moves the break without coming through here. */
+/* The program's break, recorded in host/mmap: memory of an allocator that is linked into the
+ * program. The C library's malloc moves the break without these hooks. */
 #include <errno.h>
 
 #include "base/sys.h"
@@ -9,15 +9,15 @@
 #define HOOK   __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-/* What the kernel has mapped up to a break. */
+/* Returns the end of the pages that the kernel has mapped up to a break. */
 static uintptr_t pages_up_to(uintptr_t at)
 {
     const uintptr_t rest = mp_sys_page() - 1;
     return (at + rest) & ~rest;
 }
 
-/* Where it is now is asked: a break that the kernel does not lower is none that the C library calls
- * refused. */
+/* The new break is asked for, because the C library does not report a break that the kernel does
+ * not lower. */
 static void moved(const void *caller, const void *before)
 {
     const uintptr_t from = pages_up_to((uintptr_t)before);

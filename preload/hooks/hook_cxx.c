@@ -1,15 +1,15 @@
 /* C++ operator new and delete, by their mangled names.
  *
- * The outermost call is one event, however the real operator is made: what a hook of malloc's
- * family recorded inside is not recorded again (hook_malloc.h).  A new that throws passes through
- * here without a record; the malloc that failed inside it has recorded the failure.
+ * The outermost call is one event, however the real operator is implemented: an event that a hook
+ * of malloc's family recorded inside is not recorded again (hook_malloc.h). A new that throws
+ * passes through here without a record; the malloc that failed inside it has recorded the failure.
  *
- * A C++ library's own operators call malloc and free by name, and do nothing else.  Once that was
- * seen of one, each call of it is passed on, for the hooks of those to record; but for an aligned
- * new, whose size the library rounds up.
+ * The operators of a C++ library call malloc and free by name, and nothing else. Once one was seen
+ * to do so, its calls are forwarded, and those hooks record. The exception is an aligned new, whose
+ * size the library rounds up.
  *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not
- * see. */
+ * search. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,9 +81,9 @@ static bool is_runtime(const char *object)
            strncmp(object, "libc++abi.so", 12) == 0;
 }
 
-/* Every thread finds the same, so two at once do no harm.  What the loader allocates and frees
- * meanwhile is recorded, for it frees blocks of the program's own calls too (the error that the
- * last one left for dlerror). */
+/* Every thread finds the same function, so a race is harmless. Allocations and frees of the loader
+ * meanwhile are recorded, because it also frees blocks of the program's calls (the error of the
+ * last one, for dlerror). */
 static MP_COLD any_fn found(enum cxx_fn which)
 {
     const int saved = errno;
@@ -111,14 +111,15 @@ static void pass_from_now(enum cxx_fn which)
     __atomic_store_n(&operators[which].passes, true, __ATOMIC_RELEASE);
 }
 
-/* A C++ library's, unless that one binds names its own way (RTLD_DEEPBIND) and calls no hook. */
+/* The operator belongs to a C++ library that calls hooks; one that binds names its own way
+ * (RTLD_DEEPBIND) does not. */
 static void was_hooked(enum cxx_fn which)
 {
     if (__atomic_load_n(&operators[which].is_runtimes, __ATOMIC_RELAXED)) pass_from_now(which);
 }
 
-/* Blocks whose size the allocator is asked for must be its own: what another's operator makes may
- * be no block of malloc, and what is one comes by malloc's hook. */
+/* If the allocator is asked for sizes, blocks must be its own: another operator's block may not be
+ * malloc's, and if it is, malloc's hook records it. */
 static bool is_left_out(enum cxx_fn which)
 {
     return __builtin_expect(mp_counted.on, 0) &&
@@ -134,7 +135,7 @@ static void *made(enum cxx_fn which, void *p, size_t bytes)
     return p;
 }
 
-/* What `deleting` is to be again. */
+/* Returns the value to restore in `deleting`. */
 static void *begin_delete(enum cxx_fn which, void *p)
 {
     mp_operator.hooked = false;

@@ -1,6 +1,6 @@
-/* malloc and its relatives.  Each hook: the real call, the record, the result.  A free is recorded
- * before the real free, an allocation after the real allocation: so no other thread's allocation of
- * the same address comes between. realloc is recorded on both sides, because it is both. */
+/* malloc and its relatives. Each hook: the real call, the record, the result. A free is recorded
+ * before the real free and an allocation after the real allocation, so no other thread's allocation
+ * of the same address comes between. realloc is recorded on both sides, because it is both. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static MP_COLD void *failed(size_t bytes)
     return NULL;
 }
 
-/* These two are in malloc and free themselves: no call beside the real one. */
+/* These two are inlined into malloc and free, which make no call except the real one. */
 static inline __attribute__((always_inline)) void *allocated_here(void *p, size_t bytes)
 {
     mp_operator.hooked = true;

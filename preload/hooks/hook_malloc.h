@@ -11,8 +11,8 @@
 
 struct mp_operator {
     void *deleting; /* the operator delete, or sized free, at work has recorded this block's free */
-    size_t aligned_bytes; /* an aligned operator new is at work for so many bytes: a C++ library
-                             rounds them up */
+    /* size of the current aligned operator new, which a C++ library rounds up */
+    size_t aligned_bytes;
     bool hooked; /* since this was cleared a hook of malloc's family has recorded what an operator
                     new is to, or that of free has seen what an operator delete has */
 };

@@ -1,8 +1,8 @@
-/* Mappings: the program's own writable anonymous memory (host/mmap) and shared memory (host/shm).
+/* Mappings: the program's writable anonymous memory (host/mmap) and shared memory (host/shm).
  *
- * The hooks say what the calls did to address ranges; what was mapped there before, replay knows.
- * An allocator's mappings are left out by the calling object: its blocks are counted where they are
- * handed out.  libc's own mappings (thread stacks, malloc's arenas) do not come through here. */
+ * The hooks record how calls changed address ranges; replay knows the earlier mappings. An
+ * allocator's mappings are excluded by the calling object: its blocks are counted when they are
+ * handed out. libc's own mappings (thread stacks, malloc's arenas) do not come through here. */
 #include <errno.h>
 
 #include "base/sys.h"

@@ -1,7 +1,7 @@
 /* The ends of a process, the names of its threads, and the ends of its libraries.
  *
- * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is
- * never wrapped: its child would return through our frame. */
+ * In a vfork child exec and _exit do nothing for memprof, because it shares its parent's memory.
+ * vfork itself is never wrapped: its child would return through the hook's frame. */
 #include <alloca.h>
 #include <errno.h>
 #include <linux/nsfs.h>
@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-/* After a failed exec the program goes on, and so does the recording. */
+/* After a failed exec the program continues, and so does the recording. */
 static int failed(int result)
 {
     const int saved = errno;

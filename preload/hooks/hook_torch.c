@@ -1,9 +1,9 @@
 /* PyTorch: blocks of its caching allocator (gpuN/torch), its out-of-memory reports, and its graph
  * captures.
  *
- * libc10_cuda calls the c10 functions on every block, whether a profiler listens or not; they stand
- * in for libc10's because this library comes first in the order of lookup, and forward to them.
- * PyTorch is loaded RTLD_LOCAL, so its own are found in its files, not behind ours.  The
+ * libc10_cuda calls the c10 functions on every block, whether a profiler listens or not. These
+ * replace libc10's because this library comes first in look-up order, and forward to them. PyTorch
+ * is loaded RTLD_LOCAL, so its functions are found in its files, not with RTLD_NEXT. The
  * allocator's lock is held during the reports: no CUDA and no Python here. */
 #include <errno.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "torch/torch_numbers.h"
 #include "torch/torch_ranges.h"
 
-/* What a hook stands in for: looked for at its first call, by whoever may call it at once. */
+/* The function behind a hook: looked up at the hook's first call, by any of several threads. */
 struct real {
     const char *file, *name;
     void *function;
@@ -43,8 +43,8 @@ static void *real_function(struct real *real)
 }
 
 /* ---- c10::Device, in one register: one byte of type, and one or, in some versions, two aligned
- * ones of index.  The first is right for every index of a process; replay trusts the segment that a
- * block lies in more. */
+ * ones of index. The first byte is right for every index of a process; replay trusts the block's
+ * segment more. */
 
 static bool on_cuda(uint64_t device) { return (device & 0xff) == 1; }
 static unsigned torch_heap(uint64_t device)
@@ -85,7 +85,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);
 }
 
-/* What is free on the device is in the driver's own refusal, just before, where there was one. */
+/* The device's free bytes are in the driver's own refusal, just before, if there was one. */
 static void on_out_of_memory(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
     if (!mp_process_active() || !on_cuda(device)) return;
@@ -124,8 +124,8 @@ OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerEmmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)
 
-/* PyTorch asks it before each block of host memory: where there is no CUDA, nothing else tells that
- * PyTorch works. */
+/* PyTorch calls this before each block of host memory: without CUDA nothing else shows that PyTorch
+ * works. */
 HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
@@ -180,7 +180,7 @@ static void on_capture_end(void *graph)
 static struct real end_pre = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph15capture_end_preEv", NULL,
                                false };
 
-/* From PyTorch 2.14 on this calls the next one, and Python calls that one alone. */
+/* From PyTorch 2.14 on this calls the next one, and Python calls only that one. */
 void _ZN2at4cuda9CUDAGraph11capture_endEv(void *graph)
 {
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL,

@@ -1,14 +1,14 @@
-/* Getting in and out of the program: the start, and what ends a process in an orderly way.
+/* Start and orderly end of the recording.
  *
- * Recording starts in the constructor or behind the first allocation, whichever comes first:
- * constructors of other libraries may run before ours.  (-z initfirst would put ours first, but
- * before the C library has an environment.)  Starting asks the C library and the loader for things,
- * which take their locks and memory: no other hook may do it, for an allocator may have called that
- * one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks
- * that serve the program; where they do not (mp_real_has_heap), the constructor alone starts.
+ * Recording starts in the constructor or after the first allocation, whichever comes first:
+ * constructors of other libraries may run before this one. (-z initfirst would run it first, but
+ * before the C library has an environment.) Starting calls the C library and the loader, which take
+ * their locks and memory. No other hook may start it, because an allocator may have called that
+ * hook under its lock. After an allocation there is no such lock if these hooks serve the program;
+ * otherwise (mp_real_has_heap) only the constructor starts.
  *
- * What is registered with on_exit here runs last, after the destructors of all libraries; their
- * events are still recorded. */
+ * The functions registered with on_exit here run last, after the destructors of all libraries, so
+ * their events are still recorded. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -139,8 +139,8 @@ static void enter_nvtx(void)
 }
 
 #ifdef MEMPROF_CUDA
-/* Nsight Compute refuses to profile while the variable is set: what this library set in a process
- * before goes away. */
+/* Nsight Compute refuses to profile while the variable is set, so a value that this library set
+ * earlier is removed. */
 static void leave_cuda(void)
 {
     static char own[PATH_MAX + 32];
@@ -183,8 +183,8 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
-/* Who starts a program that has more rights than he (setuid, file capabilities) must not make it
- * write files, wherever. */
+/* A user who starts a program with more rights (setuid, file capabilities) must not make it write
+ * files. */
 static bool is_trusted(void) { return !getauxval(AT_SECURE); }
 
 static void enter(void)
@@ -249,8 +249,8 @@ static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t st
     return has_python(op, heap, size, stack) ? mp_python_here() : 0;
 }
 
-/* What a forked child inherits and must not: what each feature knows to be in its parent's log, and
- * CUDA's sampler.  Most of it is in memory that the kernel wipes, but not every kernel does. */
+/* Resets the state that a forked child must not inherit: which data the parent's log has, and
+ * CUDA's sampler. Most of it is in memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
     mp_names_reset,
     mp_schemas_reset,

@@ -1,8 +1,8 @@
-/* Which files are shared memory: those on tmpfs and hugetlbfs, memfds among them.
+/* Recognises shared memory: files on tmpfs and hugetlbfs, including memfds.
  *
- * fstatfs would say it at once, but a filter of system calls may kill who calls it (Chromium's
- * does, in its renderers).  What is called here every program calls: fstat, and for a device that
- * was not seen before a look into /proc. */
+ * fstatfs would tell at once, but a filter of system calls may kill the caller (Chromium's
+ * renderers). The calls here are made by every program: fstat, and for a new device a read of
+ * /proc. */
 #ifndef MP_SHM_H
 #define MP_SHM_H
 

@@ -1,8 +1,8 @@
-/* NVTX: memprof as the injection library of every DSO that carries NVTX.
+/* NVTX: memprof as the injection library of every shared object that contains NVTX.
  *
- * Callbacks run on the program's threads, in any context: they keep errno, take no lock for names
- * that are known, and return what NVTX promises (levels, ids, handles).  A table that lacks an
- * entry is an older NVTX's. */
+ * Callbacks run on the program's threads, in any context: they keep errno, take no lock for known
+ * names, and return the values that NVTX promises (levels, ids, handles). A table without an entry
+ * belongs to an older NVTX. */
 #include <errno.h>
 #include <string.h>
 
@@ -194,9 +194,9 @@ static void *domain_create_w(const wchar_t *text)
     return mp_nvtx_handle(id, MP_NVTX_ASK(core2, DomainCreateW, text));
 }
 
-/* ---- installation.  A NULL entry of ours is left to the chained library, or becomes NVTX's no-op:
- * categories and resources say nothing about memory; a destroyed domain keeps its number, so that a
- * new one of its name goes on. */
+/* ---- installation. A NULL entry is left to the chained library, or becomes NVTX's no-op:
+ * categories and resources do not concern memory; a destroyed domain keeps its number, so a new one
+ * of its name continues. */
 
 enum { CORE_ENTRIES = sizeof(struct nvtx_core) / sizeof(nvtx_function) };
 enum { CORE2_ENTRIES = sizeof(struct nvtx_core2) / sizeof(nvtx_function) };
@@ -238,7 +238,7 @@ static const union core2 our_core2 = { .as = {
                                            .DomainCreateW = domain_create_w,
                                        } };
 
-/* One module's table of a DSO, and what it pointed to before anybody set it. */
+/* One module's table of a shared object, and its targets before any library set them. */
 struct module {
     nvtx_function **table;
     unsigned entries;
@@ -259,8 +259,7 @@ static struct module module_of(nvtx_get_table get, int number)
     return m;
 }
 
-/* Takes over the entries that we have a function for; what another library has put there goes to
- * next. */
+/* Replaces the entries for which memprof has a function; entries of another library go to next. */
 static void install(const struct module *m, const nvtx_function *ours, void *next)
 {
     for (unsigned i = 1; i < m->entries; i++) {

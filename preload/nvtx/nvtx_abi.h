@@ -1,13 +1,14 @@
-/* NVTX's injection interface, as much of it as memprof speaks.
+/* The part of NVTX's injection interface that memprof uses.
  *
- * A program's copy of NVTX (every DSO has its own) dlopens the library that NVTX_INJECTION64_PATH
- * names and calls its InitializeInjectionNvtx2 with a function that hands out export tables.  The
- * table of callbacks leads to one table of functions for each module: entry [id] points to the
- * pointer that NVTX calls through.  What the injection library does not set becomes a no-op; a
- * result of 0 makes all of them no-ops.  NVTX 2 calls InitializeInjectionNvtx, alike.
+ * A program's copy of NVTX (every shared object has its own) dlopens the library that
+ * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2 with a function that returns
+ * export tables. The table of callbacks has one table of functions per module: entry [id] points to
+ * the pointer that NVTX calls through. Entries that the injection library does not set become
+ * no-ops; a result of 0 makes all of them no-ops. NVTX 2 calls InitializeInjectionNvtx in the same
+ * way.
  *
- * Extensions come by InitializeInjectionNvtxExtension, once for each extension and DSO: there a
- * slot holds the function. */
+ * Extensions come by InitializeInjectionNvtxExtension, once for each extension and shared object:
+ * there a slot holds the function. */
 #ifndef MP_NVTX_ABI_H
 #define MP_NVTX_ABI_H
 
@@ -58,7 +59,7 @@ static_assert(sizeof(struct nvtx_event) == 48, "ABI");
 #define NVTX_PAYLOADS ((int32_t)0xdfbd0009) /* payload_type: an array of struct nvtx_payload */
 struct nvtx_payload {
     uint64_t schema;
-    size_t bytes; /* SIZE_MAX: not told */
+    size_t bytes; /* SIZE_MAX: not given */
     const void *data;
 };
 
@@ -149,7 +150,7 @@ struct nvtx_enum {
 #define NVTX_VIRTUAL_ADDRESS 1 /* a type of memory: described by struct nvtx_range */
 enum nvtx_reference { NVTX_BY_ADDRESS = 1, NVTX_BY_HANDLE = 2 };
 
-/* What all descriptions begin with. */
+/* The beginning of all descriptions. */
 struct nvtx_description {
     uint16_t compatible, bytes;
     uint32_t what;

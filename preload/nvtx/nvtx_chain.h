@@ -1,9 +1,8 @@
-/* The user's own injection library behind ours: NVTX_INJECTION64_PATH as it was before memprof took
- * its place.
+/* The user's injection library, chained after memprof: the original value of NVTX_INJECTION64_PATH.
  *
- * It sets the program's tables first, and what memprof does not replace there stays its own.  What
- * memprof replaces is kept in `mp_nvtx_next`, and the callbacks pass their arguments on as they
- * are: the program holds the library's handles, and memprof finds its own numbers by them. */
+ * It sets the program's tables first, and entries that memprof does not replace stay its own.
+ * Replaced entries are kept in `mp_nvtx_next`, and the callbacks forward their arguments unchanged:
+ * the program holds the library's handles, and memprof finds its numbers by them. */
 #ifndef MP_NVTX_CHAIN_H
 #define MP_NVTX_CHAIN_H
 
@@ -14,7 +13,8 @@ struct mp_nvtx_next {
     struct nvtx_core2 core2;
     struct nvtx_payload_extension payload;
 };
-/* Zeros when there is no such library.  Set before the program's first NVTX call in a DSO ends. */
+/* Zeros without such a library. Set before the program's first NVTX call in a shared object ends.
+ */
 extern struct mp_nvtx_next mp_nvtx_next __attribute__((visibility("hidden")));
 
 /* Calls the next function, if there is one. */
@@ -34,8 +34,8 @@ void *mp_nvtx_chain_symbol(const char *name);
 /* Gives the program a handle for the number `id`: the library's, when it made one, or the number
  * itself. */
 void *mp_nvtx_handle(uint32_t id, void *next);
-/* The number behind a handle that the program holds; 0 for an unknown one.  Not checked yet when
- * nothing is chained. */
+/* Returns the number of a handle that the program holds, or 0 for an unknown one. Without a chained
+ * library it is not checked yet. */
 uint64_t mp_nvtx_number(const void *handle);
 
 #endif

@@ -23,7 +23,7 @@ static bool serve(const struct nvtx_extension *extension)
 __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     struct nvtx_extension *extension);
 
-/* 1 when somebody serves the extension; 0 makes its functions no-ops. */
+/* Returns 1 if the extension is served; 0 makes its functions no-ops. */
 int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 {
     if (!mp_process_active() || !extension || extension->bytes < sizeof *extension) return 0;

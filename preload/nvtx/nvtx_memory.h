@@ -1,4 +1,4 @@
-/* NVTX's memory extension: what libraries tell of their pools. */
+/* NVTX's memory extension: libraries announce their pools. */
 #ifndef MP_NVTX_MEMORY_H
 #define MP_NVTX_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* Payloads of NVTX events, which stand behind the event that they belong to. */
+/* Payloads of NVTX events, recorded after the event that they belong to. */
 #ifndef MP_NVTX_PAYLOAD_H
 #define MP_NVTX_PAYLOAD_H
 
@@ -12,7 +12,7 @@ static inline void mp_nvtx_event_payloads(nvtx_event_t e)
         mp_nvtx_payloads(e->payload.list, (size_t)e->payloads);
 }
 
-/* Takes over the extension's slots; what a chained library has put there goes to next. */
+/* Replaces the extension's slots; those of a chained library go to next. */
 void mp_nvtx_payload_install(const struct nvtx_segment *segment);
 
 #endif

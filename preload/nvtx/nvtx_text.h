@@ -1,4 +1,5 @@
-/* What NVTX callers pass, as memprof's numbers.  Any thread, any context; errno kept. */
+/* Converts the arguments of NVTX callers to memprof's numbers. Any thread, any context; errno kept.
+ */
 #ifndef MP_NVTX_TEXT_H
 #define MP_NVTX_TEXT_H
 
@@ -9,8 +10,8 @@
 
 #include "nvtx/nvtx_abi.h"
 
-/* Writes the wide text as UTF-8, at most cap bytes and no half character; what is no character
- * becomes U+FFFD. Returns the bytes written. */
+/* Writes the wide text as UTF-8, at most cap bytes and no half character; invalid characters become
+ * U+FFFD. Returns the bytes written. */
 size_t mp_nvtx_utf8(const wchar_t *wide, char *out, size_t cap);
 
 /* Name ids; MP_NAME_NONE for no text. */

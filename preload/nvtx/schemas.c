@@ -1,5 +1,5 @@
-/* Kept in the order in which they came, without a lock: two threads may tell them twice.  Those
- * behind the last place are recorded once. */
+/* Schemas are kept in the order in which they came, without a lock: two threads may record them
+ * twice. Those after the last place are recorded once. */
 #include "nvtx/schemas.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ struct schema {
 
 static void *list;
 static uint32_t count;  /* places given out; more than there are when all are taken */
-static uint32_t in_log; /* 1 + mp_loss_now() before all of them were recorded; 0: not yet */
+static uint32_t in_log; /* 1 + mp_loss_now() from before all of them were recorded; 0: not yet */
 
 void mp_schemas_reset(void) { in_log = 0; }
 

@@ -7,7 +7,7 @@
 
 /* Records a new one, at most MPF_DATA_MAX bytes.  Any thread. */
 void mp_schemas_add(uint64_t id, const void *data, size_t bytes);
-/* Before a payload is recorded: tells the log all of them again, where it may not have them. */
+/* Called before a payload is recorded: records all schemas again if the log may not have them. */
 void mp_schemas_tell(void);
 /* The log is another one: in a forked child, single-threaded. */
 void mp_schemas_reset(void);

@@ -1,11 +1,12 @@
-/* Sampling puts functions in front of pymalloc's with PyMem_SetAllocator, which may be done at any
- * time by who has the interpreter's lock and calls what was there: blocks stay pymalloc's own.  It
- * is done while pymalloc maps an arena, and so never in a program whose small objects need none
- * beyond those of the start.  Where something else stands in front already (tracemalloc, a debug
+/* Sampling wraps pymalloc's functions with PyMem_SetAllocator, which a thread with the
+ * interpreter's lock may do at any time if its wrappers call the previous functions: blocks remain
+ * pymalloc's. It is done while pymalloc maps an arena, and so never in a program whose small
+ * objects fit into the arenas of the start. If another wrapper is installed (tracemalloc, a debug
  * allocator), it is left alone.
  *
- * The functions have the same context as pymalloc's, none, so whoever calls while the table is
- * being written meets a pair that fits.  They stay until the process ends, as this library does. */
+ * The wrappers have the same context as pymalloc's functions, none, so a caller that reads the
+ * table while it is written gets a consistent pair. They stay until the process ends, as this
+ * library does. */
 #include "python/pymalloc.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static struct {
     uintptr_t map; /* the function that maps arenas; 0: not known.  Set last: then the rest is */
     size_t arena;  /* bytes of one */
 } python;
-static struct allocator pymalloc; /* its own functions; NULL: not to be sampled */
+static struct allocator pymalloc; /* its own functions; NULL: small objects are not sampled */
 
 static struct mp_addresses *samples; /* NULL: none yet */
 
@@ -89,8 +90,8 @@ static void *in_front_calloc(void *ctx, size_t n, size_t each)
     return pymalloc.calloc(ctx, n, each);
 }
 
-/* Another block, though it may have the same address: nobody else can have got the old one, for the
- * thread has the interpreter's lock. */
+/* The result is another block even at the same address: no other thread can have got the old one,
+ * because this thread has the interpreter's lock. */
 static void *in_front_realloc(void *ctx, void *p, size_t bytes)
 {
     void *q = pymalloc.realloc(ctx, p, bytes);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Finds the interpreter's functions; version as layouts have it.  Where the loader's lock may be
- * taken. */
+/* Finds the interpreter's functions. @version: as in the layouts. Called where the loader's lock
+ * may be taken. */
 void mp_pymalloc_find(unsigned version);
 /* A mapping was made by code with this return address: records it if it is an arena.  The thread
  * has the interpreter's lock then, so this is where sampling begins. */

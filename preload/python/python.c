@@ -33,10 +33,11 @@ enum {
     PATH_BYTES = 256
 };
 
-/* Modules are many times more than code: when the sets fill up they are no longer told apart. */
+/* There are many more modules than code objects: when the sets are this full, frames of different
+ * modules share one id. */
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
-/* What is in the log: wiped in a forked child, whose log is another. */
+/* The frames in the log. Wiped in a forked child, which has another log. */
 static struct {
     uint64_t frames[FRAMES], stacks[STACKS];
     uint32_t recorded, generation;
@@ -49,7 +50,7 @@ static const void *part(const struct mp_python_place *f, size_t offset)
     return mp_python_pointer(f->code, offset);
 }
 
-/* `around` stands for the modules of the frames around, and then for the frame's own, too. */
+/* @around: a hash of the modules of the outer frames, which then includes the frame's own. */
 static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 {
     uint64_t words[] = { (uintptr_t)f->code, f->instruction,
@@ -133,7 +134,7 @@ static MP_COLD void record_stack(uint64_t id, uint32_t log, const uint64_t *fram
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
-/* What was recorded before a frame was lost is of no use any more. */
+/* Frames that were recorded before a frame of the log was lost must be recorded again. */
 static void forget(uint32_t log)
 {
     uint32_t before = __atomic_load_n(&in_log->generation, __ATOMIC_RELAXED);

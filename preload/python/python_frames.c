@@ -2,8 +2,7 @@
 
 #include "python/python_modules.h"
 
-/* Frames of the interpreter itself lie between those of Python, at most one for each call from C.
- */
+/* The interpreter's own frames are between those of Python, at most one for each call from C. */
 enum { STEPS_PER_FRAME = 4 };
 /* Frames whose owner is at least this are the interpreter's own (FRAME_OWNED_BY_CSTACK, from 3.14
  * on also _INTERPRETER). */
@@ -95,7 +94,7 @@ static size_t put_character(uint8_t *p, uint32_t c)
     return more + 1;
 }
 
-/* A compact string holds its characters behind its head, 1, 2 or 4 bytes each. */
+/* A compact string has its characters after its head, 1, 2 or 4 bytes each. */
 size_t mp_python_text(const struct mp_python *py, const void *string, uint8_t *out, size_t cap)
 {
     size_t n = 0;

@@ -34,8 +34,8 @@ unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp
 /* The line of a place; 0: it has none. */
 uint64_t mp_python_line(const struct mp_python *py, const struct mp_python_place *place);
 
-/* Writes a string as UTF-8 and a zero byte behind it; what does not fit into `cap` bytes is cut.
- * Bytes without the zero. */
+/* Writes a string as UTF-8, cut to `cap` bytes including a zero byte. Returns the bytes without the
+ * zero. */
 size_t mp_python_text(const struct mp_python *py, const void *string, uint8_t *out, size_t cap);
 
 static inline const void *mp_python_pointer(const void *object, size_t offset)

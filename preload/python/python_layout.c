@@ -55,8 +55,7 @@ enum {
     TEXT_ASCII
 };
 
-/* A value of a group as an offset; 0, which none of them is, for one that cannot be: outside, or
- * not aligned. */
+/* Returns a value of a group as an offset, or 0 if it cannot be one: outside, or not aligned. */
 static uint8_t offset(const uint64_t *group, unsigned place, unsigned bytes)
 {
     const uint64_t at = group[place];

@@ -1,5 +1,5 @@
-/* Where the parts of CPython's objects are.  Builds without the interpreter's lock and debug builds
- * are others: not known. */
+/* The layout of CPython's objects. Builds without the interpreter's lock and debug builds have
+ * other layouts, which are not known. */
 #ifndef MP_PYTHON_LAYOUT_H
 #define MP_PYTHON_LAYOUT_H
 
@@ -11,9 +11,10 @@ enum mp_python_lines { MP_PYTHON_PAIRS, MP_PYTHON_RANGES, MP_PYTHON_LOCATIONS };
 
 /* Offsets in bytes. */
 struct mp_python_layout {
-    uint16_t version;    /* major << 8 | minor */
-    uint8_t lines;       /* enum mp_python_lines */
-    uint8_t state_frame; /* PyThreadState: its frame, or the cframe that has it */
+    uint16_t version; /* major << 8 | minor */
+    uint8_t lines;    /* enum mp_python_lines */
+    /* PyThreadState: offset of its frame, or of the cframe that refers to it */
+    uint8_t state_frame;
     bool cframe;
     uint8_t cframe_frame;
     uint8_t frame_code, frame_previous;
@@ -24,7 +25,7 @@ struct mp_python_layout {
     uint8_t code_arguments, code_locals; /* number of arguments; a tuple of the locals' names */
     uint8_t ascii, compact;              /* sizes of the heads of strings */
     uint8_t items;                       /* of a tuple */
-    uint8_t values_head; /* what comes before the values of a dict that shares its keys */
+    uint8_t values_head; /* bytes before the values of a dict that shares its keys */
 };
 
 /* The same in all of them. */

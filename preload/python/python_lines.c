@@ -5,8 +5,7 @@ struct table {
     const uint8_t *at, *end;
 };
 
-/* ---- up to 3.9: pairs of bytes of code and lines, signed, that come before the line they lead to
- */
+/* ---- up to 3.9: pairs of code bytes and signed lines, each before the line it leads to */
 
 static int64_t line_in_pairs(struct table t, int64_t line, uint64_t instruction)
 {
@@ -49,7 +48,7 @@ static uint32_t varint(struct table t)
 
 enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMNS = 13, LOCATION_NONE = 15 };
 
-/* The lines that an entry moves on by; the table is behind its head. */
+/* Returns the lines by which an entry advances; the table is after its head. */
 static int32_t line_delta(unsigned code, struct table t)
 {
     if (code < LOCATION_ONE_LINE || code == LOCATION_NONE) return 0;

@@ -35,7 +35,7 @@ static bool peek(struct reader *r, uintptr_t at, void *out, size_t bytes)
     return mp_sys_peek(r->pid, at, out, bytes);
 }
 
-/* The word at an offset; 0 where there is none. */
+/* Returns the word at an offset, or 0. */
 static uintptr_t word(struct reader *r, uintptr_t object, long offset)
 {
     uintptr_t value = 0;
@@ -76,8 +76,8 @@ static bool is_text(struct reader *r, uintptr_t string, const char *expected)
     return text(r, string, got, sizeof got) && strcmp(got, expected) == 0;
 }
 
-/* ---- dicts: a table of entries in the order of insertion, whose values may lie apart, shared keys
- * of a class's objects */
+/* ---- dicts: a table of entries in insertion order, whose values may be separate (shared keys of a
+ * class's objects) */
 
 struct items {
     uintptr_t entries, values;
@@ -124,7 +124,7 @@ static bool next_item(struct reader *r, struct items *it, uintptr_t *key, uintpt
     return true;
 }
 
-/* The value of a key; 0: none.  Names are interned: where one was seen, its address is looked for
+/* Returns the value of a key, or 0. Names are interned: the address of one seen before is tried
  * first. */
 static uintptr_t find(struct reader *r, uintptr_t dict, const char *name, uintptr_t *known)
 {
@@ -212,8 +212,8 @@ static uintptr_t modules_of(struct reader *r, uintptr_t module)
     return find(r, word(r, module, managed ? MANAGED_DICT : (long)offset), "_modules", &known);
 }
 
-/* Whether `module` lies so many levels below `parent`; if so its path from there is put before `p`.
- */
+/* Returns true if `module` is this many levels below `parent`, and prepends its path from there to
+ * `p`. */
 static bool below(struct reader *r, uintptr_t parent, uintptr_t module, unsigned levels,
                   struct path *p)
 {

@@ -1,10 +1,9 @@
-/* torch.nn.Module: which module a frame belongs to, its class, and the path of attributes that
- * leads to it.
+/* torch.nn.Module: the module of a frame, its class, and the path of attributes that leads to it.
  *
  * Frames keep a module alive, but another thread may change its attributes or its class at any
- * time.  All that lies behind a module is read by the kernel (process_vm_readv), which says so
- * where this library would crash; where it may not, modules have no names.  What was read in the
- * middle of a change names a module wrongly at worst. */
+ * time. All memory of a module is read through the kernel (process_vm_readv), which returns an
+ * error where this library would crash. If that is refused, modules have no names. A read during a
+ * change names a module wrongly at worst. */
 #ifndef MP_PYTHON_MODULES_H
 #define MP_PYTHON_MODULES_H
 
@@ -14,8 +13,8 @@
  * type is known. */
 bool mp_python_module_type(const struct mp_python *py, const void *type);
 
-/* The class of the module of place[at], with a zero byte behind it.  Bytes without the zero; 0: it
- * cannot be read. */
+/* Writes the class of the module of place[at], with a zero byte. Returns the bytes without the
+ * zero, or 0 if it cannot be read. */
 size_t mp_python_class(const struct mp_python *py, const struct mp_python_place *place, char *out,
                        size_t cap);
 

@@ -185,7 +185,8 @@ static bool is_needed_before(const struct link_map *l)
 }
 
 static struct {
-    const struct link_map *own; /* this object, or NULL if it was loaded later or into another namespace */
+    /* this object, or NULL if it was loaded later or into another namespace */
+    const struct link_map *own;
     const struct link_map *libc, *last;
     bool before_libc, known;
 } start;

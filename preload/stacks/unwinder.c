@@ -191,7 +191,8 @@ static inline const uintptr_t *caller_fp_at(const struct mp_frame *f, struct mp_
     }
 }
 
-/* Returns where the return address is. @link: where it is if no instruction has saved it, or NULL. */
+/* Returns where the return address is. @link: where it is if no instruction has saved it, or NULL.
+ */
 static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bounds b,
                                          uint64_t rule, uintptr_t address, const uintptr_t *link)
 {

@@ -18,7 +18,8 @@ enum { MP_RUN_PAIRS = 256, MP_RUN_READS = 8 };
 /* State of one thread, used only by it; initially all zero. */
 struct mp_walker {
     struct mp_bounds stack;
-    uint32_t user; /* memprof's number of the thread that is using it, maybe below a signal handler; 0: none */
+    /* memprof's number of the thread that is using it, maybe below a signal handler; 0: none */
+    uint32_t user;
     uint8_t next_made;
     struct mp_run {
         uint32_t generation; /* + 1; 0: none */

@@ -18,7 +18,7 @@ static void *loaded(const char *name)
     return library;
 }
 
-/* Distributions put a version behind the name: their libraries are known by their paths. */
+/* Distributions append a version to the name, so their libraries are found by their paths. */
 void *mp_torch_library(const char *name)
 {
     char part[64] = "/", path[PATH_BYTES];

@@ -1,17 +1,17 @@
-/* An at::RecordFunction's accessors are inline, so it is read here.  From PyTorch 2.0 on it has 160
- * bytes of callbacks, then
+/* The accessors of at::RecordFunction are inline, so its memory is read here. From PyTorch 2.0 on
+ * it has 160 bytes of callbacks, then
  *
- *     std::variant<std::string, ...> name     the string's text is what name() returns
- *     int64_t number                          of the node; -1: a node that no operator made
+ *     std::variant<std::string, ...> name     the string's text is the result of name()
+ *     int64_t number                          of the node; -1: a node without an operator
  *     c10::ArrayRef inputs                    16 bytes
  *     std::unordered_map named inputs         newer versions have it
  *     std::vector outputs
  *     uint64_t thread                         that made the node, as PyTorch numbers threads
  *
- * Each object is checked: its name is where it should be, with a string of the C++ library's new
- * kind (32 bytes with its length) or of its old one (a pointer; PyTorch's own builds before 2.6);
- * behind the inputs is an empty map, which points into itself, or an empty vector, which is zeros.
- */
+ * Each object is checked: its name must be at its place, as a string of the C++ library's new kind
+ * (32 bytes with its length) or of its old one (a pointer; PyTorch's own builds before 2.6). After
+ * the inputs there must be an empty map, which points into itself, or an empty vector, which is
+ * zeros. */
 #include "torch/torch_numbers.h"
 
 #include <dlfcn.h>

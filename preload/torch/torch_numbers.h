@@ -1,6 +1,6 @@
 /* Numbers of autograd's nodes: a forward operator makes a node with the next number of its thread,
- * and the backward pass runs the node on another thread.  What is recorded lets the report tell
- * whose backward a range is. */
+ * and the backward pass runs the node on another thread. From these the report finds the forward
+ * operator of a backward range. */
 #ifndef MP_TORCH_NUMBERS_H
 #define MP_TORCH_NUMBERS_H
 
@@ -19,8 +19,8 @@ static inline bool mp_torch_has_next(void) { return mp_self && mp_self->next_nod
 /* The same from any context: on threads that have called it before. */
 void mp_torch_next_again(void);
 
-/* The range that was just pushed is the run of a node: records which, where the at::RecordFunction
- * is as we know it. */
+/* Records which node's run the newly pushed range is, if the layout of the at::RecordFunction is
+ * known. */
 void mp_torch_node(const void *function, const char *name);
 
 #endif

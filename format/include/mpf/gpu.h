@@ -43,16 +43,19 @@ enum mpf_gpu_fail {
     MPF_FAIL_FREE,
     MPF_FAIL_TOTAL,
     MPF_FAIL_CAPTURING, /* 1: the stream or thread was capturing a graph */
-    MPF_FAIL_PROBE,     /* 1: an unsupported handle type was requested, so memory is not exhausted */
+    /* 1: an unsupported handle type was requested, so memory is not exhausted */
+    MPF_FAIL_PROBE,
     MPF_FAIL_COUNT
 };
 
 enum mpf_sample_gpu {
-    MPF_GPU_USED,       /* by everybody, without what the driver reserves for itself */
-    MPF_GPU_TOTAL,      /* used and free */
-    MPF_GPU_OWN,        /* by this process */
-    MPF_GPU_RESERVED,   /* by the driver */
-    MPF_GPU_FILE_CACHE, /* since 1.8: by the host's file cache, if the device's memory is a NUMA node of the host; part of used */
+    MPF_GPU_USED,     /* by everybody, without what the driver reserves for itself */
+    MPF_GPU_TOTAL,    /* used and free */
+    MPF_GPU_OWN,      /* by this process */
+    MPF_GPU_RESERVED, /* by the driver */
+    /* since 1.8: by the host's file cache, if the device's memory is a NUMA node of the host;
+     * part of used */
+    MPF_GPU_FILE_CACHE,
     MPF_GPU_COUNT
 };
 

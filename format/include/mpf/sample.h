@@ -21,7 +21,8 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                                           estimate: pages it has touched) */
                       MPF_RSS_VM_SIZE, /* since 1.2: the address space, */
                       MPF_RSS_LIMIT_AS,
-                      MPF_RSS_LIMIT_DATA, /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */
+                      /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */
+                      MPF_RSS_LIMIT_DATA,
                       MPF_RSS_COUNT
 };
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */

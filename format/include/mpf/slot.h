@@ -114,13 +114,15 @@ struct mpf_journal {
     uint8_t id[16]; /* the same as the header's: ties journal and log */
     uint64_t pid;
     struct mpf_clock start; /* of the process's log */
-    struct mpf_clock last;  /* of the newest frame; may be torn, so the reader checks it against start */
-    uint32_t chunks;        /* chunks that may be in use; those behind are not touched */
+    /* of the newest frame; may be torn, so the reader checks it against start */
+    struct mpf_clock last;
+    uint32_t chunks; /* chunks that may be in use; those behind are not touched */
     uint32_t reserved;
     uint64_t lost; /* events lost so far */
     uint64_t unused;
-    struct mpf_unwritten unwritten; /* failed writes that no UNWRITTEN event reports yet; events is 0 if there are none */
-    uint32_t flags;                 /* enum mpf_journal_flags */
+    /* failed writes that no UNWRITTEN event reports yet; events is 0 if there are none */
+    struct mpf_unwritten unwritten;
+    uint32_t flags; /* enum mpf_journal_flags */
     uint32_t reserved1;
     uint64_t beat; /* CLOCK_MONOTONIC ns of the process's last sign of life */
     struct mpf_identity process;

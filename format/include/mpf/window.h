@@ -23,7 +23,8 @@ struct mpf_window {
 #define MPF_WINDOW_WANTED                                                                          \
     "profiler, range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2 is wanted"
 
-/* Returns 1, or 0 if the text is invalid. Numbers after a name are N and M if they are all digits. */
+/* Returns 1, or 0 if the text is invalid. Numbers after a name are N and M if they are all digits.
+ */
 int mpf_window_read(const char *text, struct mpf_window *window);
 
 #endif
