@@ -1,8 +1,8 @@
 /* What the page shows without scripting: who held each heap's peak. */
 #include <inttypes.h>
 
-#include "lines.h"
 #include "reports.h"
+#include "row.h"
 #include "telling.h"
 #include "timeline.h"
 #include "utf8.h"

@@ -9,11 +9,11 @@
 #include "places.h"
 
 enum {
-    PLACES = 16,
+    PLACES = 16, /* of a path */
     IN_A_NAME = 8,
-    PIECES = 6,
-    LONGEST = 4096
-}; /* PIECES: of a set that is listed; LONGEST: bytes of a path */
+    MAX_PIECES = 6, /* of a listed set */
+    MAX_PATH = 4096 /* bytes */
+};
 
 /* A number of a path, or the set that it became: exact for comparing, shown for people. */
 struct place {
@@ -47,50 +47,27 @@ static size_t run_of(const uint64_t *number, size_t numbers)
     return run;
 }
 
-/* "0..15" for three and more. */
-static size_t piece(FILE *out, const uint64_t *number, size_t numbers)
-{
-    const size_t run = run_of(number, numbers);
-    if (run < 3) return fprintf(out, "%" PRIu64, number[0]), (size_t)1;
-    fprintf(out, "%" PRIu64 "..%" PRIu64, number[0], number[run - 1]);
-    return run;
-}
-
-static size_t pieces_of(const uint64_t *number, size_t numbers, bool *runs)
-{
-    size_t pieces = 0;
-    *runs = false;
-    for (size_t i = 0; i < numbers; pieces++) {
-        const size_t run = run_of(number + i, numbers - i);
-        *runs |= run >= 3;
-        i += run < 3 ? 1 : run;
-    }
-    return pieces;
-}
-
-static const char *list(struct mpr_arena *arena, const uint64_t *number, size_t numbers, bool runs)
+/* Three and more consecutive numbers are shown as "0..15".  A set of many pieces is shown by its
+ * first and last number. */
+static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
 {
     char *text = NULL;
-    size_t bytes;
+    size_t bytes, pieces = 0;
+    bool has_runs = false;
+    for (size_t i = 0; i < numbers && !has_runs; i++)
+        has_runs = run_of(number + i, numbers - i) > 2;
     FILE *out = mpr_text_open(&text, &bytes);
-    for (size_t i = 0; i < numbers;) {
-        fputs(!i ? "{" : runs ? ", " : ",", out);
-        i += piece(out, number + i, numbers - i);
+    for (size_t i = 0; i < numbers; pieces++) {
+        const size_t run = run_of(number + i, numbers - i);
+        fprintf(out, "%s%" PRIu64, !i ? "{" : has_runs ? ", " : ",", number[i]);
+        if (run > 2) fprintf(out, "..%" PRIu64, number[i + run - 1]);
+        i += run > 2 ? run : 1;
     }
     fputc('}', out);
     mpr_text_close(out);
-    const char *copy = mpr_arena_text(arena, text);
+    const char *exact = mpr_arena_text(arena, text), *shown = exact;
     free(text);
-    return copy;
-}
-
-/* A set of many pieces is shown by its first and last number. */
-static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
-{
-    bool runs;
-    const size_t pieces = pieces_of(number, numbers, &runs);
-    const char *exact = list(arena, number, numbers, runs), *shown = exact;
-    if (pieces > PIECES)
+    if (pieces > MAX_PIECES)
         shown = mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0],
                                  number[numbers - 1], numbers);
     return (struct place){ number[0], exact, shown };
@@ -110,7 +87,7 @@ static size_t places_of(const struct mpr_frame *frame, size_t before, struct mpr
     return mpr_places_find(frame, place, room < IN_A_NAME ? room : IN_A_NAME);
 }
 
-/* Writes the text with a mark for each number, and for a module's path also the call. */
+/* Writes the text with a mark for each number, and after the path of a module also the call. */
 static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i)
 {
     struct mpr_place place[IN_A_NAME];
@@ -130,13 +107,13 @@ static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i
     fputc('\2', out);
 }
 
-/* Names may be any bytes, and many paths may be of the same long ones. */
+/* Names may be any bytes, also marks, and many paths may have the same very long names. */
 static bool can_be_marked(const struct mpr_row *row)
 {
     size_t bytes = 0;
     for (size_t k = 0; k < row->path.depth; k++) {
         bytes += strlen(row->path.frame[k]->text);
-        if (bytes > LONGEST || strpbrk(row->path.frame[k]->text, "\1\2\3")) return false;
+        if (bytes > MAX_PATH || strpbrk(row->path.frame[k]->text, "\1\2\3")) return false;
     }
     return true;
 }
@@ -146,9 +123,8 @@ static void split(struct mpr_arena *arena, struct item *i)
     char *text = NULL;
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
-    const bool plain = can_be_marked(&i->line.row);
-    for (size_t k = 0; plain && k < i->line.row.path.depth; k++)
-        skeleton_of(out, i->line.row.path.frame[k], i);
+    const size_t depth = can_be_marked(&i->line.row) ? i->line.row.path.depth : 0;
+    for (size_t k = 0; k < depth; k++) skeleton_of(out, i->line.row.path.frame[k], i);
     fputs(i->line.caller, out);
     mpr_text_close(out);
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
@@ -157,25 +133,17 @@ static void split(struct mpr_arena *arena, struct item *i)
         i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
 }
 
-/* Returns the frame with its numbers replaced by the sets they became. */
-static const struct mpr_frame *joined(struct mpr_arena *arena, const struct mpr_frame *frame,
-                                      const struct place *at, const struct mpr_place *place,
-                                      size_t places)
-{
-    const char *set[IN_A_NAME];
-    for (size_t k = 0; k < places; k++) set[k] = at[k].shown;
-    return mpr_places_replace(arena, frame, place, set, places);
-}
-
-/* Does the same for all frames of the path. */
+/* Replaces the numbers of all frames by the sets that they became. */
 static void join(struct mpr_arena *arena, struct item *i)
 {
     const struct mpr_frame **path = mpr_arena_alloc(arena, i->line.row.path.depth * sizeof *path);
     for (size_t k = 0, before = 0; k < i->line.row.path.depth; k++) {
         struct mpr_place place[IN_A_NAME];
+        const char *set[IN_A_NAME];
         const struct mpr_frame *frame = i->line.row.path.frame[k];
         const size_t places = places_of(frame, before, place);
-        path[k] = places ? joined(arena, frame, &i->at[before], place, places) : frame;
+        for (size_t n = 0; n < places; n++) set[n] = i->at[before + n].shown;
+        path[k] = places ? mpr_places_replace(arena, frame, place, set, places) : frame;
         before += places;
     }
     i->line.row.path.frame = path;
@@ -253,35 +221,31 @@ uint64_t mpr_fold_usual(uint64_t *bytes, size_t count)
     return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
 }
 
-/* Returns the bytes above which an item stands out. Items that stood out before have no such limit.
- */
+/* Returns the bytes above which an item is an outlier.  Items that are outliers already have no
+ * limit. */
 static uint64_t usual_bytes(const struct item *item, size_t items)
 {
     if (item->line.sibling_most) return UINT64_MAX;
     uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
     for (size_t i = 0; i < items; i++) bytes[i] = item[i].line.row.bytes;
-    const uint64_t most = mpr_fold_usual(bytes, items);
+    const uint64_t limit = mpr_fold_usual(bytes, items);
     free(bytes);
-    return most;
-}
-
-static bool one_stands_out(const struct item *item, size_t items)
-{
-    const uint64_t most = usual_bytes(item, items);
-    for (size_t i = 0; i < items; i++)
-        if (item[i].line.row.bytes > most) return true;
-    return false;
+    return limit;
 }
 
 static size_t lines_left(struct fold *f)
 {
     size_t lines = 0;
-    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
-        lines += one_stands_out(b.item, b.items) ? 2 : 1;
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b)) {
+        const uint64_t limit = usual_bytes(b.item, b.items);
+        bool outliers = false;
+        for (size_t i = 0; i < b.items; i++) outliers |= b.item[i].line.row.bytes > limit;
+        lines += outliers ? 2 : 1;
+    }
     return lines;
 }
 
-/* One line of all of them, which are by number. */
+/* Merges items that are sorted by number. */
 static struct item merged(struct fold *f, const struct item *item, size_t items)
 {
     struct item sum = item[0];
@@ -298,41 +262,33 @@ static struct item merged(struct fold *f, const struct item *item, size_t items)
     return sum;
 }
 
-static size_t stand_out(const struct item *item, size_t items, uint64_t most, bool larger,
-                        struct item *to)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < items; i++)
-        if ((item[i].line.row.bytes > most) == larger) to[count++] = item[i];
-    return count;
-}
-
-static void tell_apart(struct item *larger, size_t count, const struct item *rest, size_t others)
-{
-    uint64_t least = UINT64_MAX, most = 0;
-    for (size_t i = 0; i < others; i++) {
-        const uint64_t bytes = rest[i].line.row.bytes;
-        if (bytes < least) least = bytes;
-        if (bytes > most) most = bytes;
-    }
-    for (size_t i = 0; i < count; i++) {
-        larger[i].line.sibling_least = least;
-        larger[i].line.sibling_most = most;
-    }
-}
-
-/* Two lines are not compared with each other: the larger one shows what the smaller one holds. */
+/* Merges the usual items and the outliers, which get the range of the others' bytes unless there
+ * are only two items: then the smaller one is visible anyway.  Returns 1, or 2 with outliers. */
 static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
 {
-    const uint64_t most = usual_bytes(item, items);
+    const uint64_t limit = usual_bytes(item, items);
     struct item *part = mpr_alloc(items, sizeof *part);
-    const size_t usual = stand_out(item, items, most, false, part),
-                 large = stand_out(item, items, most, true, part + usual);
-    if (items > 2) tell_apart(part + usual, large, part, usual);
+    size_t usual = 0, outliers = 0;
+    uint64_t min = UINT64_MAX, max = 0;
+    for (size_t i = 0; i < items; i++) {
+        const uint64_t bytes = item[i].line.row.bytes;
+        if (bytes > limit) continue;
+        part[usual++] = item[i];
+        if (bytes < min) min = bytes;
+        if (bytes > max) max = bytes;
+    }
+    for (size_t i = 0; i < items; i++) {
+        if (item[i].line.row.bytes <= limit) continue;
+        struct item *outlier = &part[usual + outliers++];
+        *outlier = item[i];
+        if (items <= 2) continue;
+        outlier->line.sibling_least = min;
+        outlier->line.sibling_most = max;
+    }
     to[0] = merged(f, part, usual);
-    if (large) to[1] = merged(f, part + usual, large);
+    if (outliers) to[1] = merged(f, part + usual, outliers);
     free(part);
-    return large ? 2 : 1;
+    return outliers ? 2 : 1;
 }
 
 static void fold_place(struct fold *f)
@@ -345,13 +301,7 @@ static void fold_place(struct fold *f)
 
 /* ---- which place */
 
-static bool varies(const struct fold *f, size_t place)
-{
-    for (size_t i = 1; i < f->items; i++)
-        if (strcmp(f->item[i].at[place].exact, f->item[0].at[place].exact) != 0) return true;
-    return false;
-}
-
+/* Returns true if two places have the same sets in all items. */
 static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
 {
     for (size_t i = 0; i < f->items; i++)
@@ -359,7 +309,14 @@ static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
     return true;
 }
 
-/* Which places the others of `at` are, and which go with it. */
+static bool varies(const struct fold *f, size_t place)
+{
+    for (size_t i = 1; i < f->items; i++)
+        if (strcmp(f->item[i].at[place].exact, f->item[0].at[place].exact) != 0) return true;
+    return false;
+}
+
+/* Folds at a place: sets which places always have the same number, and which are others. */
 static void choose(struct fold *f, size_t at, const bool *varying)
 {
     f->at = at;
@@ -369,8 +326,8 @@ static void choose(struct fold *f, size_t at, const bool *varying)
     }
 }
 
-/* The place that leaves the fewest lines; the innermost of equals.  False: none leaves fewer than
- * there are. */
+/* Folds at the place that leaves the fewest lines, the innermost of equal ones.  Returns false if
+ * none leaves fewer lines than there are. */
 static bool fold_best(struct fold *f, const bool *folded)
 {
     bool varying[PLACES] = { false };
@@ -403,7 +360,7 @@ static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t item
     return f.items;
 }
 
-/* Calls with each group of one skeleton what makes lines of it, and puts those at the front. */
+/* Folds items of one skeleton in place, and returns how many are left. */
 typedef size_t fold_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
 
 static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
@@ -434,23 +391,6 @@ size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 
 /* ---- sides */
 
-static bool is_of(const struct mpr_line *l, size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        if (l->of_run[i]) return true;
-    return false;
-}
-
-static bool has_both(const struct item *item, size_t items, size_t older)
-{
-    bool base = false, now = false;
-    for (size_t i = 0; i < items; i++) {
-        base |= is_of(&item[i].line, 0, older);
-        now |= is_of(&item[i].line, older, item[i].line.runs);
-    }
-    return base && now;
-}
-
 /* Returns the set of the numbers at a place, each once. */
 static struct place set_at(struct mpr_arena *arena, const struct item *item, size_t items,
                            size_t at)
@@ -468,7 +408,11 @@ static struct place set_at(struct mpr_arena *arena, const struct item *item, siz
 
 static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
 {
-    if (!item->places || !has_both(item, items, older)) return items;
+    bool has_older = false, has_newer = false;
+    for (size_t i = 0; i < items; i++)
+        for (size_t run = 0; run < item[i].line.runs; run++)
+            if (item[i].line.of_run[run]) *(run < older ? &has_older : &has_newer) = true;
+    if (!item->places || !has_older || !has_newer) return items;
     struct item sum = item[0];
     for (size_t i = 1; i < items; i++) mpr_line_add(&sum.line, &item[i].line);
     for (size_t k = 0; k < sum.places; k++) sum.at[k] = set_at(arena, item, items, k);

@@ -12,7 +12,7 @@
 #define MPR_FOLD_H
 
 #include "arena.h"
-#include "lines.h"
+#include "row.h"
 
 /* Folds lines in place, largest first, and returns how many are left.  No two lines may have the
  * same text. */

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "arena.h"
-#include "unnumbered.h"
+#include "places.h"
 
 #define ARROW " > "
 
@@ -32,7 +32,7 @@ static const char *behind(const char *text, const char *what)
 /* Returns true if nothing follows an instance, or only the position of a peak in it. */
 static bool is_said(const char *rest) { return rest && (!*rest || behind(rest, ", in ")); }
 
-/* The last one, for names may have any text. */
+/* Returns the last occurrence, because names may have any text. */
 static const char *last(const char *text, const char *what)
 {
     const char *found = NULL;

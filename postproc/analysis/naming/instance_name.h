@@ -13,7 +13,7 @@
 struct mpr_instance_name {
     char *literal;   /* its name */
     char *range;     /* without its number */
-    uint64_t number; /* from 1, or 0 if there is none */
+    uint64_t number; /* from 1, or 0 without a number */
     bool called;     /* only an instance with that name matches */
     bool end;
 };

@@ -7,15 +7,15 @@ static const char *up_to(struct mpr_arena *arena, const char *name, const char *
     return end && *end ? mpr_arena_format(arena, "%.*s", (int)(end - name), name) : name;
 }
 
-/* "libfoo.so" of a library that tells its version. */
+/* Returns "libfoo.so" for "libfoo.so.1.2". */
 static const char *without_version(struct mpr_arena *arena, const char *object)
 {
     const char *so = strstr(object, ".so.");
     return up_to(arena, object, so ? so + strlen(".so") : NULL);
 }
 
-/* Without what a compiler of native code added to the function's name: it copies functions, and
- * takes parts of them out. */
+/* Returns the function's name without suffixes that a compiler adds when it copies a function or
+ * moves a part out of it. */
 static const char *function_of(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     static const char *const added[] = { ".constprop.", ".isra.",     ".part.",

@@ -14,30 +14,22 @@ static bool has_paths(enum mpr_group by)
            by == MPR_GROUP_STACK || by == MPR_GROUP_GRAPH || by == MPR_GROUP_ALL;
 }
 
-static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_group by,
-                 struct mpr_line *line)
-{
-    const struct mpr_told told =
-        mpr_telling_of(telling, arena, line->row.path, mpr_group_is_calls(by));
-    line->row.path = told.path;
-    line->caller = told.caller;
-}
-
-/* All calls: of those of C++ without the arguments of templates. */
-static struct mpr_path shortened(struct mpr_arena *arena, const struct mpr_row *row)
-{
-    const struct mpr_frame **path = mpr_arena_alloc(arena, row->path.depth * sizeof *path);
-    for (size_t i = 0; i < row->path.depth; i++)
-        path[i] = mpr_telling_short(arena, row->path.frame[i]);
-    return (struct mpr_path){ path, row->path.depth };
-}
-
 struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
                                 enum mpr_group by, const struct mpr_row *row)
 {
     struct mpr_line line = mpr_line_of(row);
-    if (has_paths(by) && naming->telling) tell(arena, naming->telling, by, &line);
-    else if (has_paths(by)) line.row.path = shortened(arena, &line.row);
+    if (!has_paths(by)) return line;
+    if (naming->telling) {
+        const struct mpr_told told =
+            mpr_telling_of(naming->telling, arena, row->path, mpr_group_is_calls(by));
+        line.row.path = told.path;
+        line.caller = told.caller;
+        return line;
+    }
+    const struct mpr_frame **path = mpr_arena_alloc(arena, row->path.depth * sizeof *path);
+    for (size_t i = 0; i < row->path.depth; i++)
+        path[i] = mpr_telling_short(arena, row->path.frame[i]);
+    line.row.path.frame = path;
     return line;
 }
 
@@ -56,19 +48,6 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
     return line;
 }
 
-/* Each line leads to the row that it was, as those of mpr_naming_merge do. */
-static void link_lines(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
-{
-    struct mpr_row_link *link = mpr_arena_alloc(arena, lines * sizeof *link);
-    struct mpr_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
-    for (size_t i = 0; i < lines; i++) {
-        if (line[i].link) continue;
-        row[i] = line[i].row;
-        link[i] = (struct mpr_row_link){ &link[i], &row[i] };
-        line[i].link = &link[i];
-    }
-}
-
 /* Counts the digits at the end of a thread's name, such as "12" in "worker12". */
 static size_t digits_of(const char *name, size_t bytes)
 {
@@ -81,8 +60,8 @@ static size_t digits_of(const char *name, size_t bytes)
     return is_one ? digits : 0;
 }
 
-/* The path by which a thread folds: "worker 3", or "worker" and "12" for "worker12".  A thread
- * without a number in its name does not fold. */
+/* Returns the path by which a thread folds: "worker 3", or "worker" and "12" for "worker12".  A
+ * thread without a number in its name does not fold. */
 static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
     struct mpr_place place;
@@ -99,7 +78,7 @@ static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_fra
     return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-/* The folded path as one label, "worker {0..7} (8 threads)". */
+/* Returns the folded path as one label: "worker {0..7} (8 threads)". */
 static struct mpr_path threads_path(struct mpr_arena *arena, struct mpr_path path, size_t threads)
 {
     struct mpr_number n;
@@ -109,13 +88,19 @@ static struct mpr_path threads_path(struct mpr_arena *arena, struct mpr_path pat
     return mpr_frame_labels(arena, &text, 1);
 }
 
-/* Of threads what folds is their names, and not the kernel's numbers. */
+/* Threads fold by their names, not by the kernel's numbers.  Each line gets links to its rows, as
+ * from mpr_naming_merge. */
 static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
-    link_lines(arena, line, lines);
-    for (size_t i = 0; i < lines; i++)
+    struct mpr_row_link *link = mpr_arena_alloc(arena, lines * sizeof *link);
+    struct mpr_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
+    for (size_t i = 0; i < lines; i++) {
+        row[i] = line[i].row;
+        link[i] = (struct mpr_row_link){ &link[i], &row[i] };
+        if (!line[i].link) line[i].link = &link[i];
         if (line[i].row.path.depth == 1)
             line[i].row.path = thread_path(arena, line[i].row.path.frame[0]);
+    }
     lines = mpr_fold(arena, line, mpr_lines_merge(line, lines));
     for (size_t i = 0; i < lines; i++) {
         struct mpr_line *l = &line[i];
@@ -139,17 +124,8 @@ size_t mpr_naming_fold_sides(struct mpr_arena *arena, const struct mpr_naming *n
     return !naming->unfold && has_paths(by) ? mpr_fold_sides(arena, line, lines, older) : lines;
 }
 
-/* How many of the lines, largest first, have something of what they are ranked by; all where none
- * has. */
-static size_t holding(const struct mpr_line *line, size_t lines, enum mpr_order order)
-{
-    size_t count = 0;
-    while (count < lines && mpr_row_amount(&line[count].row, order)) count++;
-    return count ? count : lines;
-}
-
 /* Rows without bytes are shortened and merged like the others because they have allocations, but
- * only rows with bytes fold. */
+ * only rows with bytes fold, unless all are without. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live)
@@ -157,7 +133,9 @@ struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_nami
     size_t all;
     struct mpr_line *line = mpr_naming_merge(arena, naming, by, row, rows, &all);
     mpr_lines_sort(line, all, naming->order);
-    const size_t held = holding(line, all, naming->order);
+    size_t held = 0;
+    while (held < all && mpr_row_amount(&line[held].row, naming->order)) held++;
+    if (!held) held = all;
     *live = mpr_naming_fold(arena, naming, by, line, held);
     mpr_lines_sort(line, *live, naming->order);
     memmove(line + *live, line + held, (all - held) * sizeof *line);

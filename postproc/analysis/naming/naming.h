@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "group.h"
-#include "lines.h"
+#include "row.h"
 #include "telling.h"
 
 struct mpr_naming {
@@ -30,11 +30,11 @@ struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming
 struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines);
-/* Lines of different texts folded, in place: how many are left. */
+/* Folds lines of different texts in place, and returns how many are left. */
 size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                        struct mpr_line *line, size_t lines);
-/* Lines of one of two sides folded with those of the other one (fold.h), in place: how many are
- * left. */
+/* Folds lines of one of two sides with those of the other one (fold.h) in place, and returns how
+ * many are left. */
 size_t mpr_naming_fold_sides(struct mpr_arena *arena, const struct mpr_naming *naming,
                              enum mpr_group by, struct mpr_line *line, size_t lines, size_t older);
 

@@ -5,18 +5,17 @@
 #define ARROW   " > "
 #define OUTSIDE "**" ARROW
 
-/* The position of a star, and the text that it has matched so far. */
+/* The pattern after a star, and the text after what it has matched so far. */
 struct star {
     const char *pattern, *text;
 };
 
-static bool ends_name(const char *text) { return strncmp(text, ARROW, strlen(ARROW)) == 0; }
-
-static bool matches(const char *pattern, const char *text)
+/* path: a single * does not match beyond the end of a name. */
+static bool matches(const char *pattern, const char *text, bool path)
 {
     struct star one = { NULL, NULL }, any = { NULL, NULL };
     while (*text) {
-        if (strncmp(pattern, "**", 2) == 0) {
+        if (*pattern == '*' && (!path || pattern[1] == '*')) {
             pattern += strspn(pattern, "*");
             any = (struct star){ pattern, text };
             one.pattern = NULL;
@@ -25,7 +24,7 @@ static bool matches(const char *pattern, const char *text)
         } else if (*pattern == *text) {
             pattern++;
             text++;
-        } else if (one.pattern && !ends_name(one.text)) {
+        } else if (one.pattern && strncmp(one.text, ARROW, strlen(ARROW)) != 0) {
             pattern = one.pattern;
             text = ++one.text;
         } else if (any.pattern) {
@@ -37,9 +36,14 @@ static bool matches(const char *pattern, const char *text)
     return !pattern[strspn(pattern, "*")];
 }
 
+bool mpr_telling_matches(const char *pattern, const char *text)
+{
+    return matches(pattern, text, false);
+}
+
 bool mpr_path_pattern_matches(const char *pattern, const char *path)
 {
-    if (matches(pattern, path)) return true;
+    if (matches(pattern, path, true)) return true;
     return strncmp(pattern, OUTSIDE, strlen(OUTSIDE)) == 0 &&
-           matches(pattern + strlen(OUTSIDE), path);
+           matches(pattern + strlen(OUTSIDE), path, true);
 }

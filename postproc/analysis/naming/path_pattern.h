@@ -1,10 +1,14 @@
-/* Patterns of paths of ranges, "step *", "** > forward".  Private to this layer. */
+/* Patterns of names and paths, as plumbing.def and users write them. */
 #ifndef MPR_PATH_PATTERN_H
 #define MPR_PATH_PATTERN_H
 
 #include <stdbool.h>
 
-/* * is any text of one name, ** any of any names; "** > " at the beginning may be nothing. */
+/* Returns true if the pattern matches the whole text.  * is any text. */
+bool mpr_telling_matches(const char *pattern, const char *text);
+
+/* The same for a path whose names are joined by " > ": "step *", "** > forward".  * is any text of
+ * one name, ** any text of any names.  "** > " at the beginning may also match nothing. */
 bool mpr_path_pattern_matches(const char *pattern, const char *path);
 
 #endif

@@ -1,4 +1,3 @@
-/* The rules, each with what it must not take for an index. */
 #include "places.h"
 
 #include <ctype.h>
@@ -63,23 +62,6 @@ static bool in_dotted_name(const struct part *p, const char *number, const char 
            in_dotted_name(p, component, before);
 }
 
-static bool alone(const struct part *p, const char *number, const char *to)
-{
-    return number == p->from && to == p->to;
-}
-
-static bool in_brackets(const struct part *p, const char *number, const char *to)
-{
-    return number > p->from && number[-1] == '[' && to < p->to && *to == ']' &&
-           (number - 1 == p->from || number[-2] != ' ');
-}
-
-/* "0", "layers.3", "3.mlp": components of a path of modules. */
-static bool is_component(const struct part *p, const char *number, const char *to)
-{
-    return (number == p->from || number[-1] == '.') && (to == p->to || *to == '.');
-}
-
 /* ---- the text after a number */
 
 /* Nothing that makes it a part of a longer number or word: "3.5", "3:30", "3-4", "3rd", "3%". */
@@ -90,38 +72,33 @@ static bool ends_well(const struct part *p, const char *to)
     return strchr(" ,;)]}/>", *to) != NULL;
 }
 
-/* Part of a file's name. */
-static bool is_version(const struct part *p) { return !p->modules && strstr(p->from, ".so."); }
-
 static bool is_index(const struct part *p, const char *number, const char *to)
 {
+    const bool at_begin = number == p->from, at_end = to == p->to;
     if (to - number > DIGITS || (*number == '0' && to - number > 1)) return false;
-    if (p->modules) return is_component(p, number, to);
-    if (alone(p, number, to) || in_brackets(p, number, to)) return true;
+    if (p->modules) /* "0", "layers.3", "3.mlp" */
+        return (at_begin || number[-1] == '.') && (at_end || *to == '.');
+    const bool in_brackets = !at_begin && !at_end && number[-1] == '[' && *to == ']' &&
+                             (number - 1 == p->from || number[-2] != ' ');
+    if ((at_begin && at_end) || in_brackets) return true;
     if (in_dotted_name(p, number, to) && (to == p->to || !is_word(*to))) return true;
     return ends_well(p, to) && behind_word(p, number);
 }
 
 /* ---- names */
 
-static uint64_t number_of(const char *from, const char *to)
+static size_t find(const char *text, bool modules, struct mpr_place *place, size_t cap)
 {
-    uint64_t number = 0;
-    for (; from < to; from++) number = number * 10 + (uint64_t)(*from - '0');
-    return number;
-}
-
-static size_t find(const struct part *p, struct mpr_place *place, size_t cap)
-{
+    const struct part p = { text, text + strlen(text), modules };
     size_t found = 0;
-    if (is_version(p)) return 0;
-    for (const char *at = p->from; at < p->to && found < cap;) {
+    if (!modules && strstr(text, ".so.")) return 0; /* the version of a library */
+    for (const char *at = text; at < p.to && found < cap;) {
         const char *to = at;
-        while (to < p->to && is_digit(*to)) to++;
-        const bool whole = to > at && (at == p->from || !is_digit(at[-1]));
-        if (whole && is_index(p, at, to))
-            place[found++] = (struct mpr_place){ (size_t)(at - p->from), (size_t)(to - p->from),
-                                                 to - at > DIGITS ? 0 : number_of(at, to) };
+        uint64_t number = 0;
+        for (; to < p.to && is_digit(*to); to++)
+            if (to - at < DIGITS) number = number * 10 + (uint64_t)(*to - '0');
+        if (to > at && is_index(&p, at, to))
+            place[found++] = (struct mpr_place){ (size_t)(at - text), (size_t)(to - text), number };
         at = to > at ? to : at + 1;
     }
     return found;
@@ -129,9 +106,7 @@ static size_t find(const struct part *p, struct mpr_place *place, size_t cap)
 
 size_t mpr_places_find(const struct mpr_frame *frame, struct mpr_place *place, size_t cap)
 {
-    const char *text = mpr_frame_numbered(frame);
-    const struct part p = { text, text + strlen(text), frame->kind == MPR_FRAME_PYTHON };
-    return find(&p, place, cap);
+    return find(mpr_frame_numbered(frame), frame->kind == MPR_FRAME_PYTHON, place, cap);
 }
 
 const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct mpr_frame *frame,
@@ -150,6 +125,82 @@ const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct
 
 size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap)
 {
-    const struct part p = { name, name + strlen(name), false };
-    return find(&p, place, cap);
+    return find(name, false, place, cap);
+}
+
+/* ---- names without these numbers */
+
+enum { PLACES = 8 };
+
+/* whole: the text is a name, so a number at its end is removed and not replaced by "{n}". */
+static const char *without(struct mpr_arena *arena, const char *text, bool whole,
+                           const struct mpr_place *place, size_t places)
+{
+    const size_t length = strlen(text);
+    size_t at = 0, from = 0;
+    char *out = mpr_arena_alloc(arena, length + places * strlen("{n}") + 1);
+    for (size_t i = 0; i < places; i++) {
+        memcpy(out + at, text + from, place[i].from - from);
+        at += place[i].from - from;
+        from = place[i].to;
+        size_t end = at;
+        while (end && strchr(" =:#_-.", out[end - 1])) end--;
+        if (whole && from == length && end) at = end;
+        else at = (size_t)(stpcpy(out + at, "{n}") - out);
+    }
+    strcpy(out + at, text + from);
+    return out;
+}
+
+const char *mpr_unnumbered(struct mpr_arena *arena, const char *name)
+{
+    struct mpr_place place[PLACES];
+    const size_t places = mpr_places_in_name(name, place, PLACES);
+    return places ? without(arena, name, true, place, places) : name;
+}
+
+const struct mpr_frame *mpr_unnumbered_frame(struct mpr_arena *arena, const struct mpr_frame *frame)
+{
+    struct mpr_place place[PLACES];
+    const size_t places = mpr_places_find(frame, place, PLACES);
+    if (!places) return frame;
+    return mpr_frame_renumbered(
+        arena, frame, without(arena, mpr_frame_numbered(frame), !*frame->module, place, places));
+}
+
+/* Returns the end of a set of folded numbers, "{0..15, 31}" or "{same}", or NULL. */
+static const char *set_end(const char *text)
+{
+    static const char same[] = "{same}", more[] = " of them}";
+    if (strncmp(text, same, strlen(same)) == 0) return text + strlen(same);
+    if (text[0] != '{' || !strchr("0123456789", text[1]) || !text[1]) return NULL;
+    const char *end = text + 1 + strspn(text + 1, "0123456789., ");
+    if (*end == '}') return end + 1;
+    return strncmp(end - 1, more, strlen(more)) == 0 ? end - 1 + strlen(more) : NULL;
+}
+
+/* Replaces each set by one number. */
+static const char *without_sets(struct mpr_arena *arena, const char *name)
+{
+    if (!strchr(name, '{')) return name;
+    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
+    size_t at = 0;
+    while (*name) {
+        const char *end = set_end(name);
+        text[at++] = end ? '0' : *name;
+        name = end ? end : name + 1;
+    }
+    return text;
+}
+
+const char *mpr_alike_path(struct mpr_arena *arena, struct mpr_path path)
+{
+    const struct mpr_frame **alike = mpr_arena_alloc(arena, path.depth * sizeof *alike);
+    for (size_t i = 0; i < path.depth; i++) {
+        const char *text = mpr_frame_numbered(path.frame[i]), *one = without_sets(arena, text);
+        const struct mpr_frame *frame =
+            one == text ? path.frame[i] : mpr_frame_renumbered(arena, path.frame[i], one);
+        alike[i] = mpr_unnumbered_frame(arena, frame);
+    }
+    return mpr_frame_path_text(arena, (struct mpr_path){ alike, path.depth });
 }

@@ -12,7 +12,7 @@
 
 #include "frame.h"
 
-/* Bytes of the text */
+/* A number, and its byte offsets in the text. */
 struct mpr_place {
     size_t from, to;
     uint64_t number;
@@ -27,5 +27,17 @@ const struct mpr_frame *mpr_places_replace(struct mpr_arena *arena, const struct
                                            size_t places);
 /* Finds the places in the name of a range. */
 size_t mpr_places_in_name(const char *name, struct mpr_place *place, size_t cap);
+
+/* ---- names without these numbers */
+
+/* Returns the name of a range without its numbers: "step 7" and "step:7" become "step", "h[7].mlp"
+ * becomes "h[{n}].mlp".  The result is in the arena, or the name itself. */
+const char *mpr_unnumbered(struct mpr_arena *arena, const char *name);
+/* Returns the frame without its numbers; the path of a module becomes "layers.{n}". */
+const struct mpr_frame *mpr_unnumbered_frame(struct mpr_arena *arena,
+                                             const struct mpr_frame *frame);
+/* Returns the frames' texts joined by " > ", without numbers and without sets of folded numbers
+ * (fold.h): "layers.{0..15} > mlp" and "layers.{16..31} > mlp" have the same result. */
+const char *mpr_alike_path(struct mpr_arena *arena, struct mpr_path path);
 
 #endif

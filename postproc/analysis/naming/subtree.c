@@ -1,5 +1,5 @@
-/* Each number of a module's path ends a subtree.  One whose path has two numbers is in two sums,
- * so subtrees sum to nothing. */
+/* Each number in the path of a module ends a subtree.  A module whose path has two numbers is in
+ * two subtrees, so the sum of all subtrees has no meaning. */
 #include "subtree.h"
 
 #include <stdlib.h>
@@ -25,6 +25,7 @@ struct parts {
     size_t parts, cap;
 };
 
+/* Adds a part for each number in the path of the row's module. */
 static void split(struct parts *all, const struct mpr_row *row)
 {
     struct mpr_place place[IN_A_PATH];
@@ -32,13 +33,9 @@ static void split(struct parts *all, const struct mpr_row *row)
     const size_t places = frame && row->bytes ? mpr_places_find(frame, place, IN_A_PATH) : 0;
     for (size_t i = 0; i < places; i++) {
         MPR_GROW(all->part, all->parts, all->cap);
-        all->part[all->parts++] = (struct part){ .module = frame->module,
-                                                 .before = place[i].from,
-                                                 .length = place[i].to,
-                                                 .number = place[i].number,
-                                                 .bytes = row->bytes,
-                                                 .blocks = row->blocks,
-                                                 .estimated = row->estimated };
+        all->part[all->parts++] =
+            (struct part){ frame->module, place[i].from, place[i].to,   place[i].number,
+                           row->bytes,    row->blocks,   row->estimated };
     }
 }
 
@@ -71,46 +68,36 @@ static void merge(struct parts *all)
     all->parts = kept;
 }
 
-/* ---- what stands out */
+/* ---- outliers */
 
-static uint64_t usual_bytes(const struct part *part, size_t parts)
+/* Adds the outliers among modules that differ only in the number, and returns how many there are.
+ * An outlier must exceed the median by a twentieth of `whole`. */
+static size_t add_outliers(struct mpr_arena *arena, const struct part *part, size_t parts,
+                           uint64_t whole, struct mpr_subtree *out)
 {
+    struct mpr_subtree usual = { .sibling_least = UINT64_MAX };
+    size_t added = 0;
+    if (parts < FEWEST) return 0;
     uint64_t *bytes = mpr_alloc(parts, sizeof *bytes);
     for (size_t i = 0; i < parts; i++) bytes[i] = part[i].bytes;
-    const uint64_t most = mpr_fold_usual(bytes, parts);
+    const uint64_t limit = mpr_fold_usual(bytes, parts);
     free(bytes);
-    return most;
-}
-
-static struct mpr_subtree siblings_of(const struct part *part, size_t parts, uint64_t usual)
-{
-    struct mpr_subtree s = { .sibling_least = UINT64_MAX };
-    for (size_t i = 0; i < parts; i++) {
-        const uint64_t bytes = part[i].bytes;
-        if (bytes > usual) continue;
-        s.siblings++;
-        if (bytes < s.sibling_least) s.sibling_least = bytes;
-        if (bytes > s.sibling_most) s.sibling_most = bytes;
+    for (const struct part *p = part; p < part + parts; p++) {
+        if (p->bytes > limit) continue;
+        usual.siblings++;
+        if (p->bytes < usual.sibling_least) usual.sibling_least = p->bytes;
+        if (p->bytes > usual.sibling_most) usual.sibling_most = p->bytes;
     }
-    return s;
-}
-
-/* Lists modules that differ only in the number; returns how many were added. */
-static size_t tell(struct mpr_arena *arena, const struct part *part, size_t parts, uint64_t whole,
-                   struct mpr_subtree *out)
-{
-    size_t told = 0;
-    const uint64_t usual = parts < FEWEST ? UINT64_MAX : usual_bytes(part, parts);
-    for (size_t i = 0; i < parts; i++) {
-        if (part[i].bytes <= usual || part[i].bytes - usual / 2 < whole / TWENTIETH) continue;
-        struct mpr_subtree *s = &out[told++];
-        *s = siblings_of(part, parts, usual);
-        s->module = mpr_arena_format(arena, "%.*s", (int)part[i].length, part[i].module);
-        s->bytes = part[i].bytes;
-        s->blocks = part[i].blocks;
-        s->estimated = part[i].estimated;
+    for (const struct part *p = part; p < part + parts; p++) {
+        if (p->bytes <= limit || p->bytes - limit / 2 < whole / TWENTIETH) continue;
+        struct mpr_subtree *s = &out[added++];
+        *s = usual;
+        s->module = mpr_arena_format(arena, "%.*s", (int)p->length, p->module);
+        s->bytes = p->bytes;
+        s->blocks = p->blocks;
+        s->estimated = p->estimated;
     }
-    return told;
+    return added;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -129,7 +116,7 @@ struct mpr_subtree *mpr_subtrees(struct mpr_arena *arena, const struct mpr_row *
     *subtrees = 0;
     for (size_t i = 0, to; i < all.parts; i = to) {
         for (to = i + 1; to < all.parts && compare_places(&all.part[i], &all.part[to]) == 0;) to++;
-        *subtrees += tell(arena, &all.part[i], to - i, whole, &out[*subtrees]);
+        *subtrees += add_outliers(arena, &all.part[i], to - i, whole, &out[*subtrees]);
     }
     if (*subtrees) qsort(out, *subtrees, sizeof *out, by_bytes);
     free(all.part);

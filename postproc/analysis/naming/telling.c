@@ -9,12 +9,12 @@
 #include "allocator_names.h"
 #include "basename.h"
 #include "index.h"
+#include "path_pattern.h"
 
-/* PACKAGE: of one that is installed. */
 enum kind {
     KIND_UNKNOWN,
     KIND_OWN,
-    KIND_PACKAGE,
+    KIND_PACKAGE, /* an installed package */
     KIND_LIBRARY,
     KIND_PLUMBING,
     KIND_ALLOCATOR,
@@ -65,7 +65,7 @@ void mpr_telling_add(struct mpr_telling *t, const char *pattern)
     t->own[t->owns++] = (struct pattern){ KIND_PLUMBING, pattern, "" };
 }
 
-/* Returns the innermost frame of a module, or `depth` if there is none. */
+/* Returns the innermost frame of a module, or `depth`. */
 static size_t module_frame(struct mpr_path path)
 {
     for (size_t i = path.depth; i-- > 0;)
@@ -79,12 +79,6 @@ const struct mpr_frame *mpr_telling_module(struct mpr_path path)
     return i < path.depth ? path.frame[i] : NULL;
 }
 
-/* Own code has its file without a folder (python_file.h in replay). */
-static bool is_package(const struct mpr_frame *frame)
-{
-    return frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/');
-}
-
 /* ---- C++ names */
 
 static bool follows_operator(const char *name, const char *at)
@@ -92,24 +86,19 @@ static bool follows_operator(const char *name, const char *at)
     return at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
 }
 
-/* Behind "operator+", "operator()", "operator<< ": there the demangler puts a blank.  No sign is
+/* Not the signs of "operator<", "operator->" and the like.  After "operator+", "operator()" and
+ * "operator<< ", with the demangler's blank, template arguments may follow.  No sign is
  * longer than "<=>". */
-static bool is_behind_sign(const char *name, const char *at)
+static bool opens_template(const char *name, const char *at)
 {
+    if (*at != '<' || at == name) return false;
+    if (isalnum((unsigned char)at[-1]) || at[-1] == '_') return !follows_operator(name, at);
     const char *end = at > name + 1 && at[-1] == ' ' && at[-2] == '<' ? at - 1 : at, *sign = end;
     while (sign > name && end - sign < 3 && strchr("+-*/%^&|~!=<>,[]()", sign[-1])) sign--;
     return sign < end && follows_operator(name, sign) && (end < at || at[-1] != '<');
 }
 
-/* Not "operator<", "operator->" and the like. */
-static bool opens_template(const char *name, const char *at)
-{
-    if (*at != '<' || at == name) return false;
-    if (isalnum((unsigned char)at[-1]) || at[-1] == '_') return !follows_operator(name, at);
-    return is_behind_sign(name, at);
-}
-
-/* Returns the text after the matching '>', or NULL if there is none. */
+/* Returns the text after the matching '>', or NULL. */
 static const char *template_end(const char *at, const char *end)
 {
     int depth = 0;
@@ -174,31 +163,12 @@ const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct 
 
 /* ---- the kind of a frame */
 
-bool mpr_telling_matches(const char *pattern, const char *text)
-{
-    const char *star = NULL, *again = NULL;
-    while (*text) {
-        if (*pattern == '*') {
-            star = pattern++;
-            again = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star + 1;
-            text = ++again;
-        } else return false;
-    }
-    while (*pattern == '*') pattern++;
-    return !*pattern;
-}
-
+/* The texts that patterns match: the function, and the function with its file, without folders and
+ * as the frame has it. */
 struct looks {
-    const char *function, *whole; /* the file without folders */
-    const char *path;             /* the file with those that the frame has */
+    const char *function, *whole, *path;
 };
 
-/* The texts that patterns are about. */
 static struct looks looks_of(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     const bool nameless = frame->kind == MPR_FRAME_ADDRESS;
@@ -213,16 +183,14 @@ static struct looks looks_of(struct mpr_arena *arena, const struct mpr_frame *fr
                            mpr_arena_format(arena, "%s (%s)", function, place) };
 }
 
-static const char *look_for(const char *pattern, struct looks looks)
-{
-    if (!strchr(pattern, '(')) return looks.function;
-    return strchr(pattern, '/') ? looks.path : looks.whole;
-}
-
 static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
 {
-    for (size_t i = 0; i < count; i++)
-        if (mpr_telling_matches(list[i].text, look_for(list[i].text, looks))) return &list[i];
+    for (const struct pattern *p = list; p < list + count; p++) {
+        const char *text = !strchr(p->text, '(')  ? looks.function
+                           : strchr(p->text, '/') ? looks.path
+                                                  : looks.whole;
+        if (mpr_telling_matches(p->text, text)) return p;
+    }
     return NULL;
 }
 
@@ -235,7 +203,8 @@ static struct kept look(const struct mpr_telling *t, const struct mpr_frame *fra
         f.pattern = &allocator;
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
-    else if (is_package(frame)) f.kind = KIND_PACKAGE;
+    else if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/'))
+        f.kind = KIND_PACKAGE; /* the program's own code has no folder (python_file.h in replay) */
     else if (frame->kind == MPR_FRAME_ADDRESS) f.kind = KIND_NAMELESS;
     mpr_arena_free(&scratch);
     return f;
@@ -280,21 +249,19 @@ const struct mpr_frame *mpr_telling_allocator(struct mpr_telling *t, struct mpr_
     return last && kind_of(t, last) == KIND_ALLOCATOR ? last : NULL;
 }
 
-/* Is the object file all that is known of where the frame is, and the other one in it, too? */
-static bool in_object(const struct mpr_frame *frame, const struct mpr_frame *other)
-{
-    return !*frame->file && *other->object && strcmp(frame->object, other->object) == 0;
-}
-
-/* A call without a name is replaced by its caller in the same file that has one. */
+/* A call without a name is replaced by the next outer call with one, if that is in the same object
+ * file and has no source. */
 static size_t with_name(const struct stack *s, size_t i)
 {
     size_t up = i;
     while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
-    return kind_of(s->t, s->at[up]) == KIND_OWN && in_object(s->at[up], s->at[i]) ? up : i;
+    const struct mpr_frame *outer = s->at[up], *frame = s->at[i];
+    const bool same_object =
+        !*outer->file && *frame->object && strcmp(outer->object, frame->object) == 0;
+    return kind_of(s->t, outer) == KIND_OWN && same_object ? up : i;
 }
 
-/* Returns the innermost frame of a kind, or `depth` if there is none. */
+/* Returns the innermost frame of a kind, or `depth`. */
 static size_t innermost(const struct stack *s, enum kind a, enum kind b)
 {
     for (size_t i = s->depth; i-- > 0;) {
@@ -304,8 +271,8 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
     return s->depth;
 }
 
-/* Returns the telling frame: the innermost one of the program's own code; else of a package, else
- * of a library; else the innermost frame. */
+/* Returns the telling frame: the innermost one of the program, else of a package, else of a
+ * library, else the innermost frame. */
 static size_t telling(const struct stack *s)
 {
     size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
@@ -318,11 +285,10 @@ static size_t telling(const struct stack *s)
 
 static bool is_library(const struct stack *s, size_t i)
 {
-    const enum kind kind = kind_of(s->t, s->at[i]);
-    return kind == KIND_LIBRARY || kind == KIND_PACKAGE;
+    return kind_of(s->t, s->at[i]) == KIND_LIBRARY || kind_of(s->t, s->at[i]) == KIND_PACKAGE;
 }
 
-/* Returns the outermost library frame that frame `from` called, or `depth` if there is none. */
+/* Returns the outermost library frame that frame `from` called, or `depth`. */
 static size_t library_call(const struct stack *s, size_t from)
 {
     size_t i = from + 1;
@@ -346,7 +312,7 @@ static const char *called(const struct stack *s, size_t from)
     return f->pattern && *f->pattern->name ? f->pattern->name : s->at[i]->name;
 }
 
-/* The same function, or a "f.<locals>.<listcomp>" of f. */
+/* Returns true if it is the same function, or one inside it: "f.<locals>.<listcomp>" of f. */
 static bool is_within(const char *name, const char *of)
 {
     const size_t bytes = strlen(of);
@@ -354,7 +320,8 @@ static bool is_within(const char *name, const char *of)
     return !name[bytes] || strncmp(name + bytes, ".<locals>", 9) == 0;
 }
 
-/* The next function outwards; the body of a module of Python calls everything. */
+/* Returns the next outer function of the program, or "" if that is the body of a Python module,
+ * which calls everything. */
 static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t of)
 {
     const bool package = kind_of(s->t, s->at[of]) == KIND_PACKAGE;
@@ -368,7 +335,7 @@ static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t
     return "";
 }
 
-/* The telling frame, with the path of the innermost frame that has a module before it. */
+/* Returns the telling frame; before a Python one is the path of the innermost module. */
 static const struct mpr_frame *shown(const struct stack *s, struct mpr_arena *arena, size_t at)
 {
     struct mpr_frame fields = *s->at[at];
@@ -382,13 +349,6 @@ static const struct mpr_frame *shown(const struct stack *s, struct mpr_arena *ar
 }
 
 /* ---- paths */
-
-static size_t first_call(struct mpr_path path)
-{
-    size_t i = 0;
-    while (i < path.depth && !mpr_frame_is_call(path.frame[i])) i++;
-    return i;
-}
 
 /* After an operator's calls follows the range of its backward pass, "torch:MmBackward0". Returns
  * the index of that range, or the depth if the path has no such range. */
@@ -414,7 +374,8 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, s
                                bool calls)
 {
     if (path.depth > 1 && path.frame[0]->kind == MPR_FRAME_CUT) path.frame++, path.depth--;
-    const size_t ranges = calls ? 0 : first_call(path);
+    size_t ranges = 0;
+    while (!calls && ranges < path.depth && !mpr_frame_is_call(path.frame[ranges])) ranges++;
     const size_t end = calls ? path.depth : calls_end(path, ranges);
     const struct mpr_path stack = { path.frame + ranges, end - ranges };
     const struct stack s = { t, stack.frame, without_allocator(t, stack) };
@@ -434,13 +395,13 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, s
 }
 
 const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena, struct mpr_path path,
-                               size_t most)
+                               size_t max)
 {
     const char *text = "";
     for (size_t i = without_allocator(t, path), places = 0; i-- > 0;) {
         const char *place = mpr_frame_place(arena, path.frame[i]);
         if (!*place || kind_of(t, path.frame[i]) != KIND_OWN) continue;
-        if (places++ == most) return mpr_arena_format(arena, "%s < ...", text);
+        if (places++ == max) return mpr_arena_format(arena, "%s < ...", text);
         text = mpr_arena_format(arena, "%s%s%s", text, *text ? " < " : "", place);
     }
     return text;

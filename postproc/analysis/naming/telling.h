@@ -16,7 +16,7 @@ struct mpr_telling;
 
 struct mpr_telling *mpr_telling_new(void);
 void mpr_telling_free(struct mpr_telling *telling);
-/* Adds a pattern of plumbing, as in plumbing.def; the text is not copied. */
+/* Adds a pattern of frames to hide, as in plumbing.def; the text is not copied. */
 void mpr_telling_add(struct mpr_telling *telling, const char *pattern);
 
 /* caller: "" if no caller has a name, or if the path has ranges instead. */
@@ -36,10 +36,10 @@ struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *ar
  * (je_malloc), or NULL if the stack has none. */
 const struct mpr_frame *mpr_telling_allocator(struct mpr_telling *telling, struct mpr_path path);
 
-/* Returns the places of the program's own calls of a stack, innermost first, `most` at most:
- * "loss.py:41 < model.py:318 < train.py:212"; "" if it has none. */
+/* Returns the places of a stack's calls in the program, innermost first, at most `max`:
+ * "loss.py:41 < model.py:318 < train.py:212", or "". */
 const char *mpr_telling_places(struct mpr_telling *telling, struct mpr_arena *arena,
-                               struct mpr_path path, size_t most);
+                               struct mpr_path path, size_t max);
 
 /* Returns the innermost call in which `path` differs from `other`; NULL if `other` only has more
  * outer calls. */
@@ -49,8 +49,6 @@ const struct mpr_frame *mpr_telling_difference(struct mpr_path path, struct mpr_
  * "std::vector<..>::push_back (a.cpp:1)". */
 const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct mpr_frame *frame);
 
-/* Returns true if the pattern matches the whole text.  * is any text. */
-bool mpr_telling_matches(const char *pattern, const char *text);
 /* Returns the innermost call of a torch.nn.Module, or NULL. */
 const struct mpr_frame *mpr_telling_module(struct mpr_path path);
 

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "labels.h"
-#include "unnumbered.h"
+#include "places.h"
 
 /* ---- names */
 

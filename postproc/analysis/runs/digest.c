@@ -8,7 +8,7 @@
 #include "insights.h"
 #include "ooms.h"
 #include "timeline.h"
-#include "unnumbered.h"
+#include "places.h"
 #include "utf8.h"
 #include "who.h"
 

@@ -6,7 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "peaks.h"
-#include "unnumbered.h"
+#include "places.h"
 
 /* ---- who stands out */
 
