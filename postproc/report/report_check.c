@@ -1,4 +1,4 @@
-/* Whether runs keep their limits: a line for each that is broken. */
+/* The limits of runs: a line for each limit that is broken. */
 #include <string.h>
 
 #include "check.h"
@@ -21,33 +21,26 @@ const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_ro
                             r->limit.account);
 }
 
-/* The largest line of what it is made of; NULL: it is one itself. */
-static const struct mpr_line *largest(struct mpr_document *doc, const struct mpr_check_row *r)
-{
-    size_t lines, live;
-    if (!r->rows) return NULL;
-    return mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by, r->row, r->rows, &lines,
-                            &live);
-}
-
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    const struct mpr_line *line = largest(doc, r);
     const char *about = r->is_about ? "~" : "";
     const char *text =
         mpr_arena_format(&doc->arena, "%s: %s%s, %s%s over %s (%s)", mpr_report_limit(doc, r),
                          about, mpr_doc_size(doc, r->is), about, mpr_doc_size(doc, r->over),
                          mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    size_t lines, live;
     if (*r->grown)
         return mpr_arena_format(&doc->arena, "%s; most of what grew %s+%s in %s", text,
                                 r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),
                                 r->grown);
-    if (!line) return text;
-    text = mpr_arena_format(&doc->arena, "%s; %s %s%s in %s", text,
-                            line->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
-                            line->row.estimated ? "~" : "", mpr_doc_size(doc, line->row.bytes),
-                            mpr_doc_path(doc, line->row.path));
-    return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;
+    if (!r->rows) return text; /* it is a line itself */
+    const struct mpr_line *largest = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by,
+                                                      r->row, r->rows, &lines, &live);
+    return mpr_arena_format(
+        &doc->arena, "%s; %s %s%s in %s%s%s", text,
+        largest->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
+        largest->row.estimated ? "~" : "", mpr_doc_size(doc, largest->row.bytes),
+        mpr_doc_path(doc, largest->row.path), *largest->caller ? " <- " : "", largest->caller);
 }
 
 /* ---- fields */
@@ -66,7 +59,7 @@ static struct mpr_value is_broken(const void *row, const void *context)
     return mpr_value_flag(((const struct mpr_check_row *)row)->over);
 }
 
-/* "--max" would be a formula in a spreadsheet. */
+/* A spreadsheet would take "--max" for a formula. */
 static struct mpr_value csv_from(const void *row, const void *context)
 {
     const char *from = ((const struct mpr_check_row *)row)->limit.from;
@@ -108,26 +101,22 @@ static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
     mpr_doc_end(doc);
 }
 
-static const char *nearest(struct mpr_document *doc, const struct mpr_check_row *r)
-{
-    if (r->absent) return mpr_arena_format(&doc->arena, "is %s meant?", r->nearest);
-    return mpr_arena_format(&doc->arena, "is %s\"%s\" meant?",
-                            r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line " : "",
-                            r->nearest);
-}
-
-/* Nothing was measured, which may be a misspelt name, or one that has changed. */
+/* A limit that matches nothing may have a misspelt or outdated name. */
 static void not_found_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
+    const char *quote = r->absent ? "" : "\"";
     mpr_doc_add(doc, MPR_WARN, "NOT FOUND");
     mpr_doc_say(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
-    if (*r->nearest) mpr_doc_say(doc, "; %s", nearest(doc, r));
+    if (*r->nearest)
+        mpr_doc_say(doc, "; is %s%s%s%s meant?",
+                    !r->absent && r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line "
+                                                                                      : "",
+                    quote, r->nearest, quote);
     mpr_doc_end(doc);
 }
 
-static bool is_lacking(const struct mpr_check_row *r) { return r->absent || r->unmatched; }
-
-/* A limit of nothing is kept, where another log has it or it is optional. */
+/* The limit of a log that has nothing of it is kept, because another log has it or it is optional.
+ */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)
@@ -137,23 +126,20 @@ static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
                      r->limit.from);
 }
 
-/* A limit of the budget, in all logs. */
-static void note_limit(struct mpr_document *doc, const struct mpr_check *check, size_t limit)
-{
-    const struct mpr_check_row *r = &check->row[limit];
-    size_t logs = 0, lacking = 0;
-    for (size_t i = limit; i < check->budget_rows; i += check->limits, logs++)
-        lacking += is_lacking(&check->row[i]);
-    if (r->not_found) not_found_line(doc, r);
-    else if (logs == 1) note_line(doc, r);
-    else if (lacking)
-        mpr_doc_line(doc, "note: %zu of %zu logs have no %s (%s)", lacking, logs,
-                     mpr_report_limit(doc, r), r->limit.from);
-}
-
+/* A note on each limit of the budget that some or all logs lack, then on those of a base. */
 static void notes(struct mpr_document *doc, const struct mpr_check *check)
 {
-    for (size_t i = 0; i < check->limits && i < check->budget_rows; i++) note_limit(doc, check, i);
+    for (size_t limit = 0; limit < check->limits && limit < check->budget_rows; limit++) {
+        const struct mpr_check_row *r = &check->row[limit];
+        size_t logs = 0, lacking = 0;
+        for (size_t i = limit; i < check->budget_rows; i += check->limits, logs++)
+            lacking += check->row[i].absent || check->row[i].unmatched;
+        if (r->not_found) not_found_line(doc, r);
+        else if (logs == 1) note_line(doc, r);
+        else if (lacking)
+            mpr_doc_line(doc, "note: %zu of %zu logs have no %s (%s)", lacking, logs,
+                         mpr_report_limit(doc, r), r->limit.from);
+    }
     for (size_t i = check->budget_rows; i < check->rows; i++) note_line(doc, &check->row[i]);
 }
 

@@ -1,5 +1,5 @@
-/* What two sides differ by: a line an account, then what grew and what shrank in each that changed.
- */
+/* The differences of two sides: a line for each account, then the rows of each account that
+ * changed. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char *const kind_words[] = { [MPR_DIFF_GREW] = "grew",
 
 /* ---- columns */
 
-/* A line for people, of a row or of an account. */
+/* A row or an account as a line for people. */
 struct shown {
     struct mpr_diff_row row;
     const char *name; /* of the account */
@@ -58,7 +58,7 @@ static struct mpr_value of_what(const void *row, const void *context)
     return mpr_value_text(of_words[a->of]);
 }
 
-/* Nothing where the change is exact. */
+/* Absent if the change is exact. */
 static struct mpr_value error_of(double variance)
 {
     return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_row_error(variance)) : mpr_value_absent;
@@ -122,7 +122,7 @@ static const struct mpr_column row_columns[] = {
     { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },      \
     { .title = "", .type = MPR_TEXT, OF_SHOWN(note) }
 
-enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of one before there are new's */
+enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of a path before the other columns */
 static const struct mpr_column shown_accounts[SHOWN] = {
     { .title = "", .type = MPR_TEXT, OF_SHOWN(name), .width = MPR_WIDE },
     SHOWN_COLUMNS,
@@ -133,19 +133,30 @@ static const struct mpr_column shown_rows[SHOWN] = {
 };
 // clang-format on
 
-/* Two runs lie apart by nothing but what they differ by. */
-static const struct mpr_column *columns_for(struct mpr_document *doc, const struct mpr_diff *diff,
-                                            const struct mpr_column *column)
+static bool estimated(const void *row) { return ((const struct shown *)row)->row.estimated; }
+
+/* Adds a table for people.  With one run on each side, the runs of a side do not differ. */
+static void table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
+                  const struct mpr_column *columns, const struct shown *row, size_t rows,
+                  enum mpr_group by)
 {
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, SHOWN * sizeof *own);
-    memcpy(own, column, SHOWN * sizeof *own);
-    if (diff->peaks.logs == 2) own[APART].title = NULL;
-    return own;
+    struct mpr_column *column = mpr_arena_alloc(&doc->arena, SHOWN * sizeof *column);
+    memcpy(column, columns, SHOWN * sizeof *column);
+    if (diff->peaks.logs == 2) column[APART].title = NULL;
+    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = column,
+                                            .columns = SHOWN,
+                                            MPR_ROWS(row, rows),
+                                            .top = TOP,
+                                            .all = columns == shown_accounts ? MPR_FOR_PEOPLE : 0,
+                                            .estimated = estimated,
+                                            .by = by });
 }
 
 /* ---- lines */
 
-/* "+17.5 %", "+120 %", "new" and "gone": within the column. */
+/* Returns "+17.5 %", "+120 %", "x12.0", "new" or "gone", so that it fits the column. */
 static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
 {
     if (base == now) return "";
@@ -156,15 +167,7 @@ static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
                          : mpr_arena_format(&doc->arena, "%+.*f %%", fabs(share) < 99.95, share);
 }
 
-/* How far runs of one side lie apart. */
-static int64_t apart(const struct mpr_diff_row *r)
-{
-    const int64_t base = mpr_minus(r->base.most, r->base.least),
-                  now = mpr_minus(r->now.most, r->now.least);
-    return base > now ? base : now;
-}
-
-/* "noise, +-1.05 MiB": the standard error of the change. */
+/* Adds the standard error of the change: "noise, +-1.05 MiB". */
 static const char *with_error(struct mpr_document *doc, const char *text, double variance)
 {
     struct mpr_number error;
@@ -173,37 +176,25 @@ static const char *with_error(struct mpr_document *doc, const char *text, double
                             mpr_units_size(&error, mpr_row_error(variance)));
 }
 
-static const char *note(struct mpr_document *doc, const struct mpr_diff_row *r)
+static struct shown shown_row(struct mpr_document *doc, const struct mpr_diff_row *r)
 {
-    const char *text = r->kind == MPR_DIFF_NOISE
+    const int64_t base = mpr_minus(r->base.most, r->base.least),
+                  now = mpr_minus(r->now.most, r->now.least);
+    const char *note = r->kind == MPR_DIFF_NOISE
                            ? "noise"
                            : mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
-    return with_error(doc, text, r->variance);
-}
-
-static struct shown shown_of(struct mpr_document *doc, const struct mpr_diff_row *r)
-{
     return (struct shown){ .row = *r,
                            .percent = percent(doc, r->base.is, r->now.is),
-                           .note = note(doc, r),
-                           .apart = apart(r) };
+                           .note = with_error(doc, note, r->variance),
+                           .apart = base > now ? base : now };
 }
-
-static bool estimated(const void *row) { return ((const struct shown *)row)->row.estimated; }
 
 static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
                       const struct mpr_diff_row *row, size_t rows, enum mpr_group by)
 {
     struct shown *shown = mpr_arena_alloc(&doc->arena, rows * sizeof *shown);
-    for (size_t i = 0; i < rows; i++) shown[i] = shown_of(doc, &row[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
-                                            .only = MPR_FOR_PEOPLE,
-                                            .column = columns_for(doc, diff, shown_rows),
-                                            .columns = SHOWN,
-                                            MPR_ROWS(shown, rows),
-                                            .top = TOP,
-                                            .estimated = estimated,
-                                            .by = by });
+    for (size_t i = 0; i < rows; i++) shown[i] = shown_row(doc, &row[i]);
+    table(doc, diff, title, shown_rows, shown, rows, by);
 }
 
 /* ---- accounts */
@@ -213,7 +204,7 @@ static struct shown shown_account(struct mpr_document *doc, const struct mpr_dif
     const struct mpr_diff_row row = {
         .base = a->base, .now = a->now, .change = a->change, .estimated = a->inside || a->is_about
     };
-    struct shown shown = shown_of(doc, &row);
+    struct shown shown = shown_row(doc, &row);
     shown.name = a->name;
     shown.note =
         a->inside ? mpr_arena_format(&doc->arena, "inside %s", mpr_heap_name(a->inside)) : "";
@@ -222,31 +213,24 @@ static struct shown shown_account(struct mpr_document *doc, const struct mpr_dif
     return shown;
 }
 
-static const char *when(const struct mpr_diff *diff)
-{
-    const struct mpr_log_peaks *log = diff->peaks.log;
-    if (mpr_instant_is_peak(log->at)) return "at the peak";
-    return log->at.from == log[diff->base].at.from ? "at that time" : "at these times";
-}
-
 static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
 {
+    const struct mpr_log_peaks *log = diff->peaks.log;
     struct shown *shown = mpr_arena_alloc(&doc->arena, diff->accounts * sizeof *shown);
     for (size_t i = 0; i < diff->accounts; i++) shown[i] = shown_account(doc, &diff->account[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = when(diff),
-                                            .only = MPR_FOR_PEOPLE,
-                                            .column = columns_for(doc, diff, shown_accounts),
-                                            .columns = SHOWN,
-                                            MPR_ROWS(shown, diff->accounts),
-                                            .estimated = estimated,
-                                            .all = MPR_FOR_PEOPLE });
+    table(doc, diff,
+          mpr_instant_is_peak(log->at)              ? "at the peak"
+          : log->at.from == log[diff->base].at.from ? "at that time"
+                                                    : "at these times",
+          shown_accounts, shown, diff->accounts, MPR_GROUP_RANGE);
 }
 
-/* One of all that is no more than noise; what is left of them stays. */
-static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size_t rows)
+/* Merges the rows of noise, which come first, to one.  Returns the remaining number of rows. */
+static size_t merge_noise(struct mpr_document *doc, struct mpr_diff_row *row, size_t rows)
 {
     size_t noise = 0;
     while (noise < rows && row[noise].kind == MPR_DIFF_NOISE) noise++;
+    if (noise < 2) return rows;
     for (size_t i = 1; i < noise; i++) {
         row->base.is = mpr_plus(row->base.is, row[i].base.is);
         row->now.is = mpr_plus(row->now.is, row[i].now.is);
@@ -254,7 +238,6 @@ static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size
         row->estimated |= row[i].estimated;
         row->variance += row[i].variance;
     }
-    if (noise < 2) return rows;
     const char *lines = mpr_arena_format(&doc->arena, "%zu lines", noise);
     row->path = mpr_frame_labels(&doc->arena, &lines, 1);
     row->path.depth = 1;
@@ -263,13 +246,7 @@ static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size
     return rows - noise + 1;
 }
 
-static size_t of_kind(const struct mpr_diff_row *row, size_t rows, enum mpr_diff_kind kind)
-{
-    size_t count = 0;
-    while (count < rows && row[count].kind == kind) count++;
-    return count;
-}
-
+/* Adds a table of each kind of rows, which are sorted by kind. */
 static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
                     const struct mpr_diff_account *a)
 {
@@ -277,7 +254,8 @@ static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
     const char *by = a->of == MPR_DIFF_HEAP ? mpr_group_word(a->by) : "";
     struct mpr_diff_row *row = mpr_diff_rows(&doc->arena, diff, a, mpr_report_naming(doc), &rows);
     for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_SHRANK; kind++) {
-        const size_t count = of_kind(row, rows, kind);
+        size_t count = 0;
+        while (count < rows && row[count].kind == kind) count++;
         row_table(doc, diff,
                   mpr_arena_format(&doc->arena, "%s %s%s%s", a->name, kind_words[kind],
                                    *by ? ", by " : "", by),
@@ -285,29 +263,34 @@ static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
         row += count;
         rows -= count;
     }
-    rows = sum_noise(doc, row, rows);
+    rows = merge_noise(doc, row, rows);
     row_table(doc, diff, mpr_arena_format(&doc->arena, "%s, otherwise", a->name), row, rows, a->by);
 }
 
 /* ---- sides */
 
-/* Where it is not the peak, when. */
-static const char *then(struct mpr_document *doc, struct mpr_instant at)
+static void side(struct mpr_document *doc, const char *key, const struct mpr_log_peaks *log,
+                 size_t logs)
 {
-    if (mpr_instant_is_peak(at)) return "";
-    return mpr_arena_format(&doc->arena, "  at %s",
-                            mpr_doc_instant(doc, at.from, at.to - at.from + 1));
-}
-
-static void side_lines(struct mpr_document *doc, const char *word, const struct mpr_log_peaks *log,
-                       size_t logs)
-{
+    mpr_doc_list(doc, key);
+    for (size_t i = 0; i < logs; i++) {
+        const struct mpr_instant at = mpr_report_shown(&log[i].summary, log[i].at);
+        mpr_doc_open(doc, NULL);
+        mpr_report_fields(doc, &log[i].summary);
+        mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
+        mpr_report_too_late_field(doc, &log[i].summary, log[i].at);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
     for (size_t i = 0; i < logs; i++) {
         const struct mpr_summary *s = &log[i].summary;
-        mpr_doc_say(doc, "%-5s", i ? "" : word);
+        const struct mpr_instant at = mpr_report_shown(s, log[i].at);
+        mpr_doc_say(doc, "%-5s", i ? "" : key);
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
-        mpr_doc_line(doc, "  %s%s", mpr_report_label(doc, s),
-                     then(doc, mpr_report_shown(s, log[i].at)));
+        mpr_doc_say(doc, "  %s", mpr_report_label(doc, s));
+        if (!mpr_instant_is_peak(at))
+            mpr_doc_say(doc, "  at %s", mpr_doc_instant(doc, at.from, at.to - at.from + 1));
+        mpr_doc_end(doc);
         mpr_report_too_late_line(doc, s, log[i].at);
         mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
@@ -315,22 +298,6 @@ static void side_lines(struct mpr_document *doc, const char *word, const struct 
                     "warning: this log is incomplete; memprof-report info tells why");
         mpr_doc_end(doc);
     }
-}
-
-static void side(struct mpr_document *doc, const char *key, const struct mpr_log_peaks *log,
-                 size_t logs)
-{
-    mpr_doc_list(doc, key);
-    for (size_t i = 0; i < logs; i++) {
-        mpr_doc_open(doc, NULL);
-        mpr_report_fields(doc, &log[i].summary);
-        const struct mpr_instant at = mpr_report_shown(&log[i].summary, log[i].at);
-        mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
-        mpr_report_too_late_field(doc, &log[i].summary, log[i].at);
-        mpr_doc_close(doc);
-    }
-    mpr_doc_close(doc);
-    side_lines(doc, key, log, logs);
 }
 
 /* ---- all */
@@ -357,65 +324,45 @@ static struct mpr_value note_text(const void *row, const void *context)
 
 static const struct mpr_column note_columns[] = { { .key = "note", .get = note_text } };
 
-static bool is_noise(const struct mpr_diff *diff)
-{
-    for (size_t i = 0; i < diff->accounts; i++) {
-        const struct mpr_diff_account *a = &diff->account[i];
-        for (size_t k = 0; k < a->rows; k++)
-            if (a->row[k].kind != MPR_DIFF_NOISE) return false;
-    }
-    return true;
-}
-
-/* Does an account, whose lines may all be noise? */
-static bool sums_differ(const struct mpr_diff *diff)
-{
-    for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].change && !diff->account[i].noise) return true;
-    return false;
-}
-
-static bool is_same(const struct mpr_diff *diff)
-{
-    for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].rows) return false;
-    return true;
-}
-
-/* Graphs and communicators may hold less than nothing: their bytes are measured around calls. */
-static const char *signed_size(struct mpr_document *doc, int64_t bytes)
-{
-    struct mpr_number n;
-    return mpr_arena_text(&doc->arena, mpr_units_signed(&n, bytes));
-}
-
+/* Graphs and communicators may hold less than nothing, because their bytes are measured around
+ * calls. */
 static void same(struct mpr_document *doc, const struct mpr_diff *diff)
 {
+    struct mpr_number n;
     if (!diff->accounts) {
         mpr_doc_line(doc, "no allocations were recorded");
         return;
     }
     mpr_doc_say(doc, diff->peaks.logs > 2 ? "the runs that stand for the sides do not differ"
                                           : "nothing differs");
-    for (size_t i = 0; i < diff->accounts; i++)
-        mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", diff->account[i].name,
-                    diff->account[i].inside ? "~" : "", signed_size(doc, diff->account[i].now.is));
+    for (size_t i = 0; i < diff->accounts; i++) {
+        const struct mpr_diff_account *a = &diff->account[i];
+        mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", a->name, a->inside ? "~" : "",
+                    mpr_units_signed(&n, a->now.is));
+    }
     mpr_doc_end(doc);
 }
 
 static void text(struct mpr_document *doc, const struct mpr_diff *diff)
 {
+    bool any = false, all_noise = true, sums_differ = false;
+    for (size_t i = 0; i < diff->accounts; i++) {
+        const struct mpr_diff_account *a = &diff->account[i];
+        any |= a->rows != 0;
+        sums_differ |= a->change && !a->noise;
+        for (size_t k = 0; k < a->rows; k++) all_noise &= a->row[k].kind == MPR_DIFF_NOISE;
+    }
     mpr_report_choice(doc, &diff->peaks.log[0].choice);
     if (diff->names_differ)
         mpr_doc_line(doc, "the runs do not have the same kinds of names: --by chooses one for all");
     for (size_t i = 0; i < diff->notes; i++) mpr_doc_line(doc, "%s", diff->note[i]);
-    if (is_same(diff)) {
+    if (!any) {
         same(doc, diff);
         return;
     }
-    if (is_noise(diff))
+    if (all_noise)
         mpr_doc_line(doc, "%s %s",
-                     sums_differ(diff) ? "of the heaps' lines every change" : "every change",
+                     sums_differ ? "of the heaps' lines every change" : "every change",
                      diff->peaks.logs > 2 ? "is within what the runs of one side differ by"
                                           : "is no more than samples differ by, by chance");
     account_table(doc, diff);

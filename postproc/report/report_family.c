@@ -1,5 +1,5 @@
-/* The processes of a run in two lines: who began it, the one that is reported, and its largest or
- * its dead. */
+/* The processes of a run in two lines: the one that started it, the reported one, and its largest
+ * or a dead one. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { KINDS = 2, WORD = 24 };
 
-/* ---- words */
+/* ---- titles of processes */
 
 static bool is_one_of(const char *word, const char *const *list, size_t count)
 {
@@ -20,48 +20,41 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
     return false;
 }
 
-/* "train.py", "./worker": not the value of an option before it, as "x86_64-linux-gnu" may be. */
-static bool is_file(const char *word)
-{
-    return *word != '-' && (*word < '0' || *word > '9') && strpbrk(word, "./");
-}
-
-/* The first argument that is no option; one behind an option may be its value, so a file is before
- * it. */
-static size_t plain_argument(const struct mpr_process_info *who, size_t first)
-{
-    if (first == 1) return first;
-    for (size_t i = first; i < who->argc; i++)
-        if (is_file(who->argv[i])) return i;
-    return first;
-}
-
-/* Which argument says what is run; argc: none. */
-static size_t telling_argument(const struct mpr_process_info *who, bool *named)
+/* Returns the index of the argument that names the program to run: after -m, -c or -jar, else the
+ * first one that is not an option.  After an option that may be its value, as "x86_64-linux-gnu",
+ * so the first file is preferred: "train.py", "./worker".  Returns argc if there is none. *named:
+ * it follows -m, -c or -jar. */
+static size_t telling_argument(const struct mpr_process_info *p, bool *named)
 {
     static const char *const names[] = { "-m", "-c", "-jar" }, *const takes[] = { "-W", "-X" };
+    size_t first = 1;
     *named = false;
-    for (size_t i = 1; i < who->argc; i++) {
-        *named = is_one_of(who->argv[i], names, 3);
-        if (*named && i + 1 < who->argc) return i + 1;
-        if (is_one_of(who->argv[i], takes, 2)) i++;
-        else if (*who->argv[i] != '-') return plain_argument(who, i);
+    for (; first < p->argc; first++) {
+        const char *word = p->argv[first];
+        *named = is_one_of(word, names, 3);
+        if (*named && first + 1 < p->argc) return first + 1;
+        if (is_one_of(word, takes, 2)) first++;
+        else if (*word != '-') break;
     }
     *named = false;
-    return who->argc;
+    for (size_t i = first; first > 1 && i < p->argc; i++) {
+        const char *word = p->argv[i];
+        if (*word != '-' && (*word < '0' || *word > '9') && strpbrk(word, "./")) return i;
+    }
+    return first < p->argc ? first : p->argc;
 }
 
-/* "python3 train.py", "python3 -m trainer": the program and what it runs. */
-static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *who)
+/* Returns the program and what it runs: "python3 train.py", "python3 -m trainer". */
+static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *p)
 {
     bool named;
-    if (!who->argc) return "unknown program";
-    const size_t what = telling_argument(who, &named);
-    const char *program = mpr_utf8_shortened(&doc->arena, mpr_basename(who->argv[0]), WORD);
-    if (what >= who->argc) return program;
-    const bool code = named && strcmp(who->argv[what - 1], "-c") == 0;
-    const char *text = code ? who->argv[what] : mpr_basename(who->argv[what]);
-    return mpr_arena_format(&doc->arena, "%s %s%s%s", program, named ? who->argv[what - 1] : "",
+    if (!p->argc) return "unknown program";
+    const size_t what = telling_argument(p, &named);
+    const char *program = mpr_utf8_shortened(&doc->arena, mpr_basename(p->argv[0]), WORD);
+    if (what >= p->argc) return program;
+    const bool code = named && strcmp(p->argv[what - 1], "-c") == 0;
+    const char *text = code ? p->argv[what] : mpr_basename(p->argv[what]);
+    return mpr_arena_format(&doc->arena, "%s %s%s%s", program, named ? p->argv[what - 1] : "",
                             named ? " " : "", mpr_utf8_shortened(&doc->arena, text, WORD));
 }
 
@@ -71,29 +64,25 @@ static const char *processes(struct mpr_document *doc, uint64_t count)
                             count == 1 ? "" : "es");
 }
 
-/* A process that another one of the run began is told to go by it: so the workers of a pool, and of
- * a DataLoader, end. */
-static bool is_told_to_go(const struct mpr_process *p)
-{
-    return p->parent != MPR_NO_PROCESS && p->summary.fate == MPR_FATE_SIGNAL &&
-           p->summary.fate_status == SIGTERM && p->summary.oom == MPR_FATE_NO_OOM;
-}
+/* ---- ends and peaks */
 
-/* Returns how the process ended; "" if it runs or ended as a process should. */
+/* Returns how the process ended; "" if it runs or ended normally.  A process that another one of
+ * the run started may be ended by SIGTERM, like the workers of a pool or a DataLoader. */
 static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 {
     const struct mpr_summary *s = &p->summary;
     const bool own = s->fate == MPR_FATE_OWN, oom = s->oom != MPR_FATE_NO_OOM,
                fine = own ? s->end == MPF_END_EXIT || s->end == MPF_END_EXIT_NOW
-                          : s->fate == MPR_FATE_EXIT;
-    if (s->life == MPR_RUNS || is_told_to_go(p) || (!oom && fine && !s->fate_status)) return "";
+                          : s->fate == MPR_FATE_EXIT,
+               dismissed = p->parent != MPR_NO_PROCESS && s->fate == MPR_FATE_SIGNAL &&
+                           s->fate_status == SIGTERM && !oom;
+    if (s->life == MPR_RUNS || dismissed || (!oom && fine && !s->fate_status)) return "";
     if (!oom && (s->fate == MPR_FATE_UNKNOWN || (own && !s->end))) return "end not told";
     return mpr_report_ending(&doc->arena, s);
 }
 
-/* " 404.00 MiB of host/heap", " 404.00 MiB" of the heap that was told last; "": nothing was
- * recorded.
- */
+/* Returns " 404.00 MiB of host/heap", or " 404.00 MiB" for the same heap as before; "" if nothing
+ * was recorded.  *heap: the heap that was named before. */
 static const char *held(struct mpr_document *doc, const struct mpr_process *p, uint8_t *heap)
 {
     size_t i = 0;
@@ -106,34 +95,30 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, u
     return mpr_arena_format(&doc->arena, " %s of %s", size, mpr_heap_name(*heap));
 }
 
-/* "3 x worker {1..3} up to 404.00 MiB of host/heap", "python3 train.py (pid 7) 401.37 MiB of
- * host/heap, OOM-killed"; root: what runs the same is its fork.  NULL: there is none. */
+/* Returns "3 x worker {1..3} up to 404.00 MiB of host/heap", or "python3 train.py (pid 7) 401.37
+ * MiB of host/heap, OOM-killed".  @root: the process that started the run, or NULL: a process with
+ * the same title is its fork. */
 static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
                          const struct mpr_family_line *root, uint8_t *heap)
 {
-    const struct mpr_process_info *who = &l->last->summary.process;
+    const struct mpr_process_info *p = &l->last->summary.process;
     const bool forked = root && strcmp(l->last->title, root->last->title) == 0;
-    const char *title = forked ? "forked" : title_of(doc, who), *size = held(doc, l->largest, heap),
+    const char *title = forked ? "forked" : title_of(doc, p), *size = held(doc, l->largest, heap),
                *died = death(doc, l->last), *comma = *died ? ", " : "";
     if (l->processes == 1)
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
-                                *who->rank ? "rank " : "", who->rank, *who->rank ? ", " : "",
-                                who->pid, size, comma, died);
+                                *p->rank ? "rank " : "", p->rank, *p->rank ? ", " : "", p->pid,
+                                size, comma, died);
     if (!forked && strcmp(l->title, l->last->title) != 0)
         title = mpr_utf8_shortened(&doc->arena, l->title, 2 * WORD);
     return mpr_arena_format(&doc->arena, "%s x %s%s%s%s%s", mpr_doc_count(doc, l->processes), title,
                             *size ? " up to" : "", size, comma, died);
 }
 
-/* ---- which of them */
+/* ---- the lines that are shown */
 
-static bool died(struct mpr_document *doc, const struct mpr_family_line *l)
-{
-    return *death(doc, l->last) != 0;
-}
-
-/* The one that is reported, the first that died, and the first that did not: they come largest
- * first. */
+/* Chooses the reported one, the first that died, and the first that did not, of lines that are
+ * sorted by size. */
 static size_t choose(struct mpr_document *doc, const struct mpr_family_line *line, size_t lines,
                      const struct mpr_family_line *chosen[KINDS])
 {
@@ -142,34 +127,18 @@ static size_t choose(struct mpr_document *doc, const struct mpr_family_line *lin
         if (line[i].apart) chosen[count++] = &line[i];
     for (int dead = 1; dead >= 0; dead--)
         for (size_t i = 0; i < lines && count < KINDS; i++)
-            if (!line[i].apart && died(doc, &line[i]) == dead) {
+            if (!line[i].apart && (*death(doc, line[i].last) != 0) == dead) {
                 chosen[count++] = &line[i];
                 break;
             }
     return count;
 }
 
-/* The processes of these lines. */
-static uint64_t sum_of(const struct mpr_family_line *line, size_t lines)
+static uint64_t processes_of(const struct mpr_family_line *line, size_t lines)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < lines; i++) sum += line[i].processes;
     return sum;
-}
-
-/* lead: before the first. */
-static void kinds(struct mpr_document *doc, const char *lead, const struct mpr_family_line *line,
-                  size_t lines, const struct mpr_family_line *root, uint8_t *heap)
-{
-    const struct mpr_family_line *chosen[KINDS];
-    const size_t count = choose(doc, line, lines, chosen);
-    uint64_t left = sum_of(line, lines);
-    for (size_t i = 0; i < count; i++) {
-        mpr_doc_say(doc, "%s%s", i ? "; " : lead, words(doc, chosen[i], root, heap));
-        left -= chosen[i]->processes;
-    }
-    if (left) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, left));
-    mpr_doc_end_wrapped(doc, 2);
 }
 
 /* ---- all */
@@ -204,14 +173,26 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(line, lines) });
     if (!lines) return;
+    const struct mpr_family_line *chosen[KINDS];
     uint8_t heap = MPF_HEAP_NONE;
     const bool tree = line->processes == 1 && lines > 1 && line[1].depth,
-               alone = sum_of(line, lines) == 1; /* it needs no heading */
+               alone = processes_of(line, lines) == 1; /* it needs no heading */
     mpr_doc_gap(doc);
     if (tree)
         mpr_doc_line(doc, "%s and its %s:", words(doc, line, NULL, &heap),
-                     processes(doc, sum_of(line + 1, lines - 1)));
-    else if (!alone) mpr_doc_line(doc, "%s:", processes(doc, sum_of(line, lines)));
-    kinds(doc, alone ? "" : "  ", line + tree, lines - tree, tree ? line : NULL, &heap);
+                     processes(doc, processes_of(line + 1, lines - 1)));
+    else if (!alone) mpr_doc_line(doc, "%s:", processes(doc, processes_of(line, lines)));
+    const size_t count = choose(doc, line + tree, lines - tree, chosen);
+    uint64_t left = processes_of(line + tree, lines - tree);
+    for (size_t i = 0; i < count; i++) {
+        mpr_doc_say(doc, "%s%s",
+                    i       ? "; "
+                    : alone ? ""
+                            : "  ",
+                    words(doc, chosen[i], tree ? line : NULL, &heap));
+        left -= chosen[i]->processes;
+    }
+    if (left) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, left));
+    mpr_doc_end_wrapped(doc, 2);
     mpr_report_rest(doc, &run->rest);
 }

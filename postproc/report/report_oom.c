@@ -1,4 +1,4 @@
-/* The story of each lack of memory. */
+/* The report of each out-of-memory event, and all events as records of CSV. */
 #include "report_oom.h"
 
 #include <inttypes.h>
@@ -11,16 +11,13 @@
 #include "reports.h"
 #include "units.h"
 
-/* Columns before what stands under a label; calls on the way to who asked. */
-enum { IN = 10, PLACES = 8 };
-
-/* With all its digits: what --at takes. */
+/* Returns the time with all its digits, which --at takes. */
 static const char *exact_time(struct mpr_document *doc, uint64_t ns)
 {
     return mpr_doc_instant(doc, ns, 1);
 }
 
-/* ---- what was asked, and what there was */
+/* ---- the request and the free memory */
 
 #define OF(member) MPR_FIELD(mpr_oom_story, member)
 
@@ -41,7 +38,7 @@ static const struct mpr_column story_columns[] = {
     { .key = "capturing", .type = MPR_FLAG, OF(capturing) },
 };
 
-/* "f (a.py:3) > Linear.forward <- main" */
+/* Returns the call in the program's own code: "f (a.py:3) > Linear.forward <- main". */
 static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
     const struct mpr_told told = mpr_telling_of(doc->naming->telling, &doc->arena, s->python, true);
@@ -49,57 +46,48 @@ static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_s
                             *told.caller ? " <- " : "", told.caller);
 }
 
-/* The call in the program's own code that asked, and the way to it; or all calls. */
+/* The range, then the call in the program's own code and the way to it, or all calls if paths are
+ * not shortened. */
 static void where(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
-    const bool tells = s->python.depth && doc->naming && doc->naming->telling;
-    const bool in_range = s->path.depth || !tells;
+    enum { INDENT = 10, PLACES = 8 };
+    const bool tells = s->python.depth && doc->naming && doc->naming->telling,
+               in_range = s->path.depth || !tells;
     mpr_doc_line(doc, "  where   %s%s, thread %s",
                  in_range ? mpr_doc_path(doc, s->path) : telling_line(doc, s),
                  s->inherited ? " (inherited)" : "", s->thread);
-    if (!tells) {
-        for (size_t i = s->python.depth; i-- > 0;)
-            mpr_doc_line(doc, "%*s%s", IN, "", s->python.frame[i]->text);
-        return;
-    }
-    if (in_range) mpr_doc_line(doc, "%*s%s", IN, "", telling_line(doc, s));
+    for (size_t i = s->python.depth; !tells && i-- > 0;)
+        mpr_doc_line(doc, "%*s%s", INDENT, "", s->python.frame[i]->text);
+    if (!tells) return;
+    if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", telling_line(doc, s));
     const char *places = mpr_telling_places(doc->naming->telling, &doc->arena, s->python, PLACES);
-    if (*places) mpr_doc_line(doc, "%*s%s", IN, "", places);
+    if (*places) mpr_doc_line(doc, "%*s%s", INDENT, "", places);
 }
 
-static void request(struct mpr_document *doc, const struct mpr_oom_story *s)
+/* @order: the place of its process among those that failed, or "". */
+static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
+                    const struct mpr_oom_story *s, size_t number, const char *order)
 {
+    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
+    const bool known = s->free != MPF_UNKNOWN;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
+    mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), exact_time(doc, s->time), order);
     mpr_doc_say(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
     if (s->needed > s->bytes) mpr_doc_say(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
     if (*s->library) mpr_doc_say(doc, " by %s", s->library);
     mpr_doc_end(doc);
     where(doc, s);
-}
-
-static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
-{
-    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
-    const char *tried = s->torch ? "PyTorch gave back its cache" : "gave back memory";
-    const bool known = s->free != MPF_UNKNOWN;
     mpr_doc_say(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
     if (known) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
     if (!s->attempts) mpr_doc_say(doc, "; the driver was not asked: %s", own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1)
-        mpr_doc_line(doc, "  tried   %s (%s) and asked again", tried,
+        mpr_doc_line(doc, "  tried   %s (%s) and asked again",
+                     s->torch ? "PyTorch gave back its cache" : "gave back memory",
                      mpr_doc_size(doc, s->flushed));
     if (known && s->needed > s->free)
         mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
-}
-
-static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
-                    const struct mpr_oom_story *s, size_t number, const char *order)
-{
-    mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
-    mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), exact_time(doc, s->time), order);
-    request(doc, s);
-    supply(doc, s);
 }
 
 /* ---- changes with which it would have fit */
@@ -156,7 +144,7 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
                                             .all = MPR_EVERYWHERE });
 }
 
-/* ---- what held it */
+/* ---- an event */
 
 static const struct mpr_column block_columns[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
@@ -164,44 +152,33 @@ static const struct mpr_column block_columns[] = {
     { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path) },
 };
 
-static void growth(struct mpr_document *doc, const struct mpr_oom_story *s, enum mpr_group by)
-{
-    if (!s->growth.valid) return;
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "",
-                 mpr_doc_time(doc, s->growth.time));
-    mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth, by);
-}
-
-static void device(struct mpr_document *doc, const struct mpr_ooms_log *log,
-                   const struct mpr_oom_story *s)
-{
-    if (!s->state.valid) return;
-    mpr_doc_open(doc, "device");
-    mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, s->index));
-    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL,
-                      log->choice.by);
-    mpr_doc_close(doc);
-}
-
-/* What stands first in flame graphs. */
-static const char *failure(struct mpr_document *doc, const struct mpr_oom_story *s, size_t number)
-{
-    return mpr_arena_format(&doc->arena, "OOM %zu, gpu%u", number, s->index);
-}
-
-/* One that was got over people see in a line with others (soft_ones). */
+/* People see events that the program recovered from in one line (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                   const struct mpr_oom_story *s, size_t number, const char *order)
 {
-    const unsigned only = s->hard ? 0 : MPR_IN_JSON;
+    const char *flame_root = NULL;
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, story_columns, s);
-    if (s->hard) heading(doc, log, s, number, order);
-    device(doc, log, s);
-    fits(doc, s, only);
-    mpr_report_growth(doc, "since_good_peak", &s->growth, s->hard ? failure(doc, s, number) : NULL);
-    if (s->hard) growth(doc, s, log->choice.by);
+    if (s->hard) {
+        flame_root = mpr_arena_format(&doc->arena, "OOM %zu, gpu%u", number, s->index);
+        heading(doc, log, s, number, order);
+    }
+    if (s->state.valid) {
+        mpr_doc_open(doc, "device");
+        mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, s->index));
+        mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL,
+                          log->choice.by);
+        mpr_doc_close(doc);
+    }
+    fits(doc, s, s->hard ? 0 : MPR_IN_JSON);
+    mpr_report_growth(doc, "since_good_peak", &s->growth, flame_root);
+    if (s->hard && s->growth.valid) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "",
+                     mpr_doc_time(doc, s->growth.time));
+        mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth,
+                               log->choice.by);
+    }
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",
                                             .only = MPR_IN_JSON,
@@ -212,7 +189,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
     mpr_doc_close(doc);
 }
 
-/* ---- processes */
+/* ---- a log */
 
 static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
@@ -228,92 +205,195 @@ static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
     mpr_doc_end(doc);
 }
 
-static void stories(struct mpr_document *doc, const struct mpr_ooms_log *log, const char *order)
-{
-    size_t number = 0;
-    mpr_doc_list(doc, "ooms");
-    for (size_t i = 0; i < log->stories; i++) {
-        number += log->story[i].hard;
-        story(doc, log, &log->story[i], number, order);
-    }
-    mpr_doc_close(doc);
-}
-
-static void without_detail(struct mpr_document *doc, const struct mpr_ooms_log *log)
-{
-    mpr_doc_fact(doc, "ooms_without_detail", mpr_value_number(MPR_COUNT, log->undetailed));
-    if (!log->undetailed) return;
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%zu of %zu failures without detail: what was live is kept of the newest",
-                 log->undetailed, log->stories);
-}
-
-/* It only shares a full cgroup with those that failed. */
-static bool stands_by(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
+/* Returns true if the process only shares a full cgroup with those that failed. */
+static bool is_bystander(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
 {
     return ooms->failed && !log->run && log->host.full && !log->host.killed && !log->host.failures;
 }
 
-/* Nothing is to be told of it beside others. */
-static bool healthy(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
+static bool is_healthy(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
 {
-    return !log->stories && (!log->host.told || stands_by(ooms, log)) && !log->summary.incomplete;
+    return !log->stories && (!log->host.told || is_bystander(ooms, log)) &&
+           !log->summary.incomplete;
 }
 
-/* Another program was the end of its process. */
-static bool is_worth_a_line(const struct mpr_ooms *ooms, const struct mpr_ooms_log *log)
-{
-    return healthy(ooms, log) && !log->executed;
-}
-
-/* Behind the heading of a failure: the place of its process among those that failed, where they are
- * several. */
-static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
-{
-    if (!ooms->compared || ooms->failed < 2 || ooms->log[index].run) return "";
-    return mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
-                            ooms->failed);
-}
-
-/* What ended by a signal ended by something else. */
-static void nothing(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    struct mpr_fate_text fate;
-    mpr_doc_gap(doc);
-    mpr_doc_say(doc, "no lack of memory was recorded");
-    if (s->fate == MPR_FATE_SIGNAL)
-        mpr_doc_say(doc, ": no allocation had failed when %s ended the process",
-                    mpr_fate_words(&fate, s));
-    mpr_doc_end(doc);
-}
-
-/* told: to people, too. */
+/* @told: also for people. */
 static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool told)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
+    struct mpr_fate_text fate;
+    const char *order = "";
+    size_t number = 0;
+    if (ooms->compared && ooms->failed > 1 && !log->run)
+        order = mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
+                                 ooms->failed);
     mpr_doc_open(doc, NULL);
     mpr_report_fields(doc, &log->summary);
     if (told) mpr_report_lines(doc, &log->summary);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
     if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
     if (log->stories) mpr_report_choice(doc, &log->choice);
-    without_detail(doc, log);
-    stories(doc, log, order_of(doc, ooms, index));
-    if (told && !log->stories && !log->host.told) nothing(doc, &log->summary);
+    mpr_doc_fact(doc, "ooms_without_detail", mpr_value_number(MPR_COUNT, log->undetailed));
+    if (log->undetailed) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "%zu of %zu failures without detail: what was live is kept of the newest",
+                     log->undetailed, log->stories);
+    }
+    mpr_doc_list(doc, "ooms");
+    for (size_t i = 0; i < log->stories; i++) {
+        number += log->story[i].hard;
+        story(doc, log, &log->story[i], number, order);
+    }
+    mpr_doc_close(doc);
+    if (told && !log->stories && !log->host.told) {
+        mpr_doc_gap(doc);
+        mpr_doc_say(doc, "no lack of memory was recorded");
+        if (log->summary.fate == MPR_FATE_SIGNAL)
+            mpr_doc_say(doc, ": no allocation had failed when %s ended the process",
+                        mpr_fate_words(&fate, &log->summary));
+        mpr_doc_end(doc);
+    }
     soft_ones(doc, log);
-    mpr_report_oom_host(doc, log, told && !stands_by(ooms, log));
+    mpr_report_oom_host(doc, log, told && !is_bystander(ooms, log));
     mpr_doc_close(doc);
 }
 
+/* ---- CSV: a record for each event of a device, each group of refusals of host memory, and each
+ * process that was killed for host memory or is at its limit */
+
+/* Unknown numbers are UINT64_MAX. */
+struct record {
+    const char *log, *rank, *kind, *outcome, *heap, *thread, *library;
+    struct mpr_path path, python;
+    uint64_t pid, time, bytes, needed, free, total, flushed, attempts, error, count;
+};
+
+#define RECORD(member) MPR_FIELD(record, member)
+#define KNOWN(member)  MPR_FIELD(record, member), .unless = MPR_UNKNOWN_AT_MAX
+
+static const struct mpr_column record_columns[] = {
+    { .key = "log", .type = MPR_TEXT, RECORD(log) },
+    { .key = "pid", .type = MPR_COUNT, RECORD(pid) },
+    { .key = "rank", .type = MPR_TEXT, RECORD(rank) },
+    { .key = "kind", .type = MPR_TEXT, RECORD(kind) },
+    { .key = "outcome", .type = MPR_TEXT, RECORD(outcome) },
+    { .key = "time_ns", .type = MPR_TIME, KNOWN(time) },
+    { .key = "heap", .type = MPR_TEXT, RECORD(heap) },
+    { .key = "thread", .type = MPR_TEXT, RECORD(thread) },
+    { .key = "library", .type = MPR_TEXT, RECORD(library) },
+    { .key = "path", MPR_PATH_FIELD(record, path), .unless = MPR_ABSENT_AT_0 },
+    { .key = "python", MPR_PATH_FIELD(record, python), .unless = MPR_ABSENT_AT_0 },
+    { .key = "bytes", .type = MPR_BYTES, KNOWN(bytes) },
+    { .key = "needed_bytes", .type = MPR_BYTES, KNOWN(needed) },
+    { .key = "free_bytes", .type = MPR_BYTES, KNOWN(free) },
+    { .key = "total_bytes", .type = MPR_BYTES, KNOWN(total) },
+    { .key = "flushed_bytes", .type = MPR_BYTES, KNOWN(flushed) },
+    { .key = "driver_refusals", .type = MPR_COUNT, KNOWN(attempts) },
+    { .key = "errno", .type = MPR_COUNT, KNOWN(error) },
+    { .key = "count", .type = MPR_COUNT, KNOWN(count) },
+};
+
+static struct record record_of(const struct mpr_ooms_log *log, const char *kind,
+                               const char *outcome)
+{
+    const uint64_t unknown = UINT64_MAX;
+    return (struct record){ .log = log->summary.path,
+                            .rank = log->summary.process.rank,
+                            .kind = kind,
+                            .outcome = outcome,
+                            .heap = "host",
+                            .thread = "",
+                            .library = "",
+                            .pid = log->summary.process.pid,
+                            .bytes = unknown,
+                            .needed = unknown,
+                            .free = unknown,
+                            .total = unknown,
+                            .flushed = unknown,
+                            .attempts = unknown,
+                            .error = unknown,
+                            .count = 1 };
+}
+
+static struct record device_record(const struct mpr_ooms_log *log, const struct mpr_oom_story *s)
+{
+    struct record r = record_of(log, "device", s->hard ? "hard" : "got_over");
+    r.time = s->time;
+    r.heap = mpr_heap_name(s->heap);
+    r.thread = s->thread;
+    r.library = s->library;
+    r.path = s->path;
+    r.python = s->python;
+    r.bytes = s->bytes;
+    r.needed = s->needed;
+    r.free = s->free;
+    r.total = s->total;
+    r.flushed = s->flushed;
+    r.attempts = s->attempts;
+    return r;
+}
+
+static struct record refusal_record(const struct mpr_ooms_log *log,
+                                    const struct mpr_host_refusal *f)
+{
+    struct record r = record_of(log, "host", "refused");
+    r.time = f->time;
+    r.heap = mpr_heap_name(f->heap);
+    r.thread = f->thread;
+    r.path = f->path;
+    r.bytes = f->largest;
+    r.error = f->error;
+    r.count = f->count;
+    return r;
+}
+
+/* The free bytes are those of the cgroup. */
+static struct record end_record(const struct mpr_ooms_log *log)
+{
+    const struct mpr_host_story *s = &log->host;
+    const uint64_t *cgroup = s->cgroup.value;
+    struct record r = record_of(log, "host", s->killed ? "killed" : "at_limit");
+    r.time = s->end;
+    if (!s->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
+    r.total = cgroup[MPF_CGROUP_LIMIT];
+    if (cgroup[MPF_CGROUP_USAGE] <= r.total) r.free = r.total - cgroup[MPF_CGROUP_USAGE];
+    return r;
+}
+
+static void records(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    size_t max = 0, rows = 0;
+    for (size_t i = 0; i < ooms->logs; i++)
+        max += ooms->log[i].stories + ooms->log[i].host.refusals + 1;
+    struct record *row = mpr_arena_alloc(&doc->arena, max * sizeof *row);
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct mpr_ooms_log *log = &ooms->log[i];
+        for (size_t k = 0; k < log->stories; k++) row[rows++] = device_record(log, &log->story[k]);
+        if (!log->host.told) continue;
+        for (size_t k = 0; k < log->host.refusals; k++)
+            row[rows++] = refusal_record(log, &log->host.refusal[k]);
+        if (log->host.killed || log->host.full) row[rows++] = end_record(log);
+    }
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .only = MPR_IN_CSV, MPR_COLUMNS(record_columns), MPR_ROWS(row, rows) });
+    mpr_doc_csv(doc, record_columns);
+}
+
+/* ---- all logs */
+
+/* A program that executed another one is not listed, because its process went on. */
 static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     size_t count = 0;
-    for (size_t i = 0; i < ooms->logs; i++) count += is_worth_a_line(ooms, &ooms->log[i]);
-    if (!count || ooms->logs == 1) return;
+    if (ooms->logs == 1) return;
+    for (size_t i = 0; i < ooms->logs; i++)
+        count += is_healthy(ooms, &ooms->log[i]) && !ooms->log[i].executed;
+    if (!count) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
     mpr_doc_line(doc, "no lack of memory was recorded in %zu log%s", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < ooms->logs; i++)
-        if (is_worth_a_line(ooms, &ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
+        if (is_healthy(ooms, &ooms->log[i]) && !ooms->log[i].executed)
+            mpr_report_title(doc, &ooms->log[i].summary);
 }
 
 /* "run 5f0c..., began at ..." */
@@ -345,7 +425,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_report_oom_comparison(doc, ooms);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < ooms->logs; i++) {
-        const bool told = ooms->logs == 1 || !healthy(ooms, &ooms->log[i]);
+        const bool told = ooms->logs == 1 || !is_healthy(ooms, &ooms->log[i]);
         if (told && shown++) mpr_doc_gap(doc);
         if (told && ooms->log[i].run != run) run_title(doc, ooms, run = ooms->log[i].run);
         one_log(doc, ooms, i, told);
@@ -355,6 +435,6 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_report_oom_first_failure(doc, ooms);
     mpr_report_oom_threads(doc, ooms);
     mpr_report_oom_cause(doc, ooms);
-    mpr_report_oom_records(doc, ooms);
+    records(doc, ooms);
     doc->json_ends_blank = true;
 }

@@ -1,4 +1,4 @@
-/* The last lines of the story, three at most: why, what to do, what grew. */
+/* The cause, in at most three lines: why memory ran out, what to do, and what grew. */
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
@@ -9,13 +9,13 @@
 #include "report_rows.h"
 #include "reports.h"
 
-enum { HANG = 9 }; /* columns before what is said */
+enum { HANG = 9 }; /* columns before the sentences */
 
 struct cause {
     struct mpr_document *doc;
     const struct mpr_ooms *ooms;
     const struct mpr_ooms_log *log;
-    const struct mpr_oom_story *story; /* NULL: it was the host's memory */
+    const struct mpr_oom_story *story; /* the event of the device; NULL: host memory ran out */
     bool begun;                        /* a line is written */
 };
 
@@ -28,14 +28,18 @@ static void label(struct cause *c, const char *word)
     c->begun = true;
 }
 
+static const char *size(struct cause *c, uint64_t bytes) { return mpr_doc_size(c->doc, bytes); }
+
+static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
+
 static uint64_t missing(const struct mpr_oom_story *s)
 {
     return s && s->free != MPF_UNKNOWN ? mpr_less(s->needed, s->free) : 0;
 }
 
-/* ---- what was found, and what to do */
+/* ---- a finding, or a change with which it would have fit */
 
-/* The largest one on what ran out. */
+/* Returns the largest finding on the device or the host that ran out, or NULL. */
 static const struct mpr_finding *finding_of(const struct cause *c)
 {
     const struct mpr_insights *in = &c->ooms->insights;
@@ -56,15 +60,11 @@ static void found(struct cause *c, const struct mpr_finding *f)
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
     mpr_doc_say(doc, f->estimated ? "%s; saves about %s" : "%s; saves %s at most",
-                mpr_finding_text(&doc->arena, f).change, mpr_doc_size(doc, f->bytes));
-    if (missing(c->story))
-        mpr_doc_say(doc, ", %s were short", mpr_doc_size(doc, missing(c->story)));
+                mpr_finding_text(&doc->arena, f).change, size(c, f->bytes));
+    if (missing(c->story)) mpr_doc_say(doc, ", %s were short", size(c, missing(c->story)));
     mpr_doc_end_wrapped(doc, HANG);
 }
 
-/* ---- what would have made it fit */
-
-/* The first of these. */
 static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
 {
     for (size_t i = 0; s && i < s->fits; i++)
@@ -74,49 +74,30 @@ static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
 
 static void fits(struct cause *c, const struct mpr_fit *f)
 {
+    const struct mpr_fit_text *text = &mpr_report_fit_text[f->kind];
     label(c, "fits");
-    mpr_doc_say(c->doc, "with %s, %s: %s", mpr_report_fit_text[f->kind].what,
-                mpr_doc_size(c->doc, f->bytes), mpr_report_fit_text[f->kind].how);
+    mpr_doc_say(c->doc, "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
     mpr_doc_end_wrapped(c->doc, HANG);
 }
 
-static bool is_too_much(const struct mpr_oom_story *s)
-{
-    return s && s->total != MPF_UNKNOWN && s->bytes > s->total;
-}
-
-static void too_much(struct cause *c)
-{
-    label(c, "why");
-    mpr_doc_line(c->doc, "%s were asked of a device that has %s",
-                 mpr_doc_size(c->doc, c->story->bytes), mpr_doc_size(c->doc, c->story->total));
-}
-
-/* ---- a limit of the process */
-
-static const struct mpr_rlimit *limit_of(const struct cause *c)
-{
-    const struct mpr_host_story *host = &c->log->host;
-    return !c->story && host->refused && host->newest.limit.name ? &host->newest.limit : NULL;
-}
+/* ---- limits */
 
 static void limited(struct cause *c, const struct mpr_rlimit *l)
 {
     struct mpr_document *doc = c->doc;
     label(c, "why");
     mpr_doc_say(doc, "%s were refused: %s allows %s of %s, and the nearest sample has %s",
-                mpr_doc_size(doc, c->log->host.newest.bytes), l->name, mpr_doc_size(doc, l->bytes),
-                l->of, mpr_doc_size(doc, l->used));
-    if (l->since) mpr_doc_say(doc, "; %s were made since", mpr_doc_size(doc, l->since));
+                size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of,
+                size(c, l->used));
+    if (l->since) mpr_doc_say(doc, "; %s were made since", size(c, l->since));
     mpr_doc_end_wrapped(doc, HANG);
     label(c, "do");
     mpr_doc_say(doc, "raise it (ulimit %s, setrlimit), or hold less", l->option);
     mpr_doc_end_wrapped(doc, HANG);
 }
 
-/* ---- memprof's own files */
-
-/* Returns their bytes on tmpfs if they are a large part of the cgroup's limit. */
+/* Returns the bytes of memprof's own files on tmpfs if they are a large part of the cgroup's limit.
+ */
 static uint64_t own_files(const struct cause *c)
 {
     enum { SHARE = 4 };
@@ -129,34 +110,27 @@ static uint64_t own_files(const struct cause *c)
 
 static void filled_by_own_files(struct cause *c)
 {
-    struct mpr_document *doc = c->doc;
     label(c, "why");
-    mpr_doc_say(doc, "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
-                mpr_doc_size(doc, own_files(c)),
-                mpr_doc_size(doc, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
-    mpr_doc_end_wrapped(doc, HANG);
+    mpr_doc_say(c->doc,
+                "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
+                size(c, own_files(c)), size(c, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
+    mpr_doc_end_wrapped(c->doc, HANG);
     label(c, "do");
-    mpr_doc_say(doc, "record to a disk: memprof run --output=DIR --journal-dir=DIR");
-    mpr_doc_end_wrapped(doc, HANG);
+    mpr_doc_say(c->doc, "record to a disk: memprof run --output=DIR --journal-dir=DIR");
+    mpr_doc_end_wrapped(c->doc, HANG);
 }
 
 /* ---- memory of the cgroup that is in no process of the run */
 
-static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
-
-/* Returns the part of the charge that the process may have caused.  A sample is older than the
- * kill: if the charge was at the limit by then, the process cannot have grown much since. */
-static uint64_t own_charge(const struct mpr_host_story *host)
-{
-    const uint64_t resident = known(mpr_reading_resident(&host->rss));
-    return host->full || host->growth.after < resident ? resident : host->growth.after;
-}
-
-/* Returns the sum over all processes of the run that were alive at the first failure. */
+/* Returns the charge that all processes of the run may have caused, of those that were alive at the
+ * first failure.  A sample is older than the kill: if the charge was at the limit by then, the
+ * process cannot have grown much since. */
 static uint64_t charge_of_run(const struct cause *c)
 {
     const struct mpr_host_story *host = &c->log->host;
-    uint64_t sum = own_charge(host) + known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
+    const uint64_t resident = known(mpr_reading_resident(&host->rss));
+    uint64_t sum = host->full || host->growth.after < resident ? resident : host->growth.after;
+    sum += known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
     for (size_t i = 0; c->ooms->compared && i < c->ooms->logs; i++) {
         const struct mpr_ooms_log *log = &c->ooms->log[i];
         if (log != c->log && log->run == c->log->run && log->then.alive)
@@ -178,23 +152,21 @@ static bool is_elsewhere(const struct cause *c)
 
 static void elsewhere(struct cause *c)
 {
-    struct mpr_document *doc = c->doc;
     const struct mpr_host_story *host = &c->log->host;
     label(c, "why");
     mpr_doc_say(
-        doc,
+        c->doc,
         "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
         "may be files on tmpfs, page cache, memory of the kernel or other processes",
-        mpr_doc_time(doc, host->cgroup.time),
-        mpr_doc_size(doc, host->cgroup.value[MPF_CGROUP_USAGE]),
-        mpr_doc_size(doc, mpr_reading_resident(&host->rss)));
-    mpr_doc_end_wrapped(doc, HANG);
+        mpr_doc_time(c->doc, host->cgroup.time), size(c, host->cgroup.value[MPF_CGROUP_USAGE]),
+        size(c, mpr_reading_resident(&host->rss)));
+    mpr_doc_end_wrapped(c->doc, HANG);
 }
 
-/* ---- the heap that ran out */
+/* ---- memory that was never touched */
 
-/* What ran out: of a device PyTorch's blocks rather than their segments; of the host the largest
- * heap. */
+/* Returns the heap that ran out: PyTorch's blocks rather than their segments, or the largest heap
+ * of the host. */
 static const struct mpr_heap_peak *heap_of(const struct cause *c)
 {
     const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
@@ -207,11 +179,9 @@ static const struct mpr_heap_peak *heap_of(const struct cause *c)
     return NULL;
 }
 
-/* ---- memory that nothing touched */
-
-/* Returns the most bytes that the killed process had in memory or swap, or MPF_UNKNOWN.  Memory
- * that it got just before its end may be in no sample. */
-static uint64_t most_touched(const struct cause *c)
+/* Returns the maximum of the bytes that the killed process had in memory or swap, or MPF_UNKNOWN.
+ * Memory that it got just before its end may be in no sample. */
+static uint64_t max_touched(const struct cause *c)
 {
     const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
     const struct mpr_heap_peak *h = heap_of(c);
@@ -228,26 +198,26 @@ static uint64_t most_touched(const struct cause *c)
 static bool is_untouched(const struct cause *c, uint64_t bytes)
 {
     enum { HARDLY = 8 };
-    const uint64_t most = most_touched(c);
-    return most != MPF_UNKNOWN && bytes / HARDLY > most;
+    const uint64_t max = max_touched(c);
+    return max != MPF_UNKNOWN && bytes / HARDLY > max;
 }
 
 static void untouched(struct cause *c, uint64_t bytes)
 {
-    struct mpr_document *doc = c->doc;
     label(c, "why");
     mpr_doc_say(
-        doc,
+        c->doc,
         "not known: of %s that the process held, at most %s was seen in memory or swap; "
         "page tables, other memory of the kernel, files on tmpfs or other processes may have "
         "used up the memory",
-        mpr_doc_size(doc, bytes), mpr_doc_size(doc, most_touched(c)));
-    mpr_doc_end_wrapped(doc, HANG);
+        size(c, bytes), size(c, max_touched(c)));
+    mpr_doc_end_wrapped(c->doc, HANG);
 }
 
 /* ---- the largest owner */
 
-/* Who holds less than was refused at once is not why; a killed process was refused nothing. */
+/* Returns true if more than those bytes were refused at once: then their owner is not the reason.
+ */
 static bool asked_for_more(const struct cause *c, uint64_t bytes)
 {
     const struct mpr_host_story *host = &c->log->host;
@@ -257,59 +227,49 @@ static bool asked_for_more(const struct cause *c, uint64_t bytes)
     return false;
 }
 
-/* Who held much at a peak before, and does no more, did not fill what a process was killed for. */
-static bool is_over(const struct cause *c, const struct mpr_heap_peak *h)
-{
-    return !c->story && c->log->host.killed && h->end_bytes < h->peak_bytes / 4 * 3;
-}
-
 static void held(struct cause *c)
 {
     struct mpr_document *doc = c->doc;
     const struct mpr_heap_peak *h = heap_of(c);
     size_t lines, live;
-    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes) || is_over(c, h))
-        return;
-    const struct mpr_line *most =
+    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes)) return;
+    /* The peak was over before the process was killed. */
+    if (!c->story && c->log->host.killed && h->end_bytes < h->peak_bytes / 4 * 3) return;
+    const struct mpr_line *line =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
-    if (is_untouched(c, most->row.bytes)) {
-        untouched(c, most->row.bytes);
+    if (is_untouched(c, line->row.bytes)) {
+        untouched(c, line->row.bytes);
         return;
     }
-    if (!most->row.path.depth) return;
+    if (!line->row.path.depth) return;
     label(c, "why");
     mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
-                mpr_doc_path(doc, most->row.path), *most->caller ? " <- " : "", most->caller,
-                most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
-                mpr_doc_size(doc, h->peak_bytes), mpr_heap_name(h->heap));
-    if (most_touched(c) < most->row.bytes)
-        mpr_doc_say(doc, "; at most %s was seen in memory or swap",
-                    mpr_doc_size(doc, most_touched(c)));
+                mpr_doc_path(doc, line->row.path), *line->caller ? " <- " : "", line->caller,
+                line->row.estimated ? "~" : "", size(c, line->row.bytes), size(c, h->peak_bytes),
+                mpr_heap_name(h->heap));
+    if (max_touched(c) < line->row.bytes)
+        mpr_doc_say(doc, "; at most %s was seen in memory or swap", size(c, max_touched(c)));
     mpr_doc_end_wrapped(doc, HANG);
 }
 
-/* ---- what grew */
+/* ---- growth */
 
-/* Would it have fit without, or is it a twentieth of all?  What grew by less is not why. */
-static bool is_evidence(const struct cause *c, const struct mpr_growth *g, uint64_t grown)
-{
-    enum { SHARE = 20 };
-    return (c->story && grown >= missing(c->story)) || grown >= g->after / SHARE;
-}
-
-/* Most, where all of it grew: in the process, else beyond what the others have. */
+/* The row that grew most, if the sum grew: in the process, else over the other processes.  It
+ * counts if the request would have fit without it, or it is a twentieth of all. */
 static void grew(struct cause *c)
 {
+    enum { TWENTIETH = 20 };
     const struct mpr_growth *own = c->story ? &c->story->growth : &c->log->host.growth, *g = own;
     if (!own->valid && c->log == c->ooms->log) g = &c->ooms->against;
-    const struct mpr_most_grown most =
+    const struct mpr_most_grown row =
         mpr_report_most_grown(c->doc, g, g == own ? c->log->choice.by : c->ooms->by);
-    if (!most.name || g->after <= g->before || !is_evidence(c, g, most.bytes)) return;
-    if (is_untouched(c, most.bytes)) return;
+    const bool would_fit = c->story && row.bytes >= missing(c->story);
+    if (!row.name || g->after <= g->before) return;
+    if (!would_fit && row.bytes < g->after / TWENTIETH) return;
+    if (is_untouched(c, row.bytes)) return;
     label(c, "grew");
-    mpr_doc_say(c->doc, "%s %s+%s ", most.name, most.estimated ? "~" : "",
-                mpr_doc_size(c->doc, most.bytes));
+    mpr_doc_say(c->doc, "%s %s+%s ", row.name, row.estimated ? "~" : "", size(c, row.bytes));
     if (g != own) mpr_doc_say(c->doc, "over the median of the others");
     else if (c->story) mpr_doc_say(c->doc, "since the last good peak");
     else mpr_doc_say(c->doc, "since %s", mpr_doc_time(c->doc, g->time));
@@ -318,20 +278,16 @@ static void grew(struct cause *c)
 
 /* ---- all */
 
-/* The newest lack of device memory that was not got over. */
-static const struct mpr_oom_story *device_story(const struct mpr_ooms_log *log)
-{
-    for (size_t i = log->stories; i-- > 0;)
-        if (log->story[i].hard) return &log->story[i];
-    return NULL;
-}
-
 static void why(struct cause *c)
 {
     const struct mpr_finding *f = finding_of(c);
     const struct mpr_fit *fit = fit_of(c->story);
-    if (is_too_much(c->story)) {
-        too_much(c);
+    const struct mpr_oom_story *s = c->story;
+    const struct mpr_host_story *host = &c->log->host;
+    if (s && s->total != MPF_UNKNOWN && s->bytes > s->total) {
+        label(c, "why");
+        mpr_doc_line(c->doc, "%s were asked of a device that has %s", size(c, s->bytes),
+                     size(c, s->total));
         return;
     }
     if (!own_files(c) && is_elsewhere(c)) {
@@ -339,23 +295,25 @@ static void why(struct cause *c)
         return;
     }
     if (own_files(c)) filled_by_own_files(c);
-    else if (limit_of(c)) limited(c, limit_of(c));
+    else if (!s && host->refused && host->newest.limit.name) limited(c, &host->newest.limit);
     else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
-    else if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
+    else if (f && (!fit || f->bytes >= missing(s))) found(c, f);
     else if (fit) fits(c, fit);
     else held(c);
     grew(c);
 }
 
+/* The cause is that of the newest event of a device without recovery, or else of host memory.  The
+ * hint is about host memory, because all blocks of a device have a name. */
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     static const struct mpr_insights none;
-    mpr_report_finding_fields(doc, ooms->explained ? &ooms->insights : &none);
-    if (!ooms->explained) return;
-    struct cause cause = {
-        .doc = doc, .ooms = ooms, .log = ooms->explained, .story = device_story(ooms->explained)
-    };
-    /* Of a device's blocks all have one. */
+    const struct mpr_ooms_log *log = ooms->explained;
+    struct cause cause = { .doc = doc, .ooms = ooms, .log = log };
+    mpr_report_finding_fields(doc, log ? &ooms->insights : &none);
+    if (!log) return;
+    for (size_t i = 0; i < log->stories; i++)
+        if (log->story[i].hard) cause.story = &log->story[i];
     if (!cause.story) mpr_report_hint_alone(doc, &ooms->insights);
     why(&cause);
 }

@@ -138,44 +138,44 @@ static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsig
                                             .all = MPR_EVERYWHERE });
 }
 
-/* ---- deaths */
+/* ---- ends of processes */
 
-static uint64_t death_of(const struct mpr_ooms_log *log)
+static uint64_t end_of(const struct mpr_ooms_log *log)
 {
     return log->summary.process.start_ns + log->summary.duration_ns;
 }
 
-static int by_death(const void *left, const void *right)
+static int by_end(const void *left, const void *right)
 {
     const struct mpr_ooms_log *const *a = left, *const *b = right;
-    const uint64_t x = death_of(*a), y = death_of(*b);
+    const uint64_t x = end_of(*a), y = end_of(*b);
     return x < y ? -1 : x > y;
 }
 
-static void death(struct mpr_document *doc, const struct mpr_ooms_log *log,
-                  const struct mpr_ooms_log *first)
+/* The ends that the run's record has, in order. */
+static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
-    const struct mpr_summary *s = &log->summary;
+    const struct mpr_ooms_log **log = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *log);
     struct mpr_fate_text fate;
-    mpr_doc_say(doc, "%s pid %" PRIu64 " %s", log == first ? "ends:" : ";", s->process.pid,
-                mpr_fate_words(&fate, s));
-    if (log == first) mpr_doc_began(doc, s->process.start_ns);
-    if (log == first) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
-    else mpr_doc_say(doc, " %.3f s later", (double)mpr_less(death_of(log), death_of(first)) / 1e9);
-}
-
-/* Who died how, in order, as the run's record has it. */
-static void deaths(struct mpr_document *doc, const struct mpr_ooms *ooms)
-{
-    const struct mpr_ooms_log **dead = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *dead);
     size_t count = 0;
     for (size_t i = 0; i < ooms->compared_logs; i++)
         if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL ||
             ooms->log[i].summary.fate == MPR_FATE_EXIT)
-            dead[count++] = &ooms->log[i];
+            log[count++] = &ooms->log[i];
     if (!count) return;
-    qsort(dead, count, sizeof *dead, by_death);
-    for (size_t i = 0; i < count && i < MPR_TOP; i++) death(doc, dead[i], dead[0]);
+    qsort(log, count, sizeof *log, by_end);
+    for (size_t i = 0; i < count && i < MPR_TOP; i++) {
+        const struct mpr_summary *s = &log[i]->summary;
+        mpr_doc_say(doc, "%s pid %" PRIu64 " %s", i ? ";" : "ends:", s->process.pid,
+                    mpr_fate_words(&fate, s));
+        if (i) {
+            mpr_doc_say(doc, " %.3f s later",
+                        (double)mpr_less(end_of(log[i]), end_of(log[0])) / 1e9);
+            continue;
+        }
+        mpr_doc_began(doc, s->process.start_ns);
+        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
+    }
     if (count > MPR_TOP) mpr_doc_say(doc, "; %zu more", count - MPR_TOP);
     mpr_doc_end(doc);
 }
@@ -198,24 +198,21 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
                  mpr_doc_time(doc, mpr_less(ooms->first_failure, p->start_ns)), how);
 }
 
-static void against(struct mpr_document *doc, const struct mpr_ooms *ooms)
-{
-    if (!ooms->against.valid) return;
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "the first to fail against the median of the other %zu, by %s", ooms->others,
-                 mpr_group_word(ooms->by));
-    mpr_report_growth_rows(doc, ooms->device_failure ? "live device memory" : "live host memory",
-                           &ooms->against, ooms->by);
-}
-
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     if (!ooms->compared) return;
     heading(doc, ooms);
-    deaths(doc, ooms);
+    ends(doc, ooms);
     processes(doc, ooms);
     devices(doc, ooms, MPR_FOR_PEOPLE);
-    against(doc, ooms);
+    if (ooms->against.valid) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "the first to fail against the median of the other %zu, by %s",
+                     ooms->others, mpr_group_word(ooms->by));
+        mpr_report_growth_rows(doc,
+                               ooms->device_failure ? "live device memory" : "live host memory",
+                               &ooms->against, ooms->by);
+    }
     mpr_doc_gap(doc);
 }
 

@@ -1,20 +1,18 @@
-/* The story of host memory. */
+/* Host memory that ran out: the process and its limits, the growth, failed allocations, and the
+ * threads that held it. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
 #include "fate.h"
 #include "mpf/sample.h"
+#include "naming.h"
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
+#include "report_rows.h"
 #include "shell.h"
-
-/* Growth of a shorter time says nothing of a minute's. */
-#define RATE_NS   UINT64_C(1000000000)
-#define MINUTE_NS UINT64_C(60000000000)
-/* Samples so old are told with their time. */
-#define STALE_NS UINT64_C(10000000)
 
 /* ---- samples */
 
@@ -28,37 +26,33 @@ static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
     if (bytes != MPF_UNKNOWN) mpr_doc_say(doc, "  %s %s", what, mpr_doc_size(doc, bytes));
 }
 
-static void own_files(struct mpr_document *doc, const struct mpr_host_story *s)
-{
-    const uint64_t bytes = value(&s->cgroup, MPF_CGROUP_MEMPROF);
-    if (!bytes || bytes == MPF_UNKNOWN) return;
-    mpr_doc_line(doc, "          memprof's own log and journal on tmpfs hold %s of the cgroup's %s",
-                 mpr_doc_size(doc, bytes), mpr_doc_size(doc, value(&s->cgroup, MPF_CGROUP_USAGE)));
-}
-
-/* A process that grows fast has more by its end than its newest sample says. */
+/* Adds the time of an old sample.  A process that grows fast has more by its end. */
 static void sampled_at(struct mpr_document *doc, const struct mpr_host_story *s,
                        const struct mpr_reading *r)
 {
-    if (mpr_less(s->end, r->time) >= STALE_NS)
-        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
+    enum { OLD_NS = 10000000 };
+    if (mpr_less(s->end, r->time) >= OLD_NS) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
 }
 
+/* Page cache alone fills a cgroup to its limit, and the kernel frees it without a kill. */
 static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
 {
-    const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS);
-    const uint64_t usage = value(&s->cgroup, MPF_CGROUP_USAGE),
-                   limit = value(&s->cgroup, MPF_CGROUP_LIMIT);
+    const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS),
+                   usage = value(&s->cgroup, MPF_CGROUP_USAGE),
+                   limit = value(&s->cgroup, MPF_CGROUP_LIMIT),
+                   own_files = value(&s->cgroup, MPF_CGROUP_MEMPROF);
+    const bool has_kills = kills && kills != MPF_UNKNOWN;
     if (usage == MPF_UNKNOWN || limit == MPF_UNKNOWN) return;
     mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
                 mpr_doc_size(doc, limit));
     sampled_at(doc, s, &s->cgroup);
-    const bool kills_known = kills && kills != MPF_UNKNOWN;
-    /* Page cache alone fills a cgroup to its limit, and is given back. */
-    if (s->full && (s->killed || kills_known)) mpr_doc_say(doc, ": the kernel kills in it");
-    if (kills_known) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
+    if (s->full && (s->killed || has_kills)) mpr_doc_say(doc, ": the kernel kills in it");
+    if (has_kills) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
-    own_files(doc, s);
+    if (own_files && own_files != MPF_UNKNOWN)
+        mpr_doc_line(doc,
+                     "          memprof's own log and journal on tmpfs hold %s of the cgroup's %s",
+                     mpr_doc_size(doc, own_files), mpr_doc_size(doc, usage));
 }
 
 static void rss(struct mpr_document *doc, const struct mpr_host_story *s)
@@ -90,22 +84,21 @@ static void limits(struct mpr_document *doc, const struct mpr_host_story *s)
 
 /* ---- growth */
 
-static uint64_t per_minute(uint64_t change, uint64_t ns)
-{
-    const unsigned __int128 minute = (unsigned __int128)change * MINUTE_NS / ns;
-    return minute < UINT64_MAX ? (uint64_t)minute : UINT64_MAX;
-}
-
+/* The growth of a second or more is also given for a minute. */
 static void rate(struct mpr_document *doc, const char *what, uint64_t before, uint64_t after,
                  uint64_t ns)
 {
+    const uint64_t second_ns = 1000000000, minute_ns = 60 * second_ns;
     const char *sign = after < before ? "-" : "+";
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
     mpr_doc_say(doc, "  growth  %s %s%s in the last %s", what, sign, mpr_doc_size(doc, change),
                 mpr_doc_lasting(doc, ns));
-    if (ns >= RATE_NS)
-        mpr_doc_say(doc, ": %s%s a minute", sign, mpr_doc_size(doc, per_minute(change, ns)));
+    if (ns >= second_ns) {
+        const unsigned __int128 a_minute = (unsigned __int128)change * minute_ns / ns;
+        mpr_doc_say(doc, ": %s%s a minute", sign,
+                    mpr_doc_size(doc, a_minute < UINT64_MAX ? (uint64_t)a_minute : UINT64_MAX));
+    }
     mpr_doc_end(doc);
 }
 
@@ -122,7 +115,7 @@ static void growth(struct mpr_document *doc, const struct mpr_host_story *s, enu
     mpr_report_growth_rows(doc, NULL, &s->growth, by);
 }
 
-/* ---- refusals */
+/* ---- failed allocations */
 
 struct refusal {
     struct mpr_host_refusal f;
@@ -161,7 +154,7 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
                                             .partial = true });
 }
 
-/* ---- all */
+/* ---- a process */
 
 static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
@@ -189,24 +182,6 @@ static const struct mpr_column fields[] = {
     { .key = "at_limit", .type = MPR_FLAG, OF(full) },
 };
 
-static void story(struct mpr_document *doc, const struct mpr_ooms_log *log)
-{
-    const struct mpr_host_story *s = &log->host;
-    heading(doc, log);
-    cgroup(doc, s);
-    rss(doc, s);
-    limits(doc, s);
-    growth(doc, s, log->choice.by);
-}
-
-static void hint(struct mpr_document *doc, const struct mpr_ooms_log *log)
-{
-    mpr_doc_gap(doc);
-    mpr_doc_command(doc, "who held it: memprof-report peaks%s %s",
-                    log->host.killed ? " --at end" : "",
-                    mpr_shell_word(&doc->arena, log->summary.path));
-}
-
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool told)
 {
     const struct mpr_host_story *s = &log->host;
@@ -222,8 +197,113 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     mpr_report_reading(doc, "rss_before", MPR_READ_RSS, &s->rss_then);
     mpr_doc_fact(doc, "end_ns", mpr_value_number(MPR_TIME, s->end));
     mpr_report_growth(doc, "growth", &s->growth, "host");
-    if (told) story(doc, log);
+    if (told) {
+        heading(doc, log);
+        cgroup(doc, s);
+        rss(doc, s);
+        limits(doc, s);
+        growth(doc, s, log->choice.by);
+    }
     refusals(doc, s);
-    if (told) hint(doc, log);
+    if (told) {
+        mpr_doc_gap(doc);
+        mpr_doc_command(doc, "who held it: memprof-report peaks%s %s", s->killed ? " --at end" : "",
+                        mpr_shell_word(&doc->arena, log->summary.path));
+    }
     mpr_doc_close(doc);
+}
+
+/* ---- threads */
+
+static int by_path(const void *left, const void *right)
+{
+    const struct mpr_row *a = left, *b = right;
+    const int order = mpr_row_by_path(a, b);
+    return order ? order : (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* Returns the thread's name without the kernel's number: "worker-3" of "worker-3 (4242)". */
+static const char *name_of(const struct mpr_row *row)
+{
+    return row->path.depth ? row->path.frame[0]->name : "";
+}
+
+/* Returns one row for all threads of one name.  The table folds numbers in names. */
+static struct mpr_row *by_name(struct mpr_document *doc, const struct mpr_heap_peak *h,
+                               size_t *rows)
+{
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
+    if (h->rows) memcpy(row, h->row, h->rows * sizeof *row);
+    if (h->rows) qsort(row, h->rows, sizeof *row, by_path);
+    *rows = 0;
+    for (size_t i = 0, to; i < h->rows; i = to) {
+        const char *name = name_of(&row[i]);
+        struct mpr_row sum = row[i];
+        size_t threads = sum.bytes != 0;
+        for (to = i + 1; to < h->rows && strcmp(name_of(&row[to]), name) == 0; to++) {
+            sum.bytes += row[to].bytes;
+            sum.blocks += row[to].blocks;
+            sum.estimated |= row[to].estimated;
+            threads += row[to].bytes != 0;
+        }
+        if (threads > 1)
+            name =
+                mpr_arena_format(&doc->arena, "%s, %s threads", name, mpr_doc_count(doc, threads));
+        sum.path = mpr_frame_labels(&doc->arena, &name, 1);
+        row[(*rows)++] = sum;
+    }
+    return row;
+}
+
+/* Returns the largest heap of the host if several threads held it: others than the largest one
+ * together at least a tenth.  NULL otherwise. */
+static const struct mpr_heap_peak *shared_heap(const struct mpr_log_peaks *log)
+{
+    enum { TENTH = 10 };
+    const struct mpr_heap_peak *found = NULL;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        if (h->inside || !mpf_heap_is_host(h->heap)) continue;
+        if (!found || h->peak_bytes > found->peak_bytes) found = h;
+    }
+    for (size_t i = 0; found && i < found->rows; i++)
+        if (found->row[i].bytes > largest) largest = found->row[i].bytes;
+    return found && found->peak_bytes &&
+                   mpr_less(found->peak_bytes, largest) >= found->peak_bytes / TENTH
+               ? found
+               : NULL;
+}
+
+#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+
+static const struct mpr_column thread_columns[] = {
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
+};
+
+void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    enum { TOP = 5 };
+    const struct mpr_heap_peak *h = ooms->threads.logs ? shared_heap(&ooms->threads.log[0]) : NULL;
+    size_t rows;
+    if (!h) return;
+    mpr_doc_fact(doc, "threads_of", mpr_value_heap(h->heap));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "threads",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(thread_columns),
+                                            MPR_ROWS(h->row, h->rows),
+                                            .omitted = "threads_omitted_bytes" });
+    const struct mpr_row *row = by_name(doc, h, &rows);
+    mpr_report_rows(doc,
+                    &(struct mpr_rows){ .row = row,
+                                        .rows = rows,
+                                        .by = MPR_GROUP_RANGE,
+                                        .heading = mpr_arena_format(&doc->arena, "%s by thread",
+                                                                    mpr_heap_name(h->heap)),
+                                        .bytes = "held then",
+                                        .whole = h->peak_bytes,
+                                        .top = TOP });
 }
