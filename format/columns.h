@@ -1,4 +1,4 @@
-/* What the encoder and the decoder of an EVENTS body share: its order of bytes (FORMAT.md,
+/* Shared by the encoder and the decoder of an EVENTS body: the order of its bytes (FORMAT.md,
  * "EVENTS"). */
 #ifndef MPF_COLUMNS_PRIVATE_H
 #define MPF_COLUMNS_PRIVATE_H
@@ -57,7 +57,7 @@ static inline unsigned size_class(uint64_t bytes)
     return bytes <= 2040 ? (unsigned)units(bytes) : 128 + (63 - (unsigned)__builtin_clzll(bytes));
 }
 
-/* Threads share a stack now and then: that spoils a guess, nothing else. */
+/* Two threads may share an entry, which only makes a guess worse. */
 static inline struct mpf_freed *freed_of(struct mpf_predictor *p, uint32_t thread, uint64_t class)
 {
     return &p->of[(thread * 37 + class) % MPF_STACKS];

@@ -1,7 +1,7 @@
-/* Invariants: the age table holds, for each address of a block of this frame, the newest block with
- * it; it has at least twice as many entries as a frame has blocks, so a search always ends at an
- * empty one.  An entry is one word, address and number, so that the table stays in the cache;
- * addresses that do not fit (not 16-aligned, beyond 2^48) have no age. */
+/* Invariants: the age table has, for each block address of this frame, the newest block with it. It
+ * has at least twice as many entries as a frame has blocks, so a search always ends at an empty
+ * one. An entry is one word, address and number, so that the table stays in the cache; addresses
+ * that do not fit (not 16-aligned, beyond 2^48) have no age. */
 #include "columns.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct ages {
     unsigned shift; /* 64 less the bits of their number */
 };
 
-/* What changes with every event: a copy of it lives in registers while many are added. */
+/* State that changes with every event: a copy of it stays in registers while many are added. */
 struct hot {
     uint8_t *at[COLUMNS];
     struct ages ages; /* grows into the spare one */
@@ -47,7 +47,7 @@ enum {
     SLACK = 8,
 };
 
-/* Most bytes that one event can add to each column. */
+/* The maximum number of bytes that one event adds to each column. */
 static const uint8_t widest[COLUMNS] = {
     [COL_OPS] = 1,    [COL_THREADS] = 10, [COL_TIMES] = 15,  [COL_BLOCKS] = 11,
     [COL_SIZES] = 10, [COL_REFS] = 11,    [COL_VALUES] = 20, [COL_DATA] = 36
@@ -133,8 +133,8 @@ size_t mpf_columns_touched(const struct mpf_columns *c)
     return n;
 }
 
-/* A LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are spread
- * over a word, and the word is stored whole (columns have SLACK bytes behind them). */
+/* Writes a LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are
+ * spread over a word, which is stored completely (columns have SLACK bytes at their ends). */
 static inline uint8_t *put_word(uint8_t *p, uint64_t v)
 {
     const unsigned bytes = (unsigned)(63 - __builtin_clzll(v | 1)) / 7 + 1;
@@ -191,7 +191,7 @@ static inline uint32_t block_at(const struct hot *h, uint64_t addr)
     return has_age(addr) ? (uint32_t)*find(h->ages, addr) & BLOCK_MASK : 0;
 }
 
-/* Numbers the block and returns the number of the one that had its address before, 0 if none. */
+/* Numbers the block and returns the number of the previous block at its address, or 0. */
 static inline uint32_t number_block(struct mpf_columns *c, struct hot *h, uint64_t addr,
                                     unsigned class)
 {
@@ -313,7 +313,7 @@ static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint6
     h->events++;
 }
 
-/* What a BLOCK or REF event is made of. */
+/* Adds a BLOCK or REF event. */
 static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h,
                                                             const struct mpf_slot *slot, bool block)
 {
@@ -363,7 +363,7 @@ static inline const struct mpf_slot *slot_at(const struct mpf_slots *s, uint32_t
     return (const struct mpf_slot *)(s->base + ((uint64_t)s->place[i] << 3));
 }
 
-/* By itself it has enough registers. */
+/* Not inlined, so that it has enough registers. */
 __attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c,
                                                          const struct mpf_slots *s, uint32_t from,
                                                          uint64_t *time)
@@ -388,8 +388,8 @@ __attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c,
 
 static void put_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
-/* An operation, a heap and the operation's class, so that a reader can pass over operations that it
- * does not know. */
+/* Writes an operation, a heap and the operation's class, so that a reader can skip unknown
+ * operations. */
 static void put_pair(uint8_t *p, uint16_t pair)
 {
     p[0] = (uint8_t)pair;

@@ -64,14 +64,14 @@ long mpf_frame_length(const uint8_t *in, size_t bytes)
 {
     const size_t n = ZSTD_findFrameCompressedSize(in, bytes);
     if (!ZSTD_isError(n)) return (long)n;
-    /* what there is of a cut frame still begins as one */
+    /* the remainder of a cut frame also begins with the magic */
     const uint32_t magic = ZSTD_MAGIC;
     const bool begins = memcmp(in, &magic, bytes < 4 ? bytes : 4) == 0;
     return begins && ZSTD_getErrorCode(n) == ZSTD_error_srcSize_wrong ? MPF_ERR_TRUNCATED
                                                                       : MPF_ERR_DAMAGED;
 }
 
-#define ZSTD_CHECKSUM_FLAG 4 /* in the byte behind the magic */
+#define ZSTD_CHECKSUM_FLAG 4 /* in the byte after the magic */
 
 long mpf_frame_payload(const uint8_t *in, size_t bytes)
 {

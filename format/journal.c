@@ -69,8 +69,8 @@ uint32_t mpf_journal_chunk(const uint8_t *file, size_t bytes, const struct mpf_j
         }
         const struct mpf_slot s = slot_of(chunk, i);
         const uint32_t slots = extent(chunk, c.tag, i);
-        if (mpf_slot_op(s.head) == MPF_OP_CONT) { /* of an event that is in the log, or torn before
-                                                     its end */
+        /* of an event that is in the log, or torn before its end */
+        if (mpf_slot_op(s.head) == MPF_OP_CONT) {
             i++;
             continue;
         }

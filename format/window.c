@@ -5,14 +5,14 @@
 
 #include "mpf/keep.h"
 
-/* What follows the word at the start of the text; NULL: it does not start with it. */
+/* Returns the rest of the text after the word, or NULL if the text does not start with it. */
 static const char *behind(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return strncmp(text, word, length) == 0 ? text + length : NULL;
 }
 
-/* The number between the last colon and *end, which moves to that colon; 0: there is none. */
+/* Returns the number between the last colon and *end, which moves to that colon, or 0. */
 static uint64_t cut_number(const char *text, size_t *end)
 {
     size_t at = *end;

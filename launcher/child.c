@@ -1,5 +1,4 @@
-/* Every signal that is handled is blocked and taken from a signalfd, so there is no handler and no
- * race. */
+/* Every handled signal is blocked and read from a signalfd, so there is no handler and no race. */
 #include "child.h"
 
 #include <errno.h>
@@ -70,8 +69,8 @@ static bool ended(pid_t child, int *status)
     while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
         if (!WIFSTOPPED(*status)) return true;
         if (WSTOPSIG(*status) == SIGSTOP)
-            continue;   /* whoever sent that to the command wakes it, not the launcher */
-        raise(SIGSTOP); /* until a shell, or whoever stopped it, goes on */
+            continue;   /* the sender of that signal will wake the command, not the launcher */
+        raise(SIGSTOP); /* until a shell, or the sender of the stop, continues it */
         kill(child, SIGCONT);
     }
     return false;

@@ -1,4 +1,5 @@
-/* Runs the command and stands in for it: signals go to it, its stops and its end come back. */
+/* Runs the command in the launcher's place: signals are forwarded, its stops and its end are
+ * reported. */
 #ifndef MPL_CHILD_H
 #define MPL_CHILD_H
 
@@ -18,14 +19,14 @@ struct mpl_command {
     const struct mpl_variable *variables; /* of its environment, ended by name NULL */
 };
 
-/* Runs it in this process group until it ends.  waitpid's status, or -1 with errno when it cannot
- * be started.
+/* Runs the command in this process group until it ends. Returns waitpid's status, or -1 with errno
+ * if it cannot be started.
  *
- * Signals that another process sends are forwarded.  Those of the terminal go to the whole group
- * and reach the command by themselves; so do those that the command's own processes send to their
- * group, which the launcher is in.  A sender elsewhere who names the group reaches the command
- * twice: that cannot be told from one who names the launcher. When the terminal stops the command
- * (^Z) the launcher stops too. */
+ * Signals of other processes are forwarded. Signals of the terminal reach the whole group, and so
+ * do those that the command's processes send to their group, which contains the launcher. If an
+ * outside sender names the group, the command gets the signal twice, because this cannot be
+ * distinguished from naming the launcher. If the terminal stops the command (^Z), the launcher also
+ * stops. */
 int mpl_child_run(const struct mpl_command *command, struct mpl_tree *tree);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who keeps the logs of a run within their budget: a process of its own, of the lowest priority. */
+/* The process that keeps the logs of a run within their size, at the lowest priority. */
 #ifndef MPL_FOLDER_H
 #define MPL_FOLDER_H
 

@@ -1,5 +1,5 @@
-/* What is to be preloaded: libmemprof.so, the companions of the allocators in sight, what the user
- * preloads, and the companion of the CUDA driver. */
+/* The libraries to preload: libmemprof.so, companions of detected allocators, the user's libraries,
+ * and the companion of the CUDA driver. */
 #ifndef MPL_LIBRARY_H
 #define MPL_LIBRARY_H
 
@@ -9,16 +9,16 @@
 
 #include "object.h"
 
-/* Finds libmemprof.so: MEMPROF_LIB, or beside this executable's installation or build.  0; or -1,
- * and why in reason. */
+/* Finds libmemprof.so: MEMPROF_LIB, or in this executable's installation or build. Returns 0, or -1
+ * with the reason. */
 int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap);
 
 /* Is nsys around the command, or the command itself?  It has CUPTI then. */
 bool mpl_library_below_nsys(const char *command);
 
-/* The value of LD_PRELOAD for a program: malloc'ed, or NULL without memory.  user: the value so
- * far, or NULL.  by_name: with the companion that stands before the CUDA driver's names, if it is
- * installed; behind all others, who may do the same and look up what is behind them. */
+/* Returns the value of LD_PRELOAD for a program, malloc'ed, or NULL without memory. @user: the
+ * current value, or NULL. @by_name: add the companion that interposes the CUDA driver, if it is
+ * installed, after all others, because they may interpose it and look up the next definition. */
 char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user,
                           bool by_name);
 

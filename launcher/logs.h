@@ -17,8 +17,7 @@ struct mpl_log {
 
 struct mpl_logs {
     char path[PATH_MAX]; /* absolute */
-    int dir; /* the directory: what is looked at and folded is in this one, whatever the path leads
-                to by then */
+    int dir; /* the directory; logs are read and completed in this one, even if the path changes */
     bool made;             /* by mpl_logs_open */
     const char *run;       /* its id: logs of other runs in the directory are left alone */
     struct timespec since; /* logs that were written last before belong to an earlier run */
@@ -33,9 +32,10 @@ struct mpl_logs {
     unsigned long long lost;  /* events that are missing in the lossy ones */
 };
 
-/* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no
- * other user may make files; `usual`: the name is none that the user gave, so a directory that is
- * there is somebody else's, and NAME.2, NAME.3, ... are tried.  0; or -1 and one line in reason. */
+/* Creates the directory, or accepts an existing one that contains only logs, belongs to this user,
+ * and in which no other user may create files. @usual: the name is the default, so an existing
+ * directory is not used, and NAME.2, NAME.3, ... are tried. Returns 0, or -1 with one line in
+ * reason. */
 int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
                   size_t cap);
 /* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */

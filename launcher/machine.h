@@ -1,4 +1,4 @@
-/* The processor that this launcher, and so libmemprof.so beside it, is built for. */
+/* The processor that this launcher and its libmemprof.so are built for. */
 #ifndef MPL_MACHINE_H
 #define MPL_MACHINE_H
 

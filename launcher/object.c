@@ -29,7 +29,7 @@ static const char *text(const struct mpl_object *o, uint64_t table, uint64_t at)
 
 static const Elf64_Ehdr *header(const struct mpl_object *o) { return (const Elf64_Ehdr *)o->at; }
 
-/* Headers may stand at odd offsets in a hostile file; all are copied out before use. */
+/* Headers may be at odd offsets in a hostile file; all are copied before use. */
 static bool segment(const struct mpl_object *o, unsigned i, Elf64_Phdr *out)
 {
     const Elf64_Ehdr *e = header(o);

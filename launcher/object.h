@@ -1,4 +1,4 @@
-/* What an ELF file says about itself.  Trusts nothing in it. */
+/* Reads the headers of an ELF file, which may be hostile. */
 #ifndef MPL_OBJECT_H
 #define MPL_OBJECT_H
 

@@ -28,7 +28,7 @@ static bool own_group(bool v1, char path[PATH_MAX])
     return found;
 }
 
-/* Where the hierarchy is mounted, and which of its cgroups is mounted there. */
+/* Finds the mount point of the hierarchy, and which of its cgroups is mounted there. */
 static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
 {
     FILE *f = fopen("/proc/self/mountinfo", "re");

@@ -1,4 +1,4 @@
-/* What /proc says of a process.  Of one that is gone, or another user's, it says nothing. */
+/* Facts about a process from /proc. None for a process that is gone or belongs to another user. */
 #ifndef MPL_PROC_H
 #define MPL_PROC_H
 
@@ -10,11 +10,11 @@
 struct mpl_proc_stat {
     char state;
     pid_t parent;
-    uint64_t started;   /* clock ticks since boot */
-    uint64_t rss;       /* pages */
-    uint64_t arguments; /* where they lie: each exec puts them elsewhere; 0 or 1 where that may not
-                           be read */
-    int exit_code;      /* of a zombie, as waitpid has it; 0 where it may not be read */
+    uint64_t started; /* clock ticks since boot */
+    uint64_t rss;     /* pages */
+    /* their address, which differs after each exec; 0 or 1 if it may not be read */
+    uint64_t arguments;
+    int exit_code; /* of a zombie, as in waitpid; 0 if it may not be read */
 };
 
 bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out);

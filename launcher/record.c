@@ -1,4 +1,4 @@
-/* A line is one write: what is there is there when the launcher is killed with its command. */
+/* Each line is one write, so written lines remain if the launcher is killed with its command. */
 #include "record.h"
 
 #include <fcntl.h>
@@ -23,7 +23,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
         n < 0 || (size_t)n >= sizeof l->text - l->used ? sizeof l->text - 1 : l->used + (size_t)n;
 }
 
-/* Spaces, control characters and % would end it, or stand for others. */
+/* Spaces and control characters would end the text, and % would start an escape, so they are
+ * escaped. */
 static void add_text(struct line *l, const char *key, const char *text)
 {
     add(l, " %s=", key);

@@ -1,5 +1,5 @@
-/* memprof.run, the run's record beside its logs: what the launcher saw (format/FORMAT.md has the
- * lines). */
+/* memprof.run, the run's record next to its logs: the ends of processes as the launcher saw them
+ * (format/FORMAT.md has the lines). */
 #ifndef MPL_RECORD_H
 #define MPL_RECORD_H
 
@@ -9,7 +9,7 @@
 
 #define MPL_RECORD_NAME "memprof.run"
 
-/* fd -1: there is none */
+/* fd is -1 if there is no record */
 struct mpl_record {
     int directory, fd;
     bool made;

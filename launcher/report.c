@@ -57,7 +57,7 @@ void mpl_report_wait(pid_t report)
 /* The command has ended, and other ranks of the node may still work. */
 static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
 
-/* So many paths are far below what a program's arguments may hold. */
+/* This many paths are far below the limit of a program's arguments. */
 enum { AT_ONCE = 64 };
 
 static void start(const char *const command[2], const struct mpl_logs *logs, size_t from,
@@ -66,7 +66,7 @@ static void start(const char *const command[2], const struct mpl_logs *logs, siz
     char path[AT_ONCE][PATH_MAX];
     const char *argument[AT_ONCE + 4] = { NULL, command[0], command[1] };
     size_t arguments = 3;
-    for (size_t i = 0; i < count; i++) /* a longer path nobody can open */
+    for (size_t i = 0; i < count; i++) /* no program can open a longer path */
         if (snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name) < PATH_MAX)
             argument[arguments++] = path[i];
     mpl_report_wait(mpl_report_start(argument, give_way, without));

@@ -6,15 +6,16 @@
 
 #include "logs.h"
 
-/* Starts it: installed beside this program, or in the build tree.  argument: its arguments, ended
- * by NULL; the first place is the program's.  prepare: done in the new process before.  Its number,
- * or -1 with a line on stderr, which ends with `without` where it is not there. */
+/* Starts memprof-report, installed next to this program or in the build tree. @argument: its
+ * arguments, ended by NULL; the first place is the program's. @prepare: called in the new process.
+ * Returns its pid, or -1 after a line on stderr, which ends with @without if the program is
+ * missing. */
 pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char *without);
 /* Until it has ended.  -1: there is none. */
 void mpl_report_wait(pid_t report);
 
 /* Makes the digests of these logs, or stores the names of their calls, at the lowest priority, and
- * waits for that.  What goes wrong is said on stderr. */
+ * waits. Errors are printed on stderr. */
 void mpl_report_digest(const struct mpl_logs *logs);
 void mpl_report_symbols(const struct mpl_logs *logs);
 

@@ -111,10 +111,10 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
 
 /* ---- between */
 
-/* Does the launcher tell of each process at the end, so that they need not? */
+/* Returns true if the launcher reports each process at the end, so that they need not. */
 static bool tells(const struct options *o) { return !o->no_recover && !getenv("MEMPROF_SUMMARY"); }
 
-/* A tree of its own, even below another recorded process. */
+/* Records a process tree, even inside another recorded process. */
 static int run_command(const struct options *o, const struct mpl_target *target,
                        const char *preload, const char *template, bool folds, struct mpl_tree *tree)
 {
@@ -138,7 +138,7 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     return status;
 }
 
-/* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
+/* Runs the prepared command and reports its end. Returns its wait status, or -1. */
 static int record(const struct options *o, const struct mpl_target *target, const char *library,
                   const char *preload, struct mpl_logs *logs)
 {
@@ -176,7 +176,7 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
 {
     char library[PATH_MAX], reason[PATH_MAX + 256];
     struct mpl_logs logs;
-    /* the user's own template may lead anywhere: there is no directory to look at afterwards */
+    /* the user's template may lead anywhere, so there is no directory to read afterwards */
     const bool own = o->directory || !getenv("MEMPROF_OUT");
     if (mpl_library_find(library, reason, sizeof reason) != 0) {
         mpl_say("%s", reason);

@@ -13,7 +13,7 @@
 #include "mpf/wanted.h"
 #include "mpf/window.h"
 
-/* ---- what the library understands */
+/* ---- values that the library accepts */
 
 static bool is_any(const char *text, const char *words)
 {

@@ -15,8 +15,8 @@ struct mpl_settings {
     const char *value[MPL_SETTINGS];
 };
 
-/* Its input is a struct mpl_settings.  What the library would not understand is wrong usage, told
- * of the option: the library knows the variable alone. */
+/* Its input is a struct mpl_settings. A value that the library would not accept is a usage error
+ * that names the option, because the library knows only the variable. */
 extern const struct argp mpl_settings_argp;
 
 /* Is this how CUDA is to be recorded ("interpose", "off"), by --cuda or MEMPROF_CUDA? */

@@ -1,4 +1,4 @@
-/* The command that is to run: where it is, what will really run, and why it cannot be recorded. */
+/* The command to run: its path, the program that will really run, and why it cannot be recorded. */
 #ifndef MPL_TARGET_H
 #define MPL_TARGET_H
 
@@ -6,7 +6,7 @@
 
 #include "object.h"
 
-/* Exit statuses beside the command's; the last three are the shells'. */
+/* Exit statuses besides the command's; the last three are the shells'. */
 enum {
     MPL_STATUS_FAILURE = 1,
     MPL_STATUS_USAGE = 2,

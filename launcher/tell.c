@@ -54,8 +54,8 @@ void mpl_tell_unseen(const struct mpl_tree *tree)
 
 /* ---- logs */
 
-/* What its process would have said at its end without the launcher; nothing of one that had no time
- * to. */
+/* Prints the line that the process would have printed at its end without the launcher, unless it
+ * was killed before. */
 static void tell_log(const struct mpl_log *log, const char *shown)
 {
     struct mpr_number events, rss, lost, size;

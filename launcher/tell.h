@@ -1,4 +1,4 @@
-/* What the launcher says on stderr. */
+/* The launcher's messages on stderr. */
 #ifndef MPL_TELL_H
 #define MPL_TELL_H
 
@@ -15,8 +15,8 @@ void mpl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpl_tell_end(const char *command, int wait_status);
 void mpl_tell_oom(const struct mpl_tree *tree, long kills);
 void mpl_tell_unseen(const struct mpl_tree *tree);
-/* What there is now, and what to type next.  shown: the directory as the user knows it; each: a
- * line for each log, where there are few. */
+/* Lists the logs and the next command. @shown: the directory as the user knows it. @each: print a
+ * line for each of a few logs. */
 void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each);
 
 #endif

@@ -15,7 +15,7 @@ void mpl_tree_open(struct mpl_tree *t, const char *library, int directory, const
 void mpl_tree_begin(struct mpl_tree *t, pid_t child);
 /* Waits for a signal of the signalfd, or for something to do. */
 void mpl_tree_wait(struct mpl_tree *t, int signals);
-/* The command has ended; what is left of its tree goes on unwatched. */
+/* Called when the command has ended; its remaining processes are not watched any more. */
 void mpl_tree_end(struct mpl_tree *t, pid_t child, int wait_status);
 /* keep: the record stays. */
 void mpl_tree_close(struct mpl_tree *t, bool keep);

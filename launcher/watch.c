@@ -77,7 +77,7 @@ void mpl_watch_add(struct mpl_watch *w, pid_t pid)
     const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) return;
     if (!mpl_proc_stat(pid, &stat) || stat.state == 'Z')
-        close(fd); /* the dead stay there until somebody waits for them */
+        close(fd); /* dead processes stay there until their parent waits for them */
     else
         w->process[w->count++] =
             (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
@@ -124,7 +124,7 @@ static void look_at(const struct mpl_watch *w, struct mpl_watched *p)
     p->unseen = found;
 }
 
-/* New ones come behind those that are known, and are looked at in their turn. */
+/* New processes are appended to the known ones and looked at in turn. */
 static void look(struct mpl_watch *w)
 {
     const uint64_t before = now_ns(CLOCK_MONOTONIC);
@@ -139,8 +139,8 @@ static void look(struct mpl_watch *w)
 
 /* ---- how it ended */
 
-/* struct pidfd_info of linux/pidfd.h, as Linux 6.15 has it; older kernels say nothing of a process
- * that somebody has waited for. */
+/* struct pidfd_info of linux/pidfd.h, from Linux 6.15. Older kernels have no information about a
+ * process after its parent has waited for it. */
 struct info {
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ids[8];

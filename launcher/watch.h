@@ -34,7 +34,7 @@ struct mpl_watched {
     char name[64];      /* of its program */
     enum mpl_unseen unseen;
     unsigned looks; /* at the same program that found the same */
-    uint64_t rss;   /* the most that was seen, bytes; 0: not known */
+    uint64_t rss;   /* maximum seen, bytes; 0: not known */
     enum mpl_end end;
     int status; /* that it exited with, or the signal */
     enum mpl_oom oom;
@@ -47,7 +47,7 @@ struct mpl_watch {
     size_t count, cap;
     const char *library; /* that is preloaded: the file's name */
     int kernel_log;      /* -1: not to be read */
-    long kills;          /* of the memory cgroup, as many as are accounted for; -1: not known */
+    long kills;          /* of the memory cgroup, counting known kills; -1: not known */
     uint64_t next;       /* CLOCK_MONOTONIC ns: when to look again */
 };
 
