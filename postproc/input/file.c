@@ -140,6 +140,16 @@ const char *mpr_file_part_reason(int number)
     return strerror(number);
 }
 
+int mpr_file_write(int fd, const void *bytes, size_t count)
+{
+    for (const char *at = bytes, *const end = at + count; at < end;) {
+        const ssize_t n = write(fd, at, (size_t)(end - at));
+        if (n < 0 && errno != EINTR) return -1;
+        if (n > 0) at += n;
+    }
+    return 0;
+}
+
 /* ---- directories */
 
 /* In a directory with the sticky bit, users can only replace their own files. */

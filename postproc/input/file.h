@@ -50,6 +50,9 @@ int mpr_file_part(int directory, const char *name, mode_t mode);
 /* Returns the text for such an errno. */
 const char *mpr_file_part_reason(int number);
 
+/* Writes all bytes.  Returns 0, or -1 with errno. */
+int mpr_file_write(int fd, const void *bytes, size_t count);
+
 /* Opens the directory of a file in order to change it.  The directory must belong to this user or
  * to root, and other users must not be able to replace files in it. Returns the descriptor and the
  * file's name in *name, or -1 with *error filled. */

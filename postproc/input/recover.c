@@ -177,24 +177,12 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
 
 /* ---- the new file */
 
-static int write_all(int fd, const uint8_t *bytes, size_t count)
-{
-    while (count) {
-        const ssize_t n = write(fd, bytes, count);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        bytes += n;
-        count -= (size_t)n;
-    }
-    return 0;
-}
-
 /* Copies bytes of a file; some file systems share them, so that the copy takes no room. */
 static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd)
 {
     loff_t at = (loff_t)from;
     while (at < (loff_t)end && copy_file_range(map->fd, &at, fd, NULL, end - (size_t)at, 0) > 0) {}
-    return write_all(fd, map->data + at, end - (size_t)at);
+    return mpr_file_write(fd, map->data + at, end - (size_t)at);
 }
 
 /* Copies bytes of a file, and its holes as holes. */
@@ -225,7 +213,7 @@ static int copy_folded(const struct subject *s, int fd)
         return -1;
     }
     if (copy_bytes(&s->map, 0, s->scan.header_end, fd) != 0 ||
-        write_all(fd, bytes, (size_t)length) != 0)
+        mpr_file_write(fd, bytes, (size_t)length) != 0)
         return -1;
     return copy_bytes(&f->map, f->frames_at, f->map.size, fd);
 }
@@ -236,7 +224,7 @@ static int write_file(const struct subject *s, int fd, const struct output *out)
     const uint64_t from = is_folded(s) ? s->folded.mark.offset : 0;
     if ((is_folded(s) && copy_folded(s, fd) != 0) ||
         copy_data(&s->map, from, s->scan.good_end, fd) != 0 ||
-        write_all(fd, out->bytes, out->used) != 0)
+        mpr_file_write(fd, out->bytes, out->used) != 0)
         return -1;
     if (st->st_gid != getegid() && fchown(fd, (uid_t)-1, st->st_gid) != 0) return -1;
     return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;

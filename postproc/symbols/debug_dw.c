@@ -1,10 +1,10 @@
-/* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build
- * id alone.  Debug files are opened here, and libdwfl asks servers of debuginfod alone: it would
- * wait for a pipe, and believe what a server sends.
+/* With libdw.  If the object file is not the one that ran, its debug file is looked for by build id
+ * alone.  This file opens debug files itself and lets libdwfl only ask debuginfod servers, because
+ * libdwfl would wait for a pipe, and trust any file from a server.
  *
- * The unit of an address is told by .debug_aranges, or, as clang writes none, by the units' own
- * ranges.  Of a unit that is asked for, the functions are indexed once; the calls inlined into one
- * are found by walking down. */
+ * The unit of an address is found in .debug_aranges or, because clang writes none, in the ranges of
+ * the units.  The functions of a unit are indexed at its first use.  The calls inlined into a
+ * function are found by walking down its tree. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "debug.h"
-#include "fetch.h"
 #include "libdw.h"
 #include "map.h"
 #include "object.h"
@@ -25,7 +25,7 @@ struct span {
     Dwarf_Off die;
 };
 
-/* What lies where, by address: functions of a unit, or units. */
+/* Address ranges of functions or units, sorted by address. */
 struct spans {
     struct span *span;
     size_t count, cap;
@@ -36,6 +36,7 @@ struct unit {
     struct spans functions;
 };
 
+/* An entry of the table of symbols. */
 struct entry {
     uint64_t low, high;
     const char *name;
@@ -46,19 +47,55 @@ struct mpr_debug {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Dwarf *dwarf;
-    Dwarf_Addr bias;   /* of its addresses against the process's */
-    struct unit *unit; /* those that were asked for, by die */
+    Dwarf_Addr bias;   /* the process's addresses minus the file's */
+    struct unit *unit; /* the units that were used, by die */
     size_t units, cap;
     struct spans ranges; /* of all units */
     struct entry *table; /* functions, by address */
     size_t entries;
     bool ranges_read, table_read;
-    struct mpr_binary binary; /* while it is opened */
-    bool asked, found;        /* for its debug file; there is one */
+    struct mpr_binary binary;       /* only valid while the file is opened */
+    bool debug_asked, debug_opened; /* libdwfl has asked for the debug file; it was opened */
     bool has_shared, has_dwarf, too_large;
 };
 
-/* ---- the file */
+/* ---- debug files */
+
+static int fetch_error; /* errno from the first server that did not answer; then none is asked again
+                         */
+
+const char *mpr_symbols_not_fetched(void)
+{
+    return !fetch_error ? NULL : fetch_error == ETIME ? "no answer in time" : strerror(fetch_error);
+}
+
+/* Lets libdwfl ask debuginfod servers, with libdebuginfod, which it loads if DEBUGINFOD_URLS is
+ * set. Without limits that takes 90 seconds, three times, and for a connection as long as the
+ * kernel waits: on a node without Internet access, minutes for each object file.  Limits in the
+ * environment have precedence.  The timeout applies while there is no connection, the maximum time
+ * to the whole transfer, also of large files. */
+static int fetch(Dwfl_Module *module, char **path)
+{
+    static bool limited;
+    if (fetch_error) return -1;
+    if (!limited) {
+        limited = true;
+        setenv("DEBUGINFOD_TIMEOUT", "10", 0);
+        setenv("DEBUGINFOD_MAXTIME", "120", 0);
+        setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
+        if (isatty(STDERR_FILENO)) setenv("DEBUGINFOD_PROGRESS", "1", 0);
+    }
+    const int fd = mpr_dw.dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, path);
+    switch (-fd) { /* with any other error the server does not have the file */
+    case ETIME:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EHOSTUNREACH:
+    case ENETUNREACH: fetch_error = -fd; break;
+    default: break;
+    }
+    return fd;
+}
 
 /* /usr/lib/debug/.build-id/ab/cdef....debug */
 static void debug_path(const uint8_t *id, size_t bytes, char *path, size_t cap)
@@ -69,7 +106,7 @@ static void debug_path(const uint8_t *id, size_t bytes, char *path, size_t cap)
     if (at < cap) snprintf(path + at, cap - at, ".debug");
 }
 
-/* Addresses in the log are those of the process: the object lies where it was. */
+/* Returns the bias with which the object has the addresses of the recorded process, as the log. */
 static uint64_t bias_of(int fd, uint64_t from)
 {
     uint64_t bias = from;
@@ -92,7 +129,8 @@ static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
     return -1;
 }
 
-/* What its .gnu_debuglink names, in a folder of the object's or in one that mirrors it. */
+/* Opens the file that .gnu_debuglink names, in the object's folder or in a folder that mirrors it.
+ */
 static int open_linked(const char *above, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
 {
@@ -106,14 +144,14 @@ static int open_linked(const char *above, const char *object, const char *folder
     return -1;
 }
 
-/* Where it is installed, or from a server of debuginfod. */
+/* Opens an installed debug file, or one from a debuginfod server. */
 static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char **path)
 {
     char installed[256];
     if (!bytes) return -1;
     debug_path(id, bytes, installed, sizeof installed);
     const int fd = only_if_it_is(mpr_object_open(installed), id, bytes);
-    if (fd < 0) return only_if_it_is(mpr_fetch(module, path), id, bytes);
+    if (fd < 0) return only_if_it_is(fetch(module, path), id, bytes);
     *path = mpr_text_copy(installed);
     return fd;
 }
@@ -127,7 +165,8 @@ static int open_debug_file(Dwfl_Module *module, const struct mpr_binary *o, cons
     return fd < 0 ? open_by_id(module, o->build_id, o->build_id_bytes, path) : fd;
 }
 
-/* libdwfl has the debug file by then, which has the build id of the other. */
+/* Opens the file in which several debug files share data.  The debug file, which libdwfl has opened
+ * before, names its build id. */
 static int open_shared(Dwfl_Module *module, char **path)
 {
     const char *name;
@@ -138,28 +177,28 @@ static int open_shared(Dwfl_Module *module, char **path)
     return bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
 }
 
-/* libdwfl asks for the debug file, then for what that shares with others; where there is none, for
- * it again when it wants the table of symbols. */
+/* libdwfl asks for the debug file, then for the file that it shares with others.  If there is no
+ * debug file, it asks for that again when it needs the table of symbols. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
     struct mpr_debug *d = *data;
     (void)name, (void)base, (void)crc;
-    if (d->asked && !d->found) return -1;
-    const int fd = d->found ? open_shared(module, path)
-                            : open_debug_file(module, &d->binary, file, link, path);
-    d->asked = true;
+    if (d->debug_asked && !d->debug_opened) return -1;
+    const int fd = d->debug_opened ? open_shared(module, path)
+                                   : open_debug_file(module, &d->binary, file, link, path);
+    d->debug_asked = true;
     const bool good = fd >= 0 && mpr_object_unpacks_well(fd);
-    d->has_shared = d->found && good;
-    d->found |= good;
+    d->has_shared = d->debug_opened && good;
+    d->debug_opened |= good;
     if (good || fd < 0) return fd;
     d->too_large = true;
     close(fd);
     return -1;
 }
 
-/* libdwfl looks into folders of its path before it asks a server. */
-static char nowhere[] = "", *debug_folders = nowhere;
+/* libdwfl searches the folders of its path before it asks a server, so the path is empty. */
+static char empty_path[] = "", *debug_folders = empty_path;
 
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                     char **path, Elf **elf)
@@ -173,22 +212,20 @@ static const Dwfl_Callbacks callbacks = {
     .debuginfo_path = &debug_folders,
 };
 
-/* What is shared and not found would be looked for by its path, as the file says it. */
-static bool lacks_shared(const struct mpr_debug *d, Dwarf *dwarf)
-{
-    const char *name;
-    const void *id;
-    return mpr_dw.dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) > 0 && !d->has_shared;
-}
-
-static void begin(struct mpr_debug *d)
+/* Without the shared file that it needs, the debug file is not used: libdw would look for the
+ * shared file at whatever path the debug file names. */
+static void load_dwarf(struct mpr_debug *d)
 {
     void **data;
+    const char *name;
+    const void *id;
     mpr_dw.dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
     *data = d;
     if (d->too_large) return;
     d->dwarf = mpr_dw.dwfl_module_getdwarf(d->module, &d->bias);
-    d->has_dwarf = d->dwarf && !d->too_large && !lacks_shared(d, d->dwarf);
+    if (!d->dwarf || d->too_large) return;
+    const bool needs_shared = mpr_dw.dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &id) > 0;
+    d->has_dwarf = !needs_shared || d->has_shared;
 }
 
 static void destroy(struct mpr_debug *d)
@@ -201,6 +238,7 @@ static void destroy(struct mpr_debug *d)
     free(d);
 }
 
+/* On success the descriptor belongs to libdwfl. */
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
     struct mpr_debug *d = mpr_alloc(1, sizeof *d);
@@ -209,8 +247,8 @@ static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary 
     d->dwfl = mpr_dw.dwfl_begin(&callbacks);
     if (d->dwfl)
         d->module = mpr_dw.dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
-    if (d->module && mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) == 0) { /* fd is libdwfl's now */
-        begin(d);
+    if (d->module && mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) == 0) {
+        load_dwarf(d);
         return d;
     }
     if (!d->module) close(fd);
@@ -244,7 +282,8 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     return d;
 }
 
-/* libelf maps files, which this user or root may truncate meanwhile: an installation does. */
+/* libelf maps files, and this user or root may truncate them, for example by installing a package.
+ */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
     if (!mpr_dw_load()) {
@@ -269,13 +308,13 @@ void mpr_debug_close(struct mpr_debug *d)
 
 /* ---- spans of addresses */
 
-enum { SPANS_MOST = 1 << 22 };
+enum { SPANS_MAX = 1 << 22 };
 
 static void add_ranges(struct spans *to, Dwarf_Die *die)
 {
     Dwarf_Addr base;
     struct span span = { .die = mpr_dw.dwarf_dieoffset(die) };
-    for (ptrdiff_t at = 0; to->count < SPANS_MOST &&
+    for (ptrdiff_t at = 0; to->count < SPANS_MAX &&
                            (at = mpr_dw.dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;) {
         MPR_GROW(to->span, to->count, to->cap);
         to->span[to->count++] = span;
@@ -285,7 +324,7 @@ static void add_ranges(struct spans *to, Dwarf_Die *die)
 static int by_low(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
-    return a->low < b->low ? -1 : a->low > b->low;
+    return mpr_compare(a->low, b->low);
 }
 
 static void sort_spans(struct spans *s)
@@ -307,37 +346,33 @@ static bool die_at(const struct mpr_debug *d, const struct spans *s, Dwarf_Addr 
 
 /* ---- the unit of an address */
 
-static void read_ranges(struct mpr_debug *d)
-{
-    Dwarf_Addr bias;
-    d->ranges_read = true;
-    for (Dwarf_Die *cu = NULL; (cu = mpr_dw.dwfl_module_nextcu(d->module, cu, &bias));)
-        add_ranges(&d->ranges, cu);
-    sort_spans(&d->ranges);
-}
-
 static bool unit_at(struct mpr_debug *d, uint64_t pc, Dwarf_Die *cu)
 {
     Dwarf_Addr bias;
-    const Dwarf_Die *told = mpr_dw.dwfl_module_addrdie(d->module, pc, &bias);
-    if (told) {
-        *cu = *told;
+    const Dwarf_Die *found = mpr_dw.dwfl_module_addrdie(d->module, pc, &bias);
+    if (found) {
+        *cu = *found;
         return true;
     }
-    if (!d->ranges_read) read_ranges(d);
+    if (!d->ranges_read) {
+        d->ranges_read = true;
+        for (Dwarf_Die *unit = NULL; (unit = mpr_dw.dwfl_module_nextcu(d->module, unit, &bias));)
+            add_ranges(&d->ranges, unit);
+        sort_spans(&d->ranges);
+    }
     return die_at(d, &d->ranges, pc - d->bias, cu);
 }
 
 /* ---- the functions of a unit */
 
-/* A sibling that lies before would lead around in a circle. */
-static bool next_of(Dwarf_Die *die)
+/* Moves to the next sibling.  A sibling at a lower offset would lead to an endless loop. */
+static bool next_sibling(Dwarf_Die *die)
 {
     const Dwarf_Off here = mpr_dw.dwarf_dieoffset(die);
     return mpr_dw.dwarf_siblingof(die, die) == 0 && mpr_dw.dwarf_dieoffset(die) > here;
 }
 
-/* Functions lie in the unit itself, in namespaces, classes and other functions. */
+/* Collects the functions in a unit, and in its namespaces and classes. */
 static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
@@ -351,36 +386,31 @@ static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
         case DW_TAG_structure_type: collect(functions, &die, depth + 1); break;
         default: break;
         }
-    } while (next_of(&die) && functions->count < SPANS_MOST);
+    } while (next_sibling(&die) && functions->count < SPANS_MAX);
 }
 
-static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
+static const struct spans *functions_of(struct mpr_debug *d, Dwarf_Die *cu)
 {
-    MPR_GROW(d->unit, d->units, d->cap);
-    memmove(&d->unit[at + 1], &d->unit[at], (d->units - at) * sizeof *d->unit);
-    d->units++;
-    struct unit *u = &d->unit[at];
-    *u = (struct unit){ .die = mpr_dw.dwarf_dieoffset(cu) };
-    collect(&u->functions, cu, 0);
-    sort_spans(&u->functions);
-    return u;
-}
-
-static struct unit *unit_of(struct mpr_debug *d, Dwarf_Die *cu)
-{
-    const Dwarf_Off wanted = mpr_dw.dwarf_dieoffset(cu);
+    const Dwarf_Off die = mpr_dw.dwarf_dieoffset(cu);
     size_t low = 0, high = d->units;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (d->unit[middle].die < wanted) low = middle + 1;
+        if (d->unit[middle].die < die) low = middle + 1;
         else high = middle;
     }
-    return low < d->units && d->unit[low].die == wanted ? &d->unit[low] : make_unit(d, low, cu);
+    if (low < d->units && d->unit[low].die == die) return &d->unit[low].functions;
+    MPR_GROW(d->unit, d->units, d->cap);
+    struct unit *u = &d->unit[low];
+    memmove(u + 1, u, (d->units++ - low) * sizeof *u);
+    *u = (struct unit){ .die = die };
+    collect(&u->functions, cu, 0);
+    sort_spans(&u->functions);
+    return &u->functions;
 }
 
 /* ---- inlined calls */
 
-enum { DEEPEST = 64 };
+enum { MAX_INLINED = 64 };
 
 static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
 {
@@ -390,25 +420,26 @@ static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
         if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
             mpr_dw.dwarf_haspc(out, pc) > 0)
             return true;
-    } while (next_of(out));
+    } while (next_sibling(out));
     return false;
 }
 
-/* From the function down to the innermost call at pc. */
-static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[DEEPEST])
+/* Lists the function and the calls inlined into it, down to the innermost one at an address.
+ * Returns their number. */
+static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[MAX_INLINED])
 {
     int count = 0;
     Dwarf_Die at = function, child;
     call[count++] = function;
-    while (count < DEEPEST && child_at(&at, pc, &child)) {
+    while (count < MAX_INLINED && child_at(&at, pc, &child)) {
         if (mpr_dw.dwarf_tag(&child) == DW_TAG_inlined_subroutine) call[count++] = child;
         at = child;
     }
     return count;
 }
 
-/* A mangled name says more than the source's; other names of the linker say less ("__GI_abort" for
- * abort). */
+/* Returns the mangled name, which has more information than the name in the source.  Other linkage
+ * names have less ("__GI_abort" for abort). */
 static const char *name_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -431,7 +462,7 @@ static unsigned number_of(Dwarf_Die *die, unsigned what)
                : 0;
 }
 
-/* A call's place is written where it was inlined: with the callee. */
+/* Returns the file and line from which an inlined function is called. */
 static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
 {
     Dwarf_Files *files;
@@ -442,6 +473,7 @@ static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
     return file < count ? mpr_dw.dwarf_filesrc(files, file, NULL, NULL) : NULL;
 }
 
+/* Returns the file and line of an address. */
 static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
 {
     int number = 0;
@@ -454,9 +486,9 @@ static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
 static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr_debug_each *each,
                           void *arg)
 {
-    Dwarf_Die function, call[DEEPEST];
+    Dwarf_Die function, call[MAX_INLINED];
     unsigned line;
-    if (!die_at(d, &unit_of(d, cu)->functions, pc, &function)) return false;
+    if (!die_at(d, functions_of(d, cu), pc, &function)) return false;
     const char *file = line_place(cu, pc, &line);
     for (int i = walk_down(function, pc, call); i-- > 0;) {
         each(arg, name_of(&call[i]), file, line);
@@ -467,14 +499,13 @@ static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr
 
 /* ---- the table of symbols */
 
-/* libdwfl looks through the whole table for each address. */
 static int by_address(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    if (a->low != b->low) return a->low < b->low ? -1 : 1;
-    return (a->local > b->local) - (a->local < b->local);
+    return a->low != b->low ? mpr_compare(a->low, b->low) : mpr_compare(a->local, b->local);
 }
 
+/* Sorts the symbols: libdwfl would search the whole table for each address. */
 static void read_table(struct mpr_debug *d)
 {
     const int count = mpr_dw.dwfl_module_getsymtab(d->module);
@@ -495,7 +526,8 @@ static void read_table(struct mpr_debug *d)
     if (d->entries) qsort(d->table, d->entries, sizeof *d->table, by_address);
 }
 
-/* Of several names at one address the first; one without a size reaches as far as the next. */
+/* Returns the first of several names at one address.  A symbol without a size extends to the next.
+ */
 static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
 {
     if (!d->table_read) read_table(d);
@@ -510,7 +542,8 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
     return e && (pc < e->high || e->low == e->high) ? e->name : NULL;
 }
 
-/* libdwfl takes what lies between two of a unit's functions as that unit's. */
+/* libdwfl counts bytes between two functions of a unit as part of the unit, so the file and line of
+ * such an address are only used if the unit contains it. */
 static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
     Dwarf_Die cu;
@@ -518,8 +551,8 @@ static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *a
     if (has_unit && look_in_dwarf(d, &cu, pc - d->bias, each, arg)) return;
     const char *name = symbol_at(d, pc);
     unsigned line = 0;
-    const bool lies_in = name && has_unit && mpr_dw.dwarf_haspc(&cu, pc - d->bias) > 0;
-    const char *file = lies_in ? line_place(&cu, pc - d->bias, &line) : NULL;
+    const bool in_unit = name && has_unit && mpr_dw.dwarf_haspc(&cu, pc - d->bias) > 0;
+    const char *file = in_unit ? line_place(&cu, pc - d->bias, &line) : NULL;
     if (name) each(arg, name, file, line);
 }
 

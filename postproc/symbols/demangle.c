@@ -1,6 +1,6 @@
-/* The C++ runtime's own demangler, found when the report runs: a program in C++ was recorded on a
- * machine that has one. Rust's older scheme is C++'s with a hash at the end and escapes; its newer
- * one (_R...) is demangle_rust.c's. */
+/* Uses the demangler of the C++ runtime, which is loaded when it is needed: a machine on which a
+ * C++ program was recorded has one.  Rust's older scheme is the one of C++ with a hash at the end
+ * and escapes.  Its newer scheme (_R...) is in demangle_rust.c. */
 #include "demangle.h"
 
 #include <ctype.h>
@@ -10,14 +10,15 @@
 #include <string.h>
 
 #include "alloc.h"
+
 typedef char *demangler(const char *name, char *out, size_t *bytes, int *status);
 
 static demangler *find_demangler(void)
 {
-    static bool looked;
+    static bool tried;
     static demangler *found;
-    if (looked) return found;
-    looked = true;
+    if (tried) return found;
+    tried = true;
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (library) *(void **)&found = dlsym(library, "__cxa_demangle");
     return found;
@@ -25,7 +26,7 @@ static demangler *find_demangler(void)
 
 /* ---- Rust */
 
-/* "...::h0123456789abcdef" */
+/* Removes the end of "...::h0123456789abcdef".  Returns false if there is none. */
 static bool cut_hash(char *name)
 {
     const size_t length = strlen(name);
@@ -63,7 +64,7 @@ static char *unescape_one(char *to, const char **from)
     return to + 1;
 }
 
-/* In place: what an escape stands for is never longer. */
+/* Works in place, because no escape is shorter than its character. */
 static void unescape(char *name)
 {
     const char *from = name;
@@ -81,8 +82,8 @@ static void unescape(char *name)
 
 /* ---- C++ */
 
-/* "f(int) const" becomes "f": the bracket that matches the last one, where something that can be a
- * name is before it. */
+/* Turns "f(int) const" into "f": cuts at the bracket that matches the last one, if the text before
+ * it can be a name. */
 static void cut_parameters(char *name)
 {
     char *close = strrchr(name, ')');

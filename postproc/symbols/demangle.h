@@ -1,11 +1,14 @@
-/* Names of C++ and Rust as their authors wrote them, without the list of parameters.  Private to
- * this folder. */
+/* Converts mangled names of C++ and Rust to source names without parameters.  Private to this
+ * folder. */
 #ifndef MPR_DEMANGLE_H
 #define MPR_DEMANGLE_H
 
-/* The caller frees it.  What is not mangled, or in a way that is not known, is copied. */
+/* Returns the source name, or a copy if the name is not mangled or its scheme is not known.  The
+ * caller frees it. */
 char *mpr_demangle(const char *name);
-/* The same of a name that begins with "_R"; NULL also where it is none of Rust's. */
+/* Returns the source name of a name that begins with "_R", or NULL if it is not a valid Rust
+ * symbol.
+ */
 char *mpr_demangle_rust(const char *name);
 
 #endif

@@ -1,28 +1,274 @@
-/* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at
- * once; a back reference reads an earlier place again.
+/* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at the
+ * same time; a back reference reads an earlier place again.  An error sets `failed`; from then on
+ * every function reads and prints nothing.
  *
- * Not a library's, for a log's names may be anybody's.  Of those that distributions package for C
- * there is one, libiberty's rust_demangle (Debian 12's was tried).  It prints real names as this
- * file does, but bounds depth only: forty back references, 300 letters, ask for 2^40 letters of
- * text and all memory, and a binder in an impl's path, 30 letters, is counted through for years
- * (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, the
- * second never calls it. rustc-demangle is bounded, but is Rust's, or C that would have to be
- * copied here. */
-#include "demangle.h"
-
+ * This is not a library's demangler, because the names in a log may come from anybody.  libiberty's
+ * rust_demangle (of Debian 12), the only one packaged for C, prints real names as this file does,
+ * but bounds only the depth: forty back references in 300 letters ask for 2^40 letters of text and
+ * all memory, and a binder in an impl's path, in 30 letters, is counted for years
+ * (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, but is
+ * never called in the second.  rustc-demangle is bounded, but is written in Rust, or C that would
+ * have to be copied here. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "rust_symbol.h"
+#include "demangle.h"
+
+enum { TEXT_BYTES = 4096, MAX_DEPTH = 128, MAX_LIFETIMES = 1024 };
+
+struct state {
+    const char *start, *at; /* start: the character after "_R", from which back references count */
+    unsigned depth;         /* of nested paths, types and constants */
+    unsigned quiet;         /* not 0: text is not printed */
+    uint64_t lifetimes;     /* declared by the enclosing binders */
+    bool failed;
+    size_t used;
+    char text[TEXT_BYTES];
+};
+
+static void fail(struct state *s) { s->failed = true; }
+
+static char peek(const struct state *s) { return s->failed ? 0 : *s->at; }
+
+static bool eat(struct state *s, char c)
+{
+    if (!c || peek(s) != c) return false;
+    s->at++;
+    return true;
+}
+
+static char next(struct state *s)
+{
+    const char c = peek(s);
+    if (c) s->at++;
+    else fail(s);
+    return c;
+}
+
+static void put_bytes(struct state *s, const char *text, size_t bytes)
+{
+    if (s->failed || s->quiet) return;
+    if (bytes >= TEXT_BYTES - s->used) {
+        fail(s);
+        return;
+    }
+    memcpy(s->text + s->used, text, bytes);
+    s->used += bytes;
+}
+
+static void put(struct state *s, const char *text) { put_bytes(s, text, strlen(text)); }
+
+static void put_number(struct state *s, uint64_t n)
+{
+    char text[24];
+    put_bytes(s, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)n));
+}
+
+static bool enter(struct state *s)
+{
+    if (s->depth++ >= MAX_DEPTH) fail(s);
+    return !s->failed;
+}
+
+static void leave(struct state *s) { s->depth--; }
+
+/* ---- Punycode (RFC 3492), in which Rust writes "_" instead of the last "-" */
+
+/* The names and numbers of the RFC. */
+enum {
+    BASE = 36,
+    TMIN = 1,
+    TMAX = 26,
+    SKEW = 38,
+    DAMP = 700,
+    INITIAL_BIAS = 72,
+    INITIAL_N = 128,
+    MAX_LETTERS = 256
+};
+
+static uint32_t adapt(uint32_t delta, uint32_t letters, bool first)
+{
+    uint32_t k = 0;
+    delta /= first ? DAMP : 2;
+    delta += delta / letters;
+    for (; delta > (BASE - TMIN) * TMAX / 2; k += BASE) delta /= BASE - TMIN;
+    return k + (BASE - TMIN + 1) * delta / (delta + SKEW);
+}
+
+/* Reads the distance from the last inserted letter to the next one, by places and values.  Returns
+ * -1 if it is not a number or is 2^31 or more. */
+static int64_t punycode_delta(const char **at, const char *end, uint32_t bias)
+{
+    uint64_t sum = 0, weight = 1;
+    for (uint32_t k = BASE; *at < end; k += BASE) {
+        const char c = *(*at)++;
+        const int digit = c >= 'a' && c <= 'z' ? c - 'a' : c >= '0' && c <= '9' ? c - '0' + 26 : -1;
+        if (digit < 0) return -1;
+        sum += (uint64_t)digit * weight;
+        if (sum > INT32_MAX) return -1;
+        const uint32_t t = k <= bias ? TMIN : k >= bias + TMAX ? TMAX : k - bias;
+        if ((uint32_t)digit < t) return (int64_t)sum;
+        weight *= BASE - t;
+        if (weight > INT32_MAX) return -1;
+    }
+    return -1;
+}
+
+/* Writes a letter as UTF-8.  Returns its bytes, or 0 if it is not a letter. */
+static size_t put_utf8(uint32_t c, char *out)
+{
+    const size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
+    out[0] = (char)c;
+    if (bytes == 1) return 1;
+    for (size_t i = bytes; i-- > 1; c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((0xf00 >> bytes & 0xf0) | c);
+    return bytes;
+}
+
+/* Writes the decoded text as UTF-8 without a final zero.  Returns its bytes, or 0 if it is not
+ * Punycode or does not fit. */
+static size_t decode_punycode(const char *text, size_t bytes, char *out, size_t cap)
+{
+    uint32_t letter[MAX_LETTERS], count = 0, n = INITIAL_N, place = 0, bias = INITIAL_BIAS;
+    const char *end = text + bytes, *plain_end = memrchr(text, '_', bytes);
+    bool first = true;
+    if (bytes > MAX_LETTERS) return 0;
+    for (; plain_end && text < plain_end; text++) letter[count++] = (uint8_t)*text;
+    if (plain_end) text++;
+    while (text < end) {
+        const int64_t delta = punycode_delta(&text, end, bias);
+        if (delta < 0) return 0;
+        bias = adapt((uint32_t)delta, count + 1, first);
+        first = false;
+        const uint64_t to = place + (uint64_t)delta;
+        n += (uint32_t)(to / (count + 1)); /* cannot overflow: delta is below 2^31 */
+        place = (uint32_t)(to % (count + 1));
+        if (n > 0x10ffff) return 0;
+        memmove(&letter[place + 1], &letter[place], (count - place) * sizeof *letter);
+        letter[place++] = n;
+        count++;
+    }
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = cap - used < 4 ? 0 : put_utf8(letter[i], out + used);
+        if (!length) return 0;
+        used += length;
+    }
+    return used;
+}
+
+/* ---- numbers, identifiers and lifetimes */
+
+static int digit_of_62(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'Z') return c - 'A' + 36;
+    return -1;
+}
+
+/* "_" is 0, "0_" is 1. */
+static uint64_t number_62(struct state *s)
+{
+    uint64_t n = 0;
+    if (eat(s, '_')) return 0;
+    while (!s->failed && !eat(s, '_')) {
+        const int digit = digit_of_62(next(s));
+        if (digit < 0 || n > (UINT64_MAX - 61) / 62) fail(s);
+        else n = n * 62 + (unsigned)digit;
+    }
+    return n + 1;
+}
+
+static uint64_t optional_62(struct state *s, char tag)
+{
+    return eat(s, tag) ? number_62(s) + 1 : 0;
+}
+
+static uint64_t disambiguator(struct state *s) { return optional_62(s, 's'); }
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static size_t decimal(struct state *s)
+{
+    size_t n = 0;
+    if (!is_digit(peek(s))) fail(s);
+    if (eat(s, '0')) return 0;
+    while (is_digit(peek(s))) {
+        n = n * 10 + (size_t)(next(s) - '0');
+        if (n > TEXT_BYTES) fail(s);
+    }
+    return n;
+}
+
+struct identifier {
+    const char *text;
+    size_t bytes;
+    bool is_punycode;
+};
+
+static struct identifier identifier(struct state *s)
+{
+    struct identifier i = { .is_punycode = eat(s, 'u') };
+    i.bytes = decimal(s);
+    eat(s, '_');
+    i.text = s->at;
+    if (s->failed || strnlen(s->at, i.bytes) < i.bytes) fail(s);
+    else s->at += i.bytes;
+    return i;
+}
+
+static void put_identifier(struct state *s, struct identifier i)
+{
+    char text[1024];
+    if (s->failed) return;
+    if (!i.is_punycode) {
+        put_bytes(s, i.text, i.bytes);
+        return;
+    }
+    const size_t bytes = decode_punycode(i.text, i.bytes, text, sizeof text);
+    if (bytes) put_bytes(s, text, bytes);
+    else fail(s);
+}
+
+/* Lifetimes are counted from the innermost that is declared; 0 is erased. */
+static void put_lifetime(struct state *s, uint64_t index)
+{
+    if (index > s->lifetimes) fail(s);
+    const uint64_t n = index ? s->lifetimes - index : 0;
+    const char letter[] = { '\'', index ? (char)('a' + n % 26) : '_', 0 };
+    put(s, letter);
+    if (n >= 26) put_number(s, n / 26);
+}
+
+/* "for<'a, 'b> ".  Returns the number of lifetimes that it declares. */
+static uint64_t binder(struct state *s)
+{
+    const uint64_t count = optional_62(s, 'G');
+    if (count > MAX_LIFETIMES || s->lifetimes > MAX_LIFETIMES) fail(s);
+    for (uint64_t i = 0; i < count && !s->failed; i++) {
+        put(s, i ? ", " : "for<");
+        s->lifetimes++;
+        put_lifetime(s, 1);
+    }
+    if (count) put(s, "> ");
+    return s->failed ? 0 : count;
+}
+
+/* ---- paths */
 
 static void path(struct state *s, bool is_value);
 static void type(struct state *s);
 static void constant(struct state *s);
 static bool open_path(struct state *s);
 
-/* Reads what is at an earlier place, once the "B" is eaten; what is not printed need not be read
- * again. */
+/* Reads a back reference whose "B" is eaten: evaluates @read at the earlier place.  If nothing is
+ * printed it need not be read again. */
 #define BACK(s, read)                                                                              \
     do {                                                                                           \
         const char *here_ = s->at - 1;                                                             \
@@ -43,7 +289,7 @@ static void generic_argument(struct state *s)
     else type(s);
 }
 
-/* Up to the "E", separated by commas; how many. */
+/* Reads items up to "E" and separates them by commas.  Returns their number. */
 static unsigned list(struct state *s, void (*one)(struct state *))
 {
     unsigned n = 0;
@@ -77,17 +323,16 @@ static void nested(struct state *s, bool is_value)
     } else fail(s);
 }
 
-/* Where an impl is written says nothing that its type does not. */
-static void skip_impl(struct state *s)
+/* "<type>", "<type as trait>".  The path of the impl is not printed, because it adds nothing to the
+ * type. */
+static void self_type(struct state *s, bool has_impl, bool has_trait)
 {
-    disambiguator(s);
-    s->quiet++;
-    path(s, false);
-    s->quiet--;
-}
-
-static void put_self(struct state *s, bool has_trait)
-{
+    if (has_impl) {
+        disambiguator(s);
+        s->quiet++;
+        path(s, false);
+        s->quiet--;
+    }
     put(s, "<");
     type(s);
     if (has_trait) {
@@ -97,7 +342,7 @@ static void put_self(struct state *s, bool has_trait)
     put(s, ">");
 }
 
-/* A value's generic arguments have "::" before them. */
+/* The generic arguments of a value follow "::". */
 static void path(struct state *s, bool is_value)
 {
     if (enter(s)) {
@@ -106,15 +351,9 @@ static void path(struct state *s, bool is_value)
             disambiguator(s);
             put_identifier(s, identifier(s));
             break;
-        case 'M':
-            skip_impl(s);
-            put_self(s, false);
-            break;
-        case 'X':
-            skip_impl(s);
-            put_self(s, true);
-            break;
-        case 'Y': put_self(s, true); break;
+        case 'M': self_type(s, true, false); break;
+        case 'X': self_type(s, true, true); break;
+        case 'Y': self_type(s, false, true); break;
         case 'N': nested(s, is_value); break;
         case 'I':
             path(s, is_value);
@@ -129,7 +368,7 @@ static void path(struct state *s, bool is_value)
     leave(s);
 }
 
-/* Leaves "<" open behind generic arguments: true. */
+/* Returns true if it leaves the "<" of generic arguments open. */
 static bool open_path(struct state *s)
 {
     bool open = false;
@@ -176,7 +415,7 @@ static void dyn(struct state *s)
     put_lifetime(s, lifetime);
 }
 
-/* A "-" in its name is "_" here. */
+/* In its name "-" is written as "_". */
 static void abi(struct state *s)
 {
     const struct identifier name =
@@ -271,7 +510,7 @@ static void type(struct state *s)
 
 /* ---- constants */
 
-/* Hexadecimal digits up to "_": how many; *n are the last 16. */
+/* Reads hexadecimal digits up to "_".  Returns their number, and the last 16 in *n. */
 static size_t hexadecimal(struct state *s, uint64_t *n)
 {
     const char *from = s->at;
@@ -283,7 +522,7 @@ static size_t hexadecimal(struct state *s, uint64_t *n)
     return s->failed ? 0 : (size_t)(s->at - 1 - from);
 }
 
-/* One of 128 bits stays hexadecimal. */
+/* A number of 128 bits stays hexadecimal. */
 static void number(struct state *s)
 {
     const char *digits = s->at;
@@ -305,22 +544,18 @@ static void character(struct state *s)
     put(s, text);
 }
 
-static void truth(struct state *s)
-{
-    if (eat(s, '0')) put(s, "false");
-    else if (eat(s, '1')) put(s, "true");
-    else fail(s);
-    if (!eat(s, '_')) fail(s);
-}
-
 static void constant(struct state *s)
 {
     if (enter(s)) {
         const char tag = next(s);
         if (tag == 'p') put(s, "_");
         else if (tag == 'B') BACK(s, constant(s));
-        else if (tag == 'b') truth(s);
-        else if (tag == 'c') character(s);
+        else if (tag == 'b') {
+            if (eat(s, '0')) put(s, "false");
+            else if (eat(s, '1')) put(s, "true");
+            else fail(s);
+            if (!eat(s, '_')) fail(s);
+        } else if (tag == 'c') character(s);
         else if (tag && strchr("aslxnihtmyoj", tag)) {
             if (eat(s, 'n')) put(s, "-");
             number(s);
@@ -329,8 +564,8 @@ static void constant(struct state *s)
     leave(s);
 }
 
-/* Behind the path may be the crate that made an instance of it, and what the compiler's vendor
- * adds. */
+/* After the path there may be the crate that made the instance, and a suffix of the compiler's
+ * vendor. */
 char *mpr_demangle_rust(const char *name)
 {
     struct state *s = mpr_alloc(1, sizeof *s);

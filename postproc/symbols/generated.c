@@ -1,5 +1,5 @@
-/* Functions are sorted by their addresses.  Each knows how far the ones before it reach, so that a
- * search for those with an address ends early. */
+/* Functions are sorted by address.  Each has the largest end address up to it, so that a search for
+ * the functions at an address ends early. */
 #include "generated.h"
 
 #include <stdbool.h>
@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "beside.h"
+#include "amount.h"
 #include "perf_map.h"
+#include "store.h"
 
 enum {
-    FUNCTIONS_MAX = 1 << 21, /* a map of the largest size has as many lines of 32 bytes */
+    FUNCTIONS_MAX = 1 << 21, /* lines of 32 bytes in a map of the largest size */
     SEARCHED_MAX = 4096
 };
 
@@ -38,7 +39,7 @@ void mpr_generated_free(struct mpr_generated *g)
 
 /* ---- the map */
 
-/* "1a2b 30 name": false if it is another line. */
+/* Reads a line "1a2b 30 name".  Returns false for any other line. */
 static bool parse(char *line, struct function *f)
 {
     char *at = line, *end;
@@ -51,7 +52,7 @@ static bool parse(char *line, struct function *f)
     return true;
 }
 
-/* The last line may be cut: its program was killed. */
+/* The last line may be cut, if the program was killed. */
 static bool read_lines(struct mpr_generated *g)
 {
     uint32_t number = 0;
@@ -69,24 +70,13 @@ static bool read_lines(struct mpr_generated *g)
 static int by_address(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
-    if (a->from != b->from) return a->from < b->from ? -1 : 1;
-    return a->line < b->line ? -1 : a->line > b->line;
-}
-
-static void sort(struct mpr_generated *g)
-{
-    uint64_t reach = 0;
-    qsort(g->function, g->functions, sizeof *g->function, by_address);
-    for (uint32_t i = 0; i < g->functions; i++) {
-        if (g->function[i].to > reach) reach = g->function[i].to;
-        g->function[i].reach = reach;
-    }
+    return a->from != b->from ? mpr_compare(a->from, b->from) : mpr_compare(a->line, b->line);
 }
 
 struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_beside *found)
 {
     size_t bytes;
-    char *text = mpr_beside_read(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
+    char *text = mpr_store_read_file(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
     if (!text) return NULL;
     struct mpr_generated *g = mpr_alloc(1, sizeof *g);
     g->text = text;
@@ -94,14 +84,19 @@ struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_besid
         mpr_generated_free(g);
         return NULL;
     }
-    sort(g);
+    uint64_t reach = 0;
+    qsort(g->function, g->functions, sizeof *g->function, by_address);
+    for (uint32_t i = 0; i < g->functions; i++) {
+        if (g->function[i].to > reach) reach = g->function[i].to;
+        g->function[i].reach = reach;
+    }
     *found = MPR_SYMBOLS_GOOD_BESIDE;
     return g;
 }
 
 /* ---- an address */
 
-/* The number of functions that begin at the address or below. */
+/* Returns the number of functions that begin at or below the address. */
 static uint32_t count_below(const struct mpr_generated *g, uint64_t address)
 {
     uint32_t low = 0, high = g->functions;

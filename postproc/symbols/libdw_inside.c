@@ -2,9 +2,9 @@
 #include "libdw.h"
 
 struct mpr_dw mpr_dw = {
-#define FUNCTION(name) .name = name,
-#include "libdw.def"
-#undef FUNCTION
+#define X(name) .name = name,
+    MPR_DW_FUNCTIONS(X)
+#undef X
 };
 
 bool mpr_dw_load(void) { return true; }

@@ -1,4 +1,4 @@
-/* The library of the machine that the report runs on.  libelf's functions are found through libdw,
+/* The library of the machine on which the report runs.  libelf's functions are found through libdw,
  * which depends on it. */
 #include <dlfcn.h>
 
@@ -6,17 +6,16 @@
 
 struct mpr_dw mpr_dw;
 
-static const struct {
-    const char *name;
-    void *place;
-} function[] = {
-#define FUNCTION(name) { #name, &mpr_dw.name },
-#include "libdw.def"
-#undef FUNCTION
-};
-
 static bool load(void)
 {
+    static const struct {
+        const char *name;
+        void *place;
+    } function[] = {
+#define X(name) { #name, &mpr_dw.name },
+        MPR_DW_FUNCTIONS(X)
+#undef X
+    };
     void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; library && i < sizeof function / sizeof *function; i++) {
         void *found = dlsym(library, function[i].name);
@@ -28,8 +27,8 @@ static bool load(void)
 
 bool mpr_dw_load(void)
 {
-    static bool looked, loaded;
-    if (!looked) loaded = load();
-    looked = true;
+    static bool tried, loaded;
+    if (!tried) loaded = load();
+    tried = true;
     return loaded;
 }

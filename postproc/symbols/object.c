@@ -1,8 +1,8 @@
-/* Paths come out of a log, so anything may lie there: a pipe would be waited for, a device acted
- * upon, and a section that unpacks to a thousand times its size would take all memory.
+/* Paths come from a log, so they may lead to anything: opening a pipe would block, opening a device
+ * may act on it, and a section that unpacks to a thousand times its size would take all memory.
  *
- * libelf maps a file and checks what it says once: who changed it in between would have it read
- * outside of its memory.  So what others may change is copied first. */
+ * libelf maps a file and checks its contents once.  If somebody changed it afterwards, libelf would
+ * read outside of its memory.  So a file that others may change is copied first. */
 #include "object.h"
 
 #include <errno.h>
@@ -19,15 +19,13 @@
 #include "file.h"
 #include "libdw.h"
 
-struct copy {
-    struct stat of;
+/* Copies are kept for the run, because the logs of many ranks name the same files. */
+static struct copy {
+    struct stat original;
     int fd;
-};
-
-/* They stay for the run: the logs of many ranks name the same files. */
-static struct copy *copies;
+} * copies;
 static size_t count, cap;
-static uint64_t copied;
+static uint64_t copied_bytes;
 
 static bool others_may_change(const struct stat *st)
 {
@@ -39,43 +37,41 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool unchanged(const struct stat *a, const struct stat *b)
+static bool is_unchanged(const struct stat *a, const struct stat *b)
 {
     return mpr_file_same(a, b) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
            same_time(a->st_ctim, b->st_ctim);
 }
 
-/* They are memory that RLIMIT_DATA does not count. */
-static uint64_t most(void)
+/* Copies as many bytes as the file had when it was opened: it may grow without end.  Returns the
+ * descriptor, or -1. */
+static int copy_file(int from, off_t bytes)
 {
-    struct rlimit limit;
-    const bool known = getrlimit(RLIMIT_DATA, &limit) == 0;
-    return known && limit.rlim_cur / 2 < MPR_COPIED_MOST ? limit.rlim_cur / 2 : MPR_COPIED_MOST;
-}
-
-/* As much as there was when it was opened: it may grow without end. */
-static bool copy_bytes(int to, int from, off_t bytes)
-{
+    const int copy = memfd_create("object", MFD_CLOEXEC);
     ssize_t done = 0;
-    while (bytes > 0 && (done = sendfile(to, from, NULL, (size_t)bytes)) > 0) bytes -= done;
-    return done >= 0;
+    if (copy < 0) return -1;
+    while (bytes > 0 && (done = sendfile(copy, from, NULL, (size_t)bytes)) > 0) bytes -= done;
+    if (done >= 0) return copy;
+    close(copy);
+    return -1;
 }
 
-/* -1 with errno EFBIG: there is no room for it. */
+/* Returns the descriptor of a file's copy, or -1, with errno EFBIG if there is no room for it.
+ * Copies are memory that RLIMIT_DATA does not count, so they are limited by half of it. */
 static int copy_of(int fd, const struct stat *st)
 {
+    struct rlimit limit;
+    uint64_t max = MPR_COPIED_MAX;
     for (size_t i = 0; i < count; i++)
-        if (unchanged(&copies[i].of, st)) return copies[i].fd;
-    if ((uint64_t)st->st_size > most() - (copied < most() ? copied : most())) {
+        if (is_unchanged(&copies[i].original, st)) return copies[i].fd;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur / 2 < max) max = limit.rlim_cur / 2;
+    if ((uint64_t)st->st_size > max - (copied_bytes < max ? copied_bytes : max)) {
         errno = EFBIG;
         return -1;
     }
-    const int copy = memfd_create("object", MFD_CLOEXEC);
-    if (copy < 0 || !copy_bytes(copy, fd, st->st_size)) {
-        if (copy >= 0) close(copy);
-        return -1;
-    }
-    copied += (uint64_t)st->st_size;
+    const int copy = copy_file(fd, st->st_size);
+    if (copy < 0) return -1;
+    copied_bytes += (uint64_t)st->st_size;
     MPR_GROW(copies, count, cap);
     copies[count++] = (struct copy){ *st, copy };
     return copy;
@@ -96,34 +92,28 @@ int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes)
 {
     const void *id;
     Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    const bool object = elf && mpr_dw.elf_kind(elf) == ELF_K_ELF;
-    const ssize_t found = object ? mpr_dw.dwelf_elf_gnu_build_id(elf, &id) : 0;
+    const bool is_object = elf && mpr_dw.elf_kind(elf) == ELF_K_ELF;
+    const ssize_t found = is_object ? mpr_dw.dwelf_elf_gnu_build_id(elf, &id) : 0;
     const bool same = found == (ssize_t)bytes && (!bytes || memcmp(id, build_id, bytes) == 0);
     mpr_dw.elf_end(elf);
-    return object ? same : -1;
-}
-
-/* What the file's compressed sections say that they unpack to. */
-static uint64_t unpacked(Elf *elf)
-{
-    uint64_t sum = 0;
-    GElf_Chdr head;
-    GElf_Shdr section;
-    for (Elf_Scn *s = NULL; (s = mpr_dw.elf_nextscn(elf, s));) {
-        if (!mpr_dw.gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) ||
-            !mpr_dw.gelf_getchdr(s, &head))
-            continue;
-        sum = head.ch_size > UINT64_MAX - sum ? UINT64_MAX : sum + head.ch_size;
-    }
-    return sum;
+    return is_object ? same : -1;
 }
 
 bool mpr_object_unpacks_well(int fd)
 {
     struct stat st;
+    uint64_t unpacked = 0;
+    GElf_Chdr head;
+    GElf_Shdr section;
     Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    for (Elf_Scn *s = NULL; elf && (s = mpr_dw.elf_nextscn(elf, s));) {
+        if (!mpr_dw.gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) ||
+            !mpr_dw.gelf_getchdr(s, &head))
+            continue;
+        if (__builtin_add_overflow(unpacked, head.ch_size, &unpacked)) unpacked = UINT64_MAX;
+    }
     const bool good =
-        elf && fstat(fd, &st) == 0 && unpacked(elf) / MPR_UNPACKED_MOST <= (uint64_t)st.st_size;
+        elf && fstat(fd, &st) == 0 && unpacked / MPR_UNPACKED_MAX <= (uint64_t)st.st_size;
     mpr_dw.elf_end(elf);
     return good;
 }

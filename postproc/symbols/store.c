@@ -1,3 +1,6 @@
+/* Reading: the text is split into fields in place, front to back, and names point into it.  The
+ * addresses of one object are adjacent in one array and sorted by offset, as they are written; the
+ * addresses of a writer with another order are sorted. */
 #include "store.h"
 
 #include <errno.h>
@@ -10,18 +13,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "atomic_file.h"
 #include "file.h"
 #include "hex.h"
-#include "stored.h"
+#include "index.h"
+#include "mpf/header.h"
+#include "mpf/slot.h"
 
-enum { LEVEL = 9 };
+#define VERSION  1u
+#define TEXT_MAX ((size_t)128 << 20) /* bytes of the unpacked text */
+/* A file that is packed more than that is not read. */
+#define MAX_RATIO    1000u
+#define BUILD_ID_MAX 64u /* bytes of a build id that are stored */
+
+enum { ZSTD_LEVEL = 9 };
+
+/* Returns the build id in hex, or "" if the object has none. */
+static const char *build_id_text(const struct mpr_binary *o, char text[2 * BUILD_ID_MAX + 1])
+{
+    const size_t bytes = o->build_id_bytes < BUILD_ID_MAX ? o->build_id_bytes : BUILD_ID_MAX;
+    return mpr_hex(text, o->build_id, bytes);
+}
+
+/* ---- writing the text */
+
 static const char last_line[] = "end\n";
 
 struct mpr_store {
-    FILE *out; /* into text; NULL once it is closed */
+    FILE *out; /* writes to `text`; NULL when it is closed */
     char *text;
     size_t bytes;
 };
@@ -31,7 +54,7 @@ struct mpr_store *mpr_store_new(const uint8_t id[16])
     struct mpr_store *s = mpr_alloc(1, sizeof *s);
     s->out = mpr_text_open(&s->text, &s->bytes);
     char hex[2 * 16 + 1];
-    fprintf(s->out, "memprof symbols\t%u\nlog\t%s\n", MPR_STORED_VERSION, mpr_hex(hex, id, 16));
+    fprintf(s->out, "memprof symbols\t%u\nlog\t%s\n", VERSION, mpr_hex(hex, id, 16));
     return s;
 }
 
@@ -42,9 +65,7 @@ void mpr_store_free(struct mpr_store *s)
     free(s);
 }
 
-/* ---- lines */
-
-/* So that a field has neither what ends it nor what ends its line. */
+/* Writes a field.  The characters that end a field or a line are escaped. */
 static void put(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -55,36 +76,30 @@ static void put(FILE *out, const char *text)
     }
 }
 
-/* A character of a field may take two places. */
-static bool has_room(struct mpr_store *s, size_t lines, size_t fields)
+/* @characters: of the fields; each takes at most two bytes */
+static bool has_room(struct mpr_store *s, size_t lines, size_t characters)
 {
-    enum { LINE = 64 + 2 * MPR_BUILD_ID_MOST };
-    return (size_t)ftell(s->out) + lines * LINE + 2 * fields + sizeof last_line <=
-           MPR_STORED_TEXT_MOST;
+    enum { LINE = 64 + 2 * BUILD_ID_MAX };
+    return (size_t)ftell(s->out) + lines * LINE + 2 * characters + sizeof last_line <= TEXT_MAX;
 }
 
 bool mpr_store_object(struct mpr_store *s, const struct mpr_binary *object)
 {
-    char build_id[2 * MPR_BUILD_ID_MOST + 1];
+    char build_id[2 * BUILD_ID_MAX + 1];
     if (!has_room(s, 1, strlen(object->path))) return false;
-    fprintf(s->out, "object\t%s\t", mpr_build_id_text(object, build_id));
+    fprintf(s->out, "object\t%s\t", build_id_text(object, build_id));
     put(s->out, object->path);
     fputc('\n', s->out);
     return true;
 }
 
-static size_t characters(const struct mpr_symbol *symbol, size_t count)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += strlen(symbol[i].function) + (symbol[i].file ? strlen(symbol[i].file) : 0);
-    return sum;
-}
-
 bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_symbol *symbol,
                        size_t count)
 {
-    if (!has_room(s, 1 + count, characters(symbol, count))) return false;
+    size_t characters = 0;
+    for (size_t i = 0; i < count; i++)
+        characters += strlen(symbol[i].function) + (symbol[i].file ? strlen(symbol[i].file) : 0);
+    if (!has_room(s, 1 + count, characters)) return false;
     fprintf(s->out, "at\t%" PRIx64 "\n", offset);
     for (size_t i = 0; i < count; i++) {
         fprintf(s->out, "call\t%u\t", symbol[i].line > INT_MAX ? 0 : symbol[i].line);
@@ -96,34 +111,25 @@ bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_sy
     return true;
 }
 
-/* ---- the file */
+/* ---- writing the file */
 
 static void *pack(struct mpr_store *s, size_t *bytes)
 {
-    const size_t most = ZSTD_compressBound(s->bytes);
-    void *data = mpr_alloc(most, 1);
+    const size_t max = ZSTD_compressBound(s->bytes);
+    void *data = mpr_alloc(max, 1);
     ZSTD_CCtx *z = ZSTD_createCCtx();
     if (!z) mpr_alloc_end();
-    ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL);
     ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
-    *bytes = ZSTD_compress2(z, data, most, s->text, s->bytes);
+    *bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
     ZSTD_freeCCtx(z);
-    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* it fails for nothing else */
+    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* it has no other reason to fail */
     return data;
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n = write(fd, data + done, bytes - done);
-        if (n < 0 && errno != EINTR) return -1;
-        if (n > 0) done += (size_t)n;
-    }
-    return 0;
-}
-
-static int replace(int directory, const char *log, const char *path, const char *data, size_t bytes,
-                   struct mpr_error *error)
+/* @log: the log's name in the directory; @path: its path, for messages */
+static int replace_file(int directory, const char *log, const char *path, const void *data,
+                        size_t bytes, struct mpr_error *error)
 {
     struct stat st;
     struct mpr_atomic_file file;
@@ -132,7 +138,7 @@ static int replace(int directory, const char *log, const char *path, const char 
         return mpr_fail(error, "%s: too long a name", path);
     const mode_t mode = fstatat(directory, log, &st, 0) == 0 ? st.st_mode & 0666 : 0600;
     int result = mpr_atomic_open(&file, directory, name, mode);
-    if (result == 0) result = write_all(file.fd, data, bytes);
+    if (result == 0) result = mpr_file_write(file.fd, data, bytes);
     if (result == 0) result = mpr_atomic_commit(&file);
     if (result != 0)
         mpr_fail(error, "%s" MPR_STORED_ENDING ": cannot write: %s", path,
@@ -152,10 +158,284 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
     if (directory < 0) return -1;
     void *data = pack(s, &bytes);
     const int status =
-        s->bytes / MPR_STORED_RATIO > bytes
+        s->bytes / MAX_RATIO > bytes
             ? mpr_fail(error, "%s: its names are all alike, and would not be read", log)
-            : replace(directory, name, log, data, bytes, error);
+            : replace_file(directory, name, log, data, bytes, error);
     free(data);
     close(directory);
     return status == 0 ? (long)bytes : -1;
+}
+
+/* ---- reading the file */
+
+char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
+                          enum mpr_symbols_beside *found)
+{
+    char *path = mpr_text_format("%s%s", log, ending), *data = NULL;
+    struct stat st;
+    const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st), failed = errno;
+    const bool trusted = fd >= 0 && mpr_file_trusted(&st, log);
+    *found = trusted            ? MPR_SYMBOLS_DAMAGED_BESIDE
+             : fd >= 0          ? MPR_SYMBOLS_OWNED_BESIDE
+             : failed == ENOENT ? MPR_SYMBOLS_NONE_BESIDE
+                                : MPR_SYMBOLS_UNREADABLE_BESIDE;
+    *bytes = trusted ? (size_t)st.st_size : 0;
+    if (trusted && *bytes <= max) {
+        size_t got = 0;
+        data = mpr_alloc(*bytes + 1, 1);
+        for (ssize_t n; got < *bytes && (n = read(fd, data + got, *bytes - got)) != 0;) {
+            if (n > 0) got += (size_t)n;
+            else if (errno != EINTR) break;
+        }
+        if (got < *bytes) { /* the file was truncated */
+            free(data);
+            data = NULL;
+        }
+    }
+    free(path);
+    if (fd >= 0) close(fd);
+    return data;
+}
+
+/* Unpacks the text, which is whole: zstd would not check a frame without a checksum.  The size of a
+ * frame that is damaged, or without a size, is larger than the maximum. */
+static char *unpack(const char *data, size_t bytes)
+{
+    const unsigned long long size = ZSTD_getFrameContentSize(data, bytes);
+    const bool has_checksum = bytes > 4 && data[4] & 4;
+    if (!has_checksum || size > TEXT_MAX || size / MAX_RATIO > bytes ||
+        ZSTD_findFrameCompressedSize(data, bytes) != bytes)
+        return NULL;
+    char *text = mpr_alloc((size_t)size + 1, 1);
+    const size_t got = ZSTD_decompress(text, (size_t)size, data, bytes);
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) mpr_alloc_end();
+    if (got == size && strlen(text) == size) return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- reading the text */
+
+struct object {
+    const char *build_id, *path;
+    uint32_t first, addresses;
+};
+
+struct address {
+    uint64_t offset;
+    uint32_t first, count; /* calls */
+};
+
+struct call {
+    const char *function, *file; /* file: NULL if unknown */
+    unsigned line;
+};
+
+struct mpr_stored {
+    char *text;
+    struct object *object; /* by number - 1 */
+    uint32_t objects, object_cap;
+    struct mpr_index of_object; /* by the hash of build id or path */
+    struct address *address;
+    uint32_t addresses, address_cap;
+    struct call *call;
+    uint32_t calls, call_cap;
+};
+
+void mpr_stored_free(struct mpr_stored *s)
+{
+    if (!s) return;
+    mpr_index_free(&s->of_object);
+    free(s->object);
+    free(s->address);
+    free(s->call);
+    free(s->text);
+    free(s);
+}
+
+/* Splits the next line into fields.  Returns their number, or -1 if the line has no end or too many
+ * fields. */
+enum { FIELDS = 4 };
+static int next_line(char **at, char *field[FIELDS])
+{
+    char *end = strchr(*at, '\n');
+    int count = 0;
+    if (!end) return -1;
+    *end = 0;
+    for (char *start = *at, *next; start; start = next) {
+        if (count == FIELDS) return -1;
+        next = strchr(start, '\t');
+        if (next) *next++ = 0;
+        field[count++] = start;
+    }
+    *at = end + 1;
+    return count;
+}
+
+/* Replaces "\t", "\n" and "\\" in place. */
+static const char *unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '\\' && from[1])
+            from++, *to++ = *from == 't' ? '\t' : *from == 'n' ? '\n' : *from;
+        else *to++ = *from;
+    }
+    *to = 0;
+    return text;
+}
+
+/* Returns true if the text is not longer than a name in a log may be. */
+static bool is_name(const char *text) { return strlen(text) <= MPF_DATA_MAX; }
+
+static bool number(const char *text, int base, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(text, &end, base);
+    return end != text && !*end && !errno && *text != '-' && *text != '+' && *text != ' ';
+}
+
+static uint64_t object_key(const char *build_id, const char *path)
+{
+    return mpr_hash_text(*build_id ? build_id : path);
+}
+
+/* An object without a build id is identified by its path. */
+static uint32_t find_object(const struct mpr_stored *s, const char *build_id, const char *path)
+{
+    uint32_t n;
+    for (struct mpr_probe p = mpr_index_probe(&s->of_object, object_key(build_id, path));
+         (n = mpr_probe_next(&p));) {
+        const struct object *o = &s->object[n - 1];
+        if (!strcmp(o->build_id, build_id) && (*build_id || !strcmp(o->path, path))) return n;
+    }
+    return 0;
+}
+
+static bool add_object(struct mpr_stored *s, const char *build_id, const char *path)
+{
+    if (!is_name(build_id) || !is_name(path) || find_object(s, build_id, path)) return false;
+    MPR_GROW(s->object, s->objects, s->object_cap);
+    s->object[s->objects++] = (struct object){ build_id, path, s->addresses, 0 };
+    mpr_index_add(&s->of_object, object_key(build_id, path), s->objects);
+    return true;
+}
+
+static bool add_address(struct mpr_stored *s, const char *offset)
+{
+    uint64_t at;
+    if (!s->objects || !number(offset, 16, &at)) return false;
+    MPR_GROW(s->address, s->addresses, s->address_cap);
+    s->address[s->addresses++] = (struct address){ at, s->calls, 0 };
+    s->object[s->objects - 1].addresses++;
+    return true;
+}
+
+static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
+{
+    uint64_t line;
+    if (!s->addresses || !number(field[1], 10, &line) || line > INT32_MAX) return false;
+    const char *file = unescape(field[2]), *function = unescape(field[3]);
+    if (!is_name(file) || !is_name(function)) return false;
+    MPR_GROW(s->call, s->calls, s->call_cap);
+    s->call[s->calls++] = (struct call){ function, *file ? file : NULL, (unsigned)line };
+    s->address[s->addresses - 1].count++;
+    return true;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+    const struct address *a = left, *b = right;
+    return mpr_compare(a->offset, b->offset);
+}
+
+static bool is_sorted(const struct address *address, uint32_t addresses)
+{
+    for (uint32_t i = 1; i < addresses; i++)
+        if (address[i - 1].offset >= address[i].offset) return false;
+    return true;
+}
+
+/* Returns false if an object has an address twice. */
+static bool sort_addresses(struct mpr_stored *s)
+{
+    for (uint32_t i = 0; i < s->objects; i++) {
+        const struct object *o = &s->object[i];
+        struct address *address = s->address + o->first;
+        if (is_sorted(address, o->addresses)) continue;
+        qsort(address, o->addresses, sizeof *address, by_offset);
+        if (!is_sorted(address, o->addresses)) return false;
+    }
+    return true;
+}
+
+/* Reads the first two lines. */
+static enum mpr_symbols_beside read_head(char **at, const uint8_t id[16])
+{
+    char *field[FIELDS];
+    uint64_t version;
+    uint8_t log[16];
+    if (next_line(at, field) != 2 || strcmp(field[0], "memprof symbols") != 0 ||
+        !number(field[1], 10, &version) || !version)
+        return MPR_SYMBOLS_DAMAGED_BESIDE;
+    if (version > VERSION) return MPR_SYMBOLS_NEWER_BESIDE;
+    if (next_line(at, field) != 2 || strcmp(field[0], "log") != 0 || !mpf_hex_read(field[1], log))
+        return MPR_SYMBOLS_DAMAGED_BESIDE;
+    return memcmp(log, id, sizeof log) ? MPR_SYMBOLS_FOREIGN_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+}
+
+static enum mpr_symbols_beside read_lines(struct mpr_stored *s, const uint8_t id[16])
+{
+    char *at = s->text, *field[FIELDS];
+    const enum mpr_symbols_beside head = read_head(&at, id);
+    if (head != MPR_SYMBOLS_GOOD_BESIDE) return head;
+    for (int fields; (fields = next_line(&at, field)) > 0;) {
+        bool good = false;
+        if (fields == 1 && !strcmp(field[0], "end"))
+            return *at || !sort_addresses(s) ? MPR_SYMBOLS_DAMAGED_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+        if (fields == 3 && !strcmp(field[0], "object"))
+            good = add_object(s, field[1], unescape(field[2]));
+        if (fields == 2 && !strcmp(field[0], "at")) good = add_address(s, field[1]);
+        if (fields == 4 && !strcmp(field[0], "call")) good = add_call(s, field);
+        if (!good) break;
+    }
+    return MPR_SYMBOLS_DAMAGED_BESIDE;
+}
+
+struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
+                                   enum mpr_symbols_beside *found)
+{
+    size_t bytes;
+    char *data = mpr_store_read_file(log, MPR_STORED_ENDING, TEXT_MAX, &bytes, found),
+         *text = data ? unpack(data, bytes) : NULL;
+    free(data);
+    if (!text) return NULL;
+    struct mpr_stored *s = mpr_alloc(1, sizeof *s);
+    s->text = text;
+    *found = read_lines(s, id);
+    if (*found == MPR_SYMBOLS_GOOD_BESIDE) return s;
+    mpr_stored_free(s);
+    return NULL;
+}
+
+uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object)
+{
+    char build_id[2 * BUILD_ID_MAX + 1];
+    return find_object(s, build_id_text(object, build_id), object->path);
+}
+
+bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
+                     mpr_debug_each *each, void *arg)
+{
+    const struct object *o = &s->object[object - 1];
+    const struct address key = { .offset = offset }, *found = NULL;
+    if (o->addresses)
+        found = bsearch(&key, s->address + o->first, o->addresses, sizeof key, by_offset);
+    if (!found) return false;
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct call *c = &s->call[found->first + i];
+        each(arg, c->function, c->file, c->line);
+    }
+    return true;
 }

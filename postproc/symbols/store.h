@@ -1,25 +1,60 @@
-/* Writes LOG.symbols, the names of a log's calls: for reports where the program's files are not. */
+/* LOG.symbols: the names of the calls in a log's native stacks, stored next to the log on a machine
+ * that has the program's files, for reports on machines that do not.  FORMAT.md describes the file:
+ * text, in one zstd frame.
+ *
+ * The reader trusts nothing: the file must be complete, of this log and of a known version, and the
+ * names of an object are only used for its build id.  Only the writer is for other folders. */
 #ifndef MPR_STORE_H
 #define MPR_STORE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "debug.h"
 #include "error.h"
 #include "symbols.h"
 
+/* ---- writing */
+
 struct mpr_store;
 
-/* For the log of that id. */
+/* Begins a file for the log with this id. */
 struct mpr_store *mpr_store_new(const uint8_t id[16]);
 void mpr_store_free(struct mpr_store *s);
-/* What follows is of this object.  An object comes once, and each of its addresses once.  False,
- * here and below: there is no more room. */
+/* Begins an object.  Add each object once, and each of its addresses once.  Returns false, like
+ * mpr_store_address, if the file has no more room. */
 bool mpr_store_object(struct mpr_store *s, const struct mpr_binary *object);
-/* The calls at a return address; count 0: nothing is known of it. */
+/* Adds the calls at a return address; @count is 0 if nothing is known of it. */
 bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_symbol *symbol,
                        size_t count);
-/* Puts it in the place of what was beside the log, when it is whole.  Its bytes, or -1 with *error
- * filled. */
+/* Replaces the file next to the log, when the new one is complete.  Returns its bytes, or -1 with
+ * *error filled. */
 long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *error);
+
+/* ---- reading */
+
+#define MPR_STORED_ENDING ".symbols"
+
+struct mpr_stored;
+
+/* Opens the file of a log with this id.  Returns NULL if it cannot be used, and the reason in
+ * *found. */
+struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
+                                   enum mpr_symbols_beside *found);
+void mpr_stored_free(struct mpr_stored *s);
+/* Returns the number of an object in the file, or 0 if the file does not have it. */
+uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object);
+/* Calls @each as mpr_debug_look does.  Returns false if the file does not have the address.
+ * @offset: from the beginning of the object */
+bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
+                     mpr_debug_each *each, void *arg);
+
+/* Reads a whole file that is kept with a log, and that must be trusted (file.h).
+ * @ending: the file's name is the log's with this added
+ * @max: a file with more bytes is not read
+ * Returns the bytes with a zero after them, to be freed, and their number in *bytes; or NULL, and
+ * the reason in *found. */
+char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
+                          enum mpr_symbols_beside *found);
 
 #endif

@@ -1,4 +1,9 @@
-/* Remembers every address that was asked for. */
+/* Remembers every address that was looked up.
+ *
+ * Open object files are shared by the logs of a run: a file is opened, and its sections are
+ * unpacked, once for each build id and path.  Files that no log uses any more stay open, up to
+ * MAX_UNUSED, because most logs of a run are of the same program.  Logs may have an object at
+ * different addresses; it is opened at the address of the first. */
 #include "symbols.h"
 
 #include <stdbool.h>
@@ -6,26 +11,102 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "debug.h"
 #include "demangle.h"
 #include "generated.h"
 #include "index.h"
 #include "mpf/slot.h"
-#include "opened.h"
-#include "stored.h"
+#include "store.h"
 
-enum { MOST = 64, LONGEST = MPF_DATA_MAX }; /* inlined calls at an address; bytes of a name */
+enum { MAX_CALLS = 64 /* at one address */, MAX_NAME = MPF_DATA_MAX, MAX_UNUSED = 256 };
 
-/* What an address was found to be. */
+/* ---- shared object files */
+
+struct file {
+    struct mpr_debug *debug;
+    enum mpr_symbols_state state;
+    char *path;
+    uint8_t *build_id;
+    size_t build_id_bytes; /* 0 if the file is not shared */
+    uint64_t from;
+    size_t users;
+};
+
+/* Files without users are ordered by the time at which they lost the last one. */
+static struct file **files;
+static size_t file_count, file_cap;
+
+/* Opens an object file, or shares it if another log has opened it.  Returns NULL if it cannot be
+ * used, and the reason in *state.  A file without a build id is not shared. */
+static struct file *open_file(const struct mpr_binary *object, enum mpr_symbols_state *state)
+{
+    for (size_t i = 0; i < file_count; i++) {
+        struct file *f = files[i];
+        if (!f->build_id_bytes || f->build_id_bytes != object->build_id_bytes ||
+            memcmp(f->build_id, object->build_id, f->build_id_bytes) != 0 ||
+            strcmp(f->path, object->path) != 0)
+            continue;
+        *state = f->state;
+        f->users++;
+        return f;
+    }
+    struct mpr_debug *debug = mpr_debug_open(object, state);
+    if (!debug) return NULL;
+    struct file *f = mpr_alloc(1, sizeof *f);
+    *f = (struct file){ .debug = debug, .state = *state, .from = object->from, .users = 1 };
+    f->path = mpr_text_copy(object->path);
+    f->build_id_bytes = object->build_id_bytes;
+    f->build_id = mpr_alloc(f->build_id_bytes + 1, 1);
+    if (f->build_id_bytes) memcpy(f->build_id, object->build_id, f->build_id_bytes);
+    MPR_GROW(files, file_count, file_cap);
+    return files[file_count++] = f;
+}
+
+static void remove_file(const struct file *f)
+{
+    size_t i = 0;
+    while (files[i] != f) i++;
+    memmove(&files[i], &files[i + 1], (--file_count - i) * sizeof *files);
+}
+
+static void destroy_file(struct file *f)
+{
+    remove_file(f);
+    mpr_debug_close(f->debug);
+    free(f->path);
+    free(f->build_id);
+    free(f);
+}
+
+static void release_file(struct file *f)
+{
+    if (!f || --f->users) return;
+    if (!f->build_id_bytes) {
+        destroy_file(f);
+        return;
+    }
+    remove_file(f);
+    files[file_count++] = f;
+    struct file *oldest = NULL;
+    size_t unused = 0;
+    for (size_t i = file_count; i-- > 0;)
+        if (!files[i]->users) oldest = files[i], unused++;
+    if (unused > MAX_UNUSED) destroy_file(oldest);
+}
+
+/* ---- the objects of a log */
+
+/* The calls at an address. */
 struct entry {
     struct mpr_symbol *symbol;
     uint32_t count, cap;
 };
 
 struct object {
-    bool asked;
-    struct mpr_opened *file;
-    bool asked_beside;
-    uint32_t stored; /* its number in the file beside the log; 0: none, or not asked */
+    bool opened; /* it was tried */
+    struct file *file;
+    bool stored_known; /* `stored` is set */
+    uint32_t stored;   /* the object's number in LOG.symbols, or 0 */
     enum mpr_symbols_state state;
     struct mpr_index of_pc; /* entry + 1 */
 };
@@ -35,7 +116,7 @@ struct mpr_symbols {
     uint32_t objects;
     struct entry *entry;
     uint32_t entries, cap;
-    const char *log; /* NULL: nothing is beside it */
+    const char *log; /* NULL if no files are kept with it */
     uint8_t id[16];
     struct mpr_stored *stored;
     enum mpr_symbols_beside beside;
@@ -67,7 +148,7 @@ void mpr_symbols_free(struct mpr_symbols *s)
     for (uint32_t i = 0; i < s->entries; i++) free_entry(&s->entry[i]);
     for (uint32_t i = 0; i < s->objects; i++) {
         mpr_index_free(&s->object[i].of_pc);
-        mpr_opened_put(s->object[i].file);
+        release_file(s->object[i].file);
     }
     mpr_stored_free(s->stored);
     mpr_generated_free(s->map);
@@ -77,11 +158,13 @@ void mpr_symbols_free(struct mpr_symbols *s)
     free(s);
 }
 
-/* ---- objects */
-
 static bool not_installed; /* in this run */
 
 bool mpr_symbols_not_installed(void) { return not_installed; }
+
+enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return s->beside; }
+
+enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s) { return s->map_beside; }
 
 enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
 {
@@ -90,14 +173,19 @@ enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
     return s->beside;
 }
 
-enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return s->beside; }
+enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number)
+{
+    return number < s->objects && s->object[number].opened ? s->object[number].state
+                                                           : MPR_SYMBOLS_NOT_ASKED;
+}
 
-/* Of a file that is here only what is of its build id. */
+/* Returns the object's number in LOG.symbols, or 0.  If its file is here, stored names are only
+ * used if it has a build id, because they could be of another version. */
 static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
                           const struct mpr_binary *described)
 {
-    if (o->asked_beside || (o->file && !described->build_id_bytes)) return o->stored;
-    o->asked_beside = true;
+    if (o->stored_known || (o->file && !described->build_id_bytes)) return o->stored;
+    o->stored_known = true;
     mpr_symbols_look_beside(s);
     if (s->stored) o->stored = mpr_stored_object(s->stored, described);
     return o->stored;
@@ -108,34 +196,28 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number,
 {
     MPR_REACH(s->object, number, s->objects);
     struct object *o = &s->object[number];
-    if (!o->asked) {
-        o->asked = true;
-        o->file = mpr_opened_get(described, &o->state);
+    if (!o->opened) {
+        o->opened = true;
+        o->file = open_file(described, &o->state);
         if (!o->file && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
         not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
     }
     return o;
 }
 
-enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number)
-{
-    return number < s->objects && s->object[number].asked ? s->object[number].state
-                                                          : MPR_SYMBOLS_NOT_ASKED;
-}
+/* ---- the calls at an address */
 
-/* ---- addresses */
-
-/* Before a character, not inside of it. */
+/* Cuts a name between two characters. */
 static char *cut(char *name)
 {
-    if (strlen(name) <= LONGEST) return name;
-    size_t end = LONGEST;
+    if (strlen(name) <= MAX_NAME) return name;
+    size_t end = MAX_NAME;
     while (end && ((unsigned char)name[end] & 0xc0) == 0x80) end--;
     name[end] = 0;
     return name;
 }
 
-/* Takes the function's name. */
+/* Takes ownership of the function's name. */
 static void add(struct entry *e, char *function, const char *file, unsigned line)
 {
     MPR_GROW(e->symbol, e->count, e->cap);
@@ -146,15 +228,15 @@ static void add(struct entry *e, char *function, const char *file, unsigned line
 static void add_found(void *arg, const char *function, const char *file, unsigned line)
 {
     struct entry *e = arg;
-    if (e->count < MOST) add(e, mpr_demangle(function), file, line);
+    if (e->count < MAX_CALLS) add(e, mpr_demangle(function), file, line);
 }
 
-/* Stored names are demangled, and what such a file says is not: a short one could be made to become
- * gigabytes. */
+/* Stored names are already demangled.  They must not be demangled again, because a forged one could
+ * unpack to gigabytes. */
 static void add_stored(void *arg, const char *function, const char *file, unsigned line)
 {
     struct entry *e = arg;
-    if (e->count < MOST) add(e, mpr_text_copy(function), file, line);
+    if (e->count < MAX_CALLS) add(e, mpr_text_copy(function), file, line);
 }
 
 static bool has_line(const struct entry *e)
@@ -164,9 +246,9 @@ static bool has_line(const struct entry *e)
     return false;
 }
 
-/* Takes what is stored where that says more: a file that is here may have been stripped since. */
-static void fill_stored(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
-                        uint64_t pc, struct entry *e)
+/* Takes the stored names if they have more: a file that is here may have been stripped later. */
+static void use_stored(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
+                       uint64_t pc, struct entry *e)
 {
     struct entry stored = { 0 }, found = *e;
     if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
@@ -178,22 +260,23 @@ static void fill_stored(struct mpr_symbols *s, struct object *o, const struct mp
     free_entry(more ? &found : &stored);
 }
 
-/* The file is gone, and its names with it: some without the others would mislead. */
-static void give_up(struct object *o, struct entry *e)
+/* Looks up the byte before the return address, which belongs to the call.  LOG.symbols has the
+ * return addresses themselves. */
+static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
+                       uint64_t pc, struct entry *e)
 {
-    free_entry(e);
-    *e = (struct entry){ 0 };
-    mpr_opened_put(o->file);
-    o->file = NULL;
-    o->state = MPR_SYMBOLS_UNREADABLE;
-}
-
-/* The call, not what follows it; where names are stored, what was asked for then. */
-static void fill(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
-                 uint64_t pc, struct entry *e)
-{
-    if (o->file && !mpr_opened_look(o->file, pc - 1 - described->from, add_found, e)) give_up(o, e);
-    if (!has_line(e) && stored_of(s, o, described)) fill_stored(s, o, described, pc, e);
+    struct file *f = o->file;
+    if (f && !mpr_debug_look(f->debug, f->from + pc - 1 - described->from, add_found, e)) {
+        /* The file was truncated.  All its names are dropped, because some without the others would
+         * mislead, and other logs must not share it. */
+        f->build_id_bytes = 0;
+        free_entry(e);
+        *e = (struct entry){ 0 };
+        release_file(f);
+        o->file = NULL;
+        o->state = MPR_SYMBOLS_UNREADABLE;
+    }
+    if (!has_line(e) && stored_of(s, o, described)) use_stored(s, o, described, pc, e);
 }
 
 /* Returns the entry of an address, which is empty if it is new.  Valid until the next one. */
@@ -218,12 +301,10 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
     if (!o->file && !o->stored) return NULL;
     bool is_new;
     struct entry *e = entry_of(s, &o->of_pc, pc, &is_new);
-    if (is_new) fill(s, o, described, pc, e);
+    if (is_new) find_calls(s, o, described, pc, e);
     *count = e->count;
     return e->symbol;
 }
-
-/* ---- generated code */
 
 const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t pc, size_t *count)
 {
@@ -238,5 +319,3 @@ const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t p
     *count = e->count;
     return e->symbol;
 }
-
-enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s) { return s->map_beside; }

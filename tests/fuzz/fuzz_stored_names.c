@@ -6,7 +6,7 @@
 #include <zstd.h>
 
 #include "fuzz.h"
-#include "stored.h"
+#include "store.h"
 
 enum { AS_IT_IS = 1 }; /* of the first byte */
 
