@@ -1,5 +1,5 @@
-/* Order of writes: the thinned frames to a file without a name; header, mark and these to
- * LOG.fold.tmp; fsync; rename to LOG.fold; fsync of the directory; a hole in LOG. */
+/* Order of writes: the thinned frames to a file without a name; the header, the mark and these
+ * frames to LOG.fold.tmp; fsync; rename to LOG.fold; fsync of the directory; a hole in LOG. */
 #include "compact.h"
 
 #include <errno.h>
@@ -20,12 +20,14 @@
 #include "life.h"
 #include "thin.h"
 
-/* A log is kept at its size by sixteenths: ten are its newest part, which is whole, one is the
- * fold. Folding is worth one.  Four are for what a round takes (the fold that there is, and the new
- * one twice) and for what the program adds meanwhile. */
+/* The budget in sixteenths: ten for the newest part, which stays whole, and one for LOG.fold.  A
+ * round must be worth one.  The other four are for what a round needs (the old LOG.fold, and the
+ * new one twice) and for what the program writes in the meantime. */
 enum { PARTS = 16, WHOLE = 10, FOLD = 1, WORTH = 1 };
-/* Of a time nobody says what it takes; less is no budget. */
-#define BUDGET_LEAST (UINT64_C(16) << 20)
+/* Minimum budget if a time is given, whose size is not known. */
+#define MIN_BUDGET (UINT64_C(16) << 20)
+
+#define PUNCH (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 
 struct subject {
     const char *path, *name; /* the name in the directory `dir` */
@@ -34,105 +36,38 @@ struct subject {
     struct mpr_folded folded;
     struct mpr_header header;
     size_t header_end;
-    size_t *frame, frames, cap; /* where in LOG those begin that are not folded */
+    size_t *frame, frames, cap; /* offsets in LOG of the frames that are not thinned */
     size_t end;                 /* of the last one */
-    bool ended;                 /* its process has */
+    bool ended;                 /* its process has ended */
 };
 
-/* Where is cut: in front of a frame. */
+/* The frame before which the log is cut. */
 struct cut {
-    uint64_t seq;    /* the frame before it */
-    uint64_t offset; /* 0: nowhere */
+    uint64_t seq;    /* of the frame before it */
+    uint64_t offset; /* 0 if the log is not cut */
     uint64_t budget; /* bytes */
 };
 
-/* ---- what there is */
-
-static int read_header(struct subject *s, struct mpr_error *error)
-{
-    const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
-    if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
-    return status
-               ? mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", s->path)
-               : 0;
-}
-
-static bool is_of_run(const struct mpr_header *header, const char *run)
-{
-    static const uint8_t unknown[sizeof header->identity.boot];
-    struct mpf_identity here;
-    const char *own = mpr_header_get(header, "run");
-    mpr_life_own_identity(&here);
-    return own && strcmp(own, run) == 0 && mpr_header_get(header, "keep") &&
-           (memcmp(header->identity.boot, unknown, sizeof unknown) == 0 ||
-            memcmp(header->identity.boot, here.boot, sizeof unknown) == 0);
-}
-
-/* The frames' lengths are told by their blocks, without decoding.  The last one may be on its way
- * into the file. */
-static void find_frames(struct subject *s)
-{
-    const bool folded = s->folded.state == MPR_FOLDED_USED;
-    size_t at = folded ? s->folded.mark.offset : s->header_end;
-    long length;
-    while (at < s->map.size &&
-           (length = mpf_frame_length(s->map.data + at, s->map.size - at)) > 0) {
-        MPR_GROW(s->frame, s->frames, s->cap);
-        s->frame[s->frames++] = at;
-        at += (size_t)length;
-    }
-    s->end = at;
-}
-
-static int examine(struct subject *s, struct mpr_error *error)
-{
-    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
-        return mpr_fail_memory(error, s->path);
-    if (s->folded.exists && s->folded.state != MPR_FOLDED_USED &&
-        s->folded.state != MPR_FOLDED_NONE)
-        return mpr_fail(error, "%s%s: not this log's fold, or damaged; move it away", s->path,
-                        MPR_FOLDED_SUFFIX);
-    find_frames(s);
-    return 0;
-}
-
 /* ---- where to cut */
 
-/* The number of a frame of events, and the CLOCK_MONOTONIC ns at which it ends; false for any other
- * and for damage. */
+/* Reads the number of a frame of events, and the CLOCK_MONOTONIC ns at which it ends.  Returns
+ * false for any other frame and for damage. */
 static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_t *mono)
 {
     struct mpr_frames frames;
     struct mpf_frame frame;
-    struct mpf_clock to;
     if (mpr_frames_open(&frames, &s->map) != 0) return false;
     frames.at = s->frame[i];
     const bool good = mpr_frames_next(&frames, &frame) == 1 && !frames.damaged &&
-                      frame.kind == MPF_FRAME_EVENTS && frame.body_bytes >= 2 * sizeof to;
-    if (good) memcpy(&to, frame.body + sizeof to, sizeof to);
-    if (good) *seq = frame.seq, *mono = to.mono;
+                      frame.kind == MPF_FRAME_EVENTS &&
+                      frame.body_bytes >= 2 * sizeof(struct mpf_clock);
+    if (good) *seq = frame.seq, *mono = mpr_frames_made(&frame);
     mpr_frames_close(&frames);
     return good;
 }
 
-/* The last frame of events: behind it are slots and an end, or nothing.  False: there is none. */
-static bool last_events(const struct subject *s, size_t *i, uint64_t *mono)
-{
-    uint64_t seq;
-    for (*i = s->frames; (*i)-- > 0;)
-        if (read_frame(s, *i, &seq, mono)) return true;
-    return false;
-}
-
-static size_t first_of_bytes(const struct subject *s, size_t last, uint64_t bytes)
-{
-    size_t i = last;
-    while (i > 0 && s->end - s->frame[i - 1] <= bytes) i--;
-    return i;
-}
-
-/* Frames are in order of time. */
-static size_t first_of_time(const struct subject *s, size_t last, uint64_t from)
+/* Returns the first frame that ends at @from or later; frames are in order of time. */
+static size_t first_at_time(const struct subject *s, size_t last, uint64_t from)
 {
     size_t low = 0, high = last;
     while (low < high) {
@@ -144,26 +79,43 @@ static size_t first_of_time(const struct subject *s, size_t last, uint64_t from)
     return low;
 }
 
-/* The budget of a time is what its size makes of it. */
-static size_t first_kept(const struct subject *s, const struct mpf_keep *keep, struct cut *cut)
+/* Returns the first frame that stays whole.  Only slots and an end can follow the last frame of
+ * events.  The budget of a time is estimated from the size of the log in that time. */
+static size_t first_whole(const struct subject *s, const struct mpf_keep *keep, struct cut *cut)
 {
-    uint64_t newest;
-    size_t last;
+    uint64_t seq, newest;
+    size_t last = s->frames;
     cut->budget = keep->bytes;
-    if (!last_events(s, &last, &newest)) return 0;
-    if (keep->bytes) return first_of_bytes(s, last, keep->bytes / PARTS * WHOLE);
-    const size_t first = first_of_time(s, last, newest > keep->ns ? newest - keep->ns : 0);
+    do {
+        if (!last) return 0;
+    } while (!read_frame(s, --last, &seq, &newest));
+    if (keep->bytes) {
+        size_t first = last;
+        while (first > 0 && s->end - s->frame[first - 1] <= keep->bytes / PARTS * WHOLE) first--;
+        return first;
+    }
+    const size_t first = first_at_time(s, last, newest > keep->ns ? newest - keep->ns : 0);
     cut->budget = (s->end - s->frame[first]) / WHOLE * PARTS;
-    if (cut->budget < BUDGET_LEAST) cut->budget = BUDGET_LEAST;
+    if (cut->budget < MIN_BUDGET) cut->budget = MIN_BUDGET;
     return first;
 }
 
-static struct cut choose(const struct subject *s, const struct mpf_keep *keep)
+/* Frames are found by their lengths, without decoding.  The last one may not be written completely.
+ */
+static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
 {
     struct cut cut = { 0 };
     uint64_t seq, mono;
+    long length;
+    s->end = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.offset : s->header_end;
+    while (s->end < s->map.size &&
+           (length = mpf_frame_length(s->map.data + s->end, s->map.size - s->end)) > 0) {
+        MPR_GROW(s->frame, s->frames, s->cap);
+        s->frame[s->frames++] = s->end;
+        s->end += (size_t)length;
+    }
     if (!s->frames) return cut;
-    const size_t first = first_kept(s, keep, &cut);
+    const size_t first = first_whole(s, keep, &cut);
     if (s->frame[first] - s->frame[0] < cut.budget / PARTS * WORTH || first == 0 ||
         !read_frame(s, first, &seq, &mono))
         return cut;
@@ -174,19 +126,19 @@ static struct cut choose(const struct subject *s, const struct mpf_keep *keep)
 
 /* ---- LOG.fold */
 
-/* Without a name it is gone whenever this ends. */
-static int open_thin(const struct subject *s, struct mpr_error *error)
+/* Opens a scratch file without a name, which disappears with this process. */
+static int open_scratch(const struct subject *s, struct mpr_error *error)
 {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s" MPR_FOLDED_THIN, s->name);
-    unlinkat(s->dir, name, 0); /* nearly whenever: the lock is this one's */
+    unlinkat(s->dir, name, 0); /* of a process that was killed: this one has the lock */
     const int fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a file beside it");
     unlinkat(s->dir, name, 0);
     return fd;
 }
 
-static int copy(int from, uint64_t bytes, int to)
+static int copy_bytes(int from, uint64_t bytes, int to)
 {
     loff_t at = 0;
     while (at < (loff_t)bytes) {
@@ -197,22 +149,16 @@ static int copy(int from, uint64_t bytes, int to)
     return 0;
 }
 
-static bool put(int fd, const void *bytes, size_t count)
-{
-    const ssize_t n = write(fd, bytes, count);
-    if (n >= 0 && (size_t)n < count) errno = ENOSPC;
-    return n == (ssize_t)count;
-}
-
 static int write_fold(const struct subject *s, const struct mpr_mark *mark,
-                      const struct mpr_thinned *thinned, int thin, struct mpr_error *error)
+                      const struct mpr_thinned *thinned, int scratch, struct mpr_error *error)
 {
     const struct stat *st = &s->map.st;
     uint8_t bytes[MPR_MARK_BYTES];
     const long length = mpr_mark_write(mark, thinned->frames, bytes);
     if (length < 0) return mpr_fail_memory(error, s->path);
-    if (put(s->lock, s->map.data, s->header_end) && put(s->lock, bytes, (size_t)length) &&
-        copy(thin, thinned->bytes, s->lock) == 0 &&
+    if (mpr_file_write(s->lock, s->map.data, s->header_end) == 0 &&
+        mpr_file_write(s->lock, bytes, (size_t)length) == 0 &&
+        copy_bytes(scratch, thinned->bytes, s->lock) == 0 &&
         (st->st_gid == getegid() || fchown(s->lock, (uid_t)-1, st->st_gid) == 0) &&
         fchmod(s->lock, st->st_mode & 0777) == 0 && fsync(s->lock) == 0)
         return 0;
@@ -222,58 +168,36 @@ static int write_fold(const struct subject *s, const struct mpr_mark *mark,
 static int make_fold(const struct subject *s, const struct cut *cut, struct mpr_thinned *thinned,
                      struct mpr_error *error)
 {
-    const int thin = open_thin(s, error);
-    if (thin < 0) return -1;
-    int result = mpr_thin(s->path, cut->seq, cut->budget / PARTS * FOLD, thin, thinned, error);
+    const int scratch = open_scratch(s, error);
+    if (scratch < 0) return -1;
+    int result = mpr_thin(s->path, cut->seq, cut->budget / PARTS * FOLD, scratch, thinned, error);
     const uint64_t before = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.events : 0;
     const struct mpr_mark mark = { .seq = cut->seq,
                                    .offset = cut->offset,
                                    .until = thinned->until,
                                    .events = before + thinned->removed,
                                    .grain = thinned->grain };
-    if (result == 0) result = write_fold(s, &mark, thinned, thin, error);
-    close(thin);
+    if (result == 0) result = write_fold(s, &mark, thinned, scratch, error);
+    close(scratch);
     return result;
 }
 
-/* ---- into place */
-
-#define PUNCH (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
-
-static int rename_fold(const struct subject *s, struct mpr_error *error)
+/* Replaces LOG.fold and releases room in LOG.  No reader has the log open, and none opens it until
+ * this is done.  If the process has ended, room need not be released: recover makes a new file. */
+static int put_in_place(const struct subject *s, const struct cut *cut, struct mpr_error *error)
 {
     char new[PATH_MAX], fold[PATH_MAX];
+    if (!mpr_file_is_at(s->dir, s->name, &s->map.st))
+        return mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
+                        s->path);
     snprintf(new, sizeof new, "%s" MPR_FOLDED_NEW, s->name);
     snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, s->name);
     if (renameat(s->dir, new, s->dir, fold) != 0 || fsync(s->dir) != 0)
         return mpr_fail_errno(error, s->path, "put " MPR_FOLDED_SUFFIX " beside it");
-    return 0;
-}
-
-/* No reader has the log open now, and none opens it until this is done. */
-static int put_in_place(const struct subject *s, const struct cut *cut, struct mpr_error *error)
-{
-    if (!mpr_file_is_at(s->dir, s->name, &s->map.st))
-        return mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
-                        s->path);
-    if (rename_fold(s, error) != 0) return -1;
-    if (fallocate(s->map.fd, PUNCH, (off_t)s->header_end, (off_t)(cut->offset - s->header_end)) ==
-            0 ||
-        s->ended)
-        return 0;
+    const off_t bytes = (off_t)(cut->offset - s->header_end);
+    if (fallocate(s->map.fd, PUNCH, (off_t)s->header_end, bytes) == 0 || s->ended) return 0;
     return mpr_fail_errno(error, s->path, "give room back in");
 }
-
-/* The same of two readers of one file: this one's mapping stays. */
-static int replace(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
-                   struct mpr_error *error)
-{
-    if (mpr_file_try_lock(s->map.fd)) return put_in_place(s, cut, error);
-    out->outcome = MPR_COMPACT_READ;
-    return 0;
-}
-
-/* ---- one round */
 
 static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
                 struct mpr_error *error)
@@ -285,11 +209,16 @@ static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction 
     out->until_ns = thinned.until > start ? thinned.until - start : 0;
     out->before = cut->offset - s->frame[0];
     out->after = thinned.bytes;
-    return replace(s, cut, out, error);
+    if (mpr_file_try_lock(s->map.fd)) return put_in_place(s, cut, error);
+    out->outcome = MPR_COMPACT_READ;
+    return 0;
 }
 
-static int wanted(const struct subject *s, const struct mpf_keep *given, struct mpf_keep *keep,
-                  struct mpr_error *error)
+/* ---- one round */
+
+/* Fills *keep with the given value, or with the header's. */
+static int find_keep(const struct subject *s, const struct mpf_keep *given, struct mpf_keep *keep,
+                     struct mpr_error *error)
 {
     const char *text = mpr_header_get(&s->header, "keep");
     if (given) *keep = *given;
@@ -299,18 +228,7 @@ static int wanted(const struct subject *s, const struct mpf_keep *given, struct 
         s->path);
 }
 
-/* A file system without holes says so of any file.  A log that has ended needs none: of it and its
- * fold recover makes a file anew. */
-static int may_punch(const struct subject *s, struct mpr_error *error)
-{
-    if (s->ended || fallocate(s->lock, PUNCH, 0, 1) == 0 || errno != EOPNOTSUPP) return 0;
-    return mpr_fail(
-        error,
-        "%s: room in it cannot be given back on this file system, which has no holes: it grows until its process has ended",
-        s->path);
-}
-
-static int ask(struct subject *s, struct mpr_error *error)
+static int find_life(struct subject *s, struct mpr_error *error)
 {
     struct mpr_journal journal;
     mpr_journal_find(&journal, s->path, &s->map.st, &s->header);
@@ -320,18 +238,33 @@ static int ask(struct subject *s, struct mpr_error *error)
     return 0;
 }
 
+/* A file system without holes refuses to make one in any file, so LOG.fold.tmp shows it. */
+static int check_can_punch(const struct subject *s, struct mpr_error *error)
+{
+    if (s->ended || fallocate(s->lock, PUNCH, 0, 1) == 0 || errno != EOPNOTSUPP) return 0;
+    return mpr_fail(
+        error,
+        "%s: room in it cannot be given back on this file system, which has no holes: it grows until its process has ended",
+        s->path);
+}
+
 static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr_compaction *out,
                      struct mpr_error *error)
 {
+    const struct mpr_folded *f = &s->folded;
     struct mpf_keep keep;
-    if (examine(s, error) != 0 || wanted(s, given, &keep, error) != 0 || ask(s, error) != 0)
-        return -1;
-    const struct cut cut = choose(s, &keep);
+    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
+        return mpr_fail_memory(error, s->path);
+    if (f->exists && f->state != MPR_FOLDED_USED && f->state != MPR_FOLDED_NONE)
+        return mpr_fail(error, "%s%s: not this log's fold, or damaged; move it away", s->path,
+                        MPR_FOLDED_SUFFIX);
+    if (find_keep(s, given, &keep, error) != 0 || find_life(s, error) != 0) return -1;
+    const struct cut cut = choose_cut(s, &keep);
     out->outcome = MPR_COMPACT_LITTLE;
     out->ended = s->ended;
     out->next = s->map.size + cut.budget / PARTS * WORTH / 2;
     if (!cut.offset) return 0;
-    return may_punch(s, error) == 0 ? fold(s, &cut, out, error) : -1;
+    return check_can_punch(s, error) == 0 ? fold(s, &cut, out, error) : -1;
 }
 
 static int open_log(struct subject *s, struct mpr_error *error)
@@ -342,35 +275,27 @@ static int open_log(struct subject *s, struct mpr_error *error)
         return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
     if (fd < 0) return mpr_fail_errno(error, s->path, "open for writing");
     mpr_file_lock_shared(fd);
-    if (mpr_file_check_owner(&st, s->path, error) == 0 && st.st_size > 0 &&
-        mpr_map_file(&s->map, fd, &st, s->path, error) == 0)
-        return 0;
-    close(fd);
-    return st.st_size > 0 ? -1 : mpr_fail(error, "%s: it is empty", s->path);
+    if (mpr_file_check_owner(&st, s->path, error) != 0 || st.st_size == 0 ||
+        mpr_map_file(&s->map, fd, &st, s->path, error) != 0) {
+        close(fd);
+        return st.st_size > 0 ? -1 : mpr_fail(error, "%s: it is empty", s->path);
+    }
+    const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
+    if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
+    if (status == 0) return 0;
+    return mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", s->path);
 }
 
-static int take_lock(struct subject *s, const struct mpf_keep *keep, struct mpr_compaction *out,
-                     struct mpr_error *error)
+/* Returns true if a log was recorded in this run, on this machine, with MEMPROF_KEEP. */
+static bool is_of_run(const struct mpr_header *header, const char *run)
 {
-    s->lock = mpr_folded_lock(s->dir, s->name, s->path, error);
-    if (s->lock < 0) return -1;
-    const int result = with_lock(s, keep, out, error);
-    mpr_folded_unlock(s->dir, s->name, s->lock);
-    return result;
-}
-
-static int in_directory(struct subject *s, const struct mpf_keep *keep, const char *run,
-                        struct mpr_compaction *out, struct mpr_error *error)
-{
-    if (open_log(s, error) != 0) return -1;
-    int result = read_header(s, error);
-    if (result == 0 && run && !is_of_run(&s->header, run)) out->outcome = MPR_COMPACT_OTHER;
-    else if (result == 0) result = take_lock(s, keep, out, error);
-    mpr_folded_close(&s->folded);
-    mpr_header_free(&s->header);
-    mpr_map_close(&s->map);
-    free(s->frame);
-    return result;
+    static const uint8_t unknown[sizeof header->identity.boot];
+    struct mpf_identity own;
+    const char *log_run = mpr_header_get(header, "run");
+    mpr_life_own_identity(&own);
+    return log_run && strcmp(log_run, run) == 0 && mpr_header_get(header, "keep") &&
+           (memcmp(header->identity.boot, unknown, sizeof unknown) == 0 ||
+            memcmp(header->identity.boot, own.boot, sizeof unknown) == 0);
 }
 
 int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
@@ -380,7 +305,17 @@ int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
     *out = (struct mpr_compaction){ 0 };
     s.dir = mpr_file_directory(path, &s.name, error);
     if (s.dir < 0) return -1;
-    const int result = in_directory(&s, keep, run, out, error);
+    int result = open_log(&s, error);
+    if (result == 0 && run && !is_of_run(&s.header, run)) out->outcome = MPR_COMPACT_OTHER;
+    else if (result == 0) {
+        s.lock = mpr_folded_lock(s.dir, s.name, path, error);
+        result = s.lock < 0 ? -1 : with_lock(&s, keep, out, error);
+        if (s.lock >= 0) mpr_folded_unlock(s.dir, s.name, s.lock);
+    }
+    mpr_folded_close(&s.folded);
+    mpr_header_free(&s.header);
+    mpr_map_close(&s.map);
+    free(s.frame);
     close(s.dir);
     return result;
 }

@@ -1,24 +1,164 @@
-/* Writes the older part of a log anew, with fewer events: those of blocks that were live at no
- * instant that counts are left out (kept.h, fates.h). */
+/* Thinning: rewrites the older part of a log with fewer events.
+ *
+ * Private to this folder, and for its tests.  kept_instants.c chooses the instants that stay whole,
+ * retention.c and range_retention.c the events that are removed, and thin.c writes the others. */
 #ifndef MPR_THIN_H
 #define MPR_THIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "error.h"
+#include "replay.h"
 
 struct mpr_thinned {
     uint64_t frames, bytes; /* written */
-    uint64_t removed;       /* events that are not in them */
-    uint64_t until;         /* CLOCK_MONOTONIC ns of the newest event of that part */
-    uint64_t grain;         /* ns: bins of time in each of which a heap's largest state is whole */
+    uint64_t removed;       /* events */
+    uint64_t until;         /* CLOCK_MONOTONIC ns of the newest event of the thinned part */
+    uint64_t grain;         /* ns: width of the bins of time, in each of which the largest state of
+                               every heap stays whole */
 };
 
-/* Appends to `fd` EVENTS frames that stand for the log's frames (its fold's included) up to `seq`,
- * numbered so that the last one is `seq`: no more frames and, where that can be had, no more bytes
- * than the budget.  0, or -1 with *error filled.  One thread; memory as of a report, and a bit an
- * event. */
+/* Appends EVENTS frames to @fd that replace the log's frames up to @seq (also those of its
+ * LOG.fold).  The last frame gets the number @seq; there are not more frames than before and, if
+ * that is possible, not more than @budget bytes.  Returns 0, or -1 with *error filled.  Takes the
+ * memory of a report, and a bit for each event. */
 int mpr_thin(const char *log, uint64_t seq, uint64_t budget, int fd, struct mpr_thinned *out,
              struct mpr_error *error);
+
+/* ---- the instants that stay whole
+ *
+ * An instant is the state after an event, which is identified by its number in the log, from 0.
+ *
+ * Whole for every heap: the peaks of heaps and devices, failures, and the end.  For one heap: its
+ * largest state in each bin of time.  In each instance of the repeating range only the bytes and
+ * blocks of its largest state stay (a level).  So a report says the same of these instants for the
+ * thinned log, and at no other instant a heap has more than it had. */
+
+struct mpr_event_list { /* numbers of events, in order */
+    uint64_t *at;
+    size_t count, cap;
+};
+
+/* The largest states of a heap, one for each bin of time. */
+struct mpr_bins {
+    struct mpr_bin {
+        uint64_t number, after, bytes;
+    } * at;
+    size_t count, cap;
+};
+
+/* An instant whose bytes and blocks are written to the thinned log, without the blocks themselves.
+ */
+struct mpr_level {
+    uint64_t after;
+    enum mpr_level_how {
+        MPR_LEVEL_RECORDED,   /* by the event itself, a FOLDED of an earlier thinning */
+        MPR_LEVEL_UNTIL_NEXT, /* also valid at the next event, the range's PUSH or POP */
+        MPR_LEVEL_AT,
+    } how;
+};
+struct mpr_level_list {
+    struct mpr_level *at;
+    size_t count, cap;
+};
+
+enum { MPR_KEPT_BINS = 4096 }; /* maximum */
+
+struct mpr_kept {
+    uint64_t events;                        /* in the part that is thinned */
+    uint64_t until, grain;                  /* its newest time; the width of a bin, ns */
+    struct mpr_event_list whole[MPR_HEAPS]; /* by heap; for MPF_HEAP_NONE those of all heaps */
+    struct mpr_level_list level[MPR_HEAPS];
+    struct mpr_event_list instances; /* PUSHes of the repeating range */
+    /* First and last events, in turn, of the spans around the events of `always`, from the
+     * beginning of an instance to the end of the next.  All ranges and PyTorch blocks in a span
+     * stay, because they show what a block is used for. */
+    struct mpr_event_list busy;
+    struct mpr_event_list always; /* whole for every heap, whatever the grain */
+    struct mpr_bins bins[MPR_HEAPS];
+    struct mpr_used_heaps heaps;
+};
+
+/* Reads the log up to frame @seq.  @grain: minimum width of a bin, ns.  Returns 0, or -1 with
+ * *error filled. */
+int mpr_kept_find(struct mpr_kept *kept, const char *log, uint64_t seq, uint64_t grain,
+                  struct mpr_error *error);
+/* Merges each two bins into one.  Returns false if there is only one bin. */
+bool mpr_kept_coarsen(struct mpr_kept *kept);
+void mpr_kept_free(struct mpr_kept *kept);
+
+/* ---- the events that are removed
+ *
+ * A block is removed, with its allocation, its free and their call stacks, if it was live at no
+ * instant that stays whole.  A range is removed if no event in it stays.  Samples of the kernel
+ * stay if they are the largest of their bin, or the nearest to an instant that stays whole. */
+
+struct mpr_retention {
+    uint64_t *removed; /* a bit for each event */
+    uint64_t count;    /* of removed events */
+    struct mpr_removed_blocks {
+        /* By level of the heap: those live at this level minus those live at the previous one;
+         * after mpr_retention_find those live at this level. */
+        int64_t *bytes, *blocks;
+        uint64_t allocations, frees;
+    } of[MPR_HEAPS];
+};
+
+static inline bool mpr_retention_is_removed(const struct mpr_retention *r, uint64_t event)
+{
+    return r->removed[event / 64] >> event % 64 & 1;
+}
+
+/* Reads the same part of the log as mpr_kept_find did.  Returns 0, or -1 with *error filled. */
+int mpr_retention_find(struct mpr_retention *retention, const struct mpr_kept *kept,
+                       const char *log, uint64_t seq, struct mpr_error *error);
+void mpr_retention_free(struct mpr_retention *retention);
+
+/* ---- the ranges among them
+ *
+ * Whether a range stays is known when it has no more holders: it is closed, the ranges in it are
+ * decided, and so are the blocks that were allocated in it. */
+
+struct mpr_span;
+struct mpr_span_stack;
+
+struct mpr_spans {
+    struct mpr_span *span; /* from 1 */
+    uint32_t spans, cap, free;
+    struct mpr_span_stack *of; /* by thread */
+    uint32_t threads;
+    /* thread + 1: the first in the list of threads that pushed a range of the application.  Some of
+     * them may have no open range any more. */
+    uint32_t newest;
+    void (*remove)(void *arg, uint64_t event); /* called for each event of a range that is removed
+                                                */
+    void *arg;
+};
+
+void mpr_spans_free(struct mpr_spans *s);
+/* Holds the ranges that an event of the thread happens in: its innermost range and, if the event
+ * inherits ranges and the thread has none of the application, those that it inherits from.  Unused
+ * places in @held are 0. */
+enum { MPR_SPANS_AROUND = 3 };
+void mpr_spans_hold(struct mpr_spans *s, uint32_t thread, bool inherits,
+                    uint32_t held[MPR_SPANS_AROUND]);
+/* Releases them, after it is decided whether the event stays. */
+void mpr_spans_release(struct mpr_spans *s, const uint32_t held[MPR_SPANS_AROUND], bool stays);
+/* Makes the ranges stay that an event of the thread happens in. */
+void mpr_spans_keep(struct mpr_spans *s, uint32_t thread, bool inherits);
+
+void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain,
+                    bool stays);
+void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain);
+/* Adds an event to the thread's newest PUSH (TORCH_NODE), or PUSH or POP (RANGE_DATA). */
+void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event);
+/* The next event that would be added belongs to a mark, or to a range of the process. */
+void mpr_spans_forget_newest(struct mpr_spans *s, uint32_t thread);
+/* The thread has ended, and its open ranges with it. */
+void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread);
+/* After the last event: open ranges stay. */
+void mpr_spans_end(struct mpr_spans *s);
 
 #endif

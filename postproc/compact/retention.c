@@ -1,0 +1,545 @@
+/* One pass.  What decides about an event comes later in the log: for a block its free, for a range
+ * the blocks that were allocated in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "blocks.h"
+#include "index.h"
+#include "log.h"
+#include "mpf/event.h"
+#include "mpf/sample.h"
+#include "repairs.h"
+#include "thin.h"
+#include "threads.h"
+
+enum {
+    PLACES = 2,             /* AT and AT_PYTHON before an event */
+    FREES = 2,              /* the two events of a realloc */
+    KEPT_AFTER_FAILURE = 4, /* blocks of a thread: they show how the failure ended */
+};
+
+/* A live block. */
+struct block {
+    uint64_t birth, place[PLACES], size;
+    uint32_t made_in[MPR_SPANS_AROUND];
+    size_t moments, levels; /* instants and levels of its heap before its allocation */
+    uint64_t freed;         /* its number among the freed blocks */
+    uint8_t places, heap;
+    bool stays;
+};
+
+/* One of the newest freed blocks.  Replay looks at most MPR_REPAIR_NS back if a free finds no block
+ * (repairs.h).  What it finds there must be in the thinned log, so that it pairs the same events.
+ */
+struct freed {
+    uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
+    uint32_t block;     /* while it is not decided, then 0 */
+    /* If it was removed: */
+    uint8_t events, heap;
+    uint64_t event[1 + PLACES + FREES], size;
+    size_t from, to; /* levels of its heap before its allocation and before its free */
+};
+
+struct thread {
+    uint64_t place[PLACES];
+    unsigned places;
+    unsigned keep_next;  /* the next blocks stay, after a failure */
+    uint32_t moving;     /* the block that a realloc works on, */
+    uint64_t moving_key; /* its key, */
+    uint64_t move;       /* and the MOVE_BEGIN */
+};
+
+/* The newest sample of a kind, and the largest of the bin. */
+struct samples {
+    uint64_t newest, largest, value, bin;
+    size_t moments; /* instants before the newest sample */
+    bool any;
+};
+enum { RSS, ROLLUP, CGROUP, JEMALLOC, KINDS };
+
+struct finder {
+    const struct mpr_kept *kept;
+    struct mpr_retention *out;
+    uint64_t event;
+    size_t moments[MPR_HEAPS], levels[MPR_HEAPS]; /* of each heap, before the event */
+    size_t instance, busy;                        /* the next of kept->instances and ->busy */
+    struct mpr_index domains;                     /* domains in which a range was pushed */
+    struct mpr_index live;                        /* blocks by address and heap */
+    struct mpr_repairs repairs;                   /* as in replay */
+    struct freed freed[MPR_RECENT];               /* a ring */
+    uint64_t freed_count;                         /* ever */
+    struct block *block;                          /* from 1 */
+    uint32_t blocks, cap, free;                   /* free: a list by made_in[0] */
+    struct thread *thread;
+    uint32_t threads, captures;
+    struct mpr_spans spans;
+    struct samples samples[KINDS], torch_samples[MPF_GPUS];
+};
+
+static void remove_event(void *arg, uint64_t event)
+{
+    struct finder *f = arg;
+    f->out->removed[event / 64] |= UINT64_C(1) << event % 64;
+    f->out->count++;
+}
+
+static void restore_event(struct finder *f, uint64_t event)
+{
+    f->out->removed[event / 64] &= ~(UINT64_C(1) << event % 64);
+    f->out->count--;
+}
+
+static struct thread *thread_of(struct finder *f, uint32_t number)
+{
+    if (number >= MPR_THREADS_MAX) number = 0; /* as in replay */
+    MPR_REACH(f->thread, number, f->threads);
+    return &f->thread[number];
+}
+
+/* ---- the place in the log */
+
+static size_t moments_before(struct finder *f, uint8_t heap)
+{
+    const struct mpr_event_list *m = &f->kept->whole[heap];
+    size_t *at = &f->moments[heap];
+    while (*at < m->count && m->at[*at] < f->event) ++*at;
+    return *at;
+}
+
+static size_t levels_before(struct finder *f, uint8_t heap)
+{
+    const struct mpr_level_list *l = &f->kept->level[heap];
+    size_t *at = &f->levels[heap];
+    while (*at < l->count && l->at[*at].after < f->event) ++*at;
+    return *at;
+}
+
+/* Returns true inside a span of kept->busy, in which every second number is a last event. */
+static bool is_busy(struct finder *f)
+{
+    const struct mpr_event_list *m = &f->kept->busy;
+    while (f->busy < m->count && m->at[f->busy] + f->busy % 2 <= f->event) f->busy++;
+    return f->busy % 2;
+}
+
+/* ---- blocks and events in the wrong order
+ *
+ * Events of threads that exchange blocks are sometimes seen in the wrong order.  Events that replay
+ * pairs in another way than by their order stay, so that it pairs them in the same way again. */
+
+static bool is_torch(unsigned heap) { return mpf_heap_code(heap) == MPF_HEAP_TORCH; }
+
+/* Every block of the driver's memory stays, because memory without a name is measured between them.
+ * Sampled blocks of host/python also stay, because they represent others. */
+static bool may_remove(unsigned heap)
+{
+    return heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART || is_torch(heap);
+}
+
+static uint8_t heap_of(const struct mpf_event *e)
+{
+    return e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap;
+}
+
+/* The blocks of PyTorch are in one address space, whatever the device. */
+static uint64_t key_of(const struct mpf_event *e)
+{
+    return mpr_block_key(e->addr, is_torch(e->heap) ? MPF_HEAP_TORCH : heap_of(e));
+}
+
+static bool has_waiting_partner(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind,
+                                uint32_t not_thread)
+{
+    return f->repairs.count && !is_torch(e->heap) &&
+           mpr_repairs_match(&f->repairs, key_of(e), kind, not_thread);
+}
+
+static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind)
+{
+    const struct mpr_repair repair = { key_of(e), e->time, e->thread, (uint8_t)kind };
+    if (!is_torch(e->heap)) mpr_repairs_wait(&f->repairs, &repair);
+}
+
+/* Returns the freed block with this number, from 1, or NULL if it is too old. */
+static struct freed *freed_at(struct finder *f, uint64_t number)
+{
+    return number && f->freed_count - number < MPR_RECENT ? &f->freed[number % MPR_RECENT] : NULL;
+}
+
+/* ---- blocks */
+
+static uint32_t new_block(struct finder *f)
+{
+    const uint32_t block = f->free;
+    if (block) {
+        f->free = f->block[block].made_in[0];
+        return block;
+    }
+    f->blocks += !f->blocks; /* 0 is not used */
+    MPR_REACH(f->block, f->blocks, f->cap);
+    return f->blocks++;
+}
+
+/* @sign: 1 for a block that is removed, -1 for one that is restored */
+static void count_removed(struct finder *f, const struct freed *b, int sign)
+{
+    struct mpr_removed_blocks *of = &f->out->of[b->heap];
+    of->allocations += (uint64_t)sign;
+    of->frees += (uint64_t)sign;
+    if (b->from == b->to) return;
+    of->bytes[b->from] += sign * (int64_t)b->size;
+    of->blocks[b->from] += sign;
+    of->bytes[b->to] -= sign * (int64_t)b->size;
+    of->blocks[b->to] -= sign;
+}
+
+static void remove_block(struct finder *f, const struct block *l, const uint64_t *frees,
+                         unsigned count)
+{
+    struct freed *entry = freed_at(f, l->freed);
+    struct freed b = { .key = entry ? entry->key : 0,
+                       .time = entry ? entry->time : 0,
+                       .size = l->size,
+                       .from = l->levels,
+                       .to = levels_before(f, l->heap),
+                       .heap = l->heap };
+    b.event[b.events++] = l->birth;
+    for (unsigned i = 0; i < l->places; i++) b.event[b.events++] = l->place[i];
+    for (unsigned i = 0; i < count; i++) b.event[b.events++] = frees[i];
+    for (unsigned i = 0; i < b.events; i++) remove_event(f, b.event[i]);
+    count_removed(f, &b, 1);
+    if (entry) *entry = b;
+}
+
+/* After a free without a block, restores the blocks that were freed at the same address just
+ * before: they show which block it belongs to. */
+static void restore_recent(struct finder *f, const struct mpf_event *e)
+{
+    const uint64_t key = key_of(e);
+    struct freed *b;
+    for (uint64_t n = f->freed_count; (b = freed_at(f, n)); n--) {
+        if (e->time - b->time > MPR_REPAIR_NS) return;
+        if (b->key != key) continue;
+        b->key = 0;
+        if (b->block) {
+            f->block[b->block].stays = true;
+            continue;
+        }
+        for (unsigned i = 0; i < b->events; i++) restore_event(f, b->event[i]);
+        count_removed(f, b, -1);
+    }
+}
+
+/* Decides about a block that ends with the event at hand.
+ * @frees: the events that free it, if it is removed */
+static void decide(struct finder *f, uint32_t number, uint32_t thread, const uint64_t *frees,
+                   unsigned count)
+{
+    struct block *b = &f->block[number];
+    const bool stays = b->stays || moments_before(f, b->heap) != b->moments;
+    mpr_spans_release(&f->spans, b->made_in, stays);
+    if (stays) mpr_spans_keep(&f->spans, thread, false);
+    else remove_block(f, b, frees, count);
+    b->made_in[0] = f->free;
+    f->free = number;
+}
+
+/* An allocation whose free has already been seen stays.  So does a block whose address was handed
+ * out again before its free was seen, and the next block at that address. */
+static void on_alloc(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    const bool is_torch_block = is_torch(e->heap);
+    const unsigned places = t->places;
+    const bool after_failure = t->keep_next;
+    t->places = 0;
+    t->keep_next -= after_failure;
+    if (has_waiting_partner(f, e, MPR_WAIT_ALLOC, e->thread) ||
+        (f->repairs.count && !is_torch_block && mpr_repairs_swap(&f->repairs, key_of(e)))) {
+        mpr_spans_keep(&f->spans, e->thread, false);
+        return;
+    }
+    const uint64_t key = key_of(e);
+    const uint32_t before = mpr_index_get(&f->live, key), number = new_block(f);
+    struct block *b = &f->block[number];
+    *b = (struct block){ .birth = f->event,
+                         .size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX,
+                         .heap = heap_of(e),
+                         .places = (uint8_t)places,
+                         .stays = before || after_failure ||
+                                  (is_torch_block && (f->captures || is_busy(f))) };
+    memcpy(b->place, t->place, sizeof b->place);
+    b->moments = moments_before(f, b->heap);
+    b->levels = levels_before(f, b->heap);
+    mpr_spans_hold(&f->spans, e->thread, is_torch_block, b->made_in);
+    if (before) {
+        wait_for_partner(f, e, MPR_WAIT_FREE);
+        f->block[before].stays = true;
+        decide(f, before, e->thread, NULL, 0);
+    }
+    mpr_index_set(&f->live, key, number);
+}
+
+/* Takes the block that an event frees out of the live ones.  Returns its number, or 0. */
+static uint32_t take_block(struct finder *f, const struct mpf_event *e)
+{
+    if (!may_remove(e->heap) || has_waiting_partner(f, e, MPR_WAIT_FREE, 0)) return 0;
+    const uint64_t key = key_of(e);
+    const uint32_t number = mpr_index_get(&f->live, key);
+    if (!number) {
+        restore_recent(f, e);
+        wait_for_partner(f, e, MPR_WAIT_ALLOC);
+        return 0;
+    }
+    mpr_index_set(&f->live, key, 0);
+    f->block[number].freed = 0;
+    if (!is_torch(e->heap)) {
+        f->block[number].freed = ++f->freed_count;
+        f->freed[f->freed_count % MPR_RECENT] =
+            (struct freed){ .key = key, .time = e->time, .block = number };
+    }
+    return number;
+}
+
+static void on_free(struct finder *f, const struct mpf_event *e)
+{
+    const uint32_t number = take_block(f, e);
+    if (number) decide(f, number, e->thread, &f->event, 1);
+    else mpr_spans_keep(&f->spans, e->thread, false);
+}
+
+/* A realloc that did not end: the block stays, and is live again. */
+static void put_back(struct finder *f, struct thread *t)
+{
+    if (!t->moving) return;
+    f->block[t->moving].stays = true;
+    mpr_index_set(&f->live, t->moving_key, t->moving);
+    t->moving = 0;
+}
+
+/* Until the end of a realloc is known, the old block belongs to the thread. */
+static void on_move_begin(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    put_back(f, t);
+    t->moving = take_block(f, e);
+    t->moving_key = key_of(e);
+    t->move = f->event;
+    if (!t->moving) mpr_spans_keep(&f->spans, e->thread, false);
+}
+
+static void on_move_end(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    const uint64_t frees[FREES] = { t->move, f->event };
+    const uint32_t moved = t->moving;
+    t->moving = 0;
+    if (moved) decide(f, moved, e->thread, frees, e->addr ? 1 : 2);
+    if (e->addr) on_alloc(f, e);
+    t->places = 0;
+}
+
+static void on_failure(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    if (e->op == MPF_OP_FAIL && mpf_fail_ends_move(e->heap)) put_back(f, t);
+    t->keep_next = KEPT_AFTER_FAILURE;
+    mpr_spans_keep(&f->spans, e->thread, true);
+}
+
+/* ---- samples */
+
+static void restore_sample(struct finder *f, uint64_t event)
+{
+    if (mpr_retention_is_removed(f->out, event)) restore_event(f, event);
+}
+
+/* Adds a sample.  Returns true if it is the first one, or the first after an instant.  Any other is
+ * removed until it turns out to be the last before an instant, or the largest of its bin. */
+static bool add_sample(struct finder *f, struct samples *s, uint64_t value, uint64_t bin)
+{
+    const size_t moments = moments_before(f, MPF_HEAP_NONE);
+    const bool near = !s->any || moments != s->moments;
+    if (near && s->any) restore_sample(f, s->newest);
+    if (s->any && bin != s->bin) restore_sample(f, s->largest);
+    if (!s->any || bin != s->bin || value > s->value) s->value = value, s->largest = f->event;
+    s->any = true;
+    s->bin = bin;
+    s->moments = moments;
+    s->newest = f->event;
+    return near;
+}
+
+static void on_sample(struct finder *f, struct samples *s, uint64_t value, uint64_t bin)
+{
+    if (!add_sample(f, s, value, bin)) remove_event(f, f->event);
+}
+
+static uint64_t value_of(const struct mpf_event *e, size_t number)
+{
+    uint64_t value = MPF_UNKNOWN;
+    if (e->size >= (number + 1) * sizeof value)
+        memcpy(&value, e->data + number * sizeof value, sizeof value);
+    return value;
+}
+
+/* Some samples of RSS also have PSS. */
+static void on_rss(struct finder *f, const struct mpf_event *e, uint64_t bin)
+{
+    bool near = add_sample(f, &f->samples[RSS], value_of(e, MPF_RSS_ANON), bin);
+    const uint64_t pss = value_of(e, MPF_RSS_PSS);
+    if (pss != MPF_UNKNOWN) near |= add_sample(f, &f->samples[ROLLUP], pss, bin);
+    if (!near) remove_event(f, f->event);
+}
+
+static void end_samples(struct finder *f, struct samples *s)
+{
+    if (!s->any) return;
+    restore_sample(f, s->newest);
+    restore_sample(f, s->largest);
+}
+
+/* ---- events */
+
+static void on_place(struct finder *f, const struct mpf_event *e)
+{
+    struct thread *t = thread_of(f, e->thread);
+    if (t->places < PLACES) t->place[t->places++] = f->event;
+}
+
+static void on_push(struct finder *f, const struct mpf_event *e)
+{
+    const struct mpr_event_list *m = &f->kept->instances;
+    const uint32_t domain = (uint32_t)(e->addr >> 32);
+    const bool is_instance = f->instance < m->count && m->at[f->instance] == f->event,
+               is_first = !mpr_index_get(&f->domains, domain);
+    f->instance += is_instance;
+    mpr_index_set(&f->domains, domain, 1);
+    mpr_spans_push(&f->spans, e->thread, f->event, domain, is_instance || is_first || is_busy(f));
+}
+
+/* Any other event stays, and the ranges that it happens in. */
+static void on_other(struct finder *f, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_TORCH_CAPTURE) f->captures++;
+    if (e->op == MPF_OP_TORCH_CAPTURE_END) f->captures -= f->captures > 0;
+    if (e->op >= MPF_OP_MODULE || e->op == MPF_OP_THREAD || e->op == MPF_OP_GPU_CONTEXT) return;
+    thread_of(f, e->thread)->places = 0;
+    if (e->op == MPF_OP_MARK || e->op == MPF_OP_RANGE_START)
+        mpr_spans_forget_newest(&f->spans, e->thread);
+    if (e->thread) mpr_spans_keep(&f->spans, e->thread, true);
+}
+
+static void see(struct finder *f, const struct mpf_event *e)
+{
+    const uint64_t bin = e->time / f->kept->grain;
+    struct mpr_repair expired;
+    f->repairs.recent.at = e;
+    while (f->repairs.count && mpr_repairs_expire(&f->repairs, e->time, &expired)) {}
+    switch (e->op) {
+    case MPF_OP_ALLOC: (may_remove(e->heap) ? on_alloc : on_other)(f, e); break;
+    case MPF_OP_FREE: on_free(f, e); break;
+    case MPF_OP_MOVE_BEGIN: (may_remove(e->heap) ? on_move_begin : on_other)(f, e); break;
+    case MPF_OP_MOVE_END: (may_remove(e->heap) ? on_move_end : on_other)(f, e); break;
+    case MPF_OP_FAIL:
+    case MPF_OP_GPU_FAIL:
+    case MPF_OP_TORCH_OOM: on_failure(f, e); break;
+    case MPF_OP_AT:
+    case MPF_OP_AT_PYTHON: on_place(f, e); break;
+    case MPF_OP_PUSH: on_push(f, e); break;
+    case MPF_OP_POP:
+        mpr_spans_pop(&f->spans, e->thread, f->event, (uint32_t)(e->addr >> 32));
+        break;
+    case MPF_OP_RANGE_DATA:
+    case MPF_OP_TORCH_NODE: mpr_spans_add(&f->spans, e->thread, f->event); break;
+    case MPF_OP_TORCH_NEXT:
+        remove_event(f, f->event);
+        break; /* thin.c writes it when it is needed */
+    case MPF_OP_THREAD_END:
+        if (e->addr < MPR_THREADS_MAX) mpr_spans_end_thread(&f->spans, (uint32_t)e->addr);
+        break;
+    case MPF_OP_SAMPLE_RSS: on_rss(f, e, bin); break;
+    case MPF_OP_SAMPLE_CGROUP: on_sample(f, &f->samples[CGROUP], value_of(e, 0), bin); break;
+    case MPF_OP_SAMPLE_JEMALLOC: on_sample(f, &f->samples[JEMALLOC], value_of(e, 0), bin); break;
+    case MPF_OP_TORCH_LEVEL:
+        on_sample(f, &f->torch_samples[mpf_heap_device(e->heap)], e->addr, bin);
+        break;
+    default: on_other(f, e); break;
+    }
+}
+
+/* ---- all events */
+
+/* After the last event: what is not decided stays. */
+static void end(struct finder *f)
+{
+    for (size_t i = 0; f->live.at && i <= f->live.mask; i++)
+        if (f->live.at[i].value)
+            mpr_spans_release(&f->spans, f->block[f->live.at[i].value].made_in, true);
+    for (uint32_t i = 0; i < f->threads; i++)
+        if (f->thread[i].moving)
+            mpr_spans_release(&f->spans, f->block[f->thread[i].moving].made_in, true);
+    mpr_spans_end(&f->spans);
+    for (int i = 0; i < KINDS; i++) end_samples(f, &f->samples[i]);
+    for (int i = 0; i < MPF_GPUS; i++) end_samples(f, &f->torch_samples[i]);
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        struct mpr_removed_blocks *of = &f->out->of[i];
+        for (size_t k = 1; k < f->kept->level[i].count; k++) {
+            of->bytes[k] += of->bytes[k - 1];
+            of->blocks[k] += of->blocks[k - 1];
+        }
+    }
+}
+
+static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr_error *error)
+{
+    const struct mpf_event *events;
+    struct mpr_log *log;
+    long count;
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    mpr_log_stop_after(log, seq);
+    while ((count = mpr_log_next(log, &events, error)) > 0) {
+        mpr_recent_begin(&f->repairs.recent, events);
+        for (long i = 0; i < count; i++, f->event++) see(f, &events[i]);
+        mpr_recent_end(&f->repairs.recent, (size_t)count);
+    }
+    mpr_log_close(log);
+    return count < 0 ? -1 : 0;
+}
+
+int mpr_retention_find(struct mpr_retention *retention, const struct mpr_kept *kept,
+                       const char *log, uint64_t seq, struct mpr_error *error)
+{
+    struct finder *f = mpr_alloc(1, sizeof *f);
+    *retention = (struct mpr_retention){ .removed = mpr_alloc(kept->events / 64 + 1,
+                                                              sizeof *retention->removed) };
+    f->kept = kept;
+    f->out = retention;
+    f->spans.remove = remove_event;
+    f->spans.arg = f;
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        const size_t levels = kept->level[i].count;
+        retention->of[i].bytes = mpr_alloc(levels + 1, sizeof(int64_t));
+        retention->of[i].blocks = mpr_alloc(levels + 1, sizeof(int64_t));
+    }
+    const int result = read_log(f, log, seq, error);
+    end(f);
+    mpr_spans_free(&f->spans);
+    mpr_index_free(&f->domains);
+    mpr_index_free(&f->live);
+    free(f->block);
+    free(f->thread);
+    free(f);
+    return result;
+}
+
+void mpr_retention_free(struct mpr_retention *retention)
+{
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        free(retention->of[i].bytes);
+        free(retention->of[i].blocks);
+    }
+    free(retention->removed);
+    *retention = (struct mpr_retention){ 0 };
+}
