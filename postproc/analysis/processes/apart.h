@@ -1,20 +1,21 @@
-/* Which of several runs, as the ranks of one job are, lie apart from the middle of them: the one
- * rule of all reports. */
+/* Outliers among values that should be alike, such as the peaks of a job's ranks: one rule for all
+ * reports.  viewer/src/ranks.js has the rule of mpr_apart_find again. */
 #ifndef MPR_APART_H
 #define MPR_APART_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The middle one of the values; of an even number the larger of the two.  0 of none. */
+/* Returns the median, of an even number of values the larger middle one, or 0 for no values. */
 uint64_t mpr_apart_median(const uint64_t *value, size_t values);
-/* The numbers of those that are more than a twentieth of the median away from it, the farthest
- * first, of equals the first; of fewer than three none is.  `apart` has room for all.  How many. */
+/* Fills *apart with the indices of values that differ from the median by more than a twentieth of
+ * it, farthest first, equally far ones by index.  Returns how many there are: none of fewer than
+ * three values.  *apart must have room for all values. */
 size_t mpr_apart_find(const uint64_t *value, size_t values, size_t *apart);
 
-/* Of what is alike, as the workers of one parent: how many of the values, which come largest first,
- * stand above the others.  They are over the median by a tenth of it, by 4 MiB, and by three times
- * as much as the upper quartile is; of fewer than four none does. */
+/* Returns how many of the values, which are sorted, largest first, exceed the others.  They exceed
+ * the median by more than a tenth of it, 4 MiB, and three times the distance of the upper quartile.
+ * Of fewer than four values none does. */
 size_t mpr_apart_above(const uint64_t *value, size_t values);
 
 #endif

@@ -5,23 +5,24 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "apart.h"
 #include "fold.h"
 #include "mpf/sample.h"
 #include "places.h"
 
-enum { PLACES = 8 };
+enum { NUMBERS = 8 };
 
-/* A process, or with unfold a program that it ran. */
+/* A process, or with `unfold` one of its programs. */
 struct entry {
     struct mpr_family_line line;
     const char *skeleton; /* the title with a mark for each number */
-    struct mpr_place place[PLACES];
-    size_t places;
-    size_t child, sibling; /* entries, MPR_NO_PROCESS: none */
+    struct mpr_place number[NUMBERS];
+    size_t numbers;
+    size_t child, sibling; /* entries, or MPR_NO_PROCESS */
 };
 
-/* Entries that are one line, and whose children come next. */
+/* Entries that are one line, and whose children are compared together. */
 struct set {
     size_t *entry;
     size_t entries, depth;
@@ -31,11 +32,11 @@ struct family {
     struct mpr_arena *arena;
     const struct mpr_processes *all;
     bool unfold;
-    const char *apart; /* a log; NULL: none */
+    const char *apart; /* a log, or NULL */
     struct entry *entry;
     size_t entries;
-    size_t *entry_of; /* each process's */
-    struct set *open; /* that are still to be told, the next one last */
+    size_t *entry_of; /* by process */
+    struct set *open; /* sets without a line yet; the next one is last */
     size_t opened, cap;
 };
 
@@ -45,101 +46,91 @@ static const char *skeleton_of(struct mpr_arena *arena, struct entry *e)
 {
     const char *title = e->line.title, *text = "";
     size_t at = 0;
-    e->places = mpr_places_in_name(title, e->place, PLACES);
-    for (size_t i = 0; i < e->places; i++) {
-        text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->place[i].from - at), title + at);
-        at = e->place[i].to;
+    e->numbers = mpr_places_in_name(title, e->number, NUMBERS);
+    for (size_t i = 0; i < e->numbers; i++) {
+        text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->number[i].from - at), title + at);
+        at = e->number[i].to;
     }
     return mpr_arena_format(arena, "%s%s", text, title + at);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* MPF_UNKNOWN is the largest number there is. */
-static uint64_t larger_known(uint64_t a, uint64_t b)
+/* Adds a program of the entry's process. */
+static void add_program(struct mpr_family_line *l, const struct mpr_process *p, const char *apart)
 {
-    return a == MPF_UNKNOWN ? b : b == MPF_UNKNOWN ? a : larger(a, b);
-}
-
-/* The program that took the place of the entry's. */
-static void add_image(struct family *f, struct mpr_family_line *l, const struct mpr_process *p)
-{
-    l->apart |= f->apart && strcmp(f->apart, p->summary.path) == 0;
+    l->apart |= apart && strcmp(apart, p->summary.path) == 0;
     if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
     l->last = p;
     l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
     l->host_is_about |= p->host.is_about;
     l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
-    l->rss_bytes = larger_known(l->rss_bytes, p->rss_high);
+    if (l->rss_bytes == MPF_UNKNOWN) l->rss_bytes = p->rss_high;
+    else if (p->rss_high != MPF_UNKNOWN) l->rss_bytes = larger(l->rss_bytes, p->rss_high);
     l->end_bytes = p->host.end_bytes;
     l->lived_ns += p->summary.duration_ns;
 }
 
-static void add_entry(struct family *f, size_t index)
-{
-    const struct mpr_process *p = &f->all->at[index];
-    if (p->image_of != MPR_NO_PROCESS && !f->unfold) {
-        f->entry_of[index] = f->entry_of[p->image_of];
-        add_image(f, &f->entry[f->entry_of[index]].line, p);
-        return;
-    }
-    f->entry_of[index] = f->entries;
-    struct entry *e = &f->entry[f->entries++];
-    *e = (struct entry){ .child = MPR_NO_PROCESS, .sibling = MPR_NO_PROCESS };
-    e->line = (struct mpr_family_line){ .processes = 1, .largest = p, .rss_bytes = MPF_UNKNOWN };
-    add_image(f, &e->line, p);
-}
-
-/* Returns the first of those without a parent. */
-static size_t link_entries(struct family *f)
-{
-    size_t roots = MPR_NO_PROCESS;
-    for (size_t i = f->all->count; i-- > 0;) {
-        const struct mpr_process *p = &f->all->at[i];
-        if (p->image_of != MPR_NO_PROCESS && !f->unfold) continue;
-        struct entry *e = &f->entry[f->entry_of[i]];
-        size_t *first =
-            p->above == MPR_NO_PROCESS ? &roots : &f->entry[f->entry_of[p->above]].child;
-        e->sibling = *first;
-        *first = f->entry_of[i];
-    }
-    return roots;
-}
-
-static size_t make_entries(struct family *f)
+static void make_entries(struct family *f)
 {
     f->entry = mpr_alloc(f->all->count, sizeof *f->entry);
     f->entry_of = mpr_alloc(f->all->count, sizeof *f->entry_of);
-    for (size_t i = 0; i < f->all->count; i++) add_entry(f, i);
+    for (size_t i = 0; i < f->all->count; i++) {
+        const struct mpr_process *p = &f->all->at[i];
+        size_t *number = &f->entry_of[i];
+        if (p->image_of != MPR_NO_PROCESS && !f->unfold) {
+            *number = f->entry_of[p->image_of];
+        } else {
+            *number = f->entries++;
+            f->entry[*number] = (struct entry){
+                .line = { .processes = 1, .largest = p, .rss_bytes = MPF_UNKNOWN },
+                .child = MPR_NO_PROCESS,
+                .sibling = MPR_NO_PROCESS,
+            };
+        }
+        add_program(&f->entry[*number].line, p, f->apart);
+    }
     for (size_t i = 0; i < f->entries; i++) {
         struct entry *e = &f->entry[i];
         e->line.title = *e->line.last->title ? e->line.last->title : "unknown program";
         e->skeleton = skeleton_of(f->arena, e);
     }
-    return link_entries(f);
 }
 
-/* ---- what is alike */
+/* Sets children and siblings.  Returns the first entry without a parent. */
+static size_t link_entries(struct family *f)
+{
+    size_t root = MPR_NO_PROCESS;
+    for (size_t i = f->all->count; i-- > 0;) {
+        const struct mpr_process *p = &f->all->at[i];
+        if (p->image_of != MPR_NO_PROCESS && !f->unfold) continue;
+        const size_t number = f->entry_of[i];
+        size_t *first = p->above == MPR_NO_PROCESS ? &root : &f->entry[f->entry_of[p->above]].child;
+        f->entry[number].sibling = *first;
+        *first = number;
+    }
+    return root;
+}
 
-static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+/* ---- sets of similar entries */
 
 static int by_kind(const struct entry *a, const struct entry *b)
 {
     const struct mpr_summary *x = &a->line.last->summary, *y = &b->line.last->summary;
-    int order = compare(a->line.apart, b->line.apart);
+    int order = mpr_compare(a->line.apart, b->line.apart);
     if (!order) order = strcmp(a->skeleton, b->skeleton);
-    if (!order) order = compare(x->life, y->life);
-    if (!order) order = compare(x->fate, y->fate);
-    if (!order) order = compare(x->oom, y->oom);
-    if (!order) order = compare((uint64_t)x->fate_status, (uint64_t)y->fate_status);
-    return order ? order : compare(x->end, y->end);
+    if (!order) order = mpr_compare(x->life, y->life);
+    if (!order) order = mpr_compare(x->fate, y->fate);
+    if (!order) order = mpr_compare(x->oom, y->oom);
+    if (!order) order = mpr_compare((uint64_t)x->fate_status, (uint64_t)y->fate_status);
+    return order ? order : mpr_compare(x->end, y->end);
 }
 
-/* The largest first, of equals the one that began first. */
+/* The largest first; equal ones by their starts. */
 static int by_peak(const struct entry *a, const struct entry *b)
 {
-    const int order = compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes);
-    return order ? order : compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
+    const int order = mpr_compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes);
+    return order ? order : mpr_compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
 }
 
 static int by_kind_and_peak(const void *left, const void *right, void *family)
@@ -151,7 +142,7 @@ static int by_kind_and_peak(const void *left, const void *right, void *family)
     return order ? order : by_peak(a, b);
 }
 
-/* The one to be told first comes last. */
+/* The largest set is last, because the last one is taken next. */
 static int smallest_first(const void *left, const void *right, void *family)
 {
     const struct family *f = family;
@@ -167,33 +158,38 @@ static void open_set(struct family *f, const size_t *entry, size_t entries, size
     memcpy(set->entry, entry, entries * sizeof *entry);
 }
 
-/* How many of these, which are alike and come largest first, stand above the others. */
-static size_t above(const struct family *f, const size_t *entry, size_t entries)
+/* Opens sets for similar entries, which are sorted by their peaks.  Outliers get their own sets. */
+static void open_similar(struct family *f, const size_t *entry, size_t entries, size_t depth)
 {
-    uint64_t *peak = mpr_alloc(entries, sizeof *peak);
-    for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
-    const size_t count = mpr_apart_above(peak, entries);
-    free(peak);
-    return count;
-}
-
-static void open_alike(struct family *f, const size_t *entry, size_t entries, size_t depth)
-{
-    const size_t alone =
-        f->unfold || entries < MPR_FAMILY_LEAST ? entries : above(f, entry, entries);
+    size_t alone = entries;
+    if (!f->unfold && entries >= MPR_FAMILY_LEAST) {
+        uint64_t *peak = mpr_alloc(entries, sizeof *peak);
+        for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
+        alone = mpr_apart_above(peak, entries);
+        free(peak);
+    }
     for (size_t i = 0; i < alone; i++) open_set(f, &entry[i], 1, depth);
     if (alone < entries) open_set(f, &entry[alone], entries - alone, depth);
 }
 
-/* Siblings become sets of what is alike. */
-static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
+/* Opens sets for the entries of some lists of siblings together.  @first: the first of each list.
+ */
+static void open_siblings(struct family *f, const size_t *first, size_t lists, size_t depth)
 {
     const size_t opened = f->opened;
+    size_t *entry = NULL, entries = 0, cap = 0;
+    for (size_t i = 0; i < lists; i++) {
+        for (size_t e = first[i]; e != MPR_NO_PROCESS; e = f->entry[e].sibling) {
+            MPR_GROW(entry, entries, cap);
+            entry[entries++] = e;
+        }
+    }
     if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
     for (size_t i = 0, to; i < entries; i = to) {
         for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
-        open_alike(f, &entry[i], to - i, depth);
+        open_similar(f, &entry[i], to - i, depth);
     }
+    free(entry);
     if (f->opened > opened)
         qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smallest_first, f);
 }
@@ -202,15 +198,15 @@ static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
 
 static int by_number(const void *left, const void *right)
 {
-    return compare(*(const uint64_t *)left, *(const uint64_t *)right);
+    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* What stands at the place: its number, or the set of them. */
+/* Returns the numbers that the set's titles have at one place, as a text. */
 static const char *numbers_at(const struct family *f, const struct set *s, size_t place)
 {
     uint64_t *number = mpr_alloc(s->entries, sizeof *number);
     size_t numbers = 1;
-    for (size_t i = 0; i < s->entries; i++) number[i] = f->entry[s->entry[i]].place[place].number;
+    for (size_t i = 0; i < s->entries; i++) number[i] = f->entry[s->entry[i]].number[place].number;
     qsort(number, s->entries, sizeof *number, by_number);
     for (size_t i = 1; i < s->entries; i++)
         if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
@@ -225,7 +221,7 @@ static const char *title_of(const struct family *f, const struct set *s)
     const struct entry *e = &f->entry[s->entry[0]];
     const char *from = e->skeleton, *text = "";
     if (s->entries == 1) return e->line.title;
-    for (size_t place = 0; place < e->places; place++) {
+    for (size_t place = 0; place < e->numbers; place++) {
         const size_t length = strcspn(from, "\1");
         text = mpr_arena_format(f->arena, "%s%.*s%s", text, (int)length, from,
                                 numbers_at(f, s, place));
@@ -253,38 +249,20 @@ static struct mpr_family_line line_of(const struct family *f, const struct set *
     return sum;
 }
 
-/* An entry and its siblings behind the others. */
-static void add_siblings(const struct family *f, size_t first, size_t **entry, size_t *entries,
-                         size_t *cap)
-{
-    for (size_t e = first; e != MPR_NO_PROCESS; e = f->entry[e].sibling) {
-        MPR_GROW(*entry, *entries, *cap);
-        (*entry)[(*entries)++] = e;
-    }
-}
-
-/* The children of all in the set; NULL: who has no parent. */
-static void open_children(struct family *f, const struct set *s, size_t roots)
-{
-    size_t *child = NULL, children = 0, cap = 0;
-    if (!s) add_siblings(f, roots, &child, &children, &cap);
-    for (size_t i = 0; s && i < s->entries; i++)
-        add_siblings(f, f->entry[s->entry[i]].child, &child, &children, &cap);
-    part(f, child, children, s ? s->depth + 1 : 0);
-    free(child);
-}
-
 struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
                                    bool unfold, const char *apart, size_t *lines)
 {
     struct family f = { .arena = arena, .all = all, .unfold = unfold, .apart = apart };
     struct mpr_family_line *line = mpr_arena_alloc(arena, all->count * sizeof *line);
     *lines = 0;
-    open_children(&f, NULL, make_entries(&f));
+    make_entries(&f);
+    const size_t root = link_entries(&f);
+    open_siblings(&f, &root, 1, 0);
     while (f.opened) {
         const struct set s = f.open[--f.opened];
         line[(*lines)++] = line_of(&f, &s);
-        open_children(&f, &s, MPR_NO_PROCESS);
+        for (size_t i = 0; i < s.entries; i++) s.entry[i] = f.entry[s.entry[i]].child;
+        open_siblings(&f, s.entry, s.entries, s.depth + 1);
         free(s.entry);
     }
     free(f.open);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "apart.h"
 #include "basename.h"
 #include "labels.h"
 #include "reader.h"
@@ -33,18 +32,7 @@ const char *mpr_process_title(struct mpr_arena *arena, const struct mpr_process_
     return title;
 }
 
-static void add_heap(struct mpr_process *out, const struct mpr_process_heap *heap)
-{
-    out->heap[out->heaps++] = *heap;
-    if (heap->peak_bytes > out->peak_bytes) {
-        out->peak_bytes = heap->peak_bytes;
-        out->is_about = heap->is_about;
-    }
-    if (heap->heap == MPF_HEAP_HOST) out->host = *heap;
-    if (mpr_heap_is_device(heap->heap) && heap->peak_bytes > out->gpu.peak_bytes) out->gpu = *heap;
-}
-
-/* With room for so many heaps; its summary is to be filled. */
+/* Returns a new process with room for these heaps; the caller fills its summary. */
 static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
 {
     MPR_GROW(all->at, all->count, all->cap);
@@ -58,6 +46,17 @@ static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
     return out;
 }
 
+static void add_heap(struct mpr_process *out, const struct mpr_process_heap *heap)
+{
+    out->heap[out->heaps++] = *heap;
+    if (heap->peak_bytes > out->peak_bytes) {
+        out->peak_bytes = heap->peak_bytes;
+        out->is_about = heap->is_about;
+    }
+    if (heap->heap == MPF_HEAP_HOST) out->host = *heap;
+    if (mpr_heap_is_device(heap->heap) && heap->peak_bytes > out->gpu.peak_bytes) out->gpu = *heap;
+}
+
 int mpr_processes_add(struct mpr_processes *all, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -69,10 +68,9 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     out->title = mpr_process_title(&all->arena, &out->summary.process);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &reader.replay.books.heap[i];
-        if (h->used)
-            add_heap(out,
-                     &(struct mpr_process_heap){ (uint8_t)i, h->peak_bytes, h->peak_time, h->bytes,
-                                                 mpr_label_is_about(&reader.replay, (uint8_t)i) });
+        const struct mpr_process_heap heap = { (uint8_t)i, h->peak_bytes, h->peak_time, h->bytes,
+                                               mpr_label_is_about(&reader.replay, (uint8_t)i) };
+        if (h->used) add_heap(out, &heap);
     }
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);
@@ -88,17 +86,19 @@ void mpr_processes_add_read(struct mpr_processes *all, const struct mpr_summary 
     for (size_t i = 0; i < heaps; i++) add_heap(out, &heap[i]);
 }
 
-/* ---- who is whose */
-
-static int by_start(const void *left, const void *right)
+void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,
+                        const struct mpr_progress *progress)
 {
-    const struct mpr_process *a = left, *b = right;
-    return mpr_kin_order(&a->summary, &b->summary);
+    struct mpr_error none;
+    *all = (struct mpr_processes){ 0 };
+    for (size_t i = 0; i < paths; i++) mpr_processes_add(all, path[i], progress, &none);
+    mpr_processes_finish(all);
 }
 
-/* ---- who left no log */
+/* ---- runs */
 
-static size_t directory_of(const char *path)
+/* Returns the bytes of the path's directory, with the slash. */
+static size_t directory_bytes(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash + 1 - path) : 0;
@@ -110,14 +110,15 @@ static int is_log(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".zst") == 0;
 }
 
-/* Are these all the logs of one directory? */
-static bool are_all(const struct mpr_processes *all)
+/* Returns true if these are all the logs of one directory. */
+static bool are_whole_directory(const struct mpr_processes *all)
 {
     const char *first = all->at[0].summary.path;
-    const size_t bytes = directory_of(first);
-    for (size_t i = 1; i < all->count; i++) {
+    const size_t bytes = first ? directory_bytes(first) : 0;
+    for (size_t i = 0; i < all->count; i++) {
         const char *path = all->at[i].summary.path;
-        if (directory_of(path) != bytes || strncmp(path, first, bytes) != 0) return false;
+        if (!first || directory_bytes(path) != bytes || strncmp(path, first, bytes) != 0)
+            return false;
     }
     struct dirent **entry;
     char *directory = bytes ? mpr_text_part(first, bytes) : mpr_text_copy(".");
@@ -133,8 +134,8 @@ static bool is_in(const struct mpr_process *p, const struct mpr_process_run *run
     return strcmp(mpr_summary_run(&p->summary), run->id) == 0;
 }
 
-static struct mpr_without_log rest_of(const struct mpr_processes *all,
-                                      const struct mpr_process_run *run)
+static struct mpr_without_log without_log(const struct mpr_processes *all,
+                                          const struct mpr_process_run *run)
 {
     struct mpr_run_process *known = mpr_alloc(all->count, sizeof *known);
     size_t count = 0;
@@ -148,10 +149,9 @@ static struct mpr_without_log rest_of(const struct mpr_processes *all,
     return (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
 }
 
-/* In the order of the processes. */
 static void find_runs(struct mpr_processes *all)
 {
-    const bool whole = all->at[0].summary.path && are_all(all);
+    const bool whole = are_whole_directory(all);
     all->run = mpr_arena_alloc(&all->arena, all->count * sizeof *all->run);
     for (size_t i = 0; i < all->count; i++) {
         size_t k = 0;
@@ -159,8 +159,14 @@ static void find_runs(struct mpr_processes *all)
         if (k < all->runs) continue;
         struct mpr_process_run *run = &all->run[all->runs++];
         *run = (struct mpr_process_run){ .id = mpr_summary_run(&all->at[i].summary) };
-        if (whole) run->rest = rest_of(all, run);
+        if (whole) run->rest = without_log(all, run);
     }
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct mpr_process *a = left, *b = right;
+    return mpr_kin_order(&a->summary, &b->summary);
 }
 
 void mpr_processes_finish(struct mpr_processes *all)
@@ -182,13 +188,6 @@ void mpr_processes_finish(struct mpr_processes *all)
     free(kin);
 }
 
-/* ---- one run */
-
-static size_t renumbered(const size_t *number, size_t process)
-{
-    return process == MPR_NO_PROCESS ? process : number[process];
-}
-
 struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struct mpr_arena *arena,
                                           const struct mpr_process_run *run)
 {
@@ -203,10 +202,9 @@ struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struc
     }
     for (size_t i = 0; i < out.count; i++) {
         struct mpr_process *p = &out.at[i];
-        p->parent = renumbered(number, p->parent);
-        p->above = renumbered(number, p->above);
-        p->executed = renumbered(number, p->executed);
-        p->image_of = renumbered(number, p->image_of);
+        size_t *const process[] = { &p->parent, &p->above, &p->executed, &p->image_of };
+        for (size_t k = 0; k < sizeof process / sizeof *process; k++)
+            if (*process[k] != MPR_NO_PROCESS) *process[k] = number[*process[k]];
     }
     free(number);
     return out;
@@ -221,13 +219,4 @@ const struct mpr_process_run *mpr_processes_run_of(const struct mpr_processes *a
             if (is_in(&all->at[i], &all->run[k])) return &all->run[k];
     }
     return NULL;
-}
-
-void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,
-                        const struct mpr_progress *progress)
-{
-    struct mpr_error none;
-    *all = (struct mpr_processes){ 0 };
-    for (size_t i = 0; i < paths; i++) mpr_processes_add(all, path[i], progress, &none);
-    mpr_processes_finish(all);
 }
