@@ -5,9 +5,9 @@ _memprof_options() {
     "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[][A-Za-z|=,-]*( .*)?$/\2/p'
 }
 
-# Names of the section "Commands:", or of the lines about usage.
+# Names of the list of commands, whose first heading is one of these, or of the lines about usage.
 _memprof_commands() {
-    "$1" --help 2>/dev/null | sed -En '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
+    "$@" --help 2>/dev/null | sed -En '/^(What happened|Commands):$/,/^$/s/^  ([a-z]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
 }
 
 _memprof_reply() {
@@ -42,25 +42,38 @@ _memprof_value() {
     _memprof_reply "$("$@" --help 2>/dev/null | sed -En "s/^ +(-., +)?$name=([a-z|-]+)( .*)?\$/\2/p" | tr '|' ' ')" "$word"
 }
 
-# The program's own options and commands; false: the command is given, and stands at the word $at.
-_memprof_outer() {
+# Sets command to the words that name the command of memprof-report, such as "peaks" or "log info", and at to the last of them, or
+# to the word that is completed if that is to name it.
+_memprof_report_command() {
+    command=()
     at=$(_memprof_first 1)
-    if ((at < COMP_CWORD)); then return 1; fi
-    if [[ $2 == -* ]]; then _memprof_reply "$(_memprof_options "$1")" "$2"
-    else _memprof_reply "$(_memprof_commands "$1")" "$2"; fi
+    while ((at < COMP_CWORD)); do
+        command+=("${COMP_WORDS[at]}")
+        if [[ ${command[*]} != log ]]; then break; fi
+        at=$(_memprof_first $((at + 1)))
+    done
 }
 
 _memprof_report() {
     local word=${COMP_WORDS[COMP_CWORD]} at
-    if _memprof_is_value; then _memprof_value "$1" "${COMP_WORDS[$(_memprof_first 1)]}"; return; fi
-    if _memprof_outer "$1" "$word"; then return; fi
-    if [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${COMP_WORDS[at]}")" "$word"; fi     # else logs: files
+    local -a command
+    _memprof_report_command
+    if _memprof_is_value; then _memprof_value "$1" "${command[@]}"
+    elif [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${command[@]}")" "$word"
+    elif ((at == COMP_CWORD)); then _memprof_reply "$(_memprof_commands "$1" "${command[@]}")" "$word"
+    fi      # else logs: files
 }
 
 _memprof() {
     local word=${COMP_WORDS[COMP_CWORD]} at
     if _memprof_is_value; then _memprof_value "$1" run; return; fi
-    if _memprof_outer "$1" "$word" || [[ ${COMP_WORDS[at]} != run ]]; then return; fi
+    at=$(_memprof_first 1)
+    if ((at == COMP_CWORD)); then
+        if [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1")" "$word"
+        else _memprof_reply "$(_memprof_commands "$1")" "$word"; fi
+        return
+    fi
+    if [[ ${COMP_WORDS[at]} != run ]]; then return; fi
     at=$(_memprof_first $((at + 1)))
     if ((at < COMP_CWORD)); then
         if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # of bash-completion

@@ -13,7 +13,7 @@ static void leave_group(void) { setpgid(0, 0); }
 pid_t mpl_folder_start(const char *directory, const char *run)
 {
     char option[MPF_RUN_ID + 8], follow[64];
-    const char *argument[] = { NULL, "compact", option, follow, directory, NULL };
+    const char *argument[] = { NULL, "log", "compact", option, follow, directory, NULL };
     snprintf(option, sizeof option, "--run=%s", run);
     snprintf(follow, sizeof follow, "--follow=%ld", (long)getpid());
     return mpl_report_start(argument, leave_group, "the logs grow beyond what is to be kept");

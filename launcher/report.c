@@ -60,19 +60,19 @@ static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
 /* This many paths are far below the limit of a program's arguments. */
 enum { AT_ONCE = 64 };
 
-static void start(const char *const command[2], const struct mpl_logs *logs, size_t from,
+static void start(const char *const command[3], const struct mpl_logs *logs, size_t from,
                   size_t count, const char *without)
 {
     char path[AT_ONCE][PATH_MAX];
-    const char *argument[AT_ONCE + 4] = { NULL, command[0], command[1] };
-    size_t arguments = 3;
+    const char *argument[AT_ONCE + 5] = { NULL, command[0], command[1], command[2] };
+    size_t arguments = 4;
     for (size_t i = 0; i < count; i++) /* no program can open a longer path */
         if (snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name) < PATH_MAX)
             argument[arguments++] = path[i];
     mpl_report_wait(mpl_report_start(argument, give_way, without));
 }
 
-static void start_each(const char *const command[2], const struct mpl_logs *logs,
+static void start_each(const char *const command[3], const struct mpl_logs *logs,
                        const char *without)
 {
     for (size_t i = 0; i < logs->count; i += AT_ONCE)
@@ -81,12 +81,12 @@ static void start_each(const char *const command[2], const struct mpl_logs *logs
 
 void mpl_report_digest(const struct mpl_logs *logs)
 {
-    static const char *const command[2] = { "digest", "--" };
+    static const char *const command[3] = { "log", "digest", "--" };
     start_each(command, logs, "there are no digests");
 }
 
 void mpl_report_symbols(const struct mpl_logs *logs)
 {
-    static const char *const command[2] = { "symbolize", "--quiet" };
+    static const char *const command[3] = { "log", "symbolize", "--quiet" };
     start_each(command, logs, "there are no names beside the logs");
 }

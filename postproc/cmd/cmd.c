@@ -1,33 +1,156 @@
 #include "cmd.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "alloc.h"
+#include "atomic_file.h"
+#include "basename.h"
 #include "symbols.h"
 #include "utf8.h"
 
-/* "memprof-report peaks" as the name in messages: argp takes it from argv[0]. */
-static void parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+/* ---- command lines */
+
+/* A table of options, and the struct that has its members. */
+struct table {
+    const struct mpr_option *option;
+    char *values;
+    const char *heading;
+};
+
+enum { TABLES = 3, MAX_OPTIONS = 32, FIRST_KEY = 256 };
+
+struct parsing {
+    const struct mpr_cmdline *cmdline;
+    struct mpr_args *args;
+    struct table table[TABLES];
+    size_t options;
+    struct argp_option option[MAX_OPTIONS + TABLES + 1];
+    /* Of each of the argp options: NULL for a heading. */
+    const struct mpr_option *declared[MAX_OPTIONS + TABLES];
+    char *value[MAX_OPTIONS + TABLES];
+};
+
+static void add_table(struct parsing *p, const struct mpr_option *option, void *values,
+                      const char *heading, int group)
 {
-    static char name[64];
+    if (!option) return;
+    if (heading) p->option[p->options++] = (struct argp_option){ .doc = heading, .group = group };
+    for (; option->name; option++) {
+        const size_t i = p->options++;
+        assert(i < MAX_OPTIONS + TABLES);
+        p->declared[i] = option;
+        p->value[i] = (char *)values + option->at;
+        p->option[i] =
+            (struct argp_option){ .name = option->name,
+                                  .key = option->letter ? option->letter : FIRST_KEY + (int)i,
+                                  .arg = option->argument,
+                                  .flags = option->optional ? OPTION_ARG_OPTIONAL : 0,
+                                  .doc = option->help,
+                                  .group = group };
+    }
+}
+
+/* Operands that the command handles itself. */
+static void add_operand(struct mpr_args *args, const char *text)
+{
+    MPR_REACH(args->operand, args->operands + 1, args->cap);
+    args->operand[args->operands++] = text;
+    args->operand[args->operands] = NULL;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    const struct parsing *p = state->input;
+    const bool logs = p->cmdline->takes == MPR_TAKES_LOGS || p->cmdline->takes == MPR_TAKES_PATHS;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (!logs) add_operand(p->args, text);
+        else p->args->logs.failed |= !mpr_paths_add(&p->args->logs.paths, text);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        if (logs || p->cmdline->need)
+            argp_error(state, "%s", logs ? MPR_NEED_LOG : p->cmdline->need);
+        return 0;
+    case ARGP_KEY_END:
+        if (p->cmdline->check) p->cmdline->check(p->args, state);
+        return 0;
+    }
+    for (size_t i = 0; i < p->options; i++)
+        if (p->declared[i] && p->option[i].key == key) {
+            p->declared[i]->set(p->value[i], text, p->declared[i]->name, state);
+            return 0;
+        }
+    return ARGP_ERR_UNKNOWN;
+}
+
+struct mpr_args mpr_args_default(void)
+{
+    return (struct mpr_args){ .output = mpr_output_default() };
+}
+
+void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv, void *values)
+{
+    static char name[64]; /* "memprof-report peaks": argp takes the name in messages from argv[0] */
+    struct mpr_args *args = values;
+    struct parsing p = { .cmdline = cmdline, .args = args };
+    add_table(&p, cmdline->options, values, NULL, 1);
+    if (cmdline->takes == MPR_TAKES_LOGS)
+        add_table(&p, mpr_logs_options, &args->logs, "Which logs:", 2);
+    if (cmdline->takes == MPR_TAKES_PROCESSES)
+        add_table(&p, mpr_logs_process_options, &args->logs, "Which logs:", 2);
+    if (!cmdline->no_output) add_table(&p, mpr_output_options, &args->output, "Output:", 3);
+    const struct argp argp = { .options = p.option,
+                               .parser = parse,
+                               .args_doc = cmdline->operands ? cmdline->operands : "LOG|DIR...",
+                               .doc = cmdline->doc };
     snprintf(name, sizeof name, "memprof-report %s", argv[0]);
     argv[0] = name;
-    argp_parse(argp, argc, argv, flags, NULL, input);
+    argp_parse(&argp, argc, argv, cmdline->in_order ? ARGP_IN_ORDER : 0, NULL, &p);
 }
 
-void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
+int mpr_args_close(struct mpr_args *args, int status)
 {
-    parse(argp, argc, argv, 0, input);
+    free(args->operand);
+    return mpr_logs_close(&args->logs, status);
 }
 
-void mpr_cmd_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+/* ---- reports on one log */
+
+struct mpr_document *mpr_log_report_begin(struct mpr_log_report *report)
 {
-    parse(argp, argc, argv, ARGP_IN_ORDER, input);
+    mpr_bar_clear();
+    mpr_output_begin(&report->args->output, &report->doc);
+    return &report->doc;
 }
+
+void mpr_log_report_end(struct mpr_log_report *report, bool incomplete)
+{
+    report->status = mpr_output_document(&report->args->output, &report->doc, incomplete);
+}
+
+int mpr_log_report_run(struct mpr_args *args, uint8_t heap,
+                       int (*make)(struct mpr_log_report *report))
+{
+    struct mpr_log_report report = { .args = args, .status = MPR_EXIT_FAILURE };
+    args->logs.heap = heap;
+    report.path = mpr_logs_one(&args->logs);
+    report.progress = mpr_bar();
+    if (report.path && make(&report) != 0) mpr_cmd_error(&report.error);
+    return mpr_args_close(args, report.status);
+}
+
+/* ---- messages */
 
 void mpr_cmd_say(const char *format, ...)
 {
-    char text[2 * PATH_MAX]; /* no allocation: it may be the lack of memory that is said */
+    char text[2 * PATH_MAX]; /* not allocated, because the message may be that memory ran out */
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
@@ -50,4 +173,99 @@ void mpr_cmd_say_no_names(void)
                 "Unset it where there is no server, or give a slow one more seconds: "
                 "DEBUGINFOD_TIMEOUT=60 DEBUGINFOD_MAXTIME=600",
                 why);
+}
+
+/* ---- the progress bar */
+
+enum { BAR_FIRST_MS = 1000, BAR_STEP_MS = 100, BAR_WIDTH = 40 };
+
+static struct {
+    uint64_t next_ms;
+    bool shown;
+} bar;
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void tick(void *arg, const char *path, uint64_t done, uint64_t total)
+{
+    static const char full[BAR_WIDTH + 1] = "########################################";
+    const uint64_t now = now_ms();
+    char name[33];
+    (void)arg;
+    if (now < bar.next_ms) return;
+    bar.next_ms = now + BAR_STEP_MS;
+    bar.shown = true;
+    const int filled = total ? (int)(done * BAR_WIDTH / total) : BAR_WIDTH;
+    snprintf(name, sizeof name, "%s", mpr_basename(path));
+    fprintf(stderr, "\r[%.*s%*s] %3d %%  ", filled, full, BAR_WIDTH - filled, "",
+            filled * 100 / BAR_WIDTH);
+    mpr_utf8_escaped(stderr, name);
+    fputs("\033[K", stderr);
+}
+
+struct mpr_progress mpr_bar(void)
+{
+    bar.next_ms = now_ms() + BAR_FIRST_MS;
+    return (struct mpr_progress){ isatty(STDERR_FILENO) ? tick : NULL, NULL };
+}
+
+void mpr_bar_clear(void)
+{
+    if (bar.shown) fputs("\r\033[K", stderr);
+    bar.shown = false;
+}
+
+/* ---- memory */
+
+/* Returns the number in a file of the kernel, or UINT64_MAX without a file or for "max". */
+static uint64_t number_in(const char *path)
+{
+    char text[32] = "", *end;
+    FILE *file = fopen(path, "re");
+    if (!file) return UINT64_MAX;
+    const bool read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    const uint64_t number = strtoull(text, &end, 10);
+    return read && end != text ? number : UINT64_MAX;
+}
+
+/* Returns the memory of the machine, or of the container if that has less. */
+static uint64_t available_bytes(void)
+{
+    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+                   v2 = number_in("/sys/fs/cgroup/memory.max"),
+                   v1 = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+                   container = v1 < v2 ? v1 : v2;
+    return container < machine ? container : machine;
+}
+
+/* Ends the process without writing the buffers of files, which have a part of a report. */
+static void end_without_memory(void)
+{
+    struct mpr_error error;
+    if (mpr_alloc_path()) {
+        mpr_fail_memory(&error, mpr_alloc_path());
+        mpr_cmd_error(&error);
+    } else
+        mpr_cmd_say(
+            "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
+    mpr_atomic_abandon();
+    _exit(MPR_EXIT_FAILURE);
+}
+
+/* A log of some kilobytes can describe more live blocks than any machine has memory for.  The limit
+ * is on what is allocated; the mapped log does not count. */
+void mpr_memory_limit(uint64_t mib)
+{
+    struct rlimit limit;
+    const uint64_t bytes = mib == MPR_MEMORY_DEFAULT ? available_bytes() / 2 : mib << 20;
+    mpr_alloc_at_end(end_without_memory);
+    if (!bytes || getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes) return;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_DATA, &limit);
 }

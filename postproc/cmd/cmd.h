@@ -1,167 +1,112 @@
-/* Subcommands of memprof-report, and what they share. */
+/* The subcommands of memprof-report, and what they share: their command lines, messages, the
+ * progress bar and the limit on memory. */
 #ifndef MPR_CMD_H
 #define MPR_CMD_H
 
-#include <argp.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "destination.h"
-#include "document.h"
 #include "error.h"
-#include "naming.h"
+#include "logs.h"
+#include "options.h"
+#include "output.h"
 #include "progress.h"
-#include "render.h"
-
-/* The usage error of a command without an operand. */
-#define MPR_NEED_LOG "a log is needed"
 
 enum mpr_exit {
     MPR_EXIT_FINE = 0,
     MPR_EXIT_FAILURE = 1,
     MPR_EXIT_USAGE = 2,
-    MPR_EXIT_INCOMPLETE = 3,
-    MPR_EXIT_BROKEN = 4,   /* check: a limit is */
-    MPR_EXIT_NOT_FOUND = 5 /* check: a limit is about nothing that there is */
+    MPR_EXIT_INCOMPLETE = 3, /* a log is incomplete; the report is printed */
+    MPR_EXIT_BROKEN = 4,     /* check: a limit is broken */
+    MPR_EXIT_NOT_FOUND = 5   /* check: a limit matches nothing */
 };
 
-int mpr_cmd_peaks(int argc, char **argv);
-int mpr_cmd_oom(int argc, char **argv);
-int mpr_cmd_html(int argc, char **argv);
-int mpr_cmd_timeline(int argc, char **argv);
-int mpr_cmd_top(int argc, char **argv);
-int mpr_cmd_check(int argc, char **argv);
-int mpr_cmd_compact(int argc, char **argv);
-int mpr_cmd_diff(int argc, char **argv);
-int mpr_cmd_digest(int argc, char **argv);
-int mpr_cmd_export(int argc, char **argv);
-int mpr_cmd_graphs(int argc, char **argv);
-int mpr_cmd_breakdown(int argc, char **argv);
-int mpr_cmd_segments(int argc, char **argv);
-int mpr_cmd_stacks(int argc, char **argv);
-int mpr_cmd_steps(int argc, char **argv);
-int mpr_cmd_leaks(int argc, char **argv);
-int mpr_cmd_symbolize(int argc, char **argv);
-int mpr_cmd_summary(int argc, char **argv);
-int mpr_cmd_temporary(int argc, char **argv);
-int mpr_cmd_threads(int argc, char **argv);
-int mpr_cmd_processes(int argc, char **argv);
-int mpr_cmd_info(int argc, char **argv);
-int mpr_cmd_insights(int argc, char **argv);
-int mpr_cmd_verify(int argc, char **argv);
-int mpr_cmd_ranks(int argc, char **argv);
-int mpr_cmd_recover(int argc, char **argv);
+/* Each runs one subcommand and returns its exit status.  @argv: begins with the command's name. */
+typedef int mpr_run_command(int argc, char **argv);
+mpr_run_command mpr_cmd_breakdown, mpr_cmd_check, mpr_cmd_diff, mpr_cmd_export, mpr_cmd_graphs,
+    mpr_cmd_html, mpr_cmd_leaks, mpr_cmd_oom, mpr_cmd_peaks, mpr_cmd_processes, mpr_cmd_ranks,
+    mpr_cmd_segments, mpr_cmd_steps, mpr_cmd_summary, mpr_cmd_temporary, mpr_cmd_timeline,
+    mpr_cmd_top;
+/* Subcommands of "log". */
+mpr_run_command mpr_cmd_compact, mpr_cmd_digest, mpr_cmd_info, mpr_cmd_recover, mpr_cmd_symbolize,
+    mpr_cmd_verify;
 
-/* Options of every report: its format and where it goes, how much of it, and how paths are shown.
- * A child of a subcommand's argp; its input is this. */
-enum { MPR_WIDTH_AUTO = -1 };
-struct mpr_output {
-    const struct mpr_renderer *renderer;
-    struct mpr_style style;
-    enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
-    int width;                   /* of a line, as mpr_style has it; AUTO: that of who reads */
-    struct mpr_telling *telling; /* as long as the process */
-    struct mpr_naming naming;
-    bool for_tools;   /* this text is read by programs */
-    bool has_stacks;  /* rows have call stacks or paths of ranges: --format=folded */
-    const char *path; /* NULL: standard output */
-    struct mpr_destination to;
+/* ---- command lines */
+
+/* Values of the arguments that most commands have.  A command with more options has a struct that
+ * begins with this one. */
+struct mpr_args {
+    struct mpr_output output;
+    struct mpr_logs logs;
+    const char **operand; /* for commands that handle their operands themselves; a NULL ends them */
+    size_t operands, cap;
 };
-extern const struct argp mpr_output_argp;
-struct mpr_output mpr_output_default(void);
-/* What --output takes: "-" is standard output. */
-const char *mpr_output_path(const char *arg);
-/* Times are those of the clock, printed and given (--clock=wall). */
-bool mpr_output_clock(void);
-/* 0, or -1 with the reason on stderr.  The old file stays until the new one is closed. */
-int mpr_output_open(struct mpr_output *output);
-int mpr_output_close(struct mpr_output *output);
-/* Opens, renders, closes.  The subcommand's exit status. */
-typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result,
-                               const struct mpr_style *style);
-int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
-                      bool incomplete);
 
-/* Describes a result, renders the document, closes; the same status. */
-typedef void mpr_describe_result(struct mpr_document *doc, const void *result);
-int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
-                        const void *result, bool incomplete);
+#define MPR_NEED_LOG "a log is needed"
 
-/* Of an output that is open: what would be written, of the caller. */
-char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
-                      const void *result);
+struct mpr_cmdline {
+    const char *operands, *doc;       /* operands: as --help shows them, or NULL for LOG|DIR... */
+    const struct mpr_option *options; /* members are those of the command's struct; may be NULL */
+    enum {
+        MPR_TAKES_LOGS,      /* operands are logs; --pid, --rank and --run */
+        MPR_TAKES_PATHS,     /* operands are logs, all of which are used */
+        MPR_TAKES_PROCESSES, /* --pid and --rank; operands are the command's */
+        MPR_TAKES_OPERANDS   /* operands are the command's */
+    } takes;
+    bool no_output;   /* without the options of struct mpr_output */
+    bool in_order;    /* options and operands are handled in their order */
+    const char *need; /* usage error without an operand of the command's; may be NULL */
+    /* Checks the arguments after the last of them; may be NULL. */
+    void (*check)(void *args, struct argp_state *state);
+};
 
-/* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
-void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
-/* The same where it matters which options an argument stands behind. */
-void mpr_cmd_parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
-/* A line on stderr; names in it are escaped as in reports. */
+struct mpr_args mpr_args_default(void);
+/* Parses the command line.  A usage error ends the process with MPR_EXIT_USAGE.
+ * @args: a struct mpr_args, or the command's struct that begins with one */
+void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv, void *args);
+/* Frees the arguments.  Returns the exit status of a command that ended with @status. */
+int mpr_args_close(struct mpr_args *args, int status);
+
+/* ---- reports on one log */
+
+/* A report in progress.  The command reads the log, describes the result in the document that
+ * mpr_log_report_begin returns, calls mpr_log_report_end, and frees the result. */
+struct mpr_log_report {
+    struct mpr_args *args;
+    const char *path;
+    struct mpr_progress progress;
+    struct mpr_error error;
+    struct mpr_document doc;
+    int status;
+};
+struct mpr_document *mpr_log_report_begin(struct mpr_log_report *report);
+void mpr_log_report_end(struct mpr_log_report *report, bool incomplete);
+
+/* Chooses one of the logs, makes the report, and frees the arguments.  Returns the exit status.
+ * @heap: of --heap, or MPF_HEAP_NONE
+ * @make: makes the report; returns 0, or -1 with report->error filled */
+int mpr_log_report_run(struct mpr_args *args, uint8_t heap,
+                       int (*make)(struct mpr_log_report *report));
+
+/* ---- messages */
+
+/* Prints a line on stderr.  Names in it are escaped as in reports. */
 void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);
-/* Says on stderr why names of calls were not found in this run: libdw is not installed, or a server
- * of debug files did not answer.  Says nothing if neither happened. */
+/* Prints on stderr why this run found no names of native calls: libdw is not installed, or a server
+ * of debug files did not answer.  Prints nothing if neither happened. */
 void mpr_cmd_say_no_names(void);
 
-/* Lets this process allocate so many MiB; 0: as many as it can.  Where that does not do, it ends
- * with a message and MPR_EXIT_FAILURE (alloc.h). */
-#define MPR_MEMORY_DEFAULT UINT64_MAX /* half of what the machine, or the container, has */
-void mpr_memory_limit(uint64_t mib);
+/* The message of commands that need SQLite. */
+#define MPR_NO_SQLITE                                                                              \
+    "built without SQLite: install its header (apt-get install libsqlite3-dev), then configure and build memprof again"
 
-/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name,
- * for a journal or a fold the log beside it.  A file is there once, under the first of its names.
- */
-struct mpr_paths {
-    char **at;
-    struct mpr_file *file;
-    size_t count, cap;
-    bool waited_for; /* nothing is said of what is not there yet */
-};
-/* False when an argument gave none (said on stderr); the others are there. */
-bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
-/* Those that are so marked; the others go. */
-void mpr_paths_keep(struct mpr_paths *paths, const bool *kept);
-void mpr_paths_free(struct mpr_paths *paths);
-/* Is that the end of the text, and not all of it? */
-bool mpr_path_ends_with(const char *text, const char *end);
-
-/* A bar on stderr when that is a terminal and the work takes over a second. */
+/* A progress bar on stderr if that is a terminal and the work takes over a second. */
 struct mpr_progress mpr_bar(void);
 void mpr_bar_clear(void);
 
-struct mpr_option; /* options.h */
+/* ---- memory */
 
-/* A subcommand that reads one log and prints one report. */
-struct mpr_one {
-    const char *doc;
-    /* The result, or NULL with *error filled.  chosen: the values of the options. */
-    void *(*read)(void *chosen, const char *path, const struct mpr_progress *progress,
-                  bool *incomplete, struct mpr_error *error);
-    /* Before it, where it is one of several logs; NULL: they do not matter. */
-    void (*beside)(const struct mpr_paths *paths, const struct mpr_progress *progress);
-    mpr_describe_result *describe;
-    void (*free)(void *result);
-    bool has_stacks;                  /* see struct mpr_output */
-    const struct mpr_option *options; /* in addition to those of every report; may be NULL */
-    void *chosen;
-    const uint8_t *heap; /* points into `chosen`, or is NULL without the option --heap */
-};
-
-/* A subcommand that reads each of its logs and prints one report of them. */
-struct mpr_all {
-    const char *doc;
-    /* 0, or -1 with *error filled: the log is left out. */
-    int (*add)(void *result, const char *path, const struct mpr_progress *progress,
-               struct mpr_error *error);
-    /* After the last one.  False: no log could be read. */
-    bool (*finish)(void *result, bool *incomplete);
-    mpr_describe_result *describe;
-    void (*free)(void *result);
-    void *result;
-};
-
-/* The subcommand's exit status. */
-int mpr_one_run(const struct mpr_one *one, int argc, char **argv);
-int mpr_all_run(const struct mpr_all *all, int argc, char **argv);
+#define MPR_MEMORY_DEFAULT UINT64_MAX /* half of the machine's or the container's memory */
+/* Limits the memory of this process.  Beyond the limit the process ends with a message and
+ * MPR_EXIT_FAILURE (alloc.h).  @mib: 0 for no limit */
+void mpr_memory_limit(uint64_t mib);
 
 #endif

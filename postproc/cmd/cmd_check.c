@@ -5,67 +5,60 @@
 #include "alloc.h"
 #include "check.h"
 #include "cmd.h"
-#include "logs.h"
-#include "options.h"
 #include "reports.h"
-#include "selection.h"
 
-struct arguments {
-    struct mpr_output output;
-    struct mpr_logs logs;
+struct args {
+    struct mpr_args common;
     struct mpr_budget budget;
     const char *against, *junit;
-    double tolerance, headroom; /* parts */
+    double tolerance, headroom; /* fractions */
     bool limited;               /* by --max or --budget, which may have no line */
     bool suggest;
 };
 
-/* A heap has no blank before its "=". */
-static bool is_budget_line(const char *arg) { return arg[strcspn(arg, "= ")] == ' '; }
-
-static void add_line(struct arguments *a, const char *arg)
+/* Adds a line of a budget, or prints the error and ends the process. */
+static void add_line(struct args *a, const char *text)
 {
     struct mpr_error error;
-    char *line = mpr_text_copy(arg);
+    char *line = mpr_text_copy(text);
     const int status = mpr_budget_line(&a->budget, line, "--max", &error);
     free(line);
-    a->limited = true;
     if (status == 0) return;
     mpr_cmd_error(&error);
     exit(MPR_EXIT_USAGE);
 }
 
-static void add_max(void *arguments, char *arg, const char *name, struct argp_state *state)
+static void add_max(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
-    (void)name;
-    if (is_budget_line(arg)) {
-        add_line(a, arg);
+    struct args *a = value;
+    a->limited = true;
+    if (text[strcspn(text, "= ")] == ' ') { /* the name of a heap has no blank */
+        add_line(a, text);
         return;
     }
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
-    const size_t heap_length = strcspn(arg, "="), rest = heap_length + !!arg[heap_length],
-                 length = strcspn(arg + rest, ",");
-    char *heap = mpr_text_part(arg, heap_length), *size = mpr_text_part(arg + rest, length);
+    const size_t heap_length = strcspn(text, "="), size_at = heap_length + !!text[heap_length],
+                 size_length = strcspn(text + size_at, ",");
+    char *heap = mpr_text_part(text, heap_length),
+         *size = mpr_text_part(text + size_at, size_length);
     limit.heap = mpr_heap_named(heap);
-    if (arg[heap_length] && heap_length && !limit.heap)
-        argp_error(state, "--max=%s: there is no heap %s: %s", arg, heap, MPR_HEAPS_WANTED);
+    if (text[heap_length] && heap_length && !limit.heap)
+        argp_error(state, "--%s=%s: there is no heap %s: %s", name, text, heap, MPR_HEAPS_WANTED);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
-    const char *after = arg + rest + length;
+    const char *after = text + size_at + size_length;
     free(heap);
     free(size);
     limit.optional = *after && strcmp(after + 1 + strspn(after + 1, " "), "optional") == 0;
     if (!good || (*after && !limit.optional))
         argp_error(state,
-                   "--max=%s: expected HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB",
-                   arg);
-    a->limited = true;
+                   "--%s=%s: expected HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB",
+                   name, text);
     mpr_budget_add(&a->budget, &limit);
 }
 
-static void add_budget(void *arguments, char *path, const char *name, struct argp_state *state)
+static void add_budget(void *value, char *path, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
+    struct args *a = value;
     (void)name, (void)state;
     struct mpr_error error;
     a->limited = true;
@@ -74,7 +67,7 @@ static void add_budget(void *arguments, char *path, const char *name, struct arg
     exit(MPR_EXIT_USAGE);
 }
 
-static void set_part(void *value, char *arg, const char *option, struct argp_state *state)
+static void set_percent(void *value, char *arg, const char *option, struct argp_state *state)
 {
     char *end;
     const double percent = strtod(arg, &end);
@@ -83,16 +76,16 @@ static void set_part(void *value, char *arg, const char *option, struct argp_sta
     *(double *)value = percent / 100;
 }
 
-static void check_usage(void *arguments, struct argp_state *state)
+static void check_usage(void *args, struct argp_state *state)
 {
-    const struct arguments *a = arguments;
+    const struct args *a = args;
     const bool limited = a->limited || a->against;
-    if (a->suggest && (limited || a->junit || a->output.renderer != &mpr_render_text))
+    if (a->suggest && (limited || a->junit || a->common.output.renderer != &mpr_render_text))
         argp_error(state, "--suggest checks nothing: --max, --budget, --against, --junit and "
                           "--format do not go with it");
     if (!a->suggest && !limited)
         argp_error(state, "expected a limit: --max, --budget or --against");
-    if (a->junit && !mpr_output_path(a->junit) && !a->output.path)
+    if (a->junit && !mpr_output_path(a->junit) && !a->common.output.path)
         argp_error(state, "--junit=-: the report goes to standard output: --output writes it "
                           "elsewhere");
 }
@@ -106,20 +99,20 @@ static const struct mpr_option options[] = {
       .set = add_budget },
     { "against", 0, "BASE",
       "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
-      MPR_TO_TEXT(struct arguments, against) },
+      MPR_TO_TEXT(struct args, against) },
     { "tolerance", 0, "PERCENT",
       "of the heap's peak, or the others' bytes, in the base (default: 2%)",
-      MPR_TO(set_part, double, struct arguments, tolerance) },
+      MPR_TO(set_percent, double, struct args, tolerance) },
     { "junit", 0, "FILE", "write the limits there as tests, for CI",
-      MPR_TO_TEXT(struct arguments, junit) },
+      MPR_TO_TEXT(struct args, junit) },
     { "suggest", 0, NULL, "print a budget that the log keeps, for --budget, instead of checking",
-      MPR_TO_FLAG(struct arguments, suggest) },
+      MPR_TO_FLAG(struct args, suggest) },
     { "headroom", 0, "PERCENT", "what --suggest leaves to spare (default: 10%)",
-      MPR_TO(set_part, double, struct arguments, headroom) },
+      MPR_TO(set_percent, double, struct args, headroom) },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .doc =
         "Checks that runs keep their limits, for CI: prints a line for each limit that is broken, and ends with 4."
         "\vExamples:\n"
@@ -129,71 +122,44 @@ static const struct mpr_takes takes = {
         "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
         "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, logs),
-    .output = offsetof(struct arguments, output),
     .check = check_usage,
 };
 
-/* ---- suggestions */
+/* ---- --suggest */
 
-static void suggest_line(FILE *out, const struct mpr_limit *limit)
-{
-    if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
-    else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
-    else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
-    else fputs("heap ", out);
-    fprintf(out, "%s %" PRIu64 "\n", limit->account, limit->bytes);
-}
-
-static void suggest(const struct mpr_renderer *renderer, FILE *out, const void *result,
-                    const struct mpr_style *style)
+static void write_budget(const struct mpr_renderer *renderer, FILE *out, const void *result,
+                         const struct mpr_style *style)
 {
     const struct mpr_budget *budget = result;
-    (void)renderer;
-    (void)style;
-    for (size_t i = 0; i < budget->limits; i++) suggest_line(out, &budget->limit[i]);
+    (void)renderer, (void)style;
+    for (size_t i = 0; i < budget->limits; i++) {
+        const struct mpr_limit *limit = &budget->limit[i];
+        if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
+        else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
+        else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
+        else fputs("heap ", out);
+        fprintf(out, "%s %" PRIu64 "\n", limit->account, limit->bytes);
+    }
 }
 
-static int run_suggest(struct arguments *a, struct mpr_check *check, const char *path)
+static int suggest(struct args *a, struct mpr_check *check)
 {
-    const struct mpr_progress progress = mpr_bar();
     struct mpr_budget budget = { 0 };
     struct mpr_error error;
     int status = MPR_EXIT_FAILURE;
-    a->output.for_tools = true;
+    const char *path = mpr_logs_one(&a->common.logs);
+    if (!path) return status;
+    const struct mpr_progress progress = mpr_bar();
+    a->common.output.for_tools = true;
     if (mpr_check_suggest(check, &budget, a->headroom, path, &progress, &error) == 0) {
         mpr_bar_clear();
-        status = mpr_output_report(&a->output, suggest, &budget, false);
+        status = mpr_output_report(&a->common.output, write_budget, &budget, false);
     } else mpr_cmd_error(&error);
     mpr_budget_free(&budget);
     return status;
 }
 
 /* ---- checks */
-
-static void describe(struct mpr_document *doc, const void *result)
-{
-    mpr_report_check(doc, result);
-}
-
-static bool write_junit(const struct arguments *a, const struct mpr_check *check)
-{
-    if (!a->junit) return true;
-    struct mpr_destination to;
-    if (mpr_destination_open(&to, a->junit) != 0) return false;
-    mpr_junit_write(to.file, check, &a->output.naming);
-    return mpr_destination_close(&to, true) == 0;
-}
-
-static int report(struct arguments *a, const struct mpr_check *check, bool incomplete)
-{
-    const bool written = write_junit(a, check);
-    const int status = mpr_output_document(&a->output, describe, check, incomplete);
-    if (!written || status == MPR_EXIT_FAILURE) return MPR_EXIT_FAILURE;
-    if (check->broken) return MPR_EXIT_BROKEN;
-    return check->not_found && !incomplete ? MPR_EXIT_NOT_FOUND : status;
-}
 
 struct adding {
     struct mpr_check *check;
@@ -203,50 +169,66 @@ struct adding {
 static int add(void *to, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    const struct adding *all = to;
-    return mpr_check_add(all->check, all->budget, path, progress, error);
+    const struct adding *adding = to;
+    return mpr_check_add(adding->check, adding->budget, path, progress, error);
 }
 
-static bool compare(const struct arguments *a, struct mpr_diff *diff, const char *base,
-                    const char *path)
+/* Compares one log with one of the base.  If the base has several, --pid and --rank also choose
+ * among these. */
+static void check_against(struct args *a, struct mpr_check *check, struct mpr_diff *diff)
 {
-    const struct mpr_progress progress = mpr_bar();
+    const struct mpr_naming *naming = &a->common.output.naming;
+    struct mpr_logs *logs = &a->common.logs, base = { 0 };
     struct mpr_error error;
-    const bool good = mpr_diff_add(diff, true, base, MPR_INSTANT_PEAK, &progress, &error) == 0 &&
-                      mpr_diff_add(diff, false, path, MPR_INSTANT_PEAK, &progress, &error) == 0;
-    mpr_bar_clear();
-    if (!good) mpr_cmd_error(&error);
-    else mpr_diff_finish(diff, a->output.naming.telling);
-    return good;
-}
-
-/* Of a directory --pid and --rank choose as of the logs. */
-static const char *find_base(const struct arguments *a, struct mpr_logs *base)
-{
-    base->failed = !mpr_paths_add(&base->paths, a->against);
-    if (base->paths.count > 1) {
-        base->pid = a->logs.pid;
-        base->rank = a->logs.rank;
+    base.failed = !mpr_paths_add(&base.paths, a->against);
+    if (base.paths.count > 1) {
+        base.pid = logs->pid;
+        base.rank = logs->rank;
     }
-    return base->failed ? NULL : mpr_logs_one(base);
-}
-
-static void check_against(struct arguments *a, struct mpr_check *check, struct mpr_diff *diff)
-{
-    struct mpr_logs base = { 0 };
-    const char *older = find_base(a, &base), *path = older ? mpr_logs_one(&a->logs) : NULL;
-    if (path && compare(a, diff, older, path))
-        mpr_check_against(check, diff, &a->output.naming, a->tolerance);
-    else a->logs.failed = true;
+    const char *old_path = base.failed ? NULL : mpr_logs_one(&base),
+               *path = old_path ? mpr_logs_one(logs) : NULL;
+    bool good = false;
+    if (path) {
+        const struct mpr_progress progress = mpr_bar();
+        good = mpr_diff_add(diff, true, old_path, MPR_INSTANT_PEAK, &progress, &error) == 0 &&
+               mpr_diff_add(diff, false, path, MPR_INSTANT_PEAK, &progress, &error) == 0;
+        mpr_bar_clear();
+        if (!good) mpr_cmd_error(&error);
+    }
+    if (good) {
+        mpr_diff_finish(diff, naming->telling);
+        mpr_check_against(check, diff, naming, a->tolerance);
+    } else logs->failed = true;
     mpr_logs_close(&base, MPR_EXIT_FINE);
 }
 
-static int run_check(struct arguments *a, struct mpr_check *check)
+static bool write_junit(const struct args *a, const struct mpr_check *check)
+{
+    struct mpr_destination to;
+    if (!a->junit) return true;
+    if (mpr_destination_open(&to, a->junit) != 0) return false;
+    mpr_junit_write(to.file, check, &a->common.output.naming);
+    return mpr_destination_close(&to, true) == 0;
+}
+
+static int report(struct args *a, const struct mpr_check *check, bool incomplete)
+{
+    struct mpr_document doc;
+    const bool written = write_junit(a, check);
+    mpr_output_begin(&a->common.output, &doc);
+    mpr_report_check(&doc, check);
+    const int status = mpr_output_document(&a->common.output, &doc, incomplete);
+    if (!written || status == MPR_EXIT_FAILURE) return MPR_EXIT_FAILURE;
+    if (check->broken) return MPR_EXIT_BROKEN;
+    return check->not_found && !incomplete ? MPR_EXIT_NOT_FOUND : status;
+}
+
+static int run_checks(struct args *a, struct mpr_check *check)
 {
     struct mpr_diff diff;
     mpr_diff_init(&diff,
                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
-    if (a->limited) mpr_logs_each(&a->logs, add, &(struct adding){ check, &a->budget });
+    if (a->limited) mpr_logs_each(&a->common.logs, add, &(struct adding){ check, &a->budget });
     mpr_check_end(check, &a->budget);
     if (a->against) check_against(a, check, &diff);
     const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks);
@@ -258,17 +240,14 @@ static int run_check(struct arguments *a, struct mpr_check *check)
 
 int mpr_cmd_check(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .tolerance = 0.02, .headroom = 0.1 };
+    struct args a = { .common = mpr_args_default(), .tolerance = 0.02, .headroom = 0.1 };
     struct mpr_check check;
     int status = MPR_EXIT_FAILURE;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    mpr_check_init(&check, &a.output.naming);
-    if (mpr_logs_choose(&a.logs)) {
-        const char *one = a.suggest ? mpr_logs_one(&a.logs) : NULL;
-        if (!a.suggest) status = run_check(&a, &check);
-        else if (one) status = run_suggest(&a, &check, one);
-    }
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    mpr_check_init(&check, &a.common.output.naming);
+    if (mpr_logs_choose(&a.common.logs))
+        status = a.suggest ? suggest(&a, &check) : run_checks(&a, &check);
     mpr_check_free(&check);
     mpr_budget_free(&a.budget);
-    return mpr_logs_close(&a.logs, status);
+    return mpr_args_close(&a.common, status);
 }

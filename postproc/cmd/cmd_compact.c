@@ -1,25 +1,34 @@
+/* log compact: keeps logs within a size or a time, once or as long as their processes run. */
+#include <errno.h>
+#include <linux/ioprio.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "alloc.h"
 #include "cmd.h"
 #include "compact.h"
-#include "follow.h"
-#include "options.h"
 #include "recover.h"
 #include "units.h"
 #include "utf8.h"
 
-struct arguments {
-    char **path; /* ended by NULL */
+struct args {
+    struct mpr_args common;
     struct keeping {
         struct mpf_keep keep;
         bool given;
     } keeping;
-    const char *run; /* NULL: logs of any */
-    struct following {
+    const char *run; /* only logs of the run with this id, or NULL for all logs */
+    struct follow {
         bool on;
-        pid_t process; /* 0: those of the logs */
-    } following;
+        pid_t process; /* as long as this process runs, or 0 */
+    } follow;
 };
 
 static void set_keep(void *value, char *text, const char *name, struct argp_state *state)
@@ -31,7 +40,7 @@ static void set_keep(void *value, char *text, const char *name, struct argp_stat
 
 static void set_follow(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct following *f = value;
+    struct follow *f = value;
     f->on = true;
     if (!text) return;
     const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
@@ -43,41 +52,33 @@ static void set_follow(void *value, char *text, const char *name, struct argp_st
 static const struct mpr_option options[] = {
     { "keep", 0, "SIZE|TIME",
       "How much of each log is kept: 2G in all, or 30min of its newest time whole (default: what MEMPROF_KEEP was when it was recorded)",
-      MPR_TO(set_keep, struct keeping, struct arguments, keeping) },
+      MPR_TO(set_keep, struct keeping, struct args, keeping) },
     { "follow", 0, "PID",
       "Go on until the logs' processes have ended, at the lowest priority; with PID, as long as that process runs",
-      MPR_TO(set_follow, struct following, struct arguments, following), .optional = true },
+      MPR_TO(set_follow, struct follow, struct args, follow), .optional = true },
     { "run", 0, "ID",
       "Touch only logs of that run and this machine that were recorded with MEMPROF_KEEP",
-      MPR_TO_TEXT(struct arguments, run) },
+      MPR_TO_TEXT(struct args, run) },
     { 0 },
 };
 
-static error_t take(void *arguments, int key, char *text, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    (void)text;
-    if (key != ARGP_KEY_ARGS) return ARGP_ERR_UNKNOWN;
-    a->path = state->argv + state->next;
-    return 0;
-}
-
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .options = options,
-    .word = take,
-    .words = "LOG|DIR...",
+    .takes = MPR_TAKES_OPERANDS,
     .need = MPR_NEED_LOG,
     .no_output = true,
     .doc =
         "Keeps logs within a size or a time, also while their processes run: the newest part stays whole, what is older is "
         "thinned into LOG.fold, and its room is given back."
-        "\vOnce a process has ended its log and LOG.fold are made one file, as memprof-report recover does it. Until then "
+        "\vOnce a process has ended its log and LOG.fold are made one file, as memprof-report log recover does it. Until then "
         "the two belong together.\n\n"
-        "Example:\n  memprof-report compact --keep 2G logs\n\n"
+        "Example:\n  memprof-report log compact --keep 2G logs\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage.",
 };
 
-static void tell(const char *path, const struct mpr_compaction *done)
+/* ---- once */
+
+static void say_compacted(const char *path, const struct mpr_compaction *done)
 {
     struct mpr_number before, after;
     if (done->outcome == MPR_COMPACT_OTHER) return;
@@ -93,36 +94,145 @@ static void tell(const char *path, const struct mpr_compaction *done)
     }
 }
 
-static int compact(const char *path, const struct mpf_keep *keep, const char *run)
+static const struct mpf_keep *keep_of(const struct args *a)
+{
+    return a->keeping.given ? &a->keeping.keep : NULL;
+}
+
+static int compact(void *args, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    const struct args *a = args;
+    struct mpr_compaction done;
+    struct mpr_recovery recovery;
+    (void)progress;
+    if (mpr_compact(path, keep_of(a), a->run, &done, error) != 0 ||
+        (done.ended && mpr_recover(path, false, &recovery, error) != 0))
+        return -1;
+    say_compacted(path, &done);
+    return 0;
+}
+
+static void compact_once(struct args *a)
+{
+    struct mpr_logs *logs = &a->common.logs;
+    for (size_t i = 0; i < a->common.operands; i++)
+        logs->failed |= !mpr_paths_add(&logs->paths, a->common.operand[i]);
+    mpr_logs_each(logs, compact, a);
+}
+
+/* ---- as long as the processes run */
+
+struct followed_log {
+    char *path;
+    uint64_t size;          /* at the last look, bytes */
+    uint64_t next;          /* size from which on another round may be worth it */
+    bool done;              /* its process has ended, or the log is gone */
+    struct mpr_error error; /* the last one that was printed */
+};
+
+struct following {
+    struct args *args;
+    struct followed_log *log;
+    size_t logs, cap;
+    int process; /* pidfd of --follow=PID, or -1 without one and once it has ended */
+    bool waits;  /* for a first log, because no process was given */
+};
+
+static void fail(struct following *f, struct followed_log *log, const struct mpr_error *error)
+{
+    f->args->common.logs.failed = true;
+    if (strcmp(error->text, log->error.text) != 0) mpr_cmd_error(error);
+    log->error = *error;
+}
+
+static void compact_followed(struct following *f, struct followed_log *log)
 {
     struct mpr_compaction done;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    if (mpr_compact(path, keep, run, &done, &error) != 0 ||
-        (done.ended && mpr_recover(path, false, &recovery, &error) != 0)) {
-        mpr_cmd_error(&error);
-        return -1;
+    if (mpr_compact(log->path, keep_of(f->args), f->args->run, &done, &error) != 0) {
+        fail(f, log, &error);
+        return;
     }
-    tell(path, &done);
-    return 0;
+    if (done.outcome == MPR_COMPACT_OTHER) {
+        log->done = true;
+        return;
+    }
+    log->next = done.next;
+    if (!done.ended || f->process >= 0) return; /* the process that was given recovers its logs */
+    log->done = true;
+    if (mpr_recover(log->path, false, &recovery, &error) != 0) fail(f, log, &error);
 }
 
-static int compact_all(char *const *argument, const struct mpf_keep *keep, const char *run)
+static void add_followed(struct following *f, const char *path)
 {
-    struct mpr_paths paths = { 0 };
-    bool failed = false;
-    for (; *argument; argument++) failed |= !mpr_paths_add(&paths, *argument);
-    for (size_t i = 0; i < paths.count; i++) failed |= compact(paths.at[i], keep, run) != 0;
+    for (size_t i = 0; i < f->logs; i++)
+        if (strcmp(f->log[i].path, path) == 0) return;
+    MPR_GROW(f->log, f->logs, f->cap);
+    f->log[f->logs++] = (struct followed_log){ .path = mpr_text_copy(path) };
+}
+
+/* Looks at the logs that the operands lead to now, and at those that were removed meanwhile. */
+static void look(struct following *f)
+{
+    struct mpr_paths paths = { .may_be_missing = true };
+    for (size_t i = 0; i < f->args->common.operands; i++)
+        mpr_paths_add(&paths, f->args->common.operand[i]);
+    for (size_t i = 0; i < paths.count; i++) add_followed(f, paths.at[i]);
     mpr_paths_free(&paths);
-    return failed ? -1 : 0;
+    for (struct followed_log *log = f->log; log < f->log + f->logs; log++) {
+        struct stat st;
+        if (stat(log->path, &st) != 0) log->done = true;
+        if (log->done) continue;
+        const uint64_t size = (uint64_t)st.st_size;
+        /* The process of a log that does not grow may have ended. */
+        if (size == log->size || size >= log->next) compact_followed(f, log);
+        log->size = size; /* from before the round, which makes the file larger or smaller */
+    }
+}
+
+static bool goes_on(struct following *f)
+{
+    /* A pidfd is of this one process, even if its number is used again. */
+    struct pollfd end = { .fd = f->process, .events = POLLIN };
+    if (f->process >= 0 && poll(&end, 1, 0) <= 0) return true;
+    if (f->process >= 0) close(f->process);
+    f->process = -1;
+    for (size_t i = 0; i < f->logs; i++)
+        if (!f->log[i].done) return true;
+    return !f->logs && f->waits;
+}
+
+/* Looks once a second, at the lowest priority.  SIGTERM ends it after one more round. */
+static void follow(struct args *a)
+{
+    const struct timespec second = { .tv_sec = 1 };
+    const pid_t process = a->follow.process;
+    struct following f = { .args = a, .process = -1 };
+    bool last;
+    if (process) f.process = (int)syscall(SYS_pidfd_open, process, 0);
+    f.waits = f.process < 0 && !(process && errno == ESRCH);
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    setpriority(PRIO_PROCESS, 0, 19);
+    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+    do {
+        last = sigtimedwait(&end, NULL, &second) == SIGTERM;
+        look(&f);
+    } while (!last && goes_on(&f));
+    for (size_t i = 0; i < f.logs; i++) free(f.log[i].path);
+    free(f.log);
 }
 
 int mpr_cmd_compact(int argc, char **argv)
 {
-    struct arguments a = { 0 };
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    const struct mpf_keep *keep = a.keeping.given ? &a.keeping.keep : NULL;
-    const int result = a.following.on ? mpr_follow(a.path, keep, a.run, a.following.process)
-                                      : compact_all(a.path, keep, a.run);
-    return result != 0 || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
+    struct args a = { 0 };
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    if (a.follow.on) follow(&a);
+    else compact_once(&a);
+    if (fflush(stdout) != 0) a.common.logs.failed = true;
+    return mpr_args_close(&a.common, MPR_EXIT_FINE);
 }

@@ -1,83 +1,61 @@
-#include <stdlib.h>
-
-#include "alloc.h"
 #include "cmd.h"
 #include "diff.h"
-#include "logs.h"
-#include "options.h"
 #include "reports.h"
-#include "selection.h"
 
-struct arguments {
-    struct mpr_output output;
+struct args {
+    struct mpr_args common;
     struct mpr_peaks_options peaks;
-    struct mpr_logs which; /* of a run's logs */
-    const char **run;
-    size_t runs, cap, base; /* the first `base` are the base's */
-    const char *at[2];      /* of the base; of the new side, unless it is the same */
-    bool parted;            /* by --new */
+    size_t base;       /* so many of the operands are runs of the base */
+    const char *at[2]; /* of the base, and of the new side unless that has the same */
+    bool has_new;      /* --new was given */
 };
 
-static void add_argument(struct arguments *a, const char *run)
+static void begin_new(void *value, char *text, const char *name, struct argp_state *state)
 {
-    MPR_GROW(a->run, a->runs, a->cap);
-    a->run[a->runs++] = run;
-}
-
-/* Without --new the second of two is the new one. */
-static void part(void *arguments, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    if (a->at[1] && a->runs == 1 && !a->parted) add_argument(a, a->run[0]);
-    if (!a->parted) a->base = 1;
-    if (!a->base || a->base >= a->runs || (!a->parted && a->runs != 2))
-        argp_error(
-            state,
-            "two logs are wanted, or several on either side of --new, or one and --at twice");
-}
-
-static void begin_new(void *arguments, char *text, const char *name, struct argp_state *state)
-{
-    struct arguments *a = arguments;
+    struct args *a = value;
     (void)text;
-    if (a->parted) argp_error(state, "--%s: there are two sides", name);
-    a->parted = true;
-    a->base = a->runs;
+    if (a->has_new) argp_error(state, "--%s: there are two sides", name);
+    a->has_new = true;
+    a->base = a->common.operands;
 }
 
-static void set_at(void *arguments, char *text, const char *name, struct argp_state *state)
+static void set_at(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
+    struct args *a = value;
     if (a->at[1]) argp_error(state, "--%s: there are two sides", name);
     mpr_set_instant(&a->at[a->at[0] != NULL], text, name, state);
 }
 
-static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
+/* Without --new the second of two runs is the new one.  With two instants one run may be both. */
+static void check(void *args, struct argp_state *state)
 {
-    (void)state;
-    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-    add_argument(arguments, text);
-    return 0;
+    struct args *a = args;
+    const size_t runs = a->common.operands;
+    const bool twice = a->at[1] && runs == 1 && !a->has_new;
+    if (!a->has_new) a->base = 1;
+    if (!twice && (!a->base || a->base >= runs || (!a->has_new && runs != 2)))
+        argp_error(
+            state,
+            "two logs are wanted, or several on either side of --new, or one and --at twice");
 }
 
 static const struct mpr_option options[] = {
     { "new", 0, NULL,
       "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
       .set = begin_new },
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
-    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct arguments, peaks.heap) },
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct args, peaks.heap) },
     { "at", 0, "TIME",
       "compare each run at TIME after its start (" MPR_INSTANTS
       "), not each heap at its peak; given again, the new side then: one log at two times, too",
       .set = set_at },
-    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
-      MPR_TO_FLAG(struct arguments, peaks.backward_of) },
-    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, peaks.backward_of) },
+    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct args, peaks.no_inherit) },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
-    .words = "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
+static const struct mpr_cmdline cmdline = {
+    .operands = "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
     .doc =
         "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
         "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
@@ -89,72 +67,68 @@ static const struct mpr_takes takes = {
         "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
         "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .options = options,
-    .which = &mpr_logs_which_argp,
-    .logs = offsetof(struct arguments, which),
-    .output = offsetof(struct arguments, output),
+    .takes = MPR_TAKES_PROCESSES,
     .in_order = true,
-    .word = take_word,
-    .check = part,
+    .check = check,
 };
 
-static void describe(struct mpr_document *doc, const void *result) { mpr_report_diff(doc, result); }
-
-static int add_log(struct mpr_diff *diff, const struct arguments *a, size_t run, const char *path,
-                   struct mpr_error *error)
+/* Either side may lack the heap, but not both. */
+static bool any_has_heap(const struct args *a)
 {
-    const struct mpr_progress progress = mpr_bar();
-    const bool base = run < a->base;
-    const char *when = a->at[base || !a->at[1] ? 0 : 1];
-    struct mpr_instant at;
-    if (mpr_selection_instant(when, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &at, error) != 0)
-        return -1;
-    return mpr_diff_add(diff, base, path, at, &progress, error);
-}
-
-/* Either side may lack the heap, not both. */
-static bool has_heap(const struct arguments *a)
-{
-    struct mpr_logs all = { .pid = a->which.pid, .rank = a->which.rank, .heap = a->peaks.heap };
+    const struct mpr_logs *selected = &a->common.logs;
+    struct mpr_logs all = { .pid = selected->pid, .rank = selected->rank, .heap = a->peaks.heap };
     bool good = true;
     if (!all.heap) return true;
-    for (size_t i = 0; good && i < a->runs; i++) good = mpr_paths_add(&all.paths, a->run[i]);
+    for (size_t i = 0; good && i < a->common.operands; i++)
+        good = mpr_paths_add(&all.paths, a->common.operand[i]);
     good = good && mpr_logs_choose(&all);
     return mpr_logs_close(&all, good ? MPR_EXIT_FINE : MPR_EXIT_FAILURE) == MPR_EXIT_FINE;
 }
 
-/* A run is one log. */
-static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run)
+/* Adds the one log of a run to a side. */
+static bool add_run(struct mpr_diff *diff, const struct args *a, const char *run, bool base)
 {
-    struct mpr_logs logs = {
-        .pid = a->which.pid, .rank = a->which.rank, .heap = a->peaks.heap, .heap_elsewhere = true
-    };
+    const char *at = a->at[base || !a->at[1] ? 0 : 1];
+    struct mpr_logs logs = { .pid = a->common.logs.pid,
+                             .rank = a->common.logs.rank,
+                             .heap = a->peaks.heap,
+                             .heap_may_be_absent = true };
+    struct mpr_instant instant;
     struct mpr_error error;
-    logs.failed = !mpr_paths_add(&logs.paths, a->run[run]);
+    bool good = false;
+    logs.failed = !mpr_paths_add(&logs.paths, run);
     const char *path = mpr_logs_one(&logs);
-    const bool good = path && add_log(diff, a, run, path, &error) == 0;
-    mpr_bar_clear();
-    if (path && !good) mpr_cmd_error(&error);
+    if (path) {
+        const struct mpr_progress progress = mpr_bar();
+        good = mpr_instant_find(at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &instant,
+                                &error) == 0 &&
+               mpr_diff_add(diff, base, path, instant, &progress, &error) == 0;
+        mpr_bar_clear();
+        if (!good) mpr_cmd_error(&error);
+    }
     return mpr_logs_close(&logs, good ? MPR_EXIT_FINE : MPR_EXIT_FAILURE) == MPR_EXIT_FINE;
-}
-
-static int report(struct arguments *a, struct mpr_diff *diff)
-{
-    mpr_diff_finish(diff, a->output.naming.telling);
-    return mpr_output_document(&a->output, describe, diff, mpr_peaks_incomplete(&diff->peaks));
 }
 
 int mpr_cmd_diff(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(),
-                           .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
+    struct args a = { .common = mpr_args_default(),
+                      .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
+    struct mpr_document doc;
     struct mpr_diff diff;
-    a.output.has_stacks = true;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    bool good = has_heap(&a);
+    int status = MPR_EXIT_FAILURE;
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    bool good = any_has_heap(&a);
     mpr_diff_init(&diff, &a.peaks);
-    for (size_t i = 0; good && i < a.runs; i++) good = add_run(&diff, &a, i);
-    const int status = good ? report(&a, &diff) : MPR_EXIT_FAILURE;
+    for (size_t i = 0; good && i < a.common.operands; i++)
+        good = add_run(&diff, &a, a.common.operand[i], i < a.base);
+    if (good && a.common.operands == 1) good = add_run(&diff, &a, a.common.operand[0], false);
+    if (good) {
+        mpr_diff_finish(&diff, a.common.output.naming.telling);
+        mpr_output_begin(&a.common.output, &doc);
+        mpr_report_diff(&doc, &diff);
+        status = mpr_output_document(&a.common.output, &doc, mpr_peaks_incomplete(&diff.peaks));
+    }
     mpr_diff_free(&diff);
-    free(a.run);
-    return status;
+    return mpr_args_close(&a.common, status);
 }

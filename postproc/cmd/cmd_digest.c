@@ -1,3 +1,6 @@
+/* log digest, and the digests that ranks reads. */
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +14,144 @@
 #include "digest_file.h"
 #include "digests.h"
 #include "file.h"
-#include "logs.h"
-#include "options.h"
+#include "reports.h"
 
-struct arguments {
-    struct mpr_logs logs;
-    struct mpr_output output;
+static const char ending[] = ".digest";
+
+static int make_digest(struct mpr_digest *d, const char *log, const struct mpr_output *output,
+                       const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const struct mpr_digest_words words = { &output->naming, mpr_report_ending, mpr_finding_text };
+    return mpr_digest_make(d, log, &words, progress, error);
+}
+
+/* Reads LOG.digest.  If the log exists, a digest is trusted only if the log's owner, this user or
+ * root owns it. */
+static enum mpr_digest_found read_digest(struct mpr_digest *d, const char *log, const char *path,
+                                         struct mpr_arena *arena, const char **why)
+{
+    struct stat st;
+    *why = "this is another user's than the log";
+    if (stat(path, &st) == 0 && access(log, F_OK) == 0 && !mpr_file_trusted(&st, log))
+        return MPR_DIGEST_FOREIGN;
+    return mpr_digest_read(d, path, arena, why);
+}
+
+/* Returns true if the digest was made from the log as it is now. */
+static bool is_fresh(const struct mpr_digest *d, const char *log)
+{
+    struct mpr_digest_source now;
+    return mpr_digest_look(&now, log) && mpr_digest_is_fresh(d, &now);
+}
+
+/* ---- digests for ranks */
+
+static void fail(struct mpr_digests *all, const char *path, const char *why)
+{
+    mpr_cmd_say("%s: %s", path, why);
+    all->failed = true;
+}
+
+/* A list of logs, each of which may exist, or its digest, or both. */
+struct log_names {
+    char **at;
+    size_t count, cap;
+};
+
+/* Adds a name; LOG.digest stands for LOG.  Takes the text. */
+static void add_name(struct log_names *logs, char *path)
+{
+    if (mpr_path_ends_with(path, ending)) path[strlen(path) - strlen(ending)] = 0;
+    MPR_GROW(logs->at, logs->count, logs->cap);
+    logs->at[logs->count++] = path;
+}
+
+static void add_operand(struct log_names *logs, struct mpr_digests *all, const char *operand)
+{
+    struct stat st;
+    if (stat(operand, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        add_name(logs, mpr_text_copy(operand));
+        return;
+    }
+    DIR *dir = opendir(operand);
+    const size_t before = logs->count;
+    if (!dir) {
+        fail(all, operand, strerror(errno));
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (mpr_path_ends_with(entry->d_name, ending) || mpr_path_ends_with(entry->d_name, ".zst"))
+            add_name(logs, mpr_text_format("%s/%s", operand, entry->d_name));
+    closedir(dir);
+    if (logs->count == before)
+        fail(all, operand, "no digests (*.digest) and no logs (*.zst) in this directory");
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void add_digest(struct mpr_digests *all, const char *log, const struct mpr_output *output,
+                       const struct mpr_progress *progress)
+{
+    struct mpr_arena arena = { 0 };
+    struct mpr_error error;
+    const char *why;
+    char *path = mpr_text_format("%s%s", log, ending);
+    const bool log_exists = access(log, F_OK) == 0;
+    MPR_GROW(all->at, all->count, all->cap);
+    struct mpr_digest *d = &all->at[all->count];
+    const bool good = read_digest(d, log, path, &arena, &why) == MPR_DIGEST_GOOD;
+    if (good && (!log_exists || is_fresh(d, log))) all->count++;
+    else {
+        if (good) mpr_digest_free(d);
+        if (!log_exists) fail(all, access(path, F_OK) == 0 ? path : log, why);
+        else if (make_digest(d, log, output, progress, &error) == 0) {
+            all->count++;
+            all->made++;
+        } else {
+            mpr_cmd_error(&error);
+            all->failed = true;
+        }
+    }
+    mpr_arena_free(&arena);
+    free(path);
+}
+
+void mpr_digests_add(struct mpr_digests *all, const char *const *operand, size_t operands,
+                     const struct mpr_output *output)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct log_names logs = { 0 };
+    for (size_t i = 0; i < operands; i++) add_operand(&logs, all, operand[i]);
+    if (logs.count) qsort(logs.at, logs.count, sizeof *logs.at, by_name);
+    for (size_t i = 0; i < logs.count; i++)
+        if (!i || strcmp(logs.at[i - 1], logs.at[i]) != 0)
+            add_digest(all, logs.at[i], output, &progress);
+    mpr_bar_clear();
+    for (size_t i = 0; i < logs.count; i++) free(logs.at[i]);
+    free(logs.at);
+}
+
+void mpr_digests_free(struct mpr_digests *all)
+{
+    for (size_t i = 0; i < all->count; i++) mpr_digest_free(&all->at[i]);
+    free(all->at);
+}
+
+/* ---- log digest */
+
+struct args {
+    struct mpr_args common;
     bool incomplete;
 };
 
-static void set_output(void *arguments, char *text, const char *name, struct argp_state *state)
+static void set_output(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
+    struct args *a = value;
     if (strcmp(text, "-") == 0) argp_error(state, "--%s=-: a digest needs a file", name);
-    a->output.path = text;
+    a->common.output.path = text;
 }
 
 static const struct mpr_option options[] = {
@@ -33,56 +160,54 @@ static const struct mpr_option options[] = {
     { 0 },
 };
 
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .doc =
         "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
         "questions to many processes at once. One that was made of the log as it is now stays as it is."
         "\vExamples:\n"
-        "  memprof-report digest logs/\n"
-        "  memprof-report digest -o rank7.digest memprof.n03.4242.zst\n"
+        "  memprof-report log digest logs/\n"
+        "  memprof-report log digest -o rank7.digest memprof.n03.4242.zst\n"
         "  memprof-report ranks logs/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, logs),
     .no_output = true,
 };
 
 /* Returns 1 if LOG.digest is as new as the log, -1 with *error filled if that file is not a digest,
- * or one that this program cannot make, else 0.  Another process may make
- * the digest at any time, so a file that was missing when it was read is not looked for again. */
-static int leave(const char *log, const char *path, struct mpr_error *error)
+ * or one that this program cannot make, else 0.  Another process may make the digest at any time,
+ * so a file that was missing when it was read is not looked for again. */
+static int is_stored(const char *log, const char *path, struct mpr_error *error)
 {
     struct mpr_arena arena = { 0 };
     struct mpr_digest old;
     const char *why;
-    const enum mpr_digest_found found = mpr_digests_read(&old, log, path, &arena, &why);
-    int left = 0;
+    const enum mpr_digest_found found = read_digest(&old, log, path, &arena, &why);
+    int stored = 0;
     if (found == MPR_DIGEST_GOOD) {
-        left = mpr_digests_is_fresh(&old, log);
+        stored = is_fresh(&old, log);
         mpr_digest_free(&old);
     } else if (found != MPR_DIGEST_DAMAGED && found != MPR_DIGEST_MISSING)
-        left = mpr_fail(error, "%s: %s: it stays, remove it or give -o FILE", path, why);
+        stored = mpr_fail(error, "%s: %s: it stays, remove it or give -o FILE", path, why);
     mpr_arena_free(&arena);
-    return left;
+    return stored;
 }
 
-static int make(struct arguments *a, const char *log, const struct mpr_database_place *place,
-                const struct mpr_progress *progress, struct mpr_error *error)
+static int store(struct args *a, const char *log, const struct mpr_database_place *place,
+                 const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_digest digest;
-    if (mpr_digests_make(&digest, log, &a->output, progress, error) != 0) return -1;
+    if (make_digest(&digest, log, &a->common.output, progress, error) != 0) return -1;
     a->incomplete |= digest.process->incomplete;
     const char *why = mpr_digest_write(&digest, place);
     mpr_digest_free(&digest);
-    if (!why || strcmp(why, MPR_FILE_BUSY) == 0) return 0; /* it will be there all the same */
+    if (!why || strcmp(why, MPR_FILE_BUSY) == 0) return 0; /* another process writes it just now */
     return mpr_fail(error, "%s: cannot write: %s", place->path, why);
 }
 
-/* In a folder that others may not change, and for those who may read the log: a digest has its
- * names. */
-static int make_beside(struct arguments *a, const char *log, const char *path,
-                       const struct mpr_progress *progress, struct mpr_error *error)
+/* Stores LOG.digest in a directory that other users may not change, readable by the users who may
+ * read the log, because a digest has the log's names. */
+static int store_beside(struct args *a, const char *log, const char *path,
+                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct stat st;
     const char *name;
@@ -90,47 +215,37 @@ static int make_beside(struct arguments *a, const char *log, const char *path,
     if (directory < 0) return -1;
     const bool known = fstatat(directory, mpr_basename(log), &st, 0) == 0;
     const struct mpr_database_place place = { path, directory, known ? st.st_mode & 0666 : 0600 };
-    const int status = make(a, log, &place, progress, error);
+    const int status = store(a, log, &place, progress, error);
     close(directory);
     return status;
-}
-
-static int add_beside(struct arguments *a, const char *log, const struct mpr_progress *progress,
-                      struct mpr_error *error)
-{
-    char *path = mpr_digests_beside(log);
-    const int left = leave(log, path, error),
-              status = left ? left : make_beside(a, log, path, progress, error);
-    free(path);
-    return status < 0 ? -1 : 0;
 }
 
 static int add(void *to, const char *log, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    struct arguments *a = to;
-    const struct mpr_database_place named = { a->output.path, AT_FDCWD, 0666 };
-    return named.path ? make(a, log, &named, progress, error) : add_beside(a, log, progress, error);
-}
-
-static bool is_usable(const struct arguments *a)
-{
-    if (!mpr_database_available())
-        mpr_cmd_say("built without SQLite: install its header (apt-get install libsqlite3-dev), "
-                    "then configure and build memprof again");
-    else if (a->output.path && a->logs.paths.count > 1)
-        mpr_cmd_say("--output=%s is for one log, and there are %zu", a->output.path,
-                    a->logs.paths.count);
-    else return true;
-    return false;
+    struct args *a = to;
+    const struct mpr_database_place named = { a->common.output.path, AT_FDCWD, 0666 };
+    if (named.path) return store(a, log, &named, progress, error);
+    char *path = mpr_text_format("%s%s", log, ending);
+    const int stored = is_stored(log, path, error),
+              status = stored ? stored : store_beside(a, log, path, progress, error);
+    free(path);
+    return status < 0 ? -1 : 0;
 }
 
 int mpr_cmd_digest(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    mpr_logs_choose(&a.logs);
-    if (is_usable(&a)) mpr_logs_each(&a.logs, add, &a);
-    else a.logs.failed = true;
-    return mpr_logs_close(&a.logs, a.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
+    struct args a = { .common = mpr_args_default() };
+    struct mpr_logs *logs = &a.common.logs;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    const char *path = a.common.output.path;
+    mpr_logs_choose(logs);
+    if (!mpr_database_available()) {
+        mpr_cmd_say(MPR_NO_SQLITE);
+        logs->failed = true;
+    } else if (path && logs->paths.count > 1) {
+        mpr_cmd_say("--output=%s is for one log, and there are %zu", path, logs->paths.count);
+        logs->failed = true;
+    } else mpr_logs_each(logs, add, &a);
+    return mpr_args_close(&a.common, a.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
 }

@@ -1,64 +1,188 @@
 #include <string.h>
 
 #include "budget.h"
-#include "cmd.h"
 #include "export_format.h"
-#include "options.h"
-#include "selection.h"
+#include "perfetto.h"
+#include "pprof.h"
+#include "profile.h"
+#include "range_turns.h"
+#include "timeline.h"
 
-static const struct mpr_export_format *const formats[] = {
-    &mpr_export_sqlite, &mpr_export_torch_snapshot, &mpr_export_pprof, &mpr_export_perfetto
-};
-enum { FORMATS = sizeof formats / sizeof *formats };
-
-struct arguments {
-    struct mpr_export of;
-    const struct mpr_export_format *format;
-};
-
-static const struct mpr_export_format *find_format(const char *name, struct argp_state *state)
+/* Prints a message if the log ends before --from.  The other logs are exported anyway. */
+static void warn_begin(const struct mpr_export *e, const char *path,
+                       const struct mpr_progress *progress, uint64_t from_ns)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i]->name, name) == 0) return formats[i];
-    argp_error(state, "%s%s%ssqlite, torch-snapshot, pprof or perfetto is wanted",
-               *name ? "--to=" : "--to is needed", name, ": ");
-    return NULL;
+    struct mpr_error error;
+    if (mpr_instant_check_begin(e->from, from_ns, path, progress, &error) != 0)
+        mpr_cmd_error(&error);
 }
 
-static void check(void *arguments, struct argp_state *state)
+int mpr_export_window(const struct mpr_export *e, const char *path,
+                      const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
+                      struct mpr_error *error)
 {
-    struct arguments *a = arguments;
-    struct mpr_export *e = &a->of;
-    const struct mpr_export_format *f = a->format ? a->format : find_format("", state);
-    if (!e->output) e->output = f->output;
-    if (strcmp(e->output, "-") == 0 && !f->streams)
+    if (mpr_instant_span(e->from, e->until, path, MPF_HEAP_NONE, progress, from_ns, until_ns,
+                         error) != 0)
+        return -1;
+    if (*from_ns > *until_ns)
+        return mpr_fail(error, "%s: --from=%s is behind --until=%s: nothing is between them", path,
+                        e->from, e->until);
+    warn_begin(e, path, progress, *from_ns);
+    return 0;
+}
+
+/* ---- pprof */
+
+struct pprof {
+    const struct mpr_export *export;
+    struct mpr_pprof file;
+    uint64_t processes;
+    bool incomplete;
+};
+
+static int add_profile(void *to, const char *path, const struct mpr_progress *progress,
+                       struct mpr_error *error)
+{
+    struct pprof *p = to;
+    const struct mpr_export *e = p->export;
+    struct mpr_profile_options wanted = { .heap = e->heap };
+    struct mpr_profile profile;
+    if (mpr_export_window(e, path, progress, &wanted.from_ns, &wanted.until_ns, error) != 0 ||
+        mpr_instant_find(e->until, MPR_PEAK_TIME, path, e->heap, progress, &wanted.at, error) !=
+            0 ||
+        mpr_profile_read(&profile, path, &wanted, progress, error) != 0)
+        return -1;
+    mpr_pprof_add(&p->file, &profile);
+    p->incomplete |= profile.summary.incomplete;
+    p->processes++;
+    mpr_profile_free(&profile);
+    return 0;
+}
+
+static int export_pprof(struct mpr_export *e)
+{
+    struct pprof p = { .export = e };
+    struct mpr_destination to;
+    int status = MPR_EXIT_FAILURE;
+    mpr_logs_choose(&e->common.logs);
+    mpr_pprof_begin(&p.file);
+    mpr_logs_each(&e->common.logs, add_profile, &p);
+    if (p.processes && mpr_destination_open(&to, e->path) == 0) {
+        mpr_pprof_end(&p.file, to.file);
+        if (mpr_destination_close(&to, true) == 0)
+            status = p.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    }
+    mpr_pprof_free(&p.file);
+    return status;
+}
+
+static const struct mpr_export_format pprof = { .name = "pprof",
+                                                .path = "memprof.pb.gz",
+                                                .options = MPR_EXPORT_HEAP,
+                                                .streams = true,
+                                                .write = export_pprof };
+
+/* ---- perfetto */
+
+struct perfetto {
+    const struct mpr_export *export;
+    struct mpr_naming naming;
+    struct mpr_perfetto file;
+    uint64_t processes;
+    bool incomplete;
+};
+
+static void put_turn(void *arg, const struct mpr_range_turn *turn) { mpr_perfetto_turn(arg, turn); }
+
+static int add_trace(void *to, const char *path, const struct mpr_progress *progress,
+                     struct mpr_error *error)
+{
+    struct perfetto *p = to;
+    struct mpr_timeline timeline;
+    struct mpr_timeline_options wanted = { .by = MPR_GROUP_ALL,
+                                           .heap = p->export->heap,
+                                           .buckets = MPR_EXPORT_SPANS,
+                                           .bands = 1,
+                                           .changes = SIZE_MAX,
+                                           .exact = 1,
+                                           .naming = &p->naming };
+    if (mpr_export_window(p->export, path, progress, &wanted.from, &wanted.to, error) != 0 ||
+        mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0)
+        return -1;
+    mpr_perfetto_process(&p->file, &timeline);
+    const struct mpr_range_turns_options turns = {
+        .from_ns = wanted.from, .until_ns = wanted.to, .tell = put_turn, .arg = &p->file
+    };
+    const int status = mpr_range_turns_read(path, &turns, progress, error);
+    p->incomplete |= timeline.summary.incomplete;
+    p->processes += status == 0;
+    mpr_timeline_free(&timeline);
+    return status;
+}
+
+static int export_perfetto(struct mpr_export *e)
+{
+    struct perfetto p = { .export = e, .naming = { .telling = e->common.output.telling } };
+    struct mpr_destination to;
+    mpr_logs_choose(&e->common.logs);
+    if (mpr_destination_open(&to, e->path) != 0) return MPR_EXIT_FAILURE;
+    mpr_perfetto_begin(&p.file, to.file);
+    mpr_logs_each(&e->common.logs, add_trace, &p);
+    mpr_perfetto_free(&p.file);
+    if (mpr_destination_close(&to, p.processes != 0) != 0 || !p.processes) return MPR_EXIT_FAILURE;
+    return p.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+static const struct mpr_export_format perfetto = { .name = "perfetto",
+                                                   .path = "memprof.pftrace",
+                                                   .options = MPR_EXPORT_HEAP,
+                                                   .streams = true,
+                                                   .write = export_perfetto };
+
+/* ---- the command */
+
+static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
+                                                           &mpr_export_torch_snapshot, &pprof,
+                                                           &perfetto };
+
+static void set_format(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct mpr_export *e = value;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, text) == 0) e->format = formats[i];
+    if (!e->format || strcmp(e->format->name, text) != 0)
+        argp_error(state, "--%s=%s: sqlite, torch-snapshot, pprof or perfetto is wanted", name,
+                   text);
+}
+
+static void set_min(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct mpr_export *e = value;
+    if (!mpr_budget_size(text, &e->min_bytes))
+        argp_error(state, "--%s=%s: a size is wanted, such as 4096, 4KiB or 1MiB", name, text);
+    e->given |= MPR_EXPORT_MIN;
+}
+
+static void set_heap(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct mpr_export *e = value;
+    mpr_set_heap(&e->heap, text, name, state);
+    e->given |= MPR_EXPORT_HEAP;
+}
+
+static void check(void *args, struct argp_state *state)
+{
+    struct mpr_export *e = args;
+    if (!e->format)
+        argp_error(state, "--to is needed: sqlite, torch-snapshot, pprof or perfetto is wanted");
+    const struct mpr_export_format *f = e->format ? e->format : formats[0];
+    if (!e->path) e->path = f->path;
+    if (strcmp(e->path, "-") == 0 && !f->streams)
         argp_error(state, "--output=-: a database needs a file");
-    const unsigned other = e->given & ~f->takes;
+    const unsigned other = e->given & ~f->options;
     if (other)
         argp_error(state, "--%s is not for --to=%s", other & MPR_EXPORT_MIN ? "min" : "heap",
                    f->name);
-}
-
-static void set_format(void *arguments, char *text, const char *name, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    (void)name;
-    a->format = find_format(text, state);
-}
-
-static void set_min(void *arguments, char *text, const char *name, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    if (!mpr_budget_size(text, &a->of.min_bytes))
-        argp_error(state, "--%s=%s: a size is wanted, such as 4096, 4KiB or 1MiB", name, text);
-    a->of.given |= MPR_EXPORT_MIN;
-}
-
-static void set_heap(void *arguments, char *text, const char *name, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    mpr_set_heap(&a->of.heap, text, name, state);
-    a->of.given |= MPR_EXPORT_HEAP;
 }
 
 static const struct mpr_option options[] = {
@@ -69,20 +193,20 @@ static const struct mpr_option options[] = {
     { "output", 'o', "FILE",
       "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz, memprof.pftrace); what was there is replaced. -: standard output, "
       "but for a database",
-      MPR_TO_TEXT(struct arguments, of.output) },
+      MPR_TO_TEXT(struct mpr_export, path) },
     { "min", 0, "SIZE",
       "list blocks of at least so many bytes, such as 4KiB; in a database the sums of the others stay "
       "in uses",
       .set = set_min },
     { "from", 0, "TIME", "list blocks, ranges and samples from then on: " MPR_INSTANTS,
-      MPR_TO_INSTANT(struct arguments, of.from) },
+      MPR_TO_INSTANT(struct mpr_export, from) },
     { "until", 0, "TIME", "up to then; step:12.end is that range's end",
-      MPR_TO_INSTANT(struct arguments, of.until) },
+      MPR_TO_INSTANT(struct mpr_export, until) },
     { "heap", 0, "NAME", "pprof and perfetto: only this heap", .set = set_heap },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .doc =
         "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
         "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
@@ -98,42 +222,15 @@ static const struct mpr_takes takes = {
         "  memprof-report export --to perfetto -o run.pftrace logs/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, of.logs),
     .no_output = true,
     .check = check,
 };
 
-/* Prints a message if the log ends before --from.  The other logs are exported anyway. */
-static void warn_begin(const struct mpr_export *e, const char *path,
-                       const struct mpr_progress *progress, uint64_t from_ns)
-{
-    struct mpr_error error;
-    if (mpr_selection_check_begin(e->from, from_ns, path, progress, &error) == 0) return;
-    mpr_bar_clear();
-    mpr_cmd_error(&error);
-}
-
-int mpr_export_window(const struct mpr_export *e, const char *path,
-                      const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
-                      struct mpr_error *error)
-{
-    if (mpr_selection_span(e->from, e->until, path, MPF_HEAP_NONE, progress, from_ns, until_ns,
-                           error) != 0)
-        return -1;
-    if (*from_ns <= *until_ns) {
-        warn_begin(e, path, progress, *from_ns);
-        return 0;
-    }
-    return mpr_fail(error, "%s: --from=%s is behind --until=%s: nothing is between them", path,
-                    e->from, e->until);
-}
-
 int mpr_cmd_export(int argc, char **argv)
 {
-    struct mpr_output output = mpr_output_default(); /* for what its sites tell */
-    struct arguments a = { .of = { .telling = output.telling } };
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    a.of.logs.heap = a.of.heap;
-    return mpr_logs_close(&a.of.logs, a.format->write(&a.of));
+    struct mpr_export e = { .common = mpr_args_default() };
+    mpr_cmdline_parse(&cmdline, argc, argv, &e);
+    e.common.logs.heap = e.heap;
+    const int status = e.format->write(&e);
+    return mpr_args_close(&e.common, status);
 }

@@ -5,12 +5,10 @@
 #include "diff.h"
 #include "html.h"
 #include "insights.h"
-#include "logs.h"
-#include "options.h"
 #include "outlier.h"
 #include "timeline.h"
 
-/* What a page of one or two logs, and of many, holds of each heap. */
+/* How much a page has of each heap: pages of one or two logs, and of more. */
 static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .to = UINT64_MAX,
                                                       .buckets = 8192,
@@ -36,14 +34,9 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2, FOUND_LOGS = 16 };
 
-struct arguments {
-    struct mpr_logs logs;
-    struct mpr_output output;
-};
-
-static void set_output(void *arguments, char *text, const char *name, struct argp_state *state)
+static void set_output(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
+    struct mpr_args *a = value;
     (void)name, (void)state;
     a->output.path = mpr_output_path(text);
 }
@@ -54,7 +47,7 @@ static const struct mpr_option options[] = {
     { 0 },
 };
 
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .doc = "Writes one HTML file that shows runs over time and compares them; it needs no network."
            "\vExamples:\n"
            "  memprof-report html memprof.n03.4242.zst\n"
@@ -62,49 +55,33 @@ static const struct mpr_takes takes = {
            "  memprof-report html -o ranks.html logs/\n\n"
            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, logs),
     .no_output = true,
 };
+
+/* ---- timelines */
 
 struct runs {
     struct mpr_timeline *at;
     size_t count;
     bool incomplete;
-};
-
-struct findings {
-    struct mpr_insights **of; /* by run; NULL: nobody asked */
-    struct mpr_processes family;
-};
-
-struct adding {
-    struct runs *runs;
     struct mpr_timeline_options options;
 };
 
 static int add(void *to, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    const struct adding *all = to;
-    struct runs *runs = all->runs;
+    struct runs *runs = to;
     struct mpr_timeline *t = &runs->at[runs->count];
-    if (mpr_timeline_read(t, path, &all->options, progress, error) != 0) return -1;
+    if (mpr_timeline_read(t, path, &runs->options, progress, error) != 0) return -1;
     runs->incomplete |= t->summary.incomplete;
     runs->count++;
     return 0;
 }
 
-static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_naming *naming)
-{
-    struct adding all = { runs, a->logs.paths.count > DETAILED_LOGS ? small : detailed };
-    all.options.naming = naming;
-    mpr_logs_each(&a->logs, add, &all);
-}
-
 /* ---- two runs */
 
-/* Two runs, or of many the one that differs most and the middle of all.  False: there are none. */
+/* Chooses the two runs that the page compares: of more than two, the outlier and the median.
+ * Returns false if there is no such pair. */
 static bool choose_two(const struct runs *runs, struct mpr_page *page)
 {
     struct mpr_outlier found = { .outlier = 1 };
@@ -115,43 +92,48 @@ static bool choose_two(const struct runs *runs, struct mpr_page *page)
     return true;
 }
 
-/* False: there are no two, or one cannot be read again. */
-static bool compare(const struct arguments *a, const struct runs *runs, struct mpr_page *page,
-                    struct mpr_diff *diff)
+/* Returns false if there is no pair to compare, or a log of it cannot be read again. */
+static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_diff *diff)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     bool good = choose_two(runs, page);
-    const size_t of[] = { page->base, page->now };
+    const size_t pair[] = { page->base, page->now };
     mpr_diff_init(diff, &compared);
     for (size_t i = 0; good && i < 2; i++) {
-        const struct mpr_timeline *t = &runs->at[of[i]];
-        diff->peaks.options.choice = &t->best; /* as that reading found out */
+        const struct mpr_timeline *t = &runs->at[pair[i]];
+        diff->peaks.options.choice = &t->best; /* known from the timeline */
         good =
             mpr_diff_add(diff, i == 0, t->summary.path, MPR_INSTANT_PEAK, &progress, &error) == 0;
     }
-    if (good) mpr_diff_finish(diff, a->output.naming.telling);
+    if (good) mpr_diff_finish(diff, page->naming->telling);
     mpr_bar_clear();
     return good;
 }
 
 /* ---- findings */
 
-/* The one that died for lack of memory, of several the largest: the page opens with it.  count:
- * none did. */
-static size_t killed(const struct runs *runs)
+struct findings {
+    struct mpr_insights **of; /* by run; NULL if they were not read */
+    struct mpr_processes processes;
+};
+
+/* Returns the run that was killed for lack of memory, which the page opens with; of several the one
+ * with the largest peak.  Returns runs->count if none was. */
+static size_t find_killed(const struct runs *runs)
 {
-    size_t found = runs->count;
+    size_t killed = runs->count;
     for (size_t i = 0; i < runs->count; i++) {
-        const struct mpr_timeline *t = &runs->at[i], *most = &runs->at[found % runs->count];
+        const struct mpr_timeline *t = &runs->at[i];
         if (t->summary.oom == MPR_FATE_NO_OOM || !t->heaps) continue;
-        if (found == runs->count || t->heap[0].peak_bytes > most->heap[0].peak_bytes) found = i;
+        if (killed == runs->count || t->heap[0].peak_bytes > runs->at[killed].heap[0].peak_bytes)
+            killed = i;
     }
-    return found;
+    return killed;
 }
 
-/* What was read of all logs is enough for who is whose. */
-static void read_family(const struct runs *runs, struct mpr_processes *family)
+/* The timelines have all that the relations between the processes are found from. */
+static void read_processes(const struct runs *runs, struct mpr_processes *processes)
 {
     for (size_t i = 0; i < runs->count; i++) {
         const struct mpr_timeline *t = &runs->at[i];
@@ -161,26 +143,28 @@ static void read_family(const struct runs *runs, struct mpr_processes *family)
             heap[k] = (struct mpr_process_heap){ h->heap, h->peak_bytes, h->peak_time, h->end_bytes,
                                                  h->is_about };
         }
-        mpr_processes_add_read(family, &t->summary, heap, t->heaps);
+        mpr_processes_add_read(processes, &t->summary, heap, t->heaps);
         free(heap);
     }
-    mpr_processes_finish(family);
+    mpr_processes_finish(processes);
 }
 
-/* Of a few logs of all, and of many of those that the page opens with: they take more readings. */
-static void find(struct findings *f, const struct runs *runs, const struct mpr_page *page)
+/* Findings take more readings of a log.  Of many logs only those are read that the page opens with.
+ */
+static void read_findings(struct findings *f, const struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
-    const size_t dead = killed(runs);
-    struct mpr_error none;
+    const struct mpr_processes *processes = runs->count > 1 ? &f->processes : NULL;
+    const size_t killed = find_killed(runs);
+    struct mpr_error error;
     f->of = mpr_alloc(runs->count, sizeof *f->of);
-    if (runs->count > 1) read_family(runs, &f->family);
+    if (processes) read_processes(runs, &f->processes);
     for (size_t i = 0; i < runs->count; i++) {
-        if (runs->count > FOUND_LOGS && i != page->base && i != page->now && i != dead) continue;
+        const struct mpr_timeline *t = &runs->at[i];
+        if (runs->count > FOUND_LOGS && i != page->base && i != page->now && i != killed) continue;
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
-        const struct mpr_insights_known known = { &runs->at[i].best, runs->at[i].compared };
-        if (mpr_insights_read(in, runs->at[i].summary.path, runs->count > 1 ? &f->family : NULL,
-                              &known, &progress, &none) == 0)
+        const struct mpr_insights_known known = { &t->best, t->compared };
+        if (mpr_insights_read(in, t->summary.path, processes, &known, &progress, &error) == 0)
             f->of[i] = in;
         else free(in);
     }
@@ -194,27 +178,28 @@ static void free_findings(struct findings *f, size_t count)
         free(f->of[i]);
     }
     free(f->of);
-    mpr_processes_free(&f->family);
+    mpr_processes_free(&f->processes);
 }
 
-/* ---- all */
+/* ---- the page */
 
-static int write_page(struct arguments *a, const struct runs *runs)
+static int write_page(struct mpr_output *output, const struct runs *runs)
 {
     struct mpr_diff diff;
-    struct mpr_page page = { .timeline = runs->at, .count = runs->count };
+    struct mpr_page page = { .timeline = runs->at,
+                             .count = runs->count,
+                             .naming = &output->naming };
     struct findings findings = { 0 };
-    page.naming = &a->output.naming;
-    if (compare(a, runs, &page, &diff)) page.diff = &diff;
+    if (compare(runs, &page, &diff)) page.diff = &diff;
     bool *alike = mpr_alloc(runs->count, sizeof *alike);
     mpr_outlier_alike(runs->at, runs->count, alike);
     page.alike = alike;
-    find(&findings, runs, &page);
+    read_findings(&findings, runs, &page);
     page.insights = (const struct mpr_insights *const *)findings.of;
-    int status = mpr_output_open(&a->output);
+    int status = mpr_output_open(output);
     if (status == 0) {
-        mpr_html_write(a->output.to.file, &page);
-        status = mpr_output_close(&a->output);
+        mpr_html_write(output->to.file, &page);
+        status = mpr_output_close(output);
     }
     free_findings(&findings, runs->count);
     free(alike);
@@ -224,21 +209,22 @@ static int write_page(struct arguments *a, const struct runs *runs)
 
 int mpr_cmd_html(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
+    struct mpr_args a = mpr_args_default();
     a.output.path = "memprof.html";
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
     if (!mpr_html_available()) {
-        fputs(
-            "memprof-report: built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "
-            "then configure and build memprof again\n",
-            stderr);
+        mpr_cmd_say(
+            "built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "
+            "then configure and build memprof again");
         return MPR_EXIT_FAILURE;
     }
     mpr_logs_choose(&a.logs);
-    struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at) };
-    read_logs(&a, &runs, &a.output.naming);
-    a.logs.failed |= !runs.count || write_page(&a, &runs) != 0;
+    struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at),
+                         .options = a.logs.paths.count > DETAILED_LOGS ? small : detailed };
+    runs.options.naming = &a.output.naming;
+    mpr_logs_each(&a.logs, add, &runs);
+    a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);
-    return mpr_logs_close(&a.logs, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
+    return mpr_args_close(&a, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
 }

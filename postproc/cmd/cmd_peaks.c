@@ -1,112 +1,208 @@
+/* peaks: who held the memory, as a table or with --tree as a tree of call stacks. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "calltree.h"
 #include "cmd.h"
-#include "logs.h"
-#include "mpf/event.h"
-#include "options.h"
 #include "peaks.h"
 #include "reports.h"
-#include "selection.h"
+#include "thread_use.h"
 
-struct arguments {
-    struct mpr_output output;
+struct args {
+    struct mpr_args common;
     struct mpr_peaks_options peaks;
-    struct mpr_logs logs;
-    bool all;
     const char *at;
+    bool all, tree, bottom_up;
 };
 
-static void set_order(void *arguments, char *text, const char *name, struct argp_state *state)
+static void set_order(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
+    struct args *a = value;
     for (int i = 0; i < MPR_ORDERS_COUNT; i++)
         if (strcmp(text, mpr_order_name[i]) == 0) {
-            a->peaks.order = a->output.naming.order = (enum mpr_order)i;
+            a->peaks.order = a->common.output.naming.order = (enum mpr_order)i;
             return;
         }
     argp_error(state, "--%s=%s: bytes, blocks, allocs, end or own is wanted", name, text);
 }
 
+static void set_folded(void *value, char *text, const char *name, struct argp_state *state)
+{
+    struct args *a = value;
+    (void)text, (void)name, (void)state;
+    a->common.output.renderer = &mpr_render_folded;
+}
+
 static const struct mpr_option options[] = {
     { "all", 0, NULL, "every process, the largest first, and the tree of them",
-      MPR_TO_FLAG(struct arguments, all) },
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct arguments, peaks.by) },
-    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct arguments, peaks.heap) },
+      MPR_TO_FLAG(struct args, all) },
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
+    { "heap", 0, "NAME",
+      MPR_HEAP_HELP "; --tree otherwise shows the one with the largest peak that has call stacks",
+      MPR_TO_HEAP(struct args, peaks.heap) },
     { "at", 0, "TIME",
       "who held the memory then, not at the peak: " MPR_INSTANTS
       "; with --all a time after the start",
-      MPR_TO_INSTANT(struct arguments, at) },
-    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
-      MPR_TO_FLAG(struct arguments, peaks.backward_of) },
+      MPR_TO_INSTANT(struct args, at) },
+    { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, peaks.backward_of) },
     { "sort", 0, "BY",
       "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)",
       .set = set_order },
-    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct arguments, peaks.no_inherit) },
+    { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct args, peaks.no_inherit) },
+    { "tree", 0, NULL,
+      "the live bytes of one heap by call stack, as a tree: native stacks, or with --by=python Python's",
+      MPR_TO_FLAG(struct args, tree) },
+    { "bottom-up", 0, NULL,
+      "with --tree: from the allocating call towards main, not from main down",
+      MPR_TO_FLAG(struct args, bottom_up) },
+    { "folded", 0, NULL,
+      "--format=folded: one line a stack, a;b;c bytes, for tools that draw flame graphs",
+      .set = set_folded },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
-    .doc = "Shows, for each heap, the peak and who held the bytes then."
-           "\vExamples:\n"
-           "  memprof-report peaks memprof.n03.4242.zst\n"
-           "  memprof-report peaks --by thread --heap host/heap LOG\n"
-           "  memprof-report peaks --at 00:01:30.250 LOG\n"
-           "  memprof-report peaks --all --format json -o peaks.json logs/\n\n"
-           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+static void check(void *args, struct argp_state *state)
+{
+    const struct args *a = args;
+    const enum mpr_group by = a->peaks.by;
+    if (a->bottom_up && !a->tree) argp_error(state, "--bottom-up needs --tree");
+    if (!a->tree) return;
+    if (by != MPR_GROUP_AUTO && by != MPR_GROUP_STACK && by != MPR_GROUP_PYTHON)
+        argp_error(state, "--by=%s: --tree shows call stacks; expected stack or python",
+                   mpr_group_name[by]);
+    if (a->all || a->peaks.order || a->peaks.backward_of || a->peaks.no_inherit)
+        argp_error(state, "--all, --sort, --backward-of and --no-inherit do not go with --tree");
+}
+
+static const struct mpr_cmdline cmdline = {
+    .doc =
+        "Shows, for each heap, the peak and who held the bytes then."
+        "\vExamples:\n"
+        "  memprof-report peaks memprof.n03.4242.zst\n"
+        "  memprof-report peaks --by thread --heap host/heap LOG\n"
+        "  memprof-report peaks --at 00:01:30.250 LOG\n"
+        "  memprof-report peaks --all --format json -o peaks.json logs/\n"
+        "  memprof-report peaks --tree --bottom-up --at step:12.end LOG\n"
+        "  memprof-report peaks --tree --folded LOG | flamegraph.pl --countname bytes >peaks.svg\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, logs),
-    .output = offsetof(struct arguments, output),
+    .check = check,
 };
 
-static void describe(struct mpr_document *doc, const void *result)
+/* ---- tables */
+
+static int read_log(struct args *a, struct mpr_peaks *peaks, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
-    mpr_report_peaks(doc, result);
+    if (mpr_instant_find(a->at, MPR_PEAK_TIME, path, a->peaks.heap, progress, &peaks->options.at,
+                         error) != 0)
+        return -1;
+    return mpr_peaks_add(peaks, path, progress, error);
 }
 
-static void check_instant(const struct arguments *a)
+static int make_table(struct mpr_log_report *report)
 {
-    if (a->logs.paths.count < 2 || !mpr_selection_is_named(a->at)) return;
-    mpr_cmd_say("--at=%s: an instant of one log; there are %zu", a->at, a->logs.paths.count);
-    exit(MPR_EXIT_USAGE);
+    struct args *a = (struct args *)report->args;
+    struct mpr_peaks peaks;
+    mpr_peaks_init(&peaks, &a->peaks);
+    const int status = read_log(a, &peaks, report->path, &report->progress, &report->error);
+    if (status == 0) {
+        mpr_peaks_finish(&peaks);
+        mpr_report_peaks(mpr_log_report_begin(report), &peaks);
+        mpr_log_report_end(report, mpr_peaks_incomplete(&peaks));
+    }
+    mpr_peaks_free(&peaks);
+    return status;
 }
 
-/* Whose instant is looked for, and where it goes. */
+/* Threads of one log also have lifetimes. */
+static int make_thread_table(struct mpr_log_report *report)
+{
+    struct args *a = (struct args *)report->args;
+    struct mpr_thread_use use;
+    if (mpr_instant_find(a->at, MPR_PEAK_TIME, report->path, a->peaks.heap, &report->progress,
+                         &a->peaks.at, &report->error) != 0 ||
+        mpr_thread_use_read(&use, report->path, &a->peaks, &report->progress, &report->error) != 0)
+        return -1;
+    mpr_report_peaks_by_thread(mpr_log_report_begin(report), &use);
+    mpr_log_report_end(report, mpr_peaks_incomplete(&use.peaks));
+    mpr_thread_use_free(&use);
+    return 0;
+}
+
 struct adding {
-    const struct arguments *arguments;
+    struct args *args;
     struct mpr_peaks *peaks;
 };
 
 static int add(void *to, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    const struct adding *all = to;
-    const struct arguments *a = all->arguments;
-    if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, progress,
-                              &all->peaks->options.at, error) != 0)
+    const struct adding *adding = to;
+    return read_log(adding->args, adding->peaks, path, progress, error);
+}
+
+static int show_all(struct args *a)
+{
+    struct mpr_logs *logs = &a->common.logs;
+    struct mpr_document doc;
+    struct mpr_peaks peaks;
+    int status = MPR_EXIT_FAILURE;
+    logs->heap = a->peaks.heap;
+    mpr_logs_choose(logs);
+    if (logs->paths.count > 1 && mpr_instant_is_named(a->at)) {
+        mpr_cmd_say("--at=%s: an instant of one log; there are %zu", a->at, logs->paths.count);
+        exit(MPR_EXIT_USAGE);
+    }
+    mpr_peaks_init(&peaks, &a->peaks);
+    mpr_logs_each(logs, add, &(struct adding){ a, &peaks });
+    mpr_peaks_finish(&peaks);
+    if (peaks.logs) {
+        mpr_output_begin(&a->common.output, &doc);
+        mpr_report_peaks(&doc, &peaks);
+        status = mpr_output_document(&a->common.output, &doc, mpr_peaks_incomplete(&peaks));
+    }
+    mpr_peaks_free(&peaks);
+    return mpr_args_close(&a->common, status);
+}
+
+/* ---- a tree of call stacks */
+
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *tree,
+                   const struct mpr_style *style)
+{
+    renderer->stacks(out, tree, style);
+}
+
+static int make_tree(struct mpr_log_report *report)
+{
+    const struct args *a = (const struct args *)report->args;
+    const char *at = a->at && strcmp(a->at, "peak") != 0 ? a->at : NULL;
+    struct mpr_calltree_options tree_options = { .python = a->peaks.by == MPR_GROUP_PYTHON,
+                                                 .bottom_up = a->bottom_up,
+                                                 .heap = a->peaks.heap };
+    struct mpr_calltree tree;
+    if (mpr_instant_find(at, MPR_PEAK_TIME, report->path, a->peaks.heap, &report->progress,
+                         &tree_options.at, &report->error) != 0 ||
+        mpr_calltree_read(&tree, report->path, &tree_options, &report->progress, &report->error) !=
+            0)
         return -1;
-    return mpr_peaks_add(all->peaks, path, progress, error);
+    mpr_bar_clear();
+    report->status =
+        mpr_output_report(&report->args->output, render, &tree, tree.summary.incomplete);
+    mpr_calltree_free(&tree);
+    return 0;
 }
 
 int mpr_cmd_peaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(),
-                           .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
-    struct mpr_peaks peaks;
-    struct adding all = { &a, &peaks };
-    a.output.has_stacks = true;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    a.logs.heap = a.peaks.heap;
-    if (a.all) mpr_logs_choose(&a.logs);
-    else mpr_logs_keep_one(&a.logs);
-    check_instant(&a);
-    mpr_peaks_init(&peaks, &a.peaks);
-    mpr_logs_each(&a.logs, add, &all);
-    mpr_peaks_finish(&peaks);
-    const int status =
-        peaks.logs ? mpr_output_document(&a.output, describe, &peaks, mpr_peaks_incomplete(&peaks))
-                   : MPR_EXIT_FAILURE;
-    mpr_peaks_free(&peaks);
-    return mpr_logs_close(&a.logs, status);
+    struct args a = { .common = mpr_args_default(),
+                      .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    if (a.all) return show_all(&a);
+    return mpr_log_report_run(&a.common, a.peaks.heap,
+                              a.tree                           ? make_tree
+                              : a.peaks.by == MPR_GROUP_THREAD ? make_thread_table
+                                                               : make_table);
 }

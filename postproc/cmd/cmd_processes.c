@@ -2,42 +2,38 @@
 #include "processes.h"
 #include "reports.h"
 
-static int add(void *result, const char *path, const struct mpr_progress *progress,
+static const struct mpr_cmdline cmdline = {
+    .doc =
+        "Shows the processes of a run as a tree: what each held at its peak and at the end, how long it lived and how it ended."
+        "\vExamples:\n"
+        "  memprof-report processes logs/\n"
+        "  memprof-report processes --unfold --format csv logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+};
+
+static int add(void *to, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    return mpr_processes_add(result, path, progress, error);
+    return mpr_processes_add(to, path, progress, error);
 }
-
-static bool finish(void *result, bool *incomplete)
-{
-    struct mpr_processes *all = result;
-    mpr_processes_finish(all);
-    for (size_t i = 0; i < all->count; i++) *incomplete |= all->at[i].summary.incomplete;
-    return all->count;
-}
-
-static void describe(struct mpr_document *doc, const void *result)
-{
-    mpr_report_processes(doc, result);
-}
-
-static void release(void *result) { mpr_processes_free(result); }
 
 int mpr_cmd_processes(int argc, char **argv)
 {
+    struct mpr_args a = mpr_args_default();
+    struct mpr_document doc;
     struct mpr_processes processes = { 0 };
-    const struct mpr_all all = {
-        .doc =
-            "Shows the processes of a run as a tree: what each held at its peak and at the end, how long it lived and how it ended."
-            "\vExamples:\n"
-            "  memprof-report processes logs/\n"
-            "  memprof-report processes --unfold --format csv logs/\n\n"
-            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-        .add = add,
-        .finish = finish,
-        .describe = describe,
-        .free = release,
-        .result = &processes,
-    };
-    return mpr_all_run(&all, argc, argv);
+    bool incomplete = false;
+    int status = MPR_EXIT_FAILURE;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    mpr_logs_choose(&a.logs);
+    mpr_logs_each(&a.logs, add, &processes);
+    mpr_processes_finish(&processes);
+    for (size_t i = 0; i < processes.count; i++) incomplete |= processes.at[i].summary.incomplete;
+    if (processes.count) {
+        mpr_output_begin(&a.output, &doc);
+        mpr_report_processes(&doc, &processes);
+        status = mpr_output_document(&a.output, &doc, incomplete);
+    }
+    mpr_processes_free(&processes);
+    return mpr_args_close(&a, status);
 }

@@ -1,44 +1,36 @@
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "alloc.h"
 #include "cmd.h"
+#include "digest_tables.h"
 #include "digests.h"
-#include "options.h"
 #include "ranks.h"
 #include "reports.h"
-#include "tables.h"
 
-struct arguments {
-    const char *tables; /* NULL: not wanted */
-    struct mpr_output output;
-    const char **argument;
-    size_t arguments, cap;
+struct args {
+    struct mpr_args common;
+    const char *tables; /* a directory, or NULL */
 };
-
-static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    (void)state;
-    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-    MPR_GROW(a->argument, a->arguments, a->cap);
-    a->argument[a->arguments++] = text;
-    return 0;
-}
 
 static const struct mpr_option options[] = {
     { "tables", 0, "DIR",
       "write the tables of all digests, too, as DIR/TABLE/rank=N/data.csv; DIR is new or empty",
-      MPR_TO_TEXT(struct arguments, tables) },
+      MPR_TO_TEXT(struct args, tables) },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
-    .words = "DIR|DIGEST|LOG...",
+static const struct mpr_cmdline cmdline = {
+    .operands = "DIR|DIGEST|LOG...",
+    .takes = MPR_TAKES_OPERANDS,
     .need = "a directory, digests or logs are needed",
     .doc =
         "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
         "makes each of those differ that do, by stage, by node, by communicator and over time."
-        "\vDigests are what memprof-report digest wrote; a log without one, or with an old one, is read itself, which takes "
+        "\vDigests are what memprof-report log digest wrote; a log without one, or with an old one, is read itself, which takes "
         "longer.\n\n"
         "Examples:\n"
         "  memprof-report ranks logs/\n"
@@ -46,25 +38,91 @@ static const struct mpr_takes takes = {
         "  memprof-report ranks --tables=job17 digests/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice.",
     .options = options,
-    .output = offsetof(struct arguments, output),
-    .word = take_word,
 };
 
-static void describe(struct mpr_document *doc, const void *result)
+/* ---- --tables: a directory of CSV files, which engines for many files read as one table */
+
+static int make_directory(const char *path, struct mpr_error *error)
 {
-    mpr_report_ranks(doc, result);
+    return mkdir(path, 0777) == 0 || errno == EEXIST
+               ? 0
+               : mpr_fail_errno(error, path, "make the directory");
 }
 
-static int report(struct arguments *a, const struct mpr_digests *all)
+static bool is_empty(const char *directory)
 {
+    DIR *dir = opendir(directory);
+    size_t entries = 0;
+    while (dir && readdir(dir)) entries++;
+    if (dir) closedir(dir);
+    return entries == 2; /* "." and ".." */
+}
+
+static int write_rows(const struct mpr_digest_table *t, const struct mpr_digest *d,
+                      const char *path, struct mpr_error *error)
+{
+    struct mpr_document doc = { .csv = t->table.column, .csv_columns = t->table.columns };
+    FILE *file = fopen(path, "wxe");
+    if (!file) return mpr_fail_errno(error, path, "write");
+    mpr_doc_table(&doc,
+                  &(struct mpr_table){ .only = MPR_IN_CSV,
+                                       .column = t->table.column,
+                                       .columns = t->table.columns,
+                                       .row = *(const void *const *)((const char *)d + t->list),
+                                       .rows = *(const size_t *)((const char *)d + t->count),
+                                       .stride = t->stride });
+    mpr_csv_report(file, &doc, &(struct mpr_style){ 0 });
+    mpr_doc_free(&doc);
+    const bool bad = ferror(file);
+    return fclose(file) != 0 || bad ? mpr_fail_errno(error, path, "write") : 0;
+}
+
+/* Writes DIRECTORY/rank=N/data.csv.  Processes without ranks are numbered from 0. */
+static int write_rank(const struct mpr_digest_table *t, const struct mpr_ranks *r, size_t rank,
+                      const char *directory, struct mpr_error *error)
+{
+    const uint64_t number = r->rank[rank].number != UINT64_MAX ? r->rank[rank].number : rank;
+    char *folder = mpr_text_format("%s/rank=%" PRIu64, directory, number);
+    char *path = mpr_text_format("%s/data.csv", folder);
+    int status = make_directory(folder, error);
+    if (status == 0) status = write_rows(t, r->rank[rank].digest, path, error);
+    free(path);
+    free(folder);
+    return status;
+}
+
+static int write_tables(const struct mpr_ranks *r, const char *directory, struct mpr_error *error)
+{
+    int status = make_directory(directory, error);
+    if (status == 0 && !is_empty(directory))
+        return mpr_fail(error, "%s: it is no empty directory; give an empty or a new one",
+                        directory);
+    for (size_t i = 0; status == 0 && i < mpr_digest_tables; i++) {
+        const struct mpr_digest_table *t = &mpr_digest_table[i];
+        char *folder = mpr_text_format("%s/%s", directory, t->table.name);
+        status = make_directory(folder, error);
+        for (size_t k = 0; status == 0 && k < r->ranks; k++)
+            status = write_rank(t, r, k, folder, error);
+        free(folder);
+    }
+    return status;
+}
+
+/* ---- the report */
+
+static int report(struct args *a, const struct mpr_digests *digests)
+{
+    struct mpr_document doc;
     struct mpr_ranks ranks;
     struct mpr_error error;
-    mpr_ranks_make(&ranks, all->at, all->count);
-    if (all->made > 1)
-        mpr_cmd_say("%zu of %zu digests were made just now: memprof-report digest keeps them",
-                    all->made, all->count);
-    int status = mpr_output_document(&a->output, describe, &ranks, ranks.incomplete);
-    if (a->tables && mpr_tables_write(&ranks, a->tables, &error) != 0) {
+    mpr_ranks_make(&ranks, digests->at, digests->count);
+    if (digests->made > 1)
+        mpr_cmd_say("%zu of %zu digests were made just now: memprof-report log digest keeps them",
+                    digests->made, digests->count);
+    mpr_output_begin(&a->common.output, &doc);
+    mpr_report_ranks(&doc, &ranks);
+    int status = mpr_output_document(&a->common.output, &doc, ranks.incomplete);
+    if (a->tables && write_tables(&ranks, a->tables, &error) != 0) {
         mpr_cmd_error(&error);
         status = MPR_EXIT_FAILURE;
     }
@@ -74,14 +132,13 @@ static int report(struct arguments *a, const struct mpr_digests *all)
 
 int mpr_cmd_ranks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
-    struct mpr_digests all = { 0 };
+    struct args a = { .common = mpr_args_default() };
+    struct mpr_digests digests = { 0 };
     int status = MPR_EXIT_FAILURE;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    mpr_digests_add(&all, a.argument, a.arguments, &a.output);
-    if (all.count) status = report(&a, &all);
-    if (all.failed) status = MPR_EXIT_FAILURE;
-    mpr_digests_free(&all);
-    free(a.argument);
-    return status;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    mpr_digests_add(&digests, a.common.operand, a.common.operands, &a.common.output);
+    if (digests.count) status = report(&a, &digests);
+    if (digests.failed) status = MPR_EXIT_FAILURE;
+    mpr_digests_free(&digests);
+    return mpr_args_close(&a.common, status);
 }

@@ -1,51 +1,48 @@
 #include "cmd.h"
-#include "options.h"
 #include "reports.h"
-#include "selection.h"
 #include "temporary.h"
 
+struct args {
+    struct mpr_args common;
+    struct mpr_temporary_options temporary;
+};
+
 static const struct mpr_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct mpr_temporary_options, by) },
-    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct mpr_temporary_options, heap) },
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, temporary.by) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct args, temporary.heap) },
     { "within", 0, "TIME",
       "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...",
-      MPR_TO_LENGTH(struct mpr_temporary_options, within_ns) },
+      MPR_TO_LENGTH(struct args, temporary.within_ns) },
     { 0 },
 };
 
-static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
-                      bool *incomplete, struct mpr_error *error)
-{
-    static struct mpr_temporary temporary;
-    if (mpr_temporary_read(&temporary, path, chosen, progress, error) != 0) return NULL;
-    *incomplete = temporary.peaks.log[0].summary.incomplete;
-    return &temporary;
-}
+static const struct mpr_cmdline cmdline = {
+    .doc =
+        "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
+        "\vExamples:\n"
+        "  memprof-report temporary memprof.n03.4242.zst\n"
+        "  memprof-report temporary --within 50us --heap host/heap LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = options,
+};
 
-static void describe(struct mpr_document *doc, const void *result)
+static int make(struct mpr_log_report *report)
 {
-    mpr_report_temporary(doc, result);
+    const struct args *a = (const struct args *)report->args;
+    struct mpr_temporary temporary;
+    if (mpr_temporary_read(&temporary, report->path, &a->temporary, &report->progress,
+                           &report->error) != 0)
+        return -1;
+    mpr_report_temporary(mpr_log_report_begin(report), &temporary);
+    mpr_log_report_end(report, temporary.peaks.log[0].summary.incomplete);
+    mpr_temporary_free(&temporary);
+    return 0;
 }
-
-static void release(void *result) { mpr_temporary_free(result); }
 
 int mpr_cmd_temporary(int argc, char **argv)
 {
-    struct mpr_temporary_options chosen = { .by = MPR_GROUP_AUTO, .within_ns = 1000000 };
-    const struct mpr_one one = {
-        .doc =
-            "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
-            "\vExamples:\n"
-            "  memprof-report temporary memprof.n03.4242.zst\n"
-            "  memprof-report temporary --within 50us --heap host/heap LOG\n\n"
-            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        .read = read_log,
-        .describe = describe,
-        .free = release,
-        .has_stacks = true,
-        .options = options,
-        .chosen = &chosen,
-        .heap = &chosen.heap,
-    };
-    return mpr_one_run(&one, argc, argv);
+    struct args a = { mpr_args_default(), { .by = MPR_GROUP_AUTO, .within_ns = 1000000 } };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, a.temporary.heap, make);
 }

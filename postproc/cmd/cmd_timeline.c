@@ -1,50 +1,40 @@
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd.h"
-#include "logs.h"
-#include "mpf/event.h"
-#include "options.h"
-#include "selection.h"
 #include "timeline.h"
 
 enum { BUCKETS = 2048, BANDS = 20, INSTANTS = 128 };
 
-struct arguments {
-    struct mpr_output output;
+struct args {
+    struct mpr_args common;
     struct mpr_timeline_options timeline;
-    struct mpr_logs logs;
-    const char *from, *to, *path;
+    const char *from, *to;
 };
 
-static void set_buckets(void *arguments, char *text, const char *name, struct argp_state *state)
+static void set_buckets(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
-    char *end;
-    errno = 0;
-    const unsigned long n = strtoul(text, &end, 10);
-    if (errno || end == text || *end || n < 2 || n > 1000000 || *text == '-')
+    struct args *a = value;
+    uint64_t buckets;
+    if (!mpr_parse_number(text, 2, 1000000, &buckets))
         argp_error(state, "--%s=%s: a number from 2 to 1000000 is wanted", name, text);
-    a->timeline.buckets = n;
+    a->timeline.buckets = buckets;
 }
 
 static const struct mpr_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, "bands by " MPR_BY_HELP, MPR_TO_BY(struct arguments, timeline.by) },
-    { "heap", 0, "NAME", MPR_HEAP_HELP " or gpu0/torch",
-      MPR_TO_HEAP(struct arguments, timeline.heap) },
+    { "by", 'b', MPR_BY_WORDS, "bands by " MPR_BY_HELP, MPR_TO_BY(struct args, timeline.by) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP " or gpu0/torch", MPR_TO_HEAP(struct args, timeline.heap) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
-      MPR_TO_FLAG(struct arguments, timeline.backward_of) },
+      MPR_TO_FLAG(struct args, timeline.backward_of) },
     { "from", 0, "TIME",
       "from then on: " MPR_INSTANTS "; step:12 is when the 12th range named step begins",
-      MPR_TO_INSTANT(struct arguments, from) },
+      MPR_TO_INSTANT(struct args, from) },
     { "to", 0, "TIME", "up to then; step:12.end is that range's end",
-      MPR_TO_INSTANT(struct arguments, to) },
+      MPR_TO_INSTANT(struct args, to) },
     { "buckets", 0, "N", "at most N spans of time for each heap (2048)", .set = set_buckets },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
+static const struct mpr_cmdline cmdline = {
     .doc = "Shows each heap over time, in bands that sum to the exact bytes at the peak."
            "\vExamples:\n"
            "  memprof-report timeline memprof.n03.4242.zst\n"
@@ -52,74 +42,55 @@ static const struct mpr_takes takes = {
            "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
     .options = options,
-    .which = &mpr_logs_argp,
-    .logs = offsetof(struct arguments, logs),
-    .output = offsetof(struct arguments, output),
 };
 
-/* Between a time and itself lies that instant. */
-static void check_bounds(const struct arguments *a)
-{
-    if (a->timeline.from <= a->timeline.to) return;
-    mpr_bar_clear();
-    mpr_cmd_say("--from=%s is behind --to=%s: nothing is between them", a->from, a->to);
-    exit(MPR_EXIT_USAGE);
-}
-
-/* Text folds lines and cuts them then, as all reports: it needs every band.  Flame graphs show all,
- * unless told. */
-static size_t bands_wanted(const struct mpr_output *output)
+/* In text, paths that differ in a number become one line before --top counts lines, so all bands
+ * are needed.  Flame graphs show all stacks unless --top is given. */
+static size_t max_bands(const struct mpr_output *output)
 {
     const size_t top = output->style.top ? output->style.top : BANDS;
     const bool all = output->renderer == &mpr_render_folded && !output->style.top;
     return output->renderer == &mpr_render_text || all ? SIZE_MAX : top + 1;
 }
 
-static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
-{
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_timeline_options *t = &a->timeline;
-    int status =
-        mpr_selection_span(a->from, a->to, a->path, t->heap, &progress, &t->from, &t->to, error);
-    if (status == 0) check_bounds(a);
-    if (status == 0)
-        status = mpr_selection_check_begin(a->from, t->from, a->path, &progress, error);
-    a->timeline.bands = bands_wanted(&a->output);
-    if (status == 0) status = mpr_timeline_read(timeline, a->path, &a->timeline, &progress, error);
-    mpr_bar_clear();
-    return status;
-}
-
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result,
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *timeline,
                    const struct mpr_style *style)
 {
-    renderer->timeline(out, result, style);
+    renderer->timeline(out, timeline, style);
 }
 
-static int report(struct arguments *a)
+static int make(struct mpr_log_report *report)
 {
+    struct args *a = (struct args *)report->args;
+    struct mpr_timeline_options *t = &a->timeline;
     struct mpr_timeline timeline;
-    struct mpr_error error;
-    if (read_log(a, &timeline, &error) != 0) {
-        mpr_cmd_error(&error);
-        return MPR_EXIT_FAILURE;
+    if (mpr_instant_span(a->from, a->to, report->path, t->heap, &report->progress, &t->from, &t->to,
+                         &report->error) != 0)
+        return -1;
+    if (t->from > t->to) {
+        mpr_cmd_say("--from=%s is behind --to=%s: nothing is between them", a->from, a->to);
+        exit(MPR_EXIT_USAGE);
     }
-    const int status =
-        mpr_output_report(&a->output, render, &timeline, timeline.summary.incomplete);
+    t->bands = max_bands(&report->args->output);
+    if (mpr_instant_check_begin(a->from, t->from, report->path, &report->progress,
+                                &report->error) != 0 ||
+        mpr_timeline_read(&timeline, report->path, t, &report->progress, &report->error) != 0)
+        return -1;
+    mpr_bar_clear();
+    report->status =
+        mpr_output_report(&report->args->output, render, &timeline, timeline.summary.incomplete);
     mpr_timeline_free(&timeline);
-    return status;
+    return 0;
 }
 
 int mpr_cmd_timeline(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(),
-                           .timeline = { .by = MPR_GROUP_AUTO,
-                                         .buckets = BUCKETS,
-                                         .changes = SIZE_MAX,
-                                         .instants = INSTANTS } };
-    a.output.has_stacks = true;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
-    a.logs.heap = a.timeline.heap;
-    a.path = mpr_logs_one(&a.logs);
-    return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
+    struct args a = { .common = mpr_args_default(),
+                      .timeline = { .by = MPR_GROUP_AUTO,
+                                    .buckets = BUCKETS,
+                                    .changes = SIZE_MAX,
+                                    .instants = INSTANTS } };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, a.timeline.heap, make);
 }

@@ -1,57 +1,40 @@
-#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
-#include "logs.h"
-#include "options.h"
 #include "reports.h"
-#include "screen.h"
-#include "selection.h"
 #include "top.h"
 
-enum { INTERVAL_MS = 2000, LEAST_MS = 100, MOST_MS = 3600000, LOWER = 5 };
+enum { INTERVAL_MS = 2000, MIN_MS = 100, MAX_MS = 3600000, NICENESS = 5 };
 
-struct arguments {
-    char **path; /* ended by NULL */
-    unsigned long count;
+struct args {
+    struct mpr_args common;
+    uint64_t count; /* of looks, or 0 */
     long interval_ms;
     struct mpr_live_options live;
-    struct mpr_output output;
-    struct mpr_logs logs;
 };
 
-static void set_count(void *arguments, char *arg, const char *name, struct argp_state *state)
+static void set_count(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
-    (void)name;
-    char *end;
-    errno = 0;
-    a->count = strtoul(arg, &end, 10);
-    if (errno || end == arg || *end || !a->count || *arg == '-')
-        argp_error(state, "--count=%s: a number from 1 is wanted", arg);
+    struct args *a = value;
+    if (!mpr_parse_number(text, 1, UINT64_MAX - 1, &a->count))
+        argp_error(state, "--%s=%s: a number from 1 is wanted", name, text);
 }
 
-static void set_interval(void *arguments, char *arg, const char *name, struct argp_state *state)
+static void set_interval(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct arguments *a = arguments;
-    const uint64_t ms = mpr_selection_length(arg, name, state) / 1000000;
-    if (ms < LEAST_MS || ms > MOST_MS)
-        argp_error(state, "--interval=%s: 100ms to an hour is wanted", arg);
+    struct args *a = value;
+    const uint64_t ms = mpr_parse_length(text, name, state) / 1000000;
+    if (ms < MIN_MS || ms > MAX_MS)
+        argp_error(state, "--%s=%s: 100ms to an hour is wanted", name, text);
     a->interval_ms = (long)ms;
-}
-
-static error_t take_word(void *arguments, int key, char *text, struct argp_state *state)
-{
-    struct arguments *a = arguments;
-    (void)text;
-    if (key != ARGP_KEY_ARGS) return ARGP_ERR_UNKNOWN;
-    a->path = state->argv + state->next;
-    return 0;
 }
 
 static const struct mpr_option options[] = {
@@ -60,14 +43,14 @@ static const struct mpr_option options[] = {
     { "count", 'n', "N",
       "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
       .set = set_count },
-    { "by", 0, MPR_BY_WORDS, "owners by " MPR_BY_HELP, MPR_TO_BY(struct arguments, live.by) },
+    { "by", 0, MPR_BY_WORDS, "owners by " MPR_BY_HELP, MPR_TO_BY(struct args, live.by) },
     { "heap", 0, "NAME", "whose owners, for example host/heap (default: those of the largest heap)",
-      MPR_TO_HEAP(struct arguments, live.heap) },
+      MPR_TO_HEAP(struct args, live.heap) },
     { 0 },
 };
 
-static const struct mpr_takes takes = {
-    .words = "LOG|DIR...",
+static const struct mpr_cmdline cmdline = {
+    .operands = "LOG|DIR...",
     .need = MPR_NEED_LOG,
     .doc =
         "Shows what processes hold now, while they run: of each its memory and what it grew by in the last minute, of one its heaps, "
@@ -80,15 +63,12 @@ static const struct mpr_takes takes = {
         "  memprof-report top --count 1 --format json logs/\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage.",
     .options = options,
-    .which = &mpr_logs_which_argp,
-    .logs = offsetof(struct arguments, logs),
-    .output = offsetof(struct arguments, output),
-    .word = take_word,
+    .takes = MPR_TAKES_PROCESSES,
 };
 
 /* ---- looks */
 
-/* Said at once, or when the screen is given back. */
+/* While the screen is open, errors wait until it is closed. */
 static struct {
     bool any, on_screen;
     struct mpr_error newest;
@@ -101,26 +81,27 @@ static void failed(const struct mpr_error *error)
     if (!errors.on_screen) mpr_cmd_error(error);
 }
 
-/* Those that came since, too.  False: there is nothing to look at. */
-static bool find_logs(struct arguments *a, struct mpr_top *top, bool first)
+/* Adds the logs that the operands lead to now.  Returns false if there is nothing to look at. */
+static bool find_logs(struct args *a, struct mpr_top *top, bool first)
 {
+    struct mpr_logs *logs = &a->common.logs;
     struct mpr_error error;
     bool good = true;
-    mpr_paths_free(&a->logs.paths);
-    a->logs.paths = (struct mpr_paths){ .waited_for = !first };
-    for (char **path = a->path; *path; path++) good &= mpr_paths_add(&a->logs.paths, *path);
-    if ((a->logs.pid || a->logs.rank) && !mpr_logs_choose(&a->logs)) return false;
-    const bool alone = a->logs.paths.count == 1;
-    for (size_t i = 0; i < a->logs.paths.count; i++) {
-        if (mpr_top_add(top, a->logs.paths.at[i], alone, &error) == 0) continue;
+    mpr_paths_free(&logs->paths);
+    logs->paths = (struct mpr_paths){ .may_be_missing = !first };
+    for (size_t i = 0; i < a->common.operands; i++)
+        good &= mpr_paths_add(&logs->paths, a->common.operand[i]);
+    if ((logs->pid || logs->rank) && !mpr_logs_choose(logs)) return false;
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        if (mpr_top_add(top, logs->paths.at[i], logs->paths.count == 1, &error) == 0) continue;
         if (first) failed(&error);
         good = false;
     }
-    if (first) a->logs.failed |= !good;
+    if (first) logs->failed |= !good;
     return !first || top->logs;
 }
 
-static void look(struct arguments *a, struct mpr_top *top)
+static void look(struct args *a, struct mpr_top *top)
 {
     const struct mpr_progress progress = mpr_bar();
     find_logs(a, top, false);
@@ -128,71 +109,173 @@ static void look(struct arguments *a, struct mpr_top *top)
     mpr_bar_clear();
 }
 
-static void describe(struct mpr_document *doc, const void *result) { mpr_report_top(doc, result); }
+/* Returns the report, which the caller frees. */
+static char *describe(const struct args *a, const struct mpr_top *top)
+{
+    struct mpr_document doc;
+    mpr_output_begin(&a->common.output, &doc);
+    mpr_report_top(&doc, top);
+    return mpr_output_text(&a->common.output, &doc);
+}
 
-/* One report below the other. */
-static int list(struct arguments *a, struct mpr_top *top)
+/* ---- one report below the other */
+
+static int list(struct args *a, struct mpr_top *top)
 {
     const struct timespec interval = { a->interval_ms / 1000, a->interval_ms % 1000 * 1000000 };
-    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
-    for (unsigned long i = 0; i < (a->count ? a->count : 1); i++) {
+    struct mpr_output *output = &a->common.output;
+    if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
+    for (uint64_t i = 0; i < (a->count ? a->count : 1); i++) {
         if (i) nanosleep(&interval, NULL);
         look(a, top);
-        char *text = mpr_output_text(&a->output, describe, top);
-        fprintf(a->output.to.file, "%s%s", i && a->output.renderer == &mpr_render_text ? "\n" : "",
+        char *text = describe(a, top);
+        fprintf(output->to.file, "%s%s", i && output->renderer == &mpr_render_text ? "\n" : "",
                 text);
         free(text);
-        if (mpr_destination_publish(&a->output.to) != 0) break;
+        if (mpr_destination_publish(&output->to) != 0) break;
     }
-    return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
+    return mpr_output_close(output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
 }
 
-static void draw(struct arguments *a, struct mpr_top *top)
+/* ---- the screen: a terminal that shows one report after the other in place */
+
+#define ENTER "\033[?1049h\033[?25l" /* the alternate screen, without a cursor */
+#define LEAVE "\033[?25h\033[?1049l"
+#define HOME  "\033[H"
+#define CLEAR "\033[K" /* to the end of the line */
+#define BELOW "\033[J" /* all lines below */
+
+static struct {
+    bool open, keys;
+    struct termios before;
+    sigset_t mask; /* of signals while it waits */
+} screen;
+static volatile sig_atomic_t ended;
+
+static void on_end(int number) { ended = number; }
+static void on_size(int number) { (void)number; }
+
+/* Signals arrive only while screen_wait waits. */
+static void take_signals(void)
 {
-    if (a->output.width == MPR_WIDTH_AUTO) a->output.style.width = mpr_screen_width();
-    char *text = mpr_output_text(&a->output, describe, top);
-    mpr_screen_draw(text);
-    free(text);
+    const struct sigaction end = { .sa_handler = on_end }, size = { .sa_handler = on_size };
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGWINCH);
+    sigaction(SIGWINCH, &size, NULL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sigaction(ends[i], &end, NULL);
+        sigaddset(&blocked, ends[i]);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &screen.mask);
 }
 
-static int show(struct arguments *a, struct mpr_top *top)
+static void take_keys(void)
 {
-    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
+    struct termios raw;
+    screen.keys = tcgetattr(STDIN_FILENO, &screen.before) == 0;
+    if (!screen.keys) return;
+    raw = screen.before;
+    raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* a stopped process would leave the terminal as it is */
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+}
+
+static void screen_close(void)
+{
+    if (!screen.open) return;
+    screen.open = false;
+    if (screen.keys) tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
+    fputs(LEAVE, stdout);
+    fflush(stdout);
+    sigprocmask(SIG_SETMASK, &screen.mask, NULL);
+}
+
+static void screen_open(void)
+{
+    take_signals();
+    take_keys();
+    screen.open = true;
+    atexit(screen_close);
+    fputs(ENTER, stdout);
+    fflush(stdout);
+}
+
+static struct winsize screen_size(void)
+{
+    struct winsize s = { 0 };
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &s) != 0 || !s.ws_col || !s.ws_row)
+        return (struct winsize){ .ws_col = 80, .ws_row = 24 };
+    return s;
+}
+
+/* Draws as many lines as the terminal has. */
+static void screen_draw(const char *text)
+{
+    fputs(HOME, stdout);
+    for (unsigned row = 0, rows = screen_size().ws_row; row < rows && *text; row++) {
+        const size_t length = strcspn(text, "\n");
+        printf("%s%.*s" CLEAR, row ? "\r\n" : "", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+    fputs(BELOW, stdout);
+    fflush(stdout);
+}
+
+/* Waits for a key.  Returns it, 'q' after a signal that ends the process, or 0 after that time or
+ * when the terminal's size changed. */
+static int screen_wait(long ms)
+{
+    struct pollfd keys = { .fd = screen.keys ? STDIN_FILENO : -1, .events = POLLIN };
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+    char key = 0;
+    const int ready = ppoll(&keys, 1, &time, &screen.mask);
+    if (ended) return 'q';
+    if (ready <= 0) return 0;
+    return read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';
+}
+
+static int show(struct args *a, struct mpr_top *top)
+{
+    struct mpr_output *output = &a->common.output;
+    if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
     look(a, top);
-    mpr_screen_open();
+    screen_open();
     errors.on_screen = true;
     for (;;) {
-        draw(a, top);
-        const int key = mpr_screen_wait(a->interval_ms);
+        if (output->width == MPR_WIDTH_AUTO) output->style.width = screen_size().ws_col;
+        char *text = describe(a, top);
+        screen_draw(text);
+        free(text);
+        const int key = screen_wait(a->interval_ms);
         if (key == 'q') break;
         top->next = key == 'n';
         look(a, top);
     }
-    mpr_screen_close();
+    screen_close();
     if (errors.any) mpr_cmd_error(&errors.newest);
-    return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
-}
-
-/* Where a person sits before it. */
-static bool is_live(const struct arguments *a)
-{
-    return !a->count && !a->output.path && a->output.renderer == &mpr_render_text &&
-           isatty(STDOUT_FILENO);
+    return mpr_output_close(output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
 }
 
 int mpr_cmd_top(int argc, char **argv)
 {
-    struct arguments a = { .interval_ms = INTERVAL_MS,
-                           .live = { .by = MPR_GROUP_AUTO },
-                           .output = mpr_output_default() };
+    struct args a = { .common = mpr_args_default(),
+                      .interval_ms = INTERVAL_MS,
+                      .live = { .by = MPR_GROUP_AUTO } };
+    const struct mpr_output *output = &a.common.output;
     struct mpr_top top;
     int status = MPR_EXIT_FAILURE;
-    a.output.has_stacks = true;
-    mpr_takes_parse(&takes, argc, argv, &a, &a);
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    const bool on_screen =
+        !a.count && !output->path && output->renderer == &mpr_render_text && isatty(STDOUT_FILENO);
     mpr_top_init(&top, &a.live);
-    setpriority(PRIO_PROCESS, 0, LOWER);
-    if (find_logs(&a, &top, true)) status = is_live(&a) ? show(&a, &top) : list(&a, &top);
-    a.logs.failed |= errors.any;
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+    if (find_logs(&a, &top, true)) status = on_screen ? show(&a, &top) : list(&a, &top);
+    a.common.logs.failed |= errors.any;
     mpr_top_free(&top);
-    return mpr_logs_close(&a.logs, status);
+    return mpr_args_close(&a.common, status);
 }

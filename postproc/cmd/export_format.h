@@ -1,37 +1,33 @@
-/* What `export` writes: a file a format. */
+/* The formats of export.  Those with a database or PyTorch's state have a file each. */
 #ifndef MPR_EXPORT_FORMAT_H
 #define MPR_EXPORT_FORMAT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "cmd.h"
 
-#include "logs.h"
+enum { MPR_EXPORT_SPANS = 4096 }; /* of a heap over time, at most */
 
-enum { MPR_EXPORT_SPANS = 4096 }; /* of a heap over time */
-
-/* Options that not every format has. */
+/* Options that some formats do not have. */
 enum { MPR_EXPORT_MIN = 1, MPR_EXPORT_HEAP = 2 };
 
 struct mpr_export {
-    struct mpr_logs logs;
-    struct mpr_telling *telling;
-    const char *output, *from, *until;
-    uint8_t heap; /* MPF_HEAP_NONE for all */
+    struct mpr_args common;
+    const struct mpr_export_format *format;
+    const char *path, *from, *until;
+    uint8_t heap; /* or MPF_HEAP_NONE for all */
     uint64_t min_bytes;
-    unsigned given; /* of those options */
+    unsigned given; /* of the options above */
 };
 
 struct mpr_export_format {
-    const char *name, *output; /* output: where it goes unless something else is said */
-    unsigned takes;
+    const char *name, *path;            /* path: the file without --output */
+    unsigned options;                   /* of the options above, those that it has */
     bool streams;                       /* it can go to standard output */
-    int (*write)(struct mpr_export *e); /* the exit status */
+    int (*write)(struct mpr_export *e); /* returns the exit status */
 };
 
-extern const struct mpr_export_format mpr_export_sqlite, mpr_export_torch_snapshot,
-    mpr_export_pprof, mpr_export_perfetto;
+extern const struct mpr_export_format mpr_export_sqlite, mpr_export_torch_snapshot;
 
-/* --from and --until in one log: 0, or -1 with *error filled. */
+/* Finds --from and --until in one log, in ns.  Returns 0, or -1 with *error filled. */
 int mpr_export_window(const struct mpr_export *e, const char *path,
                       const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
                       struct mpr_error *error);

@@ -1,8 +1,6 @@
 #include <stdlib.h>
 
 #include "alloc.h"
-#include "cmd.h"
-#include "error.h"
 #include "export_format.h"
 #include "mpf/event.h"
 #include "named_instant.h"
@@ -10,13 +8,12 @@
 #include "torch_snapshot.h"
 #include "torch_trace.h"
 
-/* What is written, and from what. */
 struct writing {
-    const struct mpr_export *of;
+    const struct mpr_export *export;
     const char *log;
     const struct mpr_progress *progress;
     uint64_t from_ns, until_ns;
-    bool at_oom; /* until_ns is that of an OOM, though the user did not say so */
+    bool at_oom; /* until_ns is the time of an OOM, without --until */
     struct mpr_torch_survey survey;
     struct mpr_code code;
     struct mpr_torch_state *state; /* by device */
@@ -29,25 +26,25 @@ static bool find_instant(const struct writing *w, const char *name, struct mpr_i
     return mpr_named_instant_find(w->log, name, MPF_HEAP_NONE, w->progress, at, &none) == 0;
 }
 
-/* A program that ran out of device memory frees it all before it ends: its snapshot is that of the
- * failed allocation, unless it held more afterwards. */
+/* A program that ran out of device memory frees all of it before it ends, so the snapshot is of the
+ * failed allocation, unless the program held more afterwards. */
 static void end_at_oom(struct writing *w)
 {
     struct mpr_instant at, peak;
-    if (w->of->until || !find_instant(w, "oom", &at) || at.to < w->from_ns ||
+    if (w->export->until || !find_instant(w, "oom", &at) || at.to < w->from_ns ||
         !find_instant(w, "peak", &peak) || peak.from > at.to)
         return;
     w->until_ns = at.to;
     w->at_oom = true;
 }
 
-static int look(struct writing *w, struct mpr_error *error)
+static int survey(struct writing *w, struct mpr_error *error)
 {
     if (mpr_torch_survey(&w->survey, w->log, w->progress, error) != 0) return -1;
     if (!w->survey.devices)
         return mpr_fail(error, "%s: PyTorch's allocator made no block on a GPU in it", w->log);
     w->state = mpr_alloc(w->survey.devices, sizeof *w->state);
-    if (mpr_export_window(w->of, w->log, w->progress, &w->from_ns, &w->until_ns, error) != 0)
+    if (mpr_export_window(w->export, w->log, w->progress, &w->from_ns, &w->until_ns, error) != 0)
         return -1;
     end_at_oom(w);
     return 0;
@@ -65,7 +62,7 @@ static void put_turn(void *arg, const struct mpr_range_turn *turn)
 
 static int put_traces(struct writing *w, struct mpr_error *error)
 {
-    struct mpr_torch_options options = { .min_bytes = w->of->min_bytes,
+    struct mpr_torch_options options = { .min_bytes = w->export->min_bytes,
                                          .from_ns = w->from_ns,
                                          .until_ns = w->until_ns,
                                          .tell = put_entry,
@@ -111,12 +108,13 @@ static void free_all(struct writing *w)
     mpr_torch_survey_free(&w->survey);
 }
 
-/* Nothing is opened for a log that has nothing to write. */
+/* Opens the output only if the log has something to write.  Returns the exit status, or -1 with
+ * *error filled. */
 static int write_one(struct writing *w, struct mpr_error *error)
 {
     struct mpr_destination to;
-    if (look(w, error) != 0) return -1;
-    if (mpr_destination_open(&to, w->of->output) != 0) return MPR_EXIT_FAILURE;
+    if (survey(w, error) != 0) return -1;
+    if (mpr_destination_open(&to, w->export->path) != 0) return MPR_EXIT_FAILURE;
     const int put = put_all(w, to.file, error);
     if (mpr_destination_close(&to, put == 0) != 0) return MPR_EXIT_FAILURE;
     if (put != 0) return -1;
@@ -131,10 +129,10 @@ static int write_one(struct writing *w, struct mpr_error *error)
 
 static int export_torch_snapshot(struct mpr_export *e)
 {
-    const char *log = mpr_logs_one(&e->logs);
+    const char *log = mpr_logs_one(&e->common.logs);
     if (!log) return MPR_EXIT_FAILURE;
     const struct mpr_progress progress = mpr_bar();
-    struct writing w = { .of = e, .log = log, .progress = &progress };
+    struct writing w = { .export = e, .log = log, .progress = &progress };
     struct mpr_error error;
     int status = write_one(&w, &error);
     mpr_bar_clear();
@@ -147,7 +145,7 @@ static int export_torch_snapshot(struct mpr_export *e)
 }
 
 const struct mpr_export_format mpr_export_torch_snapshot = { .name = "torch-snapshot",
-                                                             .output = "memprof.pickle",
-                                                             .takes = MPR_EXPORT_MIN,
+                                                             .path = "memprof.pickle",
+                                                             .options = MPR_EXPORT_MIN,
                                                              .streams = true,
                                                              .write = export_torch_snapshot };

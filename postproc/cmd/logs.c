@@ -1,154 +1,242 @@
 #include "logs.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "alloc.h"
 #include "arena.h"
 #include "basename.h"
+#include "cmd.h"
 #include "heap_names.h"
 #include "units.h"
 #include "utf8.h"
 #include "who.h"
 
-enum { KEY_PID = 768, KEY_RANK, KEY_RUN, LISTED = 8, ARGUMENTS = 8, TITLE = 60 };
+/* ---- paths */
 
-static const struct argp_option options[] = {
-    { "pid", KEY_PID, "N", 0, "Use only the logs of process N", 10 },
-    { "rank", KEY_RANK, "N", 0, "Use only the logs of rank N", 10 },
-    { 0 },
-};
-static const struct argp_option all_options[] = {
-    { "pid", KEY_PID, "N", 0, "Use only the logs of process N", 10 },
-    { "rank", KEY_RANK, "N", 0, "Use only the logs of rank N", 10 },
-    { "run", KEY_RUN, "ID", 0, "Use only the logs of the run with that id", 10 },
-    { 0 },
+/* The identity of a file, to list it once.  A file that does not exist has none; reading it will
+ * fail with a message. */
+struct mpr_file {
+    bool known;
+    dev_t dev;
+    ino_t ino;
 };
 
-static error_t parse_which(int key, char *arg, struct argp_state *state)
+static void append(struct mpr_paths *paths, const char *path)
 {
-    struct mpr_logs *logs = state->input;
-    switch (key) {
-    case KEY_PID:
-        if (!*arg || arg[strspn(arg, "0123456789")])
-            argp_error(state, "--pid=%s: a number is wanted", arg);
-        logs->pid = arg;
-        return 0;
-    case KEY_RANK: logs->rank = arg; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct stat st;
+    struct mpr_file file = { 0 };
+    if (stat(path, &st) == 0) file = (struct mpr_file){ true, st.st_dev, st.st_ino };
+    for (size_t i = 0; file.known && i < paths->count; i++)
+        if (paths->file[i].known && paths->file[i].dev == file.dev &&
+            paths->file[i].ino == file.ino)
+            return;
+    MPR_GROW(paths->at, paths->count, paths->cap);
+    paths->file = mpr_resize(paths->file, paths->cap, sizeof *paths->file);
+    paths->file[paths->count] = file;
+    paths->at[paths->count++] = mpr_text_copy(path);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+bool mpr_path_ends_with(const char *text, const char *end)
 {
-    struct mpr_logs *logs = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, MPR_NEED_LOG); return 0;
-    case KEY_RUN: logs->run = arg; return 0;
-    default: return parse_which(key, arg, state);
-    }
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-const struct argp mpr_logs_which_argp = { .options = options, .parser = parse_which };
-const struct argp mpr_logs_argp = { .options = all_options,
-                                    .parser = parse,
-                                    .args_doc = "LOG|DIR..." };
+static int is_log(const struct dirent *entry) { return mpr_path_ends_with(entry->d_name, ".zst"); }
 
-/* ---- whose they are */
-
-static const char *title(struct mpr_arena *arena, const struct mpr_process_info *who)
+static bool complain(const char *path, const char *what)
 {
-    const char *text = who->argc ? mpr_basename(who->argv[0]) : "unknown program";
-    for (size_t i = 1; i < who->argc && i < ARGUMENTS; i++)
-        text = mpr_arena_format(arena, "%s %s", text, who->argv[i]);
-    return mpr_utf8_shortened(arena, text, TITLE);
+    mpr_cmd_say("%s: %s", path, what);
+    return false;
+}
+
+static bool add_directory(struct mpr_paths *paths, const char *directory)
+{
+    struct dirent **entry;
+    char path[PATH_MAX];
+    bool good = true;
+    const int count = scandir(directory, &entry, is_log, alphasort);
+    if (count < 0 && !paths->may_be_missing) return complain(directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const int length = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name);
+        if (length < (int)sizeof path) append(paths, path);
+        else good = complain(directory, strerror(ENAMETOOLONG));
+        free(entry[i]);
+    }
+    if (count >= 0) free(entry);
+    return count > 0 || paths->may_be_missing
+               ? good
+               : complain(directory, "no logs (*.zst) in this directory");
+}
+
+/* Finds the log of a journal or a fold, which are read with it.  Returns false if the argument is
+ * neither, or the log does not exist. */
+static bool find_log_of(const char *argument, char log[PATH_MAX])
+{
+    struct stat st;
+    const bool belongs =
+        mpr_path_ends_with(argument, ".zst.journal") || mpr_path_ends_with(argument, ".zst.fold");
+    if (!belongs || strlen(argument) >= PATH_MAX) return false;
+    snprintf(log, PATH_MAX, "%.*s", (int)(strrchr(argument, '.') - argument), argument);
+    return stat(log, &st) == 0;
+}
+
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
+{
+    char log[PATH_MAX];
+    struct stat st;
+    if (find_log_of(argument, log)) argument = log;
+    if (stat(argument, &st) == 0 && S_ISDIR(st.st_mode)) return add_directory(paths, argument);
+    append(paths, argument);
+    return true;
+}
+
+/* Removes the paths that are not marked. */
+static void keep(struct mpr_paths *paths, const bool *kept)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!kept[i]) {
+            free(paths->at[i]);
+            continue;
+        }
+        paths->at[count] = paths->at[i];
+        paths->file[count++] = paths->file[i];
+    }
+    paths->count = count;
+}
+
+void mpr_paths_free(struct mpr_paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++) free(paths->at[i]);
+    free(paths->at);
+    free(paths->file);
+}
+
+/* ---- options */
+
+static void set_pid(void *value, char *text, const char *name, struct argp_state *state)
+{
+    if (!*text || text[strspn(text, "0123456789")])
+        argp_error(state, "--%s=%s: a number is wanted", name, text);
+    mpr_set_text(value, text, name, state);
+}
+
+// clang-format off
+#define PROCESS_OPTIONS                                                                            \
+    { "pid", 0, "N", "Use only the logs of process N", .set = set_pid,                             \
+      .at = offsetof(struct mpr_logs, pid) },                                                      \
+    { "rank", 0, "N", "Use only the logs of rank N", MPR_TO_TEXT(struct mpr_logs, rank) }
+
+const struct mpr_option mpr_logs_process_options[] = { PROCESS_OPTIONS, { 0 } };
+const struct mpr_option mpr_logs_options[] = {
+    PROCESS_OPTIONS,
+    { "run", 0, "ID", "Use only the logs of the run with that id", MPR_TO_TEXT(struct mpr_logs, run) },
+    { 0 },
+};
+// clang-format on
+
+/* ---- messages about processes */
+
+/* Prints the error of a log that cannot be read. */
+static void fail(struct mpr_logs *logs, const struct mpr_error *error)
+{
+    mpr_cmd_error(error);
+    logs->failed = true;
+}
+
+/* "python3 train.py" */
+static const char *command_of(struct mpr_arena *arena, const struct mpr_process_info *process)
+{
+    enum { MAX_ARGUMENTS = 8, MAX_LENGTH = 60 };
+    const char *text = process->argc ? mpr_basename(process->argv[0]) : "unknown program";
+    for (size_t i = 1; i < process->argc && i < MAX_ARGUMENTS; i++)
+        text = mpr_arena_format(arena, "%s %s", text, process->argv[i]);
+    return mpr_utf8_shortened(arena, text, MAX_LENGTH);
 }
 
 /* "rank 3, pid 4242" */
-static const char *number(struct mpr_arena *arena, const struct mpr_process_info *who)
+static const char *number_of(struct mpr_arena *arena, const struct mpr_process_info *process)
 {
-    if (!*who->rank) return mpr_arena_format(arena, "pid %" PRIu64, who->pid);
-    return mpr_arena_format(arena, "rank %s, pid %" PRIu64, who->rank, who->pid);
+    if (!*process->rank) return mpr_arena_format(arena, "pid %" PRIu64, process->pid);
+    return mpr_arena_format(arena, "rank %s, pid %" PRIu64, process->rank, process->pid);
 }
 
-/* "rank 3, pid 4242 of run 5f0c0ab3" */
-static const char *named(struct mpr_arena *arena, const struct mpr_process_info *who)
+enum { MAX_LISTED = 8 };
+
+/* The different processes of logs, as a list for a message. */
+struct process_list {
+    struct mpr_arena arena;
+    const char *text, *host[MAX_LISTED];
+    uint64_t pid[MAX_LISTED];
+    size_t count;
+    bool with_runs;
+};
+
+/* A process that executed other programs has several logs, and is listed once. */
+static void list_process(struct process_list *list, const struct mpr_process_info *process)
 {
-    const char *text = number(arena, who);
-    return *who->run ? mpr_arena_format(arena, "%s of run %s", text, who->run) : text;
+    for (size_t i = 0; i < list->count && i < MAX_LISTED; i++)
+        if (list->pid[i] == process->pid && strcmp(list->host[i], process->host) == 0) return;
+    if (list->count < MAX_LISTED) {
+        const bool run = list->with_runs && *process->run;
+        list->text = mpr_arena_format(&list->arena, "%s%s%s%s%s", list->text,
+                                      *list->text ? "; " : "", number_of(&list->arena, process),
+                                      run ? " of run " : "", run ? process->run : "");
+        list->pid[list->count] = process->pid;
+        list->host[list->count] = process->host;
+    }
+    list->count++;
 }
 
 /* ---- --pid, --rank and --run */
 
-/* The processes that there are, for who asks for another. */
-struct others {
-    struct mpr_arena arena;
-    const char *text, *host[LISTED];
-    uint64_t pid[LISTED];
-    size_t count;
-    bool runs; /* with the runs that they are of */
-};
-
-/* A process that executed other programs has a log of each. */
-static void add_other(struct others *o, const struct mpr_process_info *who)
+static bool is_selected(const struct mpr_logs *logs, const struct mpr_process_info *process)
 {
-    for (size_t i = 0; i < o->count && i < LISTED; i++)
-        if (o->pid[i] == who->pid && strcmp(o->host[i], who->host) == 0) return;
-    if (o->count < LISTED) {
-        o->text = mpr_arena_format(&o->arena, "%s%s%s", o->text, *o->text ? "; " : "",
-                                   o->runs ? named(&o->arena, who) : number(&o->arena, who));
-        o->pid[o->count] = who->pid;
-        o->host[o->count] = who->host;
-    }
-    o->count++;
+    if (logs->run && strcmp(logs->run, process->run) != 0) return false;
+    if (logs->pid && strtoull(logs->pid, NULL, 10) != process->pid) return false;
+    return !logs->rank || strcmp(logs->rank, process->rank) == 0;
 }
 
-static void tell_none(struct others *o, const struct mpr_logs *logs)
+static void say_no_process(const struct mpr_logs *logs, struct process_list *list)
 {
-    if (o->count > LISTED)
-        o->text = mpr_arena_format(&o->arena, "%s; and %zu more", o->text, o->count - LISTED);
+    if (list->count > MAX_LISTED)
+        list->text = mpr_arena_format(&list->arena, "%s; and %zu more", list->text,
+                                      list->count - MAX_LISTED);
     mpr_cmd_say("no log of%s%s%s%s%s%s; there are: %s", logs->run ? " run " : "",
                 logs->run ? logs->run : "", logs->rank ? " rank " : "",
                 logs->rank ? logs->rank : "", logs->pid ? " pid " : "", logs->pid ? logs->pid : "",
-                o->text);
+                list->text);
 }
 
-static bool is_wanted(const struct mpr_logs *logs, const struct mpr_process_info *who)
+static void select_processes(struct mpr_logs *logs)
 {
-    if (logs->run && strcmp(logs->run, who->run) != 0) return false;
-    if (logs->pid && strtoull(logs->pid, NULL, 10) != who->pid) return false;
-    return !logs->rank || strcmp(logs->rank, who->rank) == 0;
-}
-
-/* False for one that cannot be read, too: that is told of. */
-static bool is_chosen(struct mpr_logs *logs, const char *path, struct others *others)
-{
-    struct mpr_process_info who;
-    struct mpr_error error;
-    if (mpr_who_read(&who, &others->arena, path, &error) != 0) {
-        mpr_cmd_error(&error);
-        logs->failed = true;
-        return false;
+    struct process_list list = { .text = "", .with_runs = logs->run };
+    bool *kept = mpr_arena_alloc(&list.arena, logs->paths.count * sizeof *kept);
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        struct mpr_process_info process;
+        struct mpr_error error;
+        if (mpr_who_read(&process, &list.arena, logs->paths.at[i], &error) != 0) {
+            fail(logs, &error);
+            continue;
+        }
+        list_process(&list, &process);
+        kept[i] = is_selected(logs, &process);
     }
-    add_other(others, &who);
-    return is_wanted(logs, &who);
-}
-
-static void choose_processes(struct mpr_logs *logs)
-{
-    struct others others = { .text = "", .runs = logs->run };
-    bool *chosen = mpr_arena_alloc(&others.arena, logs->paths.count * sizeof *chosen);
-    for (size_t i = 0; i < logs->paths.count; i++)
-        chosen[i] = is_chosen(logs, logs->paths.at[i], &others);
-    mpr_paths_keep(&logs->paths, chosen);
-    if (!logs->paths.count && others.count) tell_none(&others, logs);
-    mpr_arena_free(&others.arena);
+    keep(&logs->paths, kept);
+    if (!logs->paths.count && list.count) say_no_process(logs, &list);
+    mpr_arena_free(&list.arena);
 }
 
 /* ---- --heap */
 
-static void tell_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps *heaps)
+static void say_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps *heaps)
 {
     struct mpr_arena arena = { 0 };
     const char *text = "";
@@ -161,104 +249,73 @@ static void tell_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps
     mpr_arena_free(&arena);
 }
 
-/* Those that cannot be read go: they are told of. */
-static bool any_has_heap(struct mpr_logs *logs, struct mpr_who_heaps *heaps, bool *readable)
+/* Removes logs that cannot be read, and all logs if none has the heap.  After the first log that
+ * has it, no other log is read. */
+static void check_heap(struct mpr_logs *logs)
 {
     const struct mpr_progress progress = mpr_bar();
+    struct mpr_arena arena = { 0 };
+    struct mpr_who_heaps heaps = { 0 };
     struct mpr_error error;
+    bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
     int has = 0;
     for (size_t i = 0; i < logs->paths.count; i++) {
         if (has <= 0)
-            has = mpr_who_has_heap(logs->paths.at[i], logs->heap, heaps, &progress, &error);
-        readable[i] = has >= 0;
-        if (has >= 0) continue;
-        mpr_cmd_error(&error);
-        logs->failed = true;
+            has = mpr_who_has_heap(logs->paths.at[i], logs->heap, &heaps, &progress, &error);
+        kept[i] = has >= 0;
+        if (has < 0) fail(logs, &error);
     }
     mpr_bar_clear();
-    return has > 0;
-}
-
-static void check_heap(struct mpr_logs *logs)
-{
-    struct mpr_arena arena = { 0 };
-    struct mpr_who_heaps heaps = { 0 };
-    bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
-    const bool has = any_has_heap(logs, &heaps, kept);
-    mpr_paths_keep(&logs->paths, kept);
-    if (has || !logs->paths.count) return mpr_arena_free(&arena);
-    tell_no_heap(logs, &heaps);
-    memset(kept, 0, logs->paths.count * sizeof *kept);
-    mpr_paths_keep(&logs->paths, kept);
+    keep(&logs->paths, kept);
+    if (has <= 0 && logs->paths.count) {
+        say_no_heap(logs, &heaps);
+        memset(kept, 0, logs->paths.count * sizeof *kept);
+        keep(&logs->paths, kept);
+    }
     mpr_arena_free(&arena);
 }
 
 bool mpr_logs_choose(struct mpr_logs *logs)
 {
-    if (logs->pid || logs->rank || logs->run) choose_processes(logs);
-    if (logs->heap && !logs->heap_elsewhere && logs->paths.count) check_heap(logs);
+    if (logs->pid || logs->rank || logs->run) select_processes(logs);
+    if (logs->heap && !logs->heap_may_be_absent && logs->paths.count) check_heap(logs);
     return logs->paths.count;
 }
 
-/* ---- one of several */
+/* ---- one of several logs */
 
-struct found {
-    size_t at;
-    struct mpr_who_end end;
-    bool any;
-};
-
-static struct found find_one(struct mpr_logs *logs)
-{
-    const struct mpr_progress progress = mpr_bar();
-    struct found found = { 0 };
-    struct mpr_error error;
-    struct mpr_who_end end;
-    for (size_t i = 0; i < logs->paths.count; i++) {
-        if (mpr_who_ended(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0) {
-            mpr_cmd_error(&error);
-            logs->failed = true;
-        } else if (!found.any || mpr_who_rather(&end, &found.end))
-            found = (struct found){ i, end, true };
-    }
-    mpr_bar_clear();
-    return found;
-}
-
-static const char *why(struct mpr_arena *arena, const struct mpr_logs *logs,
-                       const struct mpr_who_end *end)
-{
-    struct mpr_number size;
-    const bool has = logs->heap && !end->lacks;
-    const char *of =
-        has ? mpr_arena_format(arena, " of those with %s", mpr_heap_name(logs->heap)) : "";
-    if (end->failed != MPR_NEVER)
-        return mpr_arena_format(arena, "the first%s that memory ran out for", of);
-    return mpr_arena_format(arena, "the largest peak%s, %s", of, mpr_units_size(&size, end->peak));
-}
-
-/* Nobody can choose between the programs that one process executed. */
+/* Returns true if the logs are those of one process, which executed several programs: no option
+ * chooses between these. */
 static bool is_one_process(const struct mpr_logs *logs)
 {
-    struct others others = { .text = "" };
-    struct mpr_process_info who;
+    struct process_list list = { .text = "" };
+    struct mpr_process_info process;
     struct mpr_error error;
-    for (size_t i = 0; i < logs->paths.count && others.count < 2; i++)
-        if (mpr_who_read(&who, &others.arena, logs->paths.at[i], &error) == 0)
-            add_other(&others, &who);
-    mpr_arena_free(&others.arena);
-    return others.count == 1;
+    for (size_t i = 0; i < logs->paths.count && list.count < 2; i++)
+        if (mpr_who_read(&process, &list.arena, logs->paths.at[i], &error) == 0)
+            list_process(&list, &process);
+    mpr_arena_free(&list.arena);
+    return list.count == 1;
 }
 
-static void tell_found(const struct mpr_logs *logs, const struct found *found)
+static void say_which(const struct mpr_logs *logs, const char *path, const struct mpr_who_end *end)
 {
     struct mpr_arena arena = { 0 };
-    struct mpr_process_info who;
+    struct mpr_process_info process;
+    struct mpr_number size;
     struct mpr_error error;
-    if (mpr_who_read(&who, &arena, logs->paths.at[found->at], &error) == 0)
+    const bool has_heap = logs->heap && !end->lacks;
+    const char *among =
+        has_heap ? mpr_arena_format(&arena, " of those with %s", mpr_heap_name(logs->heap)) : "";
+    const char *reason =
+        end->failed != MPR_NEVER
+            ? mpr_arena_format(&arena, "the first%s that memory ran out for", among)
+            : mpr_arena_format(&arena, "the largest peak%s, %s", among,
+                               mpr_units_size(&size, end->peak));
+    if (mpr_who_read(&process, &arena, path, &error) == 0)
         mpr_cmd_say("%zu logs; this is %s, %s (%s); --pid%s choose%s another", logs->paths.count,
-                    number(&arena, &who), title(&arena, &who), why(&arena, logs, &found->end),
-                    *who.rank ? " or --rank" : "", *who.rank ? "" : "s");
+                    number_of(&arena, &process), command_of(&arena, &process), reason,
+                    *process.rank ? " or --rank" : "", *process.rank ? "" : "s");
     mpr_arena_free(&arena);
 }
 
@@ -266,31 +323,31 @@ const char *mpr_logs_one(struct mpr_logs *logs)
 {
     if (!mpr_logs_choose(logs)) return NULL;
     if (logs->paths.count == 1) return logs->paths.at[0];
-    const struct found found = find_one(logs);
-    if (!found.any) return NULL;
-    if (!is_one_process(logs)) tell_found(logs, &found);
-    return logs->paths.at[found.at];
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_who_end end, chosen = { 0 };
+    struct mpr_error error;
+    const char *path = NULL;
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        if (mpr_who_ended(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0)
+            fail(logs, &error);
+        else if (!path || mpr_who_rather(&end, &chosen)) {
+            path = logs->paths.at[i];
+            chosen = end;
+        }
+    }
+    mpr_bar_clear();
+    if (path && !is_one_process(logs)) say_which(logs, path, &chosen);
+    return path;
 }
 
-void mpr_logs_keep_one(struct mpr_logs *logs)
-{
-    struct mpr_arena arena = { 0 };
-    const char *one = mpr_logs_one(logs);
-    bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
-    for (size_t i = 0; i < logs->paths.count; i++) kept[i] = logs->paths.at[i] == one;
-    mpr_paths_keep(&logs->paths, kept);
-    mpr_arena_free(&arena);
-}
+/* ---- all logs */
 
 void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    for (size_t i = 0; i < logs->paths.count; i++) {
-        if (add(to, logs->paths.at[i], &progress, &error) == 0) continue;
-        mpr_cmd_error(&error);
-        logs->failed = true;
-    }
+    for (size_t i = 0; i < logs->paths.count; i++)
+        if (add(to, logs->paths.at[i], &progress, &error) != 0) fail(logs, &error);
     mpr_bar_clear();
 }
 

@@ -1,41 +1,56 @@
-/* The logs that a subcommand is given: files and directories, --pid, --rank and --run. */
+/* The logs that a subcommand is given: files and directories, and --pid, --rank and --run. */
 #ifndef MPR_LOGS_H
 #define MPR_LOGS_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd.h"
+#include "options.h"
+#include "progress.h"
 
-/* A child of a subcommand's argp, whose positional arguments are all its own; its input is this,
- * zeros at first. */
+/* Paths of logs.  A file is listed once, under the first of its names. */
+struct mpr_paths {
+    char **at;
+    struct mpr_file *file;
+    size_t count, cap;
+    bool may_be_missing; /* no messages about files that do not exist yet */
+};
+/* Adds a file, or the *.zst files of a directory in order of their names; for a journal or a fold,
+ * the log that it belongs to.  Returns false after a message on stderr if there was none. */
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
+void mpr_paths_free(struct mpr_paths *paths);
+/* Returns true if the text ends with @end and is longer. */
+bool mpr_path_ends_with(const char *text, const char *end);
+
+/* All zeros at first. */
 struct mpr_logs {
     struct mpr_paths paths;
     const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
-    uint8_t heap;        /* the report's heap, which at least one log must have, or NONE for all */
-    bool heap_elsewhere; /* none needs to: the logs of the other side may */
-    bool failed;         /* an argument gave none, or one cannot be read: said on stderr */
+    uint8_t heap;            /* at least one log must have this heap; MPF_HEAP_NONE for any log */
+    bool heap_may_be_absent; /* the logs of the other side may have the heap instead */
+    bool failed; /* an operand had no log, or a log cannot be read; after a message on stderr */
 };
-extern const struct argp mpr_logs_argp;
-/* --pid and --rank alone: whose command has other arguments fills the paths. */
-extern const struct argp mpr_logs_which_argp;
+
+/* The table of --pid, --rank and --run; its members are those of struct mpr_logs. */
+extern const struct mpr_option mpr_logs_options[];
+/* The same without --run. */
+extern const struct mpr_option mpr_logs_process_options[];
 
 /* Removes all logs that --pid, --rank and --run exclude.  Returns false, after a message on stderr,
  * if no log remains or no log has the heap. */
 bool mpr_logs_choose(struct mpr_logs *logs);
-/* Gives each to `add`, which returns -1 with *error filled where it cannot be read: that is said on
- * stderr, and the others follow. */
+/* Chooses one log for a command that reads one: of several, the log of the first process that
+ * memory ran out for, else the one with the largest peak; a line on stderr names it.  Returns a
+ * path that lives as long as the logs, or NULL after a message on stderr. */
+const char *mpr_logs_one(struct mpr_logs *logs);
+
+/* Calls @add for each log.  If it returns -1 with *error filled, prints the error and goes on with
+ * the next log. */
 typedef int mpr_log_add(void *to, const char *path, const struct mpr_progress *progress,
                         struct mpr_error *error);
 void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
-/* The log for who wants one: of several, or those with the heap, the one that memory ran out for
- * first, else the one with the largest peak, and a line on stderr says so.  As long as the logs;
- * NULL: there is none (said on stderr). */
-const char *mpr_logs_one(struct mpr_logs *logs);
-/* Leaves that one, or none. */
-void mpr_logs_keep_one(struct mpr_logs *logs);
-/* Gives back all.  The exit status of a report that ended with `status`. */
+
+/* Frees all.  Returns the exit status of a command that ended with @status. */
 int mpr_logs_close(struct mpr_logs *logs, int status);
 
 #endif

@@ -1,52 +1,187 @@
-/* memprof-report: finds the subcommand. */
-#include <errno.h>
+/* memprof-report: finds the subcommand that the arguments name, and runs it. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "cmd.h"
+#include "nearest.h"
 #include "utf8.h"
 
-/* argp, in the C library, looks for it: it must not be hidden. */
+/* argp in the C library looks for this name, so it must be visible. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "memprof-report " MEMPROF_VERSION;
 
-typedef int run_command(int argc, char **argv);
+/* ---- the commands */
+
+/* An entry without a function is a heading of --help. */
+struct command {
+    const char *name;
+    mpr_run_command *run;
+    const char *help;
+};
+
+static mpr_run_command run_log;
 
 // clang-format off
-static const struct {
-    const char *name;
-    run_command *run;
-} commands[] = {
-    { "peaks", mpr_cmd_peaks },
-    { "oom", mpr_cmd_oom },
-    { "timeline", mpr_cmd_timeline },
-    { "html", mpr_cmd_html },
-    { "export", mpr_cmd_export },
-    { "graphs", mpr_cmd_graphs },
-    { "segments", mpr_cmd_segments },
-    { "stacks", mpr_cmd_stacks },
-    { "info", mpr_cmd_info },
-    { "verify", mpr_cmd_verify },
-    { "recover", mpr_cmd_recover },
-    { "compact", mpr_cmd_compact },
-    { "insights", mpr_cmd_insights },
-    { "summary", mpr_cmd_summary },
-    { "diff", mpr_cmd_diff },
-    { "digest", mpr_cmd_digest },
-    { "symbolize", mpr_cmd_symbolize },
-    { "breakdown", mpr_cmd_breakdown },
-    { "steps", mpr_cmd_steps },
-    { "check", mpr_cmd_check },
-    { "processes", mpr_cmd_processes },
-    { "ranks", mpr_cmd_ranks },
-    { "temporary", mpr_cmd_temporary },
-    { "threads", mpr_cmd_threads },
-    { "leaks", mpr_cmd_leaks },
-    { "top", mpr_cmd_top },
+static const struct command commands[] = {
+    { "What happened", NULL, NULL },
+    { "summary", mpr_cmd_summary, "what happened, on one screen: the same as no command" },
+    { "oom", mpr_cmd_oom, "the story of each lack of memory" },
+    { "html", mpr_cmd_html, "a page of one or more runs, for a browser" },
+    { "Who holds memory", NULL, NULL },
+    { "peaks", mpr_cmd_peaks, "who held the memory at the peak, by range, call stack, thread, ..." },
+    { "timeline", mpr_cmd_timeline, "each heap over time" },
+    { "temporary", mpr_cmd_temporary, "who makes blocks that are freed soon" },
+    { "What grows", NULL, NULL },
+    { "leaks", mpr_cmd_leaks, "what lives at the end, and what grows with each step" },
+    { "steps", mpr_cmd_steps, "what each step, a range that repeats, took and kept" },
+    { "GPU", NULL, NULL },
+    { "breakdown", mpr_cmd_breakdown, "PyTorch's memory by role: parameters, gradients, activations, ..." },
+    { "segments", mpr_cmd_segments, "PyTorch's segments: what is live in them, holes, what pins them" },
+    { "graphs", mpr_cmd_graphs, "what CUDA graphs cost" },
+    { "Compare", NULL, NULL },
+    { "diff", mpr_cmd_diff, "the differences of two runs" },
+    { "check", mpr_cmd_check, "whether runs keep their limits: for CI" },
+    { "Whole job", NULL, NULL },
+    { "processes", mpr_cmd_processes, "the processes of a run, as a tree" },
+    { "ranks", mpr_cmd_ranks, "the ranks of a job side by side, and which of them differ" },
+    { "Live", NULL, NULL },
+    { "top", mpr_cmd_top, "what processes hold now, while they run" },
+    { "Log files", NULL, NULL },
+    { "export", mpr_cmd_export, "a log for other tools: SQLite, memory_viz, pprof, Perfetto" },
+    { "log", run_log, "info, verify, recover, compact, symbolize and digest of logs" },
+    { 0 },
+};
+
+static const struct command log_commands[] = {
+    { "Commands", NULL, NULL },
+    { "info", mpr_cmd_info, "what a log holds" },
+    { "verify", mpr_cmd_verify, "checks every frame of each log" },
+    { "recover", mpr_cmd_recover, "folds the journal of a dead process into its log" },
+    { "compact", mpr_cmd_compact, "keeps logs within a size or a time: thins what is older" },
+    { "symbolize", mpr_cmd_symbolize, "the names of a log's call stacks, as a small file beside it" },
+    { "digest", mpr_cmd_digest, "what reports say of a log, as a small file beside it" },
+    { 0 },
+};
+
+/* Names that commands had before, and names from other tools or for the same thing. */
+static const struct { const char *name, *now; bool is_old; } other_names[] = {
+    { "insights", "summary --all", true },
+    { "stacks", "peaks --tree", true },
+    { "threads", "peaks --by thread", true },
+    { "info", "log info", true },
+    { "verify", "log verify", true },
+    { "recover", "log recover", true },
+    { "compact", "log compact", true },
+    { "symbolize", "log symbolize", true },
+    { "digest", "log digest", true },
+    { "findings", "summary --all", false },
+    { "stats", "summary", false },
+    { "report", "summary", false },
+    { "flamegraph", "peaks --tree --folded", false },
+    { "tree", "peaks --tree", false },
+    { "table", "peaks", false },
+    { "growth", "leaks", false },
+    { "roles", "breakdown", false },
+    { "compare", "diff", false },
+    { "live", "top", false },
+    { "page", "html", false },
+    { "dump", "log info", false },
 };
 // clang-format on
+enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
+
+static const struct command *find(const struct command *list, const char *name)
+{
+    for (; list->name; list++)
+        if (list->run && strcmp(list->name, name) == 0) return list;
+    return NULL;
+}
+
+/* Returns what the command of that old name is called now, or NULL. */
+static const char *renamed(const char *name)
+{
+    for (size_t i = 0; i < OTHER_NAMES; i++)
+        if (other_names[i].is_old && strcmp(other_names[i].name, name) == 0)
+            return other_names[i].now;
+    return NULL;
+}
+
+/* Returns the command that a name resembles, or NULL. */
+static const char *suggestion(const char *name)
+{
+    struct mpr_nearest nearest = { .text = name };
+    for (const struct command *c = commands; c->name; c++)
+        if (c->run) mpr_nearest_try(&nearest, c->name);
+    for (size_t i = 0; i < OTHER_NAMES; i++) mpr_nearest_try(&nearest, other_names[i].name);
+    for (size_t i = 0; i < OTHER_NAMES; i++)
+        if (nearest.word == other_names[i].name) return other_names[i].now;
+    return nearest.word;
+}
+
+/* Returns the text with a list of the commands behind it, for argp, which frees it. */
+static char *with_list(const char *text, const struct command *list)
+{
+    char *help = NULL;
+    size_t bytes;
+    FILE *out = mpr_text_open(&help, &bytes);
+    fprintf(out, "%s\n", text);
+    for (; list->name; list++)
+        if (list->run) fprintf(out, "  %-10s%s\n", list->name, list->help);
+        else fprintf(out, "%s:\n", list->name);
+    mpr_text_close(out);
+    return help;
+}
+
+/* ---- log */
+
+static char *log_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_PRE_DOC ? with_list(text, log_commands) : (char *)text;
+}
+
+static error_t parse_log(int key, char *text, struct argp_state *state)
+{
+    static const char names[] = "info, verify, recover, compact, symbolize or digest";
+    switch (key) {
+    case ARGP_KEY_NO_ARGS: argp_error(state, "expected a command: %s", names); return 0;
+    case ARGP_KEY_ARG:
+        if (!find(log_commands, text))
+            argp_error(state, "'%s' is not a command of 'memprof-report log': expected %s", text,
+                       names);
+        *(int *)state->input = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_log(int argc, char **argv)
+{
+    static const struct argp log_argp = {
+        .parser = parse_log,
+        .args_doc = "COMMAND [OPTION...] LOG|DIR...",
+        .doc = "Shows, checks and keeps log files and what lies beside them.\n"
+               "\vExamples:\n"
+               "  memprof-report log info memprof.n03.4242.zst\n"
+               "  memprof-report log recover logs/\n"
+               "  memprof-report log digest --help",
+        .help_filter = log_help,
+    };
+    static char program[] = "memprof-report log", name[32];
+    int at = 0;
+    argv[0] = program;
+    argp_parse(&log_argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
+    const struct command *command = find(log_commands, argv[at]);
+    snprintf(name, sizeof name, "log %s", command->name);
+    argv[at] = name;
+    return command->run(argc - at, argv + at);
+}
+
+/* ---- the program's own options */
 
 struct arguments {
     int command;
@@ -61,20 +196,14 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-static void set_memory(struct arguments *a, const char *arg, struct argp_state *state)
-{
-    char *end;
-    errno = 0;
-    a->memory = strtoull(arg, &end, 10);
-    if (errno || end == arg || *end || *arg == '-' || a->memory > UINT64_MAX >> 20)
-        argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case 'm': set_memory(a, arg, state); return 0;
+    case 'm':
+        if (!mpr_parse_number(arg, 0, UINT64_MAX >> 20, &a->memory))
+            argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
+        return 0;
     case ARGP_KEY_NO_ARGS:
         if (!a->summary) argp_error(state, "a command is needed");
         return 0;
@@ -86,39 +215,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static char *help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_PRE_DOC ? with_list(text, commands) : (char *)text;
+}
+
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "COMMAND [OPTION...] LOG...\nLOG|DIR [OPTION...]",
     .doc =
-        "Reports on the logs that memprof wrote.\n\n"
-        "Commands:\n"
-        "  summary   what happened, on one screen: the same as no command\n"
-        "  peaks     who held the memory at the peak, by range, call stack, thread, ...\n"
-        "  oom       the story of each lack of memory\n"
-        "  insights  what is worth a change, with the numbers that say so\n"
-        "  timeline  each heap over time\n"
-        "  html      a page of one or more runs, for a browser\n"
-        "  diff      what two runs differ by\n"
-        "  check     whether runs keep their limits: for CI\n"
-        "  graphs    what CUDA graphs cost\n"
-        "  segments  PyTorch's segments: what is live in them, holes, what pins them\n"
-        "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
-        "  leaks     what lives at the end, and what grows with each step\n"
-        "  steps     what each step, a range that repeats, took and kept\n"
-        "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
-        "  temporary who makes blocks that are freed soon\n"
-        "  threads   what each thread allocated, and when it lived\n"
-        "  processes the processes of a run, as a tree\n"
-        "  top       what processes hold now, while they run\n"
-        "  ranks     the ranks of a job side by side: who differs, and by what\n"
-        "  info      what a log holds\n"
-        "  export    a log for other tools: SQLite, memory_viz, pprof, Perfetto\n"
-        "  digest    what reports say of a log, as a small file beside it\n"
-        "  symbolize the names of a log's call stacks, as a small file beside it\n"
-        "  verify    checks every frame of each log\n"
-        "  recover   folds the journal of a dead process into its log\n"
-        "  compact   keeps logs within a size or a time: thins what is older\n"
+        "Reports on the logs that memprof wrote.\n"
         "\vExamples:\n"
         "  memprof-report memprof.n03.4242.zst\n"
         "  memprof-report peaks memprof.n03.4242.zst\n"
@@ -126,10 +234,11 @@ static const struct argp argp = {
         "  memprof-report peaks --help\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed), "
         "4 a limit is broken, 5 a limit is about nothing (check).",
+    .help_filter = help,
 };
 
-/* argp repeats options that it does not know as they are; a name that a shell put there may be
- * anything. */
+/* argp prints unknown options as they are.  An option that a shell made of a file's name may have
+ * any characters, so those that a terminal would act on are refused here. */
 static void check_options(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -143,15 +252,9 @@ static void check_options(int argc, char **argv)
     }
 }
 
-/* NULL: there is none. */
-static run_command *command_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i].name, name) == 0) return commands[i].run;
-    return NULL;
-}
+/* ---- the summary, whose name may be left out */
 
-/* Of this program, or a beginning of its name that argp takes for it. */
+/* Returns true for an option of this program, or a prefix of one, which argp also takes. */
 static bool is_own(const char *arg)
 {
     static const char *const name[] = { "--max-memory", "--help", "--usage", "--version" };
@@ -161,51 +264,57 @@ static bool is_own(const char *arg)
     return arg[1] != '-' && strchr("m?V", arg[1]);
 }
 
-/* "-m 100", "--max-memory 100" */
+/* Returns true if the value of an own option is the next word: "-m 100", "--max-memory 100". */
 static bool takes_value(const char *arg)
 {
     if (arg[1] == 'm') return !arg[2];
     return strncmp(arg, "--m", 3) == 0 && !strchr(arg, '=');
 }
 
-/* "--width 80 LOG": where the first options are a report's, and a log follows, the summary's name
- * is left out.  0: it is not so. */
-static int summary_at(int argc, char **argv)
+/* Returns the index of the summary's first option in a command line such as "--width 80 LOG", or 0
+ * if a command is named, or no file follows. */
+static int summary_options_at(int argc, char **argv)
 {
     int at = 1;
     while (at < argc && argv[at][0] == '-' && is_own(argv[at])) at += takes_value(argv[at]) ? 2 : 1;
     if (at >= argc || argv[at][0] != '-') return 0;
-    for (int i = at + 1; i < argc && !command_named(argv[i]); i++)
+    for (int i = at + 1; i < argc && !find(commands, argv[i]) && !renamed(argv[i]); i++)
         if (access(argv[i], F_OK) == 0) return at;
     return 0;
 }
 
-static int summary(int argc, char **argv, int at)
+/* @at: the first argument of the summary, whose name takes the place of the word before it */
+static int run_summary(int argc, char **argv, int at)
 {
     static char name[] = "summary";
     argv[at - 1] = name;
     return mpr_cmd_summary(argc - at + 1, argv + at - 1);
 }
 
-static int run_at(int at, int argc, char **argv)
+static int run(int argc, char **argv, int at)
 {
-    run_command *const run = command_named(argv[at]);
-    if (run) return run(argc - at, argv + at);
-    if (access(argv[at], F_OK) == 0) return summary(argc, argv, at); /* a log, or a directory */
-    mpr_cmd_say("'%s' is no command and no file; try 'memprof-report --help'", argv[at]);
+    const char *name = argv[at], *now = renamed(name);
+    const struct command *command = find(commands, name);
+    if (command) return command->run(argc - at, argv + at);
+    if (now) mpr_cmd_say("'%s' is now '%s'", name, now);
+    else if (access(name, F_OK) == 0) return run_summary(argc, argv, at);
+    else if ((now = suggestion(name)))
+        mpr_cmd_say("'%s' is neither a command nor a file; did you mean '%s'?", name, now);
+    else mpr_cmd_say("'%s' is neither a command nor a file; try 'memprof-report --help'", name);
     return MPR_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
     check_options(argc, argv);
-    const int options_at = summary_at(argc, argv);
+    const int options_at = summary_options_at(argc, argv);
     struct arguments a = { .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
     setlocale(LC_CTYPE, "");
     argp_err_exit_status = MPR_EXIT_USAGE;
     argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);
     mpr_memory_limit(a.memory);
-    const int status = options_at ? summary(argc, argv, options_at) : run_at(a.command, argc, argv);
+    const int status =
+        options_at ? run_summary(argc, argv, options_at) : run(argc, argv, a.command);
     mpr_cmd_say_no_names();
     return status;
 }

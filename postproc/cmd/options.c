@@ -1,12 +1,17 @@
 #include "options.h"
 
-#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
-#include "selection.h"
+#include "error.h"
+#include "log.h"
+#include "named_instant.h"
+#include "output.h"
+#include "units.h"
 
-/* ---- values */
+/* ---- values of options */
 
 void mpr_set_text(void *value, char *text, const char *name, struct argp_state *state)
 {
@@ -22,19 +27,35 @@ void mpr_set_flag(void *value, char *text, const char *name, struct argp_state *
 
 void mpr_set_by(void *value, char *text, const char *name, struct argp_state *state)
 {
-    (void)name;
-    *(enum mpr_group *)value = mpr_selection_by(text, state);
+    char groups[128]; /* "auto, range, ..., comm or graph" */
+    for (size_t i = 0; mpr_group_name[i]; i++)
+        if (strcmp(text, mpr_group_name[i]) == 0) {
+            *(enum mpr_group *)value = (enum mpr_group)i;
+            return;
+        }
+    int at = snprintf(groups, sizeof groups, "%s", mpr_group_name[MPR_GROUP_AUTO]);
+    for (int i = 0; i < MPR_GROUP_AUTO; i++)
+        at += snprintf(groups + at, sizeof groups - (size_t)at, "%s%s",
+                       i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
+    argp_error(state, "--%s=%s: %s is wanted", name, text, groups);
 }
 
 void mpr_set_heap(void *value, char *text, const char *name, struct argp_state *state)
 {
-    (void)name;
-    *(uint8_t *)value = mpr_selection_heap(text, MPR_HEAPS_WANTED, state);
+    const uint8_t heap = mpr_heap_named(text);
+    if (!heap) argp_error(state, "--%s=%s: " MPR_HEAPS_WANTED " is wanted", name, text);
+    *(uint8_t *)value = heap;
 }
 
 void mpr_set_instant(void *value, char *text, const char *name, struct argp_state *state)
 {
-    mpr_selection_check_instant(text, name, state);
+    struct mpr_instant at;
+    if (!mpr_instant_parse(text, &at) && !mpr_instant_is_wall(text) &&
+        !mpr_named_instant_parse(text))
+        argp_error(
+            state,
+            "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\", peak, oom, end, step:12 or step:12.end is wanted",
+            name, text);
     *(const char **)value = text;
 }
 
@@ -43,70 +64,91 @@ void mpr_set_instant_or_peak(void *value, char *text, const char *name, struct a
     if (strcmp(text, "peak") != 0) mpr_set_instant(value, text, name, state);
 }
 
+uint64_t mpr_parse_length(const char *text, const char *option, struct argp_state *state)
+{
+    struct mpr_instant length; /* a length is written like the time since the beginning */
+    if (!mpr_instant_parse(text, &length) || !length.from)
+        argp_error(state, "--%s=%s: a length of time such as 1s, 500ms or 50us is wanted", option,
+                   text);
+    return length.from;
+}
+
 void mpr_set_length(void *value, char *text, const char *name, struct argp_state *state)
 {
-    *(uint64_t *)value = mpr_selection_length(text, name, state);
+    *(uint64_t *)value = mpr_parse_length(text, name, state);
 }
 
-/* ---- parsing */
-
-enum { KEYS = 256, MOST = 16 };
-
-struct parsing {
-    const struct mpr_takes *takes;
-    void *arguments, *values;
-};
-
-static int key_of(const struct mpr_option *o, size_t i)
+bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
 {
-    return o[i].letter ? o[i].letter : KEYS + (int)i;
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return !errno && end != text && !*end && !strchr(text, '-') && *number >= min && *number <= max;
 }
 
-static const struct mpr_option *option_of(const struct mpr_takes *takes, int key)
+/* ---- instants of a log */
+
+/* Returns true for a time of day.  With --clock=wall reports print times without a day, so these
+ * are also times of day then. */
+static bool is_time_of_day(const char *text)
 {
-    for (size_t i = 0; takes->options && takes->options[i].name; i++)
-        if (key_of(takes->options, i) == key) return &takes->options[i];
-    return NULL;
+    const enum mpr_wall wall = mpr_instant_is_wall(text);
+    return wall == MPR_WALL_DAY || (wall == MPR_WALL_TIME && mpr_output_clock());
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+bool mpr_instant_is_named(const char *text)
 {
-    const struct parsing *p = state->input;
-    const struct mpr_takes *takes = p->takes;
-    char *const arguments = p->arguments;
-    if (key == ARGP_KEY_INIT) {
-        size_t child = 0;
-        if (takes->which) state->child_inputs[child++] = arguments + takes->logs;
-        if (!takes->no_output) state->child_inputs[child] = arguments + takes->output;
-        return 0;
-    }
-    if (key == ARGP_KEY_NO_ARGS && takes->need) argp_error(state, "%s", takes->need);
-    if (key == ARGP_KEY_END && takes->check) {
-        takes->check(arguments, state);
-        return 0;
-    }
-    const struct mpr_option *o = option_of(takes, key);
-    if (!o) return takes->word ? takes->word(arguments, key, text, state) : ARGP_ERR_UNKNOWN;
-    o->set((char *)p->values + o->at, text, o->name, state);
+    struct mpr_instant at;
+    return text && !mpr_instant_parse(text, &at) && !is_time_of_day(text) &&
+           mpr_named_instant_parse(text);
+}
+
+static int find_time_of_day(const char *text, const char *path, struct mpr_instant *at,
+                            struct mpr_error *error)
+{
+    struct mpr_log *log;
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    const uint64_t start = mpr_log_header(log)->start.real;
+    mpr_log_close(log);
+    if (!start)
+        return mpr_fail(error, "%s: when the process began by the clock is not known", path);
+    if (!mpr_instant_of_wall(text, start, at))
+        return mpr_fail(error, "%s: %s is before the process began", path, text);
     return 0;
 }
 
-void mpr_takes_parse(const struct mpr_takes *takes, int argc, char **argv, void *arguments,
-                     void *values)
+int mpr_instant_find(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
+                     const struct mpr_progress *progress, struct mpr_instant *at,
+                     struct mpr_error *error)
 {
-    struct argp_option option[MOST + 1] = { { 0 } };
-    struct argp_child child[3] = { { 0 } }, *next = child;
-    struct parsing p = { takes, arguments, values };
-    for (size_t i = 0; takes->options && takes->options[i].name; i++) {
-        assert(i < MOST);
-        const struct mpr_option *o = &takes->options[i];
-        option[i] = (struct argp_option){ o->name,     key_of(takes->options, i),
-                                          o->argument, o->optional ? OPTION_ARG_OPTIONAL : 0,
-                                          o->help,     1 };
-    }
-    if (takes->which) *next++ = (struct argp_child){ takes->which, 0, "Which logs:", 1 };
-    if (!takes->no_output) *next = (struct argp_child){ &mpr_output_argp, 0, "Output:", 2 };
-    const struct argp argp = { option, parse, takes->words, takes->doc, child, NULL, NULL };
-    if (takes->in_order) mpr_cmd_parse_in_order(&argp, argc, argv, &p);
-    else mpr_cmd_parse(&argp, argc, argv, &p);
+    *at = MPR_INSTANT_AT(otherwise);
+    if (text && is_time_of_day(text)) return find_time_of_day(text, log, at, error);
+    if (!text || mpr_instant_parse(text, at)) return 0;
+    return mpr_named_instant_find(log, text, heap, progress, at, error);
+}
+
+int mpr_instant_span(const char *from, const char *to, const char *log, uint8_t heap,
+                     const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
+                     struct mpr_error *error)
+{
+    struct mpr_instant first, last;
+    if (mpr_instant_find(from, 0, log, heap, progress, &first, error) != 0 ||
+        mpr_instant_find(to, UINT64_MAX, log, heap, progress, &last, error) != 0)
+        return -1;
+    *begin = first.from;
+    *end = last.to;
+    return 0;
+}
+
+int mpr_instant_check_begin(const char *from, uint64_t begin, const char *log,
+                            const struct mpr_progress *progress, struct mpr_error *error)
+{
+    enum { PRINTED_NS = 1000000 }; /* reports may round the end of a log up by half of it */
+    struct mpr_instant end;
+    struct mpr_number time;
+    if (!from || mpr_instant_is_named(from)) return 0;
+    if (mpr_named_instant_find(log, "end", MPF_HEAP_NONE, progress, &end, error) != 0) return -1;
+    if (begin <= end.to + PRINTED_NS) return 0;
+    return mpr_fail(error, "%s: --from=%s is after the end of the log, at %s", log, from,
+                    mpr_units_time(&time, end.to));
 }

@@ -1,5 +1,5 @@
-/* Options of subcommands.  Each is declared once, with its spelling, its help and the member that
- * gets the value. */
+/* Options of subcommands.  A table declares each option once: its spelling, its help and the member
+ * that receives the value.  Parsing, --help, --usage and the completions use the tables. */
 #ifndef MPR_OPTIONS_H
 #define MPR_OPTIONS_H
 
@@ -9,24 +9,33 @@
 #include <stdint.h>
 
 #include "group.h"
+#include "heap_names.h"
+#include "instant.h"
+#include "progress.h"
 
-/* Stores the text in the value, or exits with a usage error.  name: the option's. */
+struct mpr_error;
+
+/* Stores the argument of an option, or ends the process with a usage error.
+ * @value: the member, or the struct that the table belongs to if the option has no member
+ * @text: the argument, or NULL without one
+ * @name: the option's long name, for the message */
 typedef void mpr_set_option(void *value, char *text, const char *name, struct argp_state *state);
-mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_instant,
-    mpr_set_instant_or_peak, /* NULL for the peak */
-    mpr_set_length;
 
 struct mpr_option {
     const char *name;
-    int letter;           /* 0: it has none */
-    const char *argument; /* NULL: it takes none */
+    int letter;           /* or 0 */
+    const char *argument; /* or NULL */
     const char *help;
-    size_t at; /* offset of the value in `values` */
+    size_t at; /* offset of the member in its struct */
     mpr_set_option *set;
-    bool optional; /* its argument, which is NULL if it is not given */
+    bool optional; /* the argument may be missing */
 };
 
-/* The member that gets the value; its type is checked at compile time. */
+mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_instant,
+    mpr_set_instant_or_peak, /* leaves the member as it is for "peak" */
+    mpr_set_length;          /* in ns, from a text such as 50us */
+
+/* The member that receives the value.  The compiler checks its type. */
 #define MPR_TO(set_, type, arguments, member)                                                      \
     .set = (set_),                                                                                 \
     .at = offsetof(arguments, member) + 0 * sizeof((type *){ &((arguments *)0)->member })
@@ -37,23 +46,53 @@ struct mpr_option {
 #define MPR_TO_INSTANT(arguments, member) MPR_TO(mpr_set_instant, const char *, arguments, member)
 #define MPR_TO_LENGTH(arguments, member)  MPR_TO(mpr_set_length, uint64_t, arguments, member)
 
-/* The command line of a subcommand.  logs and output are offsets in its arguments: of a struct
- * mpr_logs, which `which` fills, and of a struct mpr_output. */
-struct mpr_takes {
-    const char *words, *doc;          /* words: the operands, NULL for LOG... */
-    const struct mpr_option *options; /* the last one has no name; may be NULL */
-    const struct argp *which;         /* one of logs.h, or NULL */
-    size_t logs, output;
-    bool no_output;   /* without the options of reports */
-    bool in_order;    /* operands and options are handled in order */
-    const char *need; /* usage error without an operand; NULL: none is needed, or `which` says so */
-    /* Checks the arguments after the last of them; may be NULL. */
-    void (*check)(void *arguments, struct argp_state *state);
-    /* Handles operands, as a parser of argp does; may be NULL. */
-    error_t (*word)(void *arguments, int key, char *text, struct argp_state *state);
-};
-/* values: the struct with the options' members, mostly the arguments. */
-void mpr_takes_parse(const struct mpr_takes *takes, int argc, char **argv, void *arguments,
-                     void *values);
+/* ---- texts of --help that several commands have */
+
+/* "auto|range|stack|...", which completions offer as values of --by. */
+#define MPR_BY_WORD(name, text, before, behind) "|" text
+#define MPR_BY_WORDS                            "auto" MPR_GROUPS(MPR_BY_WORD)
+
+#define MPR_BY_HELP_OF(name, text, before, behind) before text behind
+#define MPR_BY_HELP                                                                                                                 \
+    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries)" MPR_GROUPS( \
+        MPR_BY_HELP_OF)
+
+#define MPR_BACKWARD_OF_HELP                                                                       \
+    "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
+#define MPR_HEAP_HELP "this heap only, for example host/heap"
+#define MPR_HEAPS_WANTED                                                                           \
+    "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions or, of a GPU, gpu0/device, gpu0/torch, ..."
+#define MPR_NO_INHERIT_HELP                                                                        \
+    "threads without ranges do not take those of another thread (host heaps never do)"
+#define MPR_INSTANTS "12.5s, 00:01:30.250, peak, oom, end, step:12, step:12.end"
+
+/* ---- values */
+
+/* Parses a number from min to max.  Returns false for any other text. */
+bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
+/* Parses a length of time such as 1s or 50us.  Returns ns.  Another text is a usage error. */
+uint64_t mpr_parse_length(const char *text, const char *option, struct argp_state *state);
+
+/* Returns true if the instant is found by its name (peak, step:12) and so differs from log to log.
+ * @text: may be NULL */
+bool mpr_instant_is_named(const char *text);
+/* Finds the instant in one log.  Returns 0, or -1 with *error filled.
+ * @text: of the option, or NULL for the time `otherwise`
+ * @heap: the heap whose peak "peak" is, or MPF_HEAP_NONE for the largest heap's */
+int mpr_instant_find(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
+                     const struct mpr_progress *progress, struct mpr_instant *at,
+                     struct mpr_error *error);
+/* Finds the span from the beginning of one instant to the end of another one in one log, in ns.
+ * Returns 0, or -1 with *error filled.  *begin may be later than *end.
+ * @from: NULL for the log's beginning
+ * @to: NULL for its end */
+int mpr_instant_span(const char *from, const char *to, const char *log, uint8_t heap,
+                     const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
+                     struct mpr_error *error);
+/* Returns 0, or -1 with *error filled if the log ends earlier than @begin or cannot be read.
+ * @from: the text of --from, or NULL without the option
+ * @begin: the instant of that text, ns */
+int mpr_instant_check_begin(const char *from, uint64_t begin, const char *log,
+                            const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

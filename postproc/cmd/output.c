@@ -1,5 +1,7 @@
-/* Options of every report. */
+#include "output.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,133 +11,126 @@
 #include "alloc.h"
 #include "ascii.h"
 #include "cmd.h"
+#include "file.h"
 #include "utf8.h"
 
-enum { FEWEST = 60 }; /* columns of a line in which a table says something */
-enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
+/* ---- options */
 
-static const struct argp_option options[] = {
-    { "format", 'f', "text|json|csv|folded", 0,
-      "text (default), json, csv or folded (a;b;c bytes: call stacks, or ranges, for flame graphs)",
-      10 },
-    { "output", 'o', "FILE", 0, "write there instead of standard output (-)", 10 },
-    { "color", 'c', "auto|always|never", 0, "auto (default), always or never", 10 },
-    { "top", 't', "N", 0,
-      "at most N lines of each table (text: 20, in timeline 12 and in the summary 5; json and csv: all)",
-      10 },
-    { "width", KEY_WIDTH, "N", 0,
-      "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
-      10 },
-    { "clock", KEY_CLOCK, "offset|wall", 0,
-      "offset (default): times are since the process's start; wall: of the clock then, in local time (text only)",
-      10 },
-    { "frames", KEY_FRAMES, "telling|all", 0,
-      "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
-      "all: whole, each apart",
-      10 },
-    { "unfold", KEY_UNFOLD, NULL, 0,
-      "lines whose paths differ in a number stay apart (default: layers.{0..15})", 10 },
-    { "plumbing", KEY_PLUMBING, "FILE", 0,
-      "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*", 10 },
-    { 0 },
-};
+enum { MIN_WIDTH = 60, MAX_WIDTH = 99999 }; /* columns */
 
-/* A number of columns; 0: none is given. */
+/* Returns 0 unless the text is a number of columns. */
 static int columns(const char *text)
 {
-    char *end;
-    const unsigned long width = text ? strtoul(text, &end, 10) : 0;
-    return width && !*end && *text != '-' && width < 100000 ? (int)width : 0;
+    uint64_t width;
+    return text && mpr_parse_number(text, 1, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
-static void set_width(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_width(void *value, char *text, const char *name, struct argp_state *state)
 {
-    output->width = columns(arg);
-    if (output->width < FEWEST && strcmp(arg, "full") != 0)
-        argp_error(state, "--width=%s: %d columns or more are wanted, or full", arg, FEWEST);
+    struct mpr_output *output = value;
+    output->width = columns(text);
+    if (output->width < MIN_WIDTH && strcmp(text, "full") != 0)
+        argp_error(state, "--%s=%s: %d columns or more are wanted, or full", name, text, MIN_WIDTH);
 }
 
-/* Read once; what it holds lasts as long as the process. */
-static void add_plumbing(struct mpr_telling *telling, const char *path, struct argp_state *state)
+static void add_plumbing(void *value, char *path, const char *name, struct argp_state *state)
 {
+    struct mpr_output *output = value;
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "re");
-    if (!file) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
+    if (!file) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line && *line != '#') mpr_telling_add(telling, mpr_text_copy(line));
+        if (*line && *line != '#') mpr_telling_add(output->telling, mpr_text_copy(line));
     }
-    if (ferror(file)) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
+    if (ferror(file)) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     free(line);
     fclose(file);
 }
 
-static void set_frames(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_frames(void *value, char *text, const char *name, struct argp_state *state)
 {
-    if (strcmp(arg, "all") == 0) output->naming.telling = NULL;
-    else if (strcmp(arg, "telling") == 0) output->naming.telling = output->telling;
-    else argp_error(state, "--frames=%s: telling or all is wanted", arg);
+    struct mpr_output *output = value;
+    if (strcmp(text, "all") == 0) output->naming.telling = NULL;
+    else if (strcmp(text, "telling") == 0) output->naming.telling = output->telling;
+    else argp_error(state, "--%s=%s: telling or all is wanted", name, text);
 }
 
-static bool clock_wanted;
+static bool wall_clock;
 
-bool mpr_output_clock(void) { return clock_wanted; }
+bool mpr_output_clock(void) { return wall_clock; }
 
-static void set_clock(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_clock(void *value, char *text, const char *name, struct argp_state *state)
 {
-    output->style.clock = clock_wanted = strcmp(arg, "wall") == 0;
-    if (!output->style.clock && strcmp(arg, "offset") != 0)
-        argp_error(state, "--clock=%s: offset or wall is wanted", arg);
+    struct mpr_output *output = value;
+    output->style.clock = wall_clock = strcmp(text, "wall") == 0;
+    if (!wall_clock && strcmp(text, "offset") != 0)
+        argp_error(state, "--%s=%s: offset or wall is wanted", name, text);
 }
 
-static void set_color(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_color(void *value, char *text, const char *name, struct argp_state *state)
 {
-    if (strcmp(arg, "auto") == 0) output->color = MPR_COLOR_AUTO;
-    else if (strcmp(arg, "always") == 0) output->color = MPR_COLOR_ALWAYS;
-    else if (strcmp(arg, "never") == 0) output->color = MPR_COLOR_NEVER;
-    else argp_error(state, "--color=%s: auto, always or never is wanted", arg);
+    struct mpr_output *output = value;
+    if (strcmp(text, "auto") == 0) output->color = MPR_COLOR_AUTO;
+    else if (strcmp(text, "always") == 0) output->color = MPR_COLOR_ALWAYS;
+    else if (strcmp(text, "never") == 0) output->color = MPR_COLOR_NEVER;
+    else argp_error(state, "--%s=%s: auto, always or never is wanted", name, text);
 }
 
-static void set_format(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_format(void *value, char *text, const char *name, struct argp_state *state)
 {
-    output->renderer = mpr_render_find(arg);
+    struct mpr_output *output = value;
+    output->renderer = mpr_render_find(text);
     if (!output->renderer)
-        argp_error(state, "--format=%s: text, json, csv or folded is wanted", arg);
+        argp_error(state, "--%s=%s: text, json, csv or folded is wanted", name, text);
     if (output->renderer == &mpr_render_folded && !output->has_stacks)
-        argp_error(state, "--format=folded: no row of this report has a call stack or ranges");
+        argp_error(state, "--%s=folded: no row of this report has a call stack or ranges", name);
 }
 
-static void set_top(struct mpr_output *output, const char *arg, struct argp_state *state)
+static void set_top(void *value, char *text, const char *name, struct argp_state *state)
 {
-    char *end;
-    errno = 0;
-    const unsigned long long top = strtoull(arg, &end, 10);
-    if (errno || end == arg || *end || !top || *arg == '-')
-        argp_error(state, "--top=%s: a number from 1 is wanted", arg);
+    struct mpr_output *output = value;
+    uint64_t top;
+    if (!mpr_parse_number(text, 1, SIZE_MAX, &top))
+        argp_error(state, "--%s=%s: a number from 1 is wanted", name, text);
     output->style.top = top;
 }
 
-const char *mpr_output_path(const char *arg) { return strcmp(arg, "-") == 0 ? NULL : arg; }
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void set_path(void *value, char *text, const char *name, struct argp_state *state)
 {
-    struct mpr_output *output = state->input;
-    switch (key) {
-    case 'f': set_format(output, arg, state); return 0;
-    case 'o': output->path = mpr_output_path(arg); return 0;
-    case 'c': set_color(output, arg, state); return 0;
-    case 't': set_top(output, arg, state); return 0;
-    case KEY_WIDTH: set_width(output, arg, state); return 0;
-    case KEY_CLOCK: set_clock(output, arg, state); return 0;
-    case KEY_FRAMES: set_frames(output, arg, state); return 0;
-    case KEY_UNFOLD: output->naming.unfold = true; return 0;
-    case KEY_PLUMBING: add_plumbing(output->telling, arg, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    struct mpr_output *output = value;
+    (void)name, (void)state;
+    output->path = mpr_output_path(text);
 }
 
-const struct argp mpr_output_argp = { .options = options, .parser = parse };
+const struct mpr_option mpr_output_options[] = {
+    { "format", 'f', "text|json|csv|folded",
+      "text (default), json, csv or folded (a;b;c bytes: call stacks, or ranges, for flame graphs)",
+      .set = set_format },
+    { "output", 'o', "FILE", "write there instead of standard output (-)", .set = set_path },
+    { "color", 'c', "auto|always|never", "auto (default), always or never", .set = set_color },
+    { "top", 't', "N",
+      "at most N lines of each table (text: 20, in timeline 12 and in the summary 5; json and csv: all)",
+      .set = set_top },
+    { "width", 0, "N",
+      "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
+      .set = set_width },
+    { "clock", 0, "offset|wall",
+      "offset (default): times are since the process's start; wall: of the clock then, in local time (text only)",
+      .set = set_clock },
+    { "frames", 0, "telling|all",
+      "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
+      "all: whole, each apart",
+      .set = set_frames },
+    { "unfold", 0, NULL,
+      "lines whose paths differ in a number stay apart (default: layers.{0..15})",
+      MPR_TO_FLAG(struct mpr_output, naming.unfold) },
+    { "plumbing", 0, "FILE",
+      "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*",
+      .set = add_plumbing },
+    { 0 },
+};
 
 struct mpr_output mpr_output_default(void)
 {
@@ -146,12 +141,62 @@ struct mpr_output mpr_output_default(void)
                                 .naming = { .telling = telling } };
 }
 
-/* What goes to a file or another program is whole, unless somebody says otherwise. */
-static int line_columns(FILE *file)
+/* ---- files */
+
+const char *mpr_output_path(const char *path) { return strcmp(path, "-") == 0 ? NULL : path; }
+
+static int fail(const struct mpr_destination *d, int error)
+{
+    mpr_cmd_say("%s: cannot write: %s", d->path ? d->path : "standard output",
+                mpr_file_part_reason(error));
+    return -1;
+}
+
+/* The stream has its own descriptor, because the atomic file closes the other one. */
+static FILE *open_atomic(struct mpr_destination *d)
+{
+    if (mpr_atomic_open_path(&d->atomic, d->path) != 0) return NULL;
+    const int fd = fcntl(d->atomic.fd, F_DUPFD_CLOEXEC, 3);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file) return file;
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    mpr_atomic_close(&d->atomic);
+    errno = error;
+    return NULL;
+}
+
+int mpr_destination_open(struct mpr_destination *d, const char *path)
+{
+    *d = (struct mpr_destination){ .path = path ? mpr_output_path(path) : NULL, .atomic.fd = -1 };
+    if (!d->path) d->file = stdout;
+    else if (mpr_atomic_in_place(d->path)) d->file = fopen(d->path, "we");
+    else d->file = open_atomic(d);
+    return d->file ? 0 : fail(d, errno);
+}
+
+int mpr_destination_publish(struct mpr_destination *d)
+{
+    if (ferror(d->file) | fflush(d->file)) return -1;
+    return d->atomic.fd >= 0 ? mpr_atomic_commit(&d->atomic) : 0;
+}
+
+int mpr_destination_close(struct mpr_destination *d, bool publish)
+{
+    int error = (ferror(d->file) | fflush(d->file)) ? errno : 0;
+    if (!error && publish && mpr_destination_publish(d) != 0) error = errno;
+    mpr_atomic_close(&d->atomic);
+    if (d->file != stdout && fclose(d->file) != 0 && !error) error = errno;
+    return error ? fail(d, error) : 0;
+}
+
+/* Returns 0 for output to a file or another program: lines are whole there unless COLUMNS is set.
+ */
+static int line_width(FILE *file)
 {
     struct winsize size;
-    const int told = columns(getenv("COLUMNS"));
-    if (told) return told;
+    const int width = columns(getenv("COLUMNS"));
+    if (width) return width;
     return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
@@ -160,7 +205,7 @@ int mpr_output_open(struct mpr_output *output)
     if (mpr_destination_open(&output->to, output->path) != 0) return -1;
     FILE *file = output->to.file;
     const bool terminal = isatty(fileno(file)) && !getenv("NO_COLOR");
-    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(file);
+    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_width(file);
     else output->style.width = output->width;
     output->style.naming = &output->naming;
     output->style.color =
@@ -170,19 +215,20 @@ int mpr_output_open(struct mpr_output *output)
 
 int mpr_output_close(struct mpr_output *output) { return mpr_destination_close(&output->to, true); }
 
-/* Text for people is in the characters of their locale, whatever it is written to; data for tools
- * is UTF-8. */
-static bool wants_ascii(const struct mpr_output *output)
+/* ---- rendering */
+
+/* Text for people has the characters of their locale, wherever it goes; data for tools is UTF-8. */
+static bool is_ascii(const struct mpr_output *output)
 {
     return output->renderer == &mpr_render_text && !output->for_tools &&
            strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-/* In the characters of who reads; of the caller. */
+/* Returns the rendered result in the characters of the locale.  The caller frees it. */
 static char *rendered(const struct mpr_output *output, mpr_render_result *render,
                       const void *result)
 {
-    const bool ascii = wants_ascii(output);
+    const bool ascii = is_ascii(output);
     char *text = NULL, *plain = NULL;
     size_t bytes;
     FILE *memory = mpr_text_open(&text, &bytes);
@@ -198,22 +244,26 @@ static char *rendered(const struct mpr_output *output, mpr_render_result *render
     return plain;
 }
 
-static void render_ascii(const struct mpr_output *output, mpr_render_result *render,
-                         const void *result)
-{
-    char *text = rendered(output, render, result);
-    fputs(text, output->to.file);
-    free(text);
-}
-
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
                       bool incomplete)
 {
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
-    if (wants_ascii(output)) render_ascii(output, render, result);
-    else render(output->renderer, output->to.file, result, &output->style);
+    if (is_ascii(output)) {
+        char *text = rendered(output, render, result);
+        fputs(text, output->to.file);
+        free(text);
+    } else render(output->renderer, output->to.file, result, &output->style);
     if (mpr_output_close(output) != 0) return MPR_EXIT_FAILURE;
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+void mpr_output_begin(const struct mpr_output *output, struct mpr_document *doc)
+{
+    *doc = (struct mpr_document){ .naming = &output->naming,
+                                  .top = output->style.top,
+                                  .clock = output->style.clock };
+    /* Widths of texts in the document are those of the characters that will be printed. */
+    if (is_ascii(output)) mpr_utf8_shown_as(mpr_ascii_width);
 }
 
 static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
@@ -222,34 +272,18 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
     renderer->document(out, doc, style);
 }
 
-/* In place: a description may hold the document's address. */
-static void begin(struct mpr_document *doc, const struct mpr_output *output,
-                  mpr_describe_result *describe, const void *result)
+int mpr_output_document(struct mpr_output *output, struct mpr_document *doc, bool incomplete)
 {
-    *doc = (struct mpr_document){ .naming = &output->naming,
-                                  .top = output->style.top,
-                                  .clock = output->style.clock };
-    if (wants_ascii(output)) mpr_utf8_shown_as(mpr_ascii_width);
-    describe(doc, result);
     mpr_utf8_shown_as(NULL);
-}
-
-char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
-                      const void *result)
-{
-    struct mpr_document doc;
-    begin(&doc, output, describe, result);
-    char *text = rendered(output, render_document, &doc);
-    mpr_doc_free(&doc);
-    return text;
-}
-
-int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
-                        const void *result, bool incomplete)
-{
-    struct mpr_document doc;
-    begin(&doc, output, describe, result);
-    const int status = mpr_output_report(output, render_document, &doc, incomplete);
-    mpr_doc_free(&doc);
+    const int status = mpr_output_report(output, render_document, doc, incomplete);
+    mpr_doc_free(doc);
     return status;
+}
+
+char *mpr_output_text(const struct mpr_output *output, struct mpr_document *doc)
+{
+    mpr_utf8_shown_as(NULL);
+    char *text = rendered(output, render_document, doc);
+    mpr_doc_free(doc);
+    return text;
 }

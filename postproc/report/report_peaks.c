@@ -9,7 +9,9 @@
 #include "report_device.h"
 #include "report_hint.h"
 #include "report_rows.h"
+#include "report_threads.h"
 #include "reports.h"
+#include "thread_use.h"
 #include "units.h"
 
 /* How finely the times of an instant are told. */
@@ -304,6 +306,8 @@ static struct mpr_value error(const void *row, const void *context)
 /* What the records of CSV have besides the row. */
 struct around {
     struct mpr_site_context site;
+    const struct mpr_row *first; /* of the heap; by thread each row has one of `thread` */
+    const struct mpr_thread_row *thread;
     const char *log;
     uint8_t heap, inside;
     uint64_t pid, peak_bytes, peak_time;
@@ -312,38 +316,90 @@ struct around {
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
+static const struct mpr_thread_row *thread_of(const void *row, const void *context)
+{
+    const struct around *a = context;
+    return &a->thread[(const struct mpr_row *)row - a->first];
+}
+
+static struct mpr_value thread_number(const void *row, const void *context)
+{
+    return mpr_value_number(MPR_COUNT, thread_of(row, context)->life.number);
+}
+
+static struct mpr_value end_blocks(const void *row, const void *context)
+{
+    return mpr_value_number(MPR_COUNT, thread_of(row, context)->end_blocks);
+}
+
+static struct mpr_value all_bytes(const void *row, const void *context)
+{
+    return mpr_value_known(MPR_BYTES, thread_of(row, context)->all_bytes, MPF_UNKNOWN);
+}
+
+static struct mpr_value first_ns(const void *row, const void *context)
+{
+    return mpr_value_number(MPR_TIME, thread_of(row, context)->life.first_ns);
+}
+
+static struct mpr_value ended_ns(const void *row, const void *context)
+{
+    return mpr_value_known(MPR_TIME, thread_of(row, context)->life.ended_ns, UINT64_MAX);
+}
+
 // clang-format off
-static const struct mpr_column row_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
-    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV },
-    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes),
-      .only = MPR_IN_CSV },
-    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time),
-      .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
-    MPR_SITE_COLUMNS,
-    { .key = "bytes_at_peak", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },
-    { .key = "own_peak_bytes", .type = MPR_BYTES, OF_ROW(own_peak) },
-    { .key = "allocations", .type = MPR_COUNT, OF_ROW(allocations) },
-    { .key = "end_bytes", .type = MPR_BYTES, OF_ROW(end_bytes) },
-    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
-      .only = MPR_IN_JSON },
-    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_JSON },
-    { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
-    { .key = "inside", .type = MPR_WORD, MPR_CONTEXT(around, inside), .only = MPR_IN_CSV },
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .only = MPR_IN_CSV },
-    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_CSV },
+#define ROW_COLUMNS                                                                                 \
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },               \
+    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV },              \
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },             \
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes),                      \
+      .only = MPR_IN_CSV },                                                                         \
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time),                      \
+      .only = MPR_IN_CSV },                                                                         \
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },                                               \
+    MPR_SITE_COLUMNS,                                                                               \
+    { .key = "bytes_at_peak", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },                     \
+    { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },                                 \
+    { .key = "own_peak_bytes", .type = MPR_BYTES, OF_ROW(own_peak) },                               \
+    { .key = "allocations", .type = MPR_COUNT, OF_ROW(allocations) },                               \
+    { .key = "end_bytes", .type = MPR_BYTES, OF_ROW(end_bytes) },                                   \
+    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },                     \
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,           \
+      .only = MPR_IN_JSON },                                                                        \
+    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_JSON },                 \
+    { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV }, \
+    { .key = "inside", .type = MPR_WORD, MPR_CONTEXT(around, inside), .only = MPR_IN_CSV },         \
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .only = MPR_IN_CSV },                \
+    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_CSV }
+
+static const struct mpr_column row_columns[] = { ROW_COLUMNS };
+static const struct mpr_column thread_row_columns[] = {
+    ROW_COLUMNS,
+    { .key = "number", .type = MPR_COUNT, .get = thread_number },
+    { .key = "end_blocks", .type = MPR_COUNT, .get = end_blocks },
+    { .key = "all_bytes", .type = MPR_BYTES, .get = all_bytes },
+    { .key = "first_ns", .type = MPR_TIME, .get = first_ns },
+    { .key = "ended_ns", .type = MPR_TIME, .get = ended_ns },
 };
 // clang-format on
 
+/* @thread: of each row, or NULL */
 static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                      const struct mpr_heap_peak *h, bool at_peak, const char *process)
+                      const struct mpr_heap_peak *h, bool at_peak, const char *process,
+                      const struct mpr_thread_row *thread)
 {
+    const char *const bytes = at_peak ? "at the peak" : "at that time";
+    const bool bounds = mpr_report_is_thinned(&log->summary, h->heap);
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
+    struct mpr_table table = { .key = "ranges",
+                               .only = MPR_IN_JSON | MPR_IN_CSV,
+                               MPR_COLUMNS(row_columns),
+                               MPR_ROWS(h->row, h->rows),
+                               .context = around,
+                               .folded = { process, "heap", "bytes_at_peak" } };
     *around = (struct around){ .site = { doc, log->choice.by },
+                               .first = h->row,
+                               .thread = thread,
                                .log = log->summary.path,
                                .heap = h->heap,
                                .inside = h->inside,
@@ -351,21 +407,21 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                .peak_bytes = h->peak_bytes,
                                .peak_time = h->peak_time,
                                .incomplete = log->summary.incomplete };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(h->row, h->rows),
-                                            .context = around,
-                                            .folded = { process, "heap", "bytes_at_peak" } });
-    mpr_report_rows(doc,
-                    &(struct mpr_rows){ .row = h->row,
-                                        .rows = h->rows,
-                                        .by = log->choice.by,
-                                        .of = mpr_heap_name(h->heap),
-                                        .bytes = at_peak ? "at the peak" : "at that time",
-                                        .whole = h->peak_bytes,
-                                        .bounds = mpr_report_is_thinned(&log->summary, h->heap),
-                                        .ever = true });
+    if (thread) {
+        table.column = thread_row_columns;
+        table.columns = sizeof thread_row_columns / sizeof *thread_row_columns;
+    }
+    mpr_doc_table(doc, &table);
+    if (thread) mpr_report_thread_lines(doc, h, thread, bytes, bounds);
+    else
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
+                                                 .rows = h->rows,
+                                                 .by = log->choice.by,
+                                                 .of = mpr_heap_name(h->heap),
+                                                 .bytes = bytes,
+                                                 .whole = h->peak_bytes,
+                                                 .bounds = bounds,
+                                                 .ever = true });
     if (h->rows && h->samples)
         mpr_doc_line(doc, "  ~ estimated from %s sample%s", mpr_doc_count(doc, h->samples),
                      h->samples == 1 ? "" : "s");
@@ -373,7 +429,8 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
 }
 
 static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                 const struct mpr_heap_peak *h, bool at_peak, const char *process)
+                 const struct mpr_heap_peak *h, bool at_peak, const char *process,
+                 const struct mpr_thread_row *thread)
 {
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
@@ -392,7 +449,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     if (h->is_about) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
-    row_table(doc, log, h, at_peak, process);
+    row_table(doc, log, h, at_peak, process, thread);
     if (h == log->heap) kernel_view(doc, h, at_peak);
     mpr_doc_close(doc);
 }
@@ -468,8 +525,9 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
                             s->process.argc ? s->process.argv[0] : s->path, s->process.pid);
 }
 
+/* @use: the threads of the log, or NULL */
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
-                    const struct mpr_log_peaks *log)
+                    const struct mpr_log_peaks *log, const struct mpr_thread_use *use)
 {
     const struct mpr_instant asked = peaks->options.at, at = mpr_report_shown(&log->summary, asked);
     const bool at_peak = mpr_instant_is_peak(at);
@@ -489,8 +547,10 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     devices(doc, log, at_peak);
     heap_table(doc, log, at, width_of(asked));
     mpr_doc_list(doc, "heaps");
-    for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
+    for (size_t i = 0; i < log->heaps; i++)
+        heap(doc, log, &log->heap[i], at_peak, process, use ? use->of[i] : NULL);
     mpr_doc_close(doc);
+    if (use) mpr_report_thread_lives(doc, use);
     mpr_report_notes(doc, log->note, log->notes);
     if (by_calls(peaks->options.by)) mpr_report_hint(doc, log);
     mpr_doc_close(doc);
@@ -640,7 +700,8 @@ static void other_programs(struct mpr_document *doc, const struct mpr_peaks *pea
                  largest->summary.path);
 }
 
-void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
+static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,
+                   const struct mpr_thread_use *use)
 {
     mpr_report_schema(doc, "memprof.peaks/1");
     options(doc, peaks);
@@ -648,7 +709,7 @@ void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
     for (size_t i = 0; i < peaks->logs; i++) {
         struct mpr_item *before = doc->last;
         if (i) mpr_doc_gap(doc);
-        one_log(doc, peaks, &peaks->log[i]);
+        one_log(doc, peaks, &peaks->log[i], use);
         if (is_other_program(peaks, i)) mpr_doc_hide_after(doc, before);
         else other_programs(doc, peaks, i);
     }
@@ -657,5 +718,16 @@ void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
     mpr_doc_fact(doc, "sum_of_rss_high_water_bytes",
                  mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
     if (peaks->logs > 1) processes(doc, peaks);
-    mpr_doc_csv(doc, row_columns);
+    if (use) mpr_doc_csv(doc, thread_row_columns);
+    else mpr_doc_csv(doc, row_columns);
+}
+
+void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
+{
+    report(doc, peaks, NULL);
+}
+
+void mpr_report_peaks_by_thread(struct mpr_document *doc, const struct mpr_thread_use *use)
+{
+    report(doc, &use->peaks, use);
 }

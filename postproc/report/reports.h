@@ -46,13 +46,14 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Tables of the HTML page. */
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
+/* The same of one log by thread, with the lifetimes of threads and all that they allocated. */
+void mpr_report_peaks_by_thread(struct mpr_document *doc, const struct mpr_thread_use *use);
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *processes);
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *temporary);
-void mpr_report_threads(struct mpr_document *doc, const struct mpr_thread_use *use);
 void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 

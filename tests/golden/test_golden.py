@@ -99,7 +99,7 @@ def graphs():
     equal(parts(log["devices"][0])["torch_graph_pools"], 8590983168, "free in the graphs' pools")
     oom, = report("oom", "h200-graphs-oom.zst")["ooms"]
     equal((oom["hard"], oom["bytes"], oom["path"][:2], oom["capturing"]), (True, 2 << 30, ["capture", "batch 65536"], False), "the failure")
-    equal([(f["finding"], f["saves_at_most_bytes"]) for f in report("insights", "h200-graphs-oom.zst", whole=True)["findings"]],
+    equal([(f["finding"], f["saves_at_most_bytes"]) for f in report("summary", "h200-graphs-oom.zst", "--all", whole=True)["findings"]],
           [("graph_pools_free", 8590983168)], "the finding")
     equal(report("oom", "h200-graphs-eager.zst")["ooms"], [], "failures without graphs")
 
@@ -214,7 +214,7 @@ def roles():
 def findings():
     """findings.py printed [301989888, 134217728, 67108864], 637535232 and 840957952."""
     check_peaks(report("peaks", "h200-findings.zst"), 0, 637535232, 840957952)
-    found = {f["finding"]: f["numbers"] for f in report("insights", "h200-findings.zst", whole=True)["findings"]}
+    found = {f["finding"]: f["numbers"] for f in report("summary", "h200-findings.zst", "--all", whole=True)["findings"]}
     equal(found["local_memory"], {"local_memory_bytes": 4152360960}, "local memory") 
     equal(found["idle_communicators"]["communicators"], 1, "communicators without a collective")
     equal(found["graph_pools"], {"pools": 3, "pool_bytes": 301989888 + 134217728 + 67108864, "largest_pool_bytes": 301989888}, "graphs' pools")

@@ -23,7 +23,7 @@ def record(log, program, *words):
 
 
 def report(*words):
-    done = subprocess.run([os.environ["MEMPROF_REPORT"], *words[:1], "--format", "json", *words[1:]], capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *words, "--format", "json"], capture_output=True, text=True, timeout=TIMEOUT)
     return json.loads(done.stdout)
 
 
@@ -37,7 +37,7 @@ def local_memory(log, way):
 
 def refused(log):
     record(log, "oom")
-    counts = report("info", log)["counts"]
+    counts = report("log", "info", log)["counts"]
     print(counts["GPU_FAIL"], counts["SAMPLE_GPU"])
     failures = counts["GPU_FAIL"]
     return failures >= 2 and counts["SAMPLE_GPU"] >= failures + 1

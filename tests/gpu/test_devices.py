@@ -80,9 +80,9 @@ def main(kind):
         log, handles = (os.path.join(folder, f"{program}.zst") for program in ("allocations", "vmm"))
         record("allocations", kind, log)
         record("vmm", kind, handles)
-        mapped = json.loads(output(report, "info", "--format", "json", handles))["counts"]
+        mapped = json.loads(output(report, "log", "info", "--format", "json", handles))["counts"]
         device = device_of(log)
-        counts = json.loads(output(report, "info", "--format", "json", log))["counts"]
+        counts = json.loads(output(report, "log", "info", "--format", "json", log))["counts"]
         text = output(report, "peaks", log)
     shared = kind == "shared"
     check(device["uuid"].startswith("GPU-" if shared else "MIG-"), device["uuid"])

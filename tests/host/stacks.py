@@ -13,7 +13,7 @@ def report(log, *options):
 def folded(log, heap="host/heap"):
     """{"main;grow_buffer": bytes} of the heap at its peak; functions without their places."""
     stacks = {}
-    for line in report(log, "stacks", "--folded", "--heap", heap).splitlines():
+    for line in report(log, "peaks", "--tree", "--folded", "--heap", heap).splitlines():
         path, size = line.rsplit(" ", 1)
         names = ";".join(frame.split(" (")[0] for frame in path.split(";"))
         stacks[names] = stacks.get(names, 0) + int(size)
@@ -23,5 +23,5 @@ def folded(log, heap="host/heap"):
 def has_symbols():
     version = subprocess.run([os.environ["MEMPROF_REPORT"], "--version"], stdout=subprocess.PIPE, text=True).stdout
     log = mp.run([mp.victim("stacks"), "malloc"]).logs.one()
-    if "without libdw" in report(log, "stacks") + version:
+    if "without libdw" in report(log, "peaks", "--tree") + version:
         raise mp.Skip("memprof-report was built without libdw")

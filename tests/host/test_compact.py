@@ -25,7 +25,7 @@ def report(*arguments, status=0, **run):
 
 
 def compact(path, *options, **run):
-    return report("compact", "--keep", KEEP, *options, path, **run)
+    return report("log", "compact", "--keep", KEEP, *options, path, **run)
 
 
 def folded(path):
@@ -120,7 +120,7 @@ def test_compact_works_repeatedly_while_the_program_runs():
     mp.equal(state(path), "folded", "state")
     kill(process)
     agree(path, killing.read_books(books)[process.pid])
-    mp.check("its fold is in it now" in report("recover", path), "not merged")
+    mp.check("its fold is in it now" in report("log", "recover", path), "not merged")
     mp.equal(os.listdir(logs.folder).count(os.path.basename(path) + ".fold"), 0, "folds")
     agree(path, killing.read_books(books)[process.pid])
     mp.whole(mp.Log(path))
@@ -135,7 +135,7 @@ def test_compact_of_a_finished_log_leaves_one_file():
     mp.whole(mp.Log(path))
     mp.equal(state(path), "folded", "state")
     agree(path, books)
-    report("compact", path, status=1)       # it was not recorded with MEMPROF_KEEP
+    report("log", "compact", path, status=1)       # it was not recorded with MEMPROF_KEEP
 
 
 def test_stale_fold_file_of_a_recovered_log_is_ignored():
@@ -144,10 +144,10 @@ def test_stale_fold_file_of_a_recovered_log_is_ignored():
         before = mp.Log(path)
         left = copy(path)
         kill(process)
-    report("recover", path)
+    report("log", "recover", path)
     shutil.copy(left + ".fold", path + ".fold")
     same(path, before)
-    mp.check("complete already" in report("recover", path), "not complete")
+    mp.check("complete already" in report("log", "recover", path), "not complete")
     mp.check(not os.path.exists(path + ".fold"), "it is left")
 
 
@@ -246,9 +246,9 @@ def test_refused_compact_loses_nothing():
         os.symlink(path, path + ".link")
         mp.check("it is a link" in compact(path + ".link", status=1), "a link")
         os.unlink(path + ".link")
-        mp.check("MEMPROF_KEEP" in report("compact", path, status=1), "how much is not known")
+        mp.check("MEMPROF_KEEP" in report("log", "compact", path, status=1), "how much is not known")
         for wrong in ("", "0", "2", "30m", "2g", "G", "-1G", "99999999999999999999G", "2Gi"):
-            report("compact", f"--keep={wrong}", path, status=2)
+            report("log", "compact", f"--keep={wrong}", path, status=2)
         if os.geteuid() == 0:
             os.chown(path, 12345, -1)
             mp.check("another user" in compact(path, status=1), "another user's")
@@ -288,7 +288,7 @@ def test_run_keep_compacts_while_the_program_runs():
     path, err = memprof("--keep=" + KEEP)
     mp.check("1 completed from the journal" in err and "MEMPROF_KEEP" not in err, err)
     mp.equal(state(path), "folded", "state")
-    mp.check("keep = " + KEEP in report("info", path), "not in the header")
+    mp.check("keep = " + KEEP in report("log", "info", path), "not in the header")
 
 
 def test_run_compacts_if_the_environment_sets_keep():
@@ -311,7 +311,7 @@ def test_compact_follow_ends_with_the_process():
     logs = mp.fresh()
     books = os.path.join(logs, "books")
     process = mp.start([mp.victim("churn"), books, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
-    folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--follow", logs])
+    folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--follow", logs])
     mp.wait_for(lambda: killing.steps(books) >= STEPS)
     os.kill(process.pid, signal.SIGSTOP)
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(logs)))
@@ -400,9 +400,9 @@ def test_run_keep_does_not_compact_logs_of_other_runs():
 def test_compact_of_one_run_changes_no_other_log():
     logs = [killed()[0], killed(MEMPROF_RUN="other", MEMPROF_KEEP=KEEP)[0], killed(MEMPROF_RUN="this")[0]]
     this = killed(MEMPROF_RUN="this", MEMPROF_KEEP=KEEP)[0]
-    mp.equal(report("compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
+    mp.equal(report("log", "compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
     mp.equal([state(log) for log in logs], [None] * 3, "states")
-    mp.check("are folded" in report("compact", "--run=this", this), "a log of the run")
+    mp.check("are folded" in report("log", "compact", "--run=this", this), "a log of the run")
 
 
 def switches(pid):
@@ -451,7 +451,7 @@ def test_recover_removes_files_of_a_killed_compact():
     path, _ = killed()
     with open(path + ".fold.tmp", "wb") as f:
         f.write(b"left")
-    report("recover", path)
+    report("log", "recover", path)
     mp.equal([f for f in os.listdir(os.path.dirname(path)) if "fold" in f], [], "files")
 
 
@@ -462,7 +462,7 @@ def folders_killed(times):
     path = logs.paths()[0]
     for _ in range(times):
         os.kill(process.pid, signal.SIGCONT)
-        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL)
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             folder.wait(random.random() * 0.3)
         folder.kill()
@@ -479,17 +479,17 @@ def programs_killed(times):
         process, books, logs = killing.start("threads", 2)
         mp.wait_for(lambda: killing.steps(books) >= STEPS // 4)
         path = logs.paths()[0]
-        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL,
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         kill(process)
         folder.wait(mp.TIMEOUT)
-        recovery = subprocess.Popen([os.environ["MEMPROF_REPORT"], "recover", path], stdout=subprocess.DEVNULL)
+        recovery = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "recover", path], stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             recovery.wait(random.random() * 0.1)
         recovery.kill()
         recovery.wait()
         agree(path, killing.read_books(books)[process.pid])
-        report("recover", path)
+        report("log", "recover", path)
         agree(path, killing.read_books(books)[process.pid])
         mp.whole(mp.Log(path))
 

@@ -219,7 +219,7 @@ def test_threads_without_event_memory_count_lost_events():
     mp.equal((result.status, result.out), (status, out), "the program's result")
     log = result.logs.one()
     loses_and_counts(log, 2 * 200 * 5000)
-    reasons = report(log, "info")
+    reasons = report(log, "log", "info")
     mp.check("more threads at once" not in reasons, f"who had no place took a record for each event: {reasons}")
 
 

@@ -153,7 +153,7 @@ def stands_alone(parent, child):
 
 def has_cuda(log):
     """Of the call that the driver refused; the sampler is the parent's."""
-    counts = report(log, "info")["counts"]
+    counts = report(log, "log", "info")["counts"]
     mp.equal([counts.get(op, 0) for op in ("GPU_DEVICE", "GPU_ENTER", "SAMPLE_GPU")], [1, 1, 0], f"{log.path}: events of CUDA")
     mp.equal([d["name"] for d in log.json["devices"]], ["Stand-in GPU"], f"{log.path}: devices")
 
@@ -165,8 +165,8 @@ def features_of_a_child(**popen):
         has_ranges(log, works, others)
         has_stacks(log, works)
         has_python(log, works)
-        mp.equal(report(log, "info")["counts"].get("SCHEMA"), 1, f"{log.path}: descriptions of payloads")
-        mp.check(report(log, "info")["counts"].get("SAMPLE_RSS"), f"{log.path}: samples")
+        mp.equal(report(log, "log", "info")["counts"].get("SCHEMA"), 1, f"{log.path}: descriptions of payloads")
+        mp.check(report(log, "log", "info")["counts"].get("SAMPLE_RSS"), f"{log.path}: samples")
     if os.environ.get("FAKE_CUDA_DIR"):
         has_cuda(child)
 

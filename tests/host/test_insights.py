@@ -1,4 +1,4 @@
-"""What `memprof-report insights` finds in programs that ran."""
+"""What `memprof-report summary --all` finds in programs that ran."""
 import json
 import os
 import subprocess
@@ -33,7 +33,7 @@ for process in started: process.join()
 
 def kept(*arguments, **environment):
     path = mp.run([mp.victim("retained_pages"), *arguments], env=environment).logs.one().path
-    report = subprocess.run([os.environ["MEMPROF_REPORT"], "insights", "--format", "json", path], stdout=subprocess.PIPE, timeout=mp.TIMEOUT, text=True, check=True)
+    report = subprocess.run([os.environ["MEMPROF_REPORT"], "summary", "--all", "--format", "json", path], stdout=subprocess.PIPE, timeout=mp.TIMEOUT, text=True, check=True)
     return [f for f in json.loads(report.stdout)["findings"] if f["finding"] == "retention"]
 
 
@@ -58,7 +58,7 @@ def test_insights_ignores_static_memory_touched_after_malloc_returned_pages():
 
 def report(command, logs):
     """Of processes that run, too: then they are told so, with status 0."""
-    done = subprocess.run([os.environ["MEMPROF_REPORT"], command, "--format", "json", *logs], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *command, "--format", "json", *logs], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           timeout=mp.TIMEOUT, text=True)
     return json.loads(done.stdout) if done.stdout else None
 
@@ -73,7 +73,7 @@ def of_workers(kind, enough):
 
 
 def found(logs):
-    told = report("insights", logs)
+    told = report(["summary", "--all"], logs)
     return {f["finding"]: f["numbers"] for f in told["findings"] if f["finding"] in ("workers", "copied_pages")} if told else {}
 
 
@@ -96,7 +96,7 @@ def test_insights_finds_objects_that_reference_counts_copy():
 def test_insights_ignores_arrays_that_workers_only_read():
     """As many bytes without reference counts."""
     def sampled(logs):
-        told = report("peaks", ["--all", *logs])
+        told = report(["peaks", "--all"], logs)
         return told and all("rss" in log["largest"] and log["largest"]["rss"]["private_dirty_bytes"] for log in told["logs"])
     mp.equal(of_workers("numbers", sampled), {}, "findings")
 

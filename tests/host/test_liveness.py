@@ -135,7 +135,7 @@ def says(log, words, around=()):
 
 
 def recovered(log, *options, around=()):
-    result = memprof_report("recover", *options, log, around=around)
+    result = memprof_report("log", "recover", *options, log, around=around)
     mp.equal(result.returncode, 0, f"status of {result}")
     mp.check("events recovered" in result.stdout, f"{result}")
     return result
@@ -143,7 +143,7 @@ def recovered(log, *options, around=()):
 
 def refused(log, words, *options, around=()):
     before, file = contents(log), os.lstat(log).st_ino
-    result = memprof_report("recover", *options, log, around=around)
+    result = memprof_report("log", "recover", *options, log, around=around)
     mp.equal(result.returncode, 1, f"status of {result}")
     mp.check(words in result.stderr, f"{words!r} is not in: {result.stderr}")
     mp.check(contents(log).startswith(before) and os.lstat(log).st_ino == file, "what was refused was changed")
@@ -359,7 +359,7 @@ def test_recover_of_a_copy_keeps_a_journal_in_another_directory():
     beside = shutil.copy(victim.log, victim.log + ".second.zst")
     before = contents(journal)
     for copy in (log, beside):
-        for result in recovered(copy), memprof_report("recover", copy):     # which is complete then
+        for result in recovered(copy), memprof_report("log", "recover", copy):     # which is complete then
             mp.check("it belongs to the log of which this one is a copy" in result.stderr, f"nothing is said of the journal: {result}")
             mp.check(contents(journal) == before, "the journal was changed")
     recovered(victim.log)
@@ -371,7 +371,7 @@ def test_recover_removes_the_journal_that_a_killed_recover_left():
     os.link(journal, journal + ".kept")
     recovered(log)
     os.rename(journal + ".kept", journal)
-    mp.check("complete already" in memprof_report("recover", log).stdout, "the log has no end")
+    mp.check("complete already" in memprof_report("log", "recover", log).stdout, "the log has no end")
     missing(journal)
 
 
@@ -399,7 +399,7 @@ def test_recover_does_not_block_on_a_fifo():
     log, journal = killed()
     os.unlink(journal)
     os.mkfifo(journal)
-    mp.check("no journal found" in memprof_report("recover", log).stdout, "a FIFO is no journal")
+    mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "a FIFO is no journal")
     says(log, "INCOMPLETE")
     os.unlink(log)
     os.mkfifo(log)
@@ -411,7 +411,7 @@ def test_recover_ignores_a_journal_that_is_a_symlink():
     log, journal = killed()
     os.rename(journal, journal + ".away")
     os.symlink(journal + ".away", journal)
-    mp.check("no journal found" in memprof_report("recover", log).stdout, "a link was followed")
+    mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "a link was followed")
     there(journal + ".away")
 
 
@@ -445,7 +445,7 @@ def test_recover_ignores_a_journal_of_another_user():
     as_root()
     log, journal = killed()
     os.chown(journal, NOBODY, -1)
-    mp.check("no journal found" in memprof_report("recover", log).stdout, "it was taken")
+    mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "it was taken")
     there(journal)
 
 

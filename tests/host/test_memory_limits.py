@@ -93,7 +93,7 @@ def test_every_stacks_mode_takes_little_address_space():
 
 
 def samples(path):
-    done = subprocess.run([os.environ["MEMPROF_REPORT"], "info", "--format", "json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], "log", "info", "--format", "json", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           timeout=mp.TIMEOUT, check=False)
     return json.loads(done.stdout)["counts"].get("SAMPLE_RSS", 0) if done.stdout else 0
 

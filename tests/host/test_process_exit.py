@@ -20,7 +20,7 @@ def ended(how, status=0, complete=True, blocks=1000, **env):
 
 
 def recover(log, *options):
-    mp.equal(subprocess.run([os.environ["MEMPROF_REPORT"], "recover", *options, log], stdout=subprocess.DEVNULL, check=False).returncode, 0, "recover")
+    mp.equal(subprocess.run([os.environ["MEMPROF_REPORT"], "log", "recover", *options, log], stdout=subprocess.DEVNULL, check=False).returncode, 0, "recover")
     mp.equal(mp.Log(log).range("work")["allocations"], 1000, f"blocks of {log}")
 
 

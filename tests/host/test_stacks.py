@@ -78,7 +78,7 @@ def test_sampled_stacks_estimate_bytes_without_bias():
 
 def test_stacks_off_records_no_stack():
     log = run("malloc", MEMPROF_STACKS="off")
-    info = report(log, "info")
+    info = report(log, "log", "info")
     mp.check("STACK" not in info and "MODULE" not in info, info)
 
 
@@ -180,7 +180,7 @@ def test_generated_code_without_frame_pointers_cuts_the_stack():
 
 
 def stacks_of(path):
-    return subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", "--frames=all", path], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--tree", "--frames=all", path], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
 
 
 def generated(how):

@@ -72,7 +72,7 @@ def slow_more_threads_than_the_limit_count_lost_events():
     log = mp.run([mp.victim("threads"), "live", "17000"]).logs.one()
     r = log.range("thread")
     mp.check(r["allocations"] + log.json["lost_events"] >= 17000, f"{r['allocations']} blocks, {log.json['lost_events']} lost")
-    mp.check("more threads at once" in report(log, "info"), "the reason of the losses")
+    mp.check("more threads at once" in report(log, "log", "info"), "the reason of the losses")
 
 
 if __name__ == "__main__":

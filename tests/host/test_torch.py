@@ -497,7 +497,7 @@ thread.join()
 
 
 def counts(path):
-    out = subprocess.run([os.environ["MEMPROF_REPORT"], "info", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], "log", "info", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
     return json.loads(out)["counts"]
 
 

@@ -47,24 +47,37 @@ def taken(program, *command):
     return sorted(re.findall(r"\[(--[a-z-]+=?)", usage.stdout))
 
 
-def commands():
+def tables():
+    """The commands of memprof-report, and those of its command log."""
     with open(os.path.join(ROOT, "postproc", "cmd", "main.c")) as f:
-        return sorted(re.findall(r'\{ "([a-z]+)", mpr_cmd_', f.read()))
+        return [sorted(re.findall(r'\{ "([a-z]+)", (?:mpr_cmd_|run_log)', table)) for table in f.read().split("log_commands[]")[:2]]
+
+
+def commands():
+    return tables()[0]
+
+
+def all_commands():
+    """As the words of a command line."""
+    first, of_log = tables()
+    return [[command] for command in first] + [["log", command] for command in of_log]
 
 
 def test_bash_completes_commands():
     mp.check("peaks" in commands(), commands())
     mp.equal(offered("MEMPROF_REPORT", ""), commands(), "commands of memprof-report")
     mp.equal(offered("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
+    mp.equal(offered("MEMPROF_REPORT", "log", ""), tables()[1], "commands of log")
+    mp.equal(offered("MEMPROF_REPORT", "-m", "100", "log", "v"), ["verify"], "commands of log that begin with v")
     mp.equal(offered("MEMPROF", ""), ["help", "run"], "commands of memprof")
 
 
 def test_bash_completes_options():
     mp.equal(offered("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
-    for command in commands():
-        options = taken("MEMPROF_REPORT", command)
+    for command in all_commands():
+        options = taken("MEMPROF_REPORT", *command)
         mp.check("--help" in options, f"options of {command}: {options}")
-        mp.equal(offered("MEMPROF_REPORT", command, "a.zst", "--"), options, f"options of {command}")
+        mp.equal(offered("MEMPROF_REPORT", *command, *([] if command == ["log"] else ["a.zst"]), "--"), options, f"options of {command}")
     mp.equal(offered("MEMPROF", "--"), taken("MEMPROF"), "options of memprof")
     mp.equal(offered("MEMPROF", "run", "--"), taken("MEMPROF", "run"), "options of memprof run")
     mp.equal(offered("MEMPROF", "run", "-o", "logs", "--l"), ["--level="], "options that begin with --l")
@@ -76,14 +89,13 @@ def test_bash_completes_option_values_that_the_help_lists():
     mp.equal(offered("MEMPROF", "run", "-q", "--torch-ranges", "=", "o"), ["off", "on", "ops"], "values that begin with o")
     groups = ["auto", "comm", "graph", "heap", "library", "python", "range", "size", "stack", "thread"]
     mp.equal(offered("MEMPROF_REPORT", "peaks", "--by", "=", ""), groups, "values of --by")
-    mp.equal(offered("MEMPROF_REPORT", "stacks", "--by", "=", ""), ["python", "stack"], "values of the --by of stacks")
     mp.equal(offered("MEMPROF_REPORT", "leaks", "--format", "=", ""), ["csv", "folded", "json", "text"], "values of --format")
     mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "what is no option's name")
 
 
 def test_bash_completes_other_words_as_files():
     """Values, logs and the arguments of the command that is recorded are files, or the command's own affair."""
-    for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-")):
+    for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-"), ("log", "info", "")):
         mp.equal(offered("MEMPROF_REPORT", *words), [], f"offered for {words}")
     for words in (("run", "--", "cat", "--"), ("run", "-q", "cat", "--l"), ("run", "--level", "=", ""), ("help", "")):
         mp.equal(offered("MEMPROF", *words), [], f"offered for {words}")
@@ -95,15 +107,16 @@ def test_zsh_completes_commands_and_options():
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "-m", "100", "ti"), ["FILES", "timeline"], "commands that begin with ti")
     mp.equal(offered_by_zsh("MEMPROF", ""), ["help", "run"], "commands of memprof")
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
-    for command in commands():
-        mp.equal(offered_by_zsh("MEMPROF_REPORT", command, "a.zst", "--"), taken("MEMPROF_REPORT", command), f"options of {command}")
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", "log", ""), tables()[1], "commands of log")
+    for command in all_commands():
+        mp.equal(offered_by_zsh("MEMPROF_REPORT", *command, *([] if command == ["log"] else ["a.zst"]), "--"), taken("MEMPROF_REPORT", *command), f"options of {command}")
     mp.equal(offered_by_zsh("MEMPROF", "run", "--"), taken("MEMPROF", "run"), "options of memprof run")
 
 
 def test_zsh_completes_values_files_and_the_command():
     mp.equal(offered_by_zsh("MEMPROF", "run", "--stacks="), ["all", "large", "off", "sample"], "values of --stacks")
     mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--torch-ranges=o"), ["off", "on", "ops"], "values that begin with o")
-    for words in (("peaks", ""), ("peaks", "--output="), ("peaks", "-o", ""), ("peaks", "--s.*=")):
+    for words in (("peaks", ""), ("peaks", "--output="), ("peaks", "-o", ""), ("peaks", "--s.*="), ("log", "info", "")):
         mp.equal(offered_by_zsh("MEMPROF_REPORT", *words), ["FILES"], f"offered for {words}")
     mp.equal(offered_by_zsh("MEMPROF", "run", "-o", "logs", ""), ["COMMANDS"], "what is recorded")
     mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--", "cat", "--l"), ["2", "THEIRS", "cat"], "its own options")

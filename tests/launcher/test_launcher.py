@@ -442,7 +442,7 @@ def test_launchers_of_one_job_share_the_run_id():
 
 
 def header(log):
-    info = subprocess.run([os.environ["MEMPROF_REPORT"], "info", log], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT, check=True)
+    info = subprocess.run([os.environ["MEMPROF_REPORT"], "log", "info", log], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT, check=True)
     return dict(line.split(" = ", 1) for line in map(str.strip, info.stdout.splitlines()) if " = " in line)
 
 
@@ -579,7 +579,7 @@ def test_symbols_option_stores_function_names():
     before = os.listdir(path("logs"))
     result = memprof(*run, "--symbols", "--", program, "0")
     mp.equal((result.returncode, result.stdout), (0, ""), result.stderr)
-    if "without libdw" in subprocess.run([os.environ["MEMPROF_REPORT"], "stacks", path("logs")], stdout=subprocess.PIPE, text=True).stdout:
+    if "without libdw" in subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--tree", path("logs")], stdout=subprocess.PIPE, text=True).stdout:
         return
     for name in before:         # a log of the run before may have ended in the same tick of the files' clock
         if os.path.exists(path(f"logs/{name}.symbols")):
@@ -590,8 +590,8 @@ def test_symbols_option_stores_function_names():
     mp.equal(memprof(*run, "--", "true").returncode, 0, "status, in a folder with names")
     os.unlink(program)
     log = path("logs/" + next(n for n in before if n.startswith("program.")))
-    for command in "symbolize", "stacks":       # names of the C library's calls do not hide that the program is gone
-        out = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for command in ("log", "symbolize"), ("peaks", "--tree"):       # names of the C library's calls do not hide that the program is gone
+        out = subprocess.run([os.environ["MEMPROF_REPORT"], *command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
         mp.check("file is not here: program" in out, f"{command}: {out}")
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
@@ -943,8 +943,8 @@ def test_lost_events_are_reported():
     result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", FILLS)
     mp.check(" events are missing in 1 log; " in result.stderr, result.stderr)
     log, = mp.Logs(path("logs")).paths()
-    for command in ("peaks", "verify"):
-        report = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True)
+    for command in ["peaks"], ["log", "verify"]:
+        report = subprocess.run([os.environ["MEMPROF_REPORT"], *command, log], stdout=subprocess.PIPE, text=True)
         mp.equal(report.returncode, mp.INCOMPLETE, f"status of {command}")
         mp.check("INCOMPLETE" in report.stdout and "nothing could be written (File too large)" in report.stdout, report.stdout)
 
@@ -986,7 +986,7 @@ def test_lost_events_and_failed_merge_are_reported_on_a_full_disk():
         mp.check(f"INCOMPLETE: {lost} events are missing in 1 log; " in result.stderr, result.stderr)
         mp.check(f"both stay: {log}: cannot write: No space left on device; " in result.stderr, result.stderr)
         os.remove(os.path.join(disk, "filler"))
-        recovered = subprocess.run([os.environ["MEMPROF_REPORT"], "recover", logs], stdout=subprocess.PIPE, text=True)
+        recovered = subprocess.run([os.environ["MEMPROF_REPORT"], "log", "recover", logs], stdout=subprocess.PIPE, text=True)
         mp.equal(recovered.returncode, 0, recovered.stdout)
 
 

@@ -16,7 +16,7 @@ ALIKE = "step > experts.{n} > alltoall"
 
 
 def digest_of(report, log, path):
-    done = subprocess.run([report, "digest", "-o", path, log])
+    done = subprocess.run([report, "log", "digest", "-o", path, log])
     if done.returncode not in (0, 3):
         sys.exit(f"{log}: no digest")
 

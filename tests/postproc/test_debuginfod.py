@@ -71,7 +71,7 @@ class Recorded:
         cache = tempfile.mkdtemp(dir=self.folder)
         environment.update(DEBUGINFOD_URLS=urls, DEBUGINFOD_CACHE_PATH=cache, **variables)
         names = [shutil.copy(self.log, f"{self.log}.{i}.zst") for i in range(logs)]
-        return subprocess.run([REPORT, "stacks", *names], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True,
+        return subprocess.run([REPORT, "peaks", "--tree", *names], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True,
                               env=environment)
 
 

@@ -52,7 +52,7 @@ def opened(path):
 
 
 def made(log):
-    done = run("digest", log)
+    done = run("log", "digest", log)
     check(done.returncode in (0, 3), log, done.stderr)
     check(done.stdout == done.stderr == "", log, "says something", done)
     check(os.path.getsize(log + ".digest") < LARGEST, log, "has a digest of", os.path.getsize(log + ".digest"))
@@ -137,7 +137,7 @@ def failures(db, log):
     check(process["ooms_hard"] == len(hard) and process["ooms_soft"] == len(told) - len(hard), log, "ooms", process)
     if hard:
         check(process["failed_ns"] == hard[0], log, "failed", process["failed_ns"], hard)
-    findings = report("insights", log)["findings"]
+    findings = report("summary", log, "--all")["findings"]
     check([(f["finding"], f["place"], f["saves_at_most_bytes"]) for f in rows(db, "findings")] ==
           [(f["finding"], f["where"], f["saves_at_most_bytes"]) for f in findings][:16], log, "findings")
 
@@ -165,7 +165,7 @@ def fresh(folder):
     first = os.stat(log + ".digest").st_ino
     made(log).close()
     check(os.stat(log + ".digest").st_ino == first, "a good digest is written again")
-    check(run("digest", "-o", other, log).returncode == 0 and os.path.getsize(other) == os.path.getsize(log + ".digest"), "-o")
+    check(run("log", "digest", "-o", other, log).returncode == 0 and os.path.getsize(other) == os.path.getsize(log + ".digest"), "-o")
     shutil.copy(os.path.join(GOLDEN, "h200-walk.zst"), log)
     made(log).close()
     check(os.stat(log + ".digest").st_ino != first, "an old digest stays")
@@ -173,8 +173,8 @@ def fresh(folder):
         f.seek(4096)
         f.write(b"x" * 5000)
     made(log).close()
-    check(run("digest", "-o", other, log, os.path.join(GOLDEN, "h200-walk.zst")).returncode == 1, "-o for two logs")
-    check(run("digest", "-o", "-", log).returncode == 2, "-o -")
+    check(run("log", "digest", "-o", other, log, os.path.join(GOLDEN, "h200-walk.zst")).returncode == 1, "-o for two logs")
+    check(run("log", "digest", "-o", "-", log).returncode == 2, "-o -")
 
 
 def refused(folder):
@@ -184,7 +184,7 @@ def refused(folder):
     shutil.copy(os.path.join(folder, "fresh.zst.digest"), log + ".digest")
     with open(log + ".digest", "rb") as f:
         before = f.read()
-    done = subprocess.run(["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "bash", REPORT, "digest", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "bash", REPORT, "log", "digest", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(done.returncode == 1 and log + ".digest" in done.stderr and done.stderr.count("\n") == 1, "a full disk", done)
     with open(log + ".digest", "rb") as f:
         check(f.read() == before, "the old file is gone")
@@ -196,7 +196,7 @@ def refused(folder):
             fcntl.flock(part, fcntl.LOCK_EX)
         else:
             part.close()
-        done = run("digest", log, env=NAMED)
+        done = run("log", "digest", log, env=NAMED)
         check(done.returncode == 0 and not done.stderr, owner, done)
         check(os.path.exists(log + ".digest.part") != good and os.path.exists(log + ".digest") == good, owner)
         if not good:
@@ -207,7 +207,7 @@ def refused(folder):
     with open(log + ".digest.part", "wb") as part:                       # a part that somebody else put there
         part.write(b"mine")
     os.link(log + ".digest.part", log + ".kept")
-    done = run("digest", log, env=NAMED)
+    done = run("log", "digest", log, env=NAMED)
     check(done.returncode == 1 and "not this user's alone" in done.stderr and not os.path.exists(log + ".digest"), "planted", done)
     with open(log + ".kept", "rb") as part:
         check(part.read() == b"mine", "planted")
@@ -215,7 +215,7 @@ def refused(folder):
     for turn in range(4):                                                   # several runs that end at once in one folder
         for path in glob.glob(os.path.join(folder, "*.digest")):
             os.unlink(path)
-        many = [subprocess.Popen([REPORT, "digest", log], env=NAMED if turn % 2 else None, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
+        many = [subprocess.Popen([REPORT, "log", "digest", log], env=NAMED if turn % 2 else None, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
         said = [(one.communicate()[0], one.returncode) for one in many]
         check(said == [("", 0)] * 6 and os.path.exists(log + ".digest"), "six at once", said)
         check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
@@ -223,7 +223,7 @@ def refused(folder):
     bad = os.path.join(folder, "bad.zst")
     with open(bad, "w") as f:
         f.write("no log\n")
-    done = run("digest", bad, log)
+    done = run("log", "digest", bad, log)
     check(done.returncode == 1 and bad in done.stderr and not os.path.exists(bad + ".digest"), "a file that is no log", done)
     opened(log + ".digest").close()
 
@@ -250,12 +250,12 @@ def others(folder):
         what()
         with open(place, "rb") as f:
             before = f.read()
-        done = run("digest", log)
+        done = run("log", "digest", log)
         check(done.returncode == 1 and done.stderr.startswith(f"memprof-report: {place}: this ") and why in done.stderr, what, done)
         check(done.stderr.count("\n") == 1, what, done)
         with open(place, "rb") as f:
             check(f.read() == before, what, "is gone")
-        check(run("digest", "-o", place, log).returncode == 0, what, "-o")
+        check(run("log", "digest", "-o", place, log).returncode == 0, what, "-o")
         opened(place).close()
         os.unlink(place)
 
@@ -270,7 +270,7 @@ def of_another_user(folder):
         os.chown(log + ".digest", owner, -1)
         done = run("ranks", "--format=json", log)
         check(done.returncode in (0, 3) and ("77" in re.findall(r'"rank": "?([0-9]+)', done.stdout)) == believed, "owner", owner, done)
-    done = run("digest", log)
+    done = run("log", "digest", log)
     check(done.returncode == 1 and "this is another user's than the log: it stays" in done.stderr, "it was replaced", done)
     os.chown(log, 4242, -1)
     check("77" in run("ranks", "--format=json", log).stdout, "the log's owner is not believed")
@@ -304,7 +304,7 @@ def for_readers_of_the_log(folder):
     check(rights(log + ".digest") == "0o600", "over a part", rights(log + ".digest"))
     named = os.path.join(folder, "named.digest")
     os.umask(0o027)
-    check(run("digest", "-o", named, log).returncode == 0 and rights(named) == "0o640", "-o", rights(named))
+    check(run("log", "digest", "-o", named, log).returncode == 0 and rights(named) == "0o640", "-o", rights(named))
     os.umask(before)
 
 
@@ -317,7 +317,7 @@ def in_no_folder_of_others(folder):
     os.symlink(log, link)
 
     def check_refused(why):
-        done = run("digest", link)
+        done = run("log", "digest", link)
         check(done.returncode == 1 and why in done.stderr and done.stderr.count("\n") == 1, why, done)
         check(os.listdir(theirs) == ["link.zst"], why, os.listdir(theirs))
 
@@ -328,7 +328,7 @@ def in_no_folder_of_others(folder):
         os.chown(theirs, 4242, -1)
         check_refused("belongs to another user (4242)")
     named = os.path.join(theirs, "named.digest")
-    check(run("digest", "-o", named, link).returncode == 0 and os.path.exists(named), "-o there")
+    check(run("log", "digest", "-o", named, link).returncode == 0 and os.path.exists(named), "-o there")
 
 
 def manual(digest):

@@ -15,9 +15,9 @@ REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
 PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
 COMMANDS = {
-    "summary": ["summary"], "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"], "insights": ["insights"],
+    "summary": ["summary"], "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"], "insights": ["summary", "--all"],
     "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "leaks": ["leaks"], "processes": ["processes"],
-    "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"], "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
+    "temporary": ["temporary"], "threads": ["peaks", "--by", "thread", "-fjson"], "stacks": ["peaks", "--tree"], "folded": ["peaks", "--tree", "--folded"], "info": ["log", "info"], "verify": ["log", "verify"], "diff": ["diff"],
     "check": ["check", "--max=host/heap=1TiB"], "against": ["check", "--against"], "suggest": ["check", "--suggest"], "breakdown": ["breakdown"],
     "top": ["top"], "pprof": ["export", "--to", "pprof", "-o", "/dev/null"], "perfetto": ["export", "--to", "perfetto", "-o", "/dev/null"],
 }
@@ -168,15 +168,15 @@ def nothing_unseen(what, text):
 def names_are_escaped_in_messages(folder):
     name = os.path.join(folder, "no\033]0;x\a\nsuch\u202e.zst")
     for command in set(COMMANDS) - {"python", "backward", "folded", "suggest", "html", "top"}:        # which are no commands, or none of a log alone
-        for arguments in ([*words(command), name], [*words(command), folder + "/\033[31m"], [command, "--\033[31m", name]):
+        for arguments in ([*words(command), name], [*words(command), folder + "/\033[31m"], [COMMANDS[command][0], "--\033[31m", name]):
             text = report(*arguments, statuses=[1, 2]).stderr.decode()
             nothing_unseen(arguments, text)
     nothing_unseen("a command", report("\033[31m", statuses=[2]).stderr.decode())
-    nothing_unseen("recover", report("recover", name, statuses=[1]).stderr.decode())
+    nothing_unseen("recover", report("log", "recover", name, statuses=[1]).stderr.decode())
     for path in (make("names", 1, name), name + ".fold"):
         with open(path, "ab") as file:
             file.write(b"damage")
-    told = report("recover", name).stderr.decode()
+    told = report("log", "recover", name).stderr.decode()
     nothing_unseen("recover", told)
     if "it is damaged" not in told:
         sys.exit(f"nothing is said of the fold: {told!r}")

@@ -66,8 +66,8 @@ def exhaustion_never_writes_a_partial_peaks_report(folder):
 def exhaustion_never_writes_a_partial_report(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"], ["steps", "-fjson"], ["breakdown", "-fjson"],
-                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"],
-                      ["leaks", "-fjson"], ["insights", "-fjson"], ["summary"], ["ranks", "-fjson"], ["check", "--max=gpu0/device=1TiB"]):
+                      ["peaks", "--tree"], ["peaks", "--tree", "--by", "python", "-fjson"], ["peaks", "--tree", "--folded", "--top", "3"], ["log", "info"], ["log", "info", "-fjson"], ["log", "verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["peaks", "--by", "thread"],
+                      ["leaks", "-fjson"], ["summary", "--all", "-fjson"], ["summary"], ["ranks", "-fjson"], ["check", "--max=gpu0/device=1TiB"]):
         each_failure([*arguments, log], folder)
     other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
     each_failure(["diff", "-fjson", log, other], folder)
@@ -106,13 +106,13 @@ def exhaustion_never_skips_a_journal_silently(folder):
 
 
 def exhaustion_never_leaves_a_partial_recovery(folder):
-    count = run(["recover", killed(folder)], folder)[3]
+    count = run(["log", "recover", killed(folder)], folder)[3]
     if not count:
         sys.exit("nothing is allocated")
     for first in range(1, count + 1):
         log = killed(folder)
         before = contents(log), contents(log + ".journal")
-        status, _, message, _ = run(["recover", log], folder, first)
+        status, _, message, _ = run(["log", "recover", log], folder, first)
         if not is_said(status, message) or before != (contents(log), contents(log + ".journal")) or os.path.exists(log + ".recover"):
             sys.exit(f"recover, the {first}. of {count} allocations fails: status {status}, {message!r}")
 
@@ -122,10 +122,10 @@ def exhaustion_never_drops_stored_names_silently(folder):
     program, log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
     shutil.copy(os.environ["MAKE_OWN_LOG"], program)
     subprocess.run([program, log], check=True)
-    subprocess.run([REPORT, "symbolize", "--quiet", log], check=True)
+    subprocess.run([REPORT, "log", "symbolize", "--quiet", log], check=True)
     os.unlink(program)
-    each_failure(["stacks", log], folder)
-    if b"load (make_own_log.c:86)" not in subprocess.run([REPORT, "stacks", log], stdout=subprocess.PIPE, check=True).stdout:
+    each_failure(["peaks", "--tree", log], folder)
+    if b"load (make_own_log.c:86)" not in subprocess.run([REPORT, "peaks", "--tree", log], stdout=subprocess.PIPE, check=True).stdout:
         sys.exit("no stored name was asked for")
 
 

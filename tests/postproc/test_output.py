@@ -12,10 +12,10 @@ LOG = os.path.join(GOLDEN, "h200-pytorch.zst")
 NOBODY = 65534
 # Whatever writes a file; FILE is its name.
 COMMANDS = [command.split() for command in (
-    "peaks -o FILE", "timeline -o FILE", "peaks --format json -o FILE", "stacks --format folded -o FILE", "steps -o FILE", "verify -o FILE",
-    "insights -o FILE", "top -o FILE", "check --suggest -o FILE", "check --max host/heap=1TiB,optional -o /dev/null --junit FILE",
+    "peaks -o FILE", "timeline -o FILE", "peaks --format json -o FILE", "peaks --tree --format folded -o FILE", "steps -o FILE", "log verify -o FILE",
+    "summary --all -o FILE", "top -o FILE", "check --suggest -o FILE", "check --max host/heap=1TiB,optional -o /dev/null --junit FILE",
     "export --to torch-snapshot -o FILE", "export --to pprof -o FILE", "export --to perfetto -o FILE")]
-OPTIONAL = [command.split() for command in ("html -o FILE", "export --to sqlite -o FILE", "digest -o FILE")]
+OPTIONAL = [command.split() for command in ("html -o FILE", "export --to sqlite -o FILE", "log digest -o FILE")]
 UNNAMED, NAMED = {}, {"LD_PRELOAD": os.environ["NO_TMPFILE"]}   # file systems that make files without a name, and others
 
 

@@ -320,12 +320,12 @@ def from_logs(folder):
     for rank, log in enumerate(logs):
         subprocess.run([os.environ["MAKE_GPU_LOG"], "rank", log, str(rank)], check=True)
     first = ranks(folder)
-    subprocess.run([REPORT, "digest", folder], check=True)
+    subprocess.run([REPORT, "log", "digest", folder], check=True)
     check(ranks(folder) == first, "digests say something else than logs")
     check(ranks(*logs) == first and ranks(*(log + ".digest" for log in logs)) == first, "by their names")
     shutil.copy(logs[1] + ".digest", logs[0] + ".digest")
     check(ranks(folder) == first, "an old digest is believed")
-    subprocess.run([REPORT, "digest", folder], check=True)
+    subprocess.run([REPORT, "log", "digest", folder], check=True)
     for log in logs:
         os.unlink(log)
     check(ranks(folder) == first, "digests without logs")

@@ -42,7 +42,7 @@ class Recorded:
         subprocess.run([self.program, self.log, *words], check=True)
 
     def symbolized(self):
-        run("symbolize", self.log)
+        run("log", "symbolize", self.log)
         return self
 
     def moved(self):
@@ -60,11 +60,11 @@ class Recorded:
 
 def reports(log):
     peaks = json.loads(run("peaks", "--by", "stack", "--format", "json", log))
-    return run("stacks", log), run("stacks", "--bottom-up", "--folded", log), run("leaks", log), peaks["logs"][0]["heaps"]
+    return run("peaks", "--tree", log), run("peaks", "--tree", "--bottom-up", "--folded", log), run("leaks", log), peaks["logs"][0]["heaps"]
 
 
 def without_names(log, *said):
-    text = run("stacks", log)
+    text = run("peaks", "--tree", log)
     check("program+0x" in text and "load (" not in text, "names where there can be none:", text)
     for words in said:
         check(words in text, "not said:", words, text)
@@ -97,7 +97,7 @@ def writes_the_documented_format(folder):
 def keeps_stored_names_if_the_program_is_gone(folder):
     r = Recorded(folder).symbolized().moved()
     before = r.text()
-    run("symbolize", r.log)
+    run("log", "symbolize", r.log)
     check(r.text() == before, "names are lost:", r.text())
 
 
@@ -131,12 +131,12 @@ def pprof_export_separates_files_of_the_same_name(folder):
 
 def writes_no_file_without_names(folder):
     r = Recorded(folder).moved()
-    check("no call has a name, and nothing is stored" in run("symbolize", r.log), "not said")
+    check("no call has a name, and nothing is stored" in run("log", "symbolize", r.log), "not said")
     check(not os.path.exists(r.symbols), "a file without names")
     log = os.path.join(folder, "none.zst")
     subprocess.run([os.environ["MAKE_LOG"], "whole", log], check=True)
-    check("no native call stacks in it" in run("symbolize", log), "not said")
-    check(run("symbolize", "--quiet", log) == "", "it is not quiet")
+    check("no native call stacks in it" in run("log", "symbolize", log), "not said")
+    check(run("log", "symbolize", "--quiet", log) == "", "it is not quiet")
 
 
 def gives_no_names_for_another_build(folder):
@@ -153,7 +153,7 @@ def reports_and_ignores_a_damaged_file(folder):
     with open(r.symbols, "rb") as file:
         good = file.read()
     said = "log.zst.symbols is not used, for it is damaged"
-    whole = run("stacks", r.log)
+    whole = run("peaks", "--tree", r.log)
     for cut in [*range(0, len(good), 7), len(good) - 1]:
         with open(r.symbols, "wb") as file:
             file.write(good[:cut])
@@ -161,7 +161,7 @@ def reports_and_ignores_a_damaged_file(folder):
     for at in range(len(good)):
         with open(r.symbols, "wb") as file:
             file.write(good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1:])
-        if run("stacks", r.log) != whole:       # zstd has bits that say nothing: what was unpacked fits the checksum
+        if run("peaks", "--tree", r.log) != whole:       # zstd has bits that say nothing: what was unpacked fits the checksum
             without_names(r.log, said)
     for more in b"\0", good:
         with open(r.symbols, "wb") as file:
@@ -185,26 +185,26 @@ def treats_malformed_text_as_damage(folder):
     r.write(good, "--no-check")
     without_names(r.log, "is not used, for it is damaged")
     r.write(good)
-    check("load (make_own_log.c:86)" in run("stacks", r.log), "the good one is not used")
+    check("load (make_own_log.c:86)" in run("peaks", "--tree", r.log), "the good one is not used")
 
 
 def accepts_addresses_in_any_order(folder):
     r = Recorded(folder).symbolized().moved()
-    whole = run("stacks", r.log)
+    whole = run("peaks", "--tree", r.log)
     head, *places, end = re.split(r"(?m)^(?=at\t|end$)", r.text())
     check(len(places) > 2, "addresses:", places)
     r.write(head + "".join(reversed(places)) + end)
-    check(run("stacks", r.log) == whole, "names are lost:", run("stacks", r.log))
+    check(run("peaks", "--tree", r.log) == whole, "names are lost:", run("peaks", "--tree", r.log))
     r.write(head + "".join(reversed(places)) + places[1] + end)
     without_names(r.log, "is not used, for it is damaged")
 
 
 def many_objects_take_little_memory(folder):
     r = Recorded(folder).symbolized().moved()
-    whole = run("stacks", r.log)
+    whole = run("peaks", "--tree", r.log)
     more = "".join(f"object\t\t/{i}\nat\t{i:x}\n" for i in range(200000))
     r.write(r.text().replace("end\n", more + "end\n"))
-    check(run("--max-memory=80", "stacks", r.log) == whole, "names are lost:", run("stacks", r.log))
+    check(run("--max-memory=80", "peaks", "--tree", r.log) == whole, "names are lost:", run("peaks", "--tree", r.log))
 
 
 def ignores_files_of_another_log_or_a_newer_memprof(folder):
@@ -217,7 +217,7 @@ def ignores_files_of_another_log_or_a_newer_memprof(folder):
     r.write(newer)
     without_names(r.log, "log.zst.symbols is not used, for a newer memprof wrote it")
     os.rename(r.program + ".away", r.program)
-    run("symbolize", r.log, status=1)
+    run("log", "symbolize", r.log, status=1)
     check(r.text() == newer, "a newer file was overwritten")
 
 
@@ -226,7 +226,7 @@ def reports_names_missing_from_an_older_file(folder):
     good = r.text()
     one = re.search("(?s)at\t[0-9a-f]+\n(call[^\n]*\n)*?call[^\n]*\tload\n(call[^\n]*\n)*", good)
     r.write(good.replace(one[0], ""))
-    text = run("stacks", r.log)
+    text = run("peaks", "--tree", r.log)
     check("tables (make_own_log.c:98)" in text and "program+0x" in text, "names:", text)
     check("log.zst.symbols lacks names of some calls; memprof-report symbolize stores what it has room for" in text, "not said:", text)
 
@@ -235,9 +235,9 @@ def invisible_characters_in_stored_names_are_escaped(folder):
     r = Recorded(folder).symbolized().moved()
     r.write(r.text().replace("\tload", "\tl\\t\\n\\\\\033[31m\u202e"))
     for form in "text", "json":
-        text = run("stacks", "--format", form, r.log)
+        text = run("peaks", "--tree", "--format", form, r.log)
         check("\033" not in text and "\u202e" not in text, form, text)
-    check("l\\x09\\x0a\\" in run("stacks", r.log), run("stacks", r.log))
+    check("l\\x09\\x0a\\" in run("peaks", "--tree", r.log), run("peaks", "--tree", r.log))
 
 
 def doubling(levels):
@@ -252,7 +252,7 @@ def stored_names_are_not_demangled(folder):
     good = r.text()
     for name in doubling(40), "_ZN1A1bEv":
         r.write(good.replace("\tload", "\t" + name))
-        check(f"{name} (make_own_log.c:86)" in run("stacks", "--unfold", r.log), "not as it is stored:", name)
+        check(f"{name} (make_own_log.c:86)" in run("peaks", "--tree", "--unfold", r.log), "not as it is stored:", name)
 
 
 def stored_name_can_have_4096_bytes(folder):
@@ -263,7 +263,7 @@ def stored_name_can_have_4096_bytes(folder):
         most = "".join(draw.choices(characters, k=4096))
         for field in r"\tload\b", r"\t/[^\t]*make_own_log\.c":
             r.write(re.sub(field, lambda _: "\t" + most, good))
-            check("is damaged" not in run("stacks", r.log), "a name of 4,096 bytes is refused")
+            check("is damaged" not in run("peaks", "--tree", r.log), "a name of 4,096 bytes is refused")
             r.write(re.sub(field, lambda _: "\t" + most + "n", good))
             without_names(r.log, "log.zst.symbols is not used, for it is damaged")
 
@@ -274,7 +274,7 @@ def stores_names_that_compress_well(folder):
     r.write(re.sub(r"(call\t.*\n)+", 60 * f"call\t7\ta.c\t{name}\n", r.text()), "-19")
     before = r.text()
     check(100 * os.path.getsize(r.symbols) < len(before), "they are not alike", os.path.getsize(r.symbols), len(before))
-    check(name in run("stacks", "--format", "json", r.log), "names are not used")
+    check(name in run("peaks", "--tree", "--format", "json", r.log), "names are not used")
     check(r.symbolized().text() == before, "names are lost")
 
 
@@ -291,10 +291,10 @@ def refuses_a_decompression_bomb(folder):
 def leaves_special_files_alone(folder):
     r = Recorded(folder)
     os.mkfifo(r.symbols + ".part")
-    run("symbolize", r.log, status=1, env=NAMED)
+    run("log", "symbolize", r.log, status=1, env=NAMED)
     os.unlink(r.symbols + ".part")
     os.symlink(r.program, r.symbols + ".part")
-    run("symbolize", r.log, status=1, env=NAMED)
+    run("log", "symbolize", r.log, status=1, env=NAMED)
     check(os.path.getsize(r.program) > 1000, "what a link leads to was written")
     os.unlink(r.symbols + ".part")
     with open(r.symbols + ".part", "w") as file:
@@ -314,7 +314,7 @@ def ignores_a_file_of_another_user(folder):
     os.chown(r.symbols, 4242, -1)
     without_names(r.log, "is not used, for it belongs to another user than the log")
     os.chown(r.log, 4242, -1)
-    check("load (make_own_log.c:86)" in run("stacks", r.log), "the log's owner is not believed")
+    check("load (make_own_log.c:86)" in run("peaks", "--tree", r.log), "the log's owner is not believed")
 
 
 if __name__ == "__main__":

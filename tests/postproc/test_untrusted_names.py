@@ -33,12 +33,12 @@ NAME = "=1\033]0;x\a\u202e<b>\u200b"       # of the folder that the logs are in
 
 # command: what follows it, how many logs, formats
 TABLE = {
-    "summary": ([], 1, STACKS), "oom": ([], 1, STACKS), "insights": ([], 1, STACKS), "timeline": ([], 1, STACKS), "graphs": ([], 1, STACKS),
-    "segments": ([], 1, STACKS), "breakdown": ([], 1, STACKS), "leaks": ([], 1, STACKS), "steps": ([], 1, STACKS), "stacks": ([], 1, STACKS),
-    "temporary": ([], 1, STACKS), "threads": ([], 1, ALL), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "info": ([], 1, ALL), "verify": ([], 1, ALL),
+    "summary": ([], 1, STACKS), "oom": ([], 1, STACKS), "timeline": ([], 1, STACKS), "graphs": ([], 1, STACKS),
+    "segments": ([], 1, STACKS), "breakdown": ([], 1, STACKS), "leaks": ([], 1, STACKS), "steps": ([], 1, STACKS),
+    "temporary": ([], 1, STACKS), "processes": ([], 1, ALL), "ranks": ([], 2, [*ALL, "tables"]), "log info": ([], 1, ALL), "log verify": ([], 1, ALL),
     "peaks": ([], 1, STACKS), "diff": ([], 2, STACKS), "top": ([], 1, STACKS),
-    "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "digest": ([], 1, ["sqlite"]),
-    "recover": ([], 1, ["message"]), "symbolize": ([], 1, ["message"]), "compact": (["--keep=1M"], 1, ["message"]),
+    "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "log digest": ([], 1, ["sqlite"]),
+    "log recover": ([], 1, ["message"]), "log symbolize": ([], 1, ["message"]), "log compact": (["--keep=1M"], 1, ["message"]),
 }
 EXPORTS = ["pprof", "perfetto", "torch-snapshot"]     # which need no SQLite
 # the same with other options: each way to name a block, and reports that show more
@@ -46,13 +46,14 @@ MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, STACKS) for by in ("range
 MORE |= {
     "peaks --all": (["peaks", "--all"], 2, ["text", "json", "folded"]), "peaks --frames all": (["peaks", "--frames", "all", "--unfold"], 1, ALL), "timeline --by thread": (["timeline", "--by", "thread"], 1, ALL),
     "check --against": (["check", "--against"], 2, [*ALL, "junit"]), "check --suggest": (["check", "--suggest"], 1, ["text"]), "leaks --by thread": (["leaks", "--by", "thread"], 1, ALL),
-    "steps --by stack": (["steps", "--by", "stack"], 1, ALL), "stacks --by python": (["stacks", "--by", "python"], 1, ALL),
+    "steps --by stack": (["steps", "--by", "stack"], 1, ALL), "summary --all": (["summary", "--all"], 1, STACKS),
+    "peaks --tree": (["peaks", "--tree"], 1, STACKS), "peaks --tree --by python": (["peaks", "--tree", "--by", "python"], 1, ALL),
 }
 MORE |= {f"export --to {form}": (["export", "--to", form], 1, [form]) for form in EXPORTS}
-SUITE = {**{name: ([name, *rest], logs, formats) for name, (rest, logs, formats) in TABLE.items()}, **MORE}
+SUITE = {**{name: ([*name.split(), *rest], logs, formats) for name, (rest, logs, formats) in TABLE.items()}, **MORE}
 
 # commands that this build is without
-ABSENT = ([] if PAGE else ["html"]) + ([] if SQLITE else ["export", "digest"])
+ABSENT = ([] if PAGE else ["html"]) + ([] if SQLITE else ["export", "log digest"])
 
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
                     "\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]")
@@ -271,6 +272,12 @@ def logs_in(folder, count):
     return logs
 
 
+def with_options(arguments, *options):
+    """The options stand behind the command's name: what ends the arguments may want a log as its value."""
+    words = 2 if arguments[0] == "log" else 1
+    return [*arguments[:words], *options, *arguments[words:]]
+
+
 def write(arguments, logs, form, folder):
     """Runs a command that writes files, and looks at them."""
     what = f"{arguments} {form}"
@@ -278,12 +285,12 @@ def write(arguments, logs, form, folder):
         place = os.path.join(folder, "tables")
         report(*arguments, "--tables=" + place, *logs)
         are_tables(what, place)
-    elif arguments[0] == "digest":
+    elif arguments[:2] == ["log", "digest"]:
         report(*arguments, *logs)
         is_database(what, logs[0] + ".digest")
     else:
         path = os.path.join(folder, "written")
-        report(arguments[0], "--junit" if form == "junit" else "-o", path, *arguments[1:], *logs)
+        report(*with_options(arguments, "--junit" if form == "junit" else "-o", path), *logs)
         FILES[form](what, path)
 
 
@@ -291,20 +298,22 @@ def row(name, folder):
     arguments, count, formats = SUITE[name]
     logs = logs_in(folder, count)
     for form in formats:
-        if (arguments[0] in ABSENT and form not in EXPORTS) or (form == "tables" and not SQLITE):
+        if (name in ABSENT and form not in EXPORTS) or (form == "tables" and not SQLITE):
             continue
         if form in FILES or form == "tables":
             write(arguments, logs, form, folder)
             continue
         options = OPTIONS.get(form, ["--format=" + form])
-        done = report(arguments[0], *options, *arguments[1:], *logs, locale="C" if form == "ascii" else "C.UTF-8")
+        done = report(*with_options(arguments, *options), *logs, locale="C" if form == "ascii" else "C.UTF-8")
         STREAMS[form](f"{name} {form}", done.stdout)
         (is_ascii if form == "ascii" else is_text)(f"{name} {form}, messages", done.stderr)
 
 
 def untrusted_name_tests_cover_every_command(_):
-    listed = set(re.findall(r"^  ([a-z]+) ", subprocess.run([REPORT, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout, re.M))
-    commands = {c for c in listed if subprocess.run([REPORT, c, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0}
+    def commands_of(*words):
+        listed = re.findall(r"^  ([a-z]+) ", subprocess.run([REPORT, *words, "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout, re.M)
+        return {" ".join([*words, c]) for c in listed if subprocess.run([REPORT, *words, c, "--help"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0}
+    commands = (commands_of() | commands_of("log")) - {"log"}
     if (set(TABLE) ^ commands) - set(ABSENT):
         fail("commands", f"{sorted(set(TABLE) ^ commands)}")
 
@@ -314,7 +323,7 @@ def untrusted_name_tests_cover_every_format(folder):
     (log,) = logs_in(folder, 1)
     for name, (rest, count, formats) in TABLE.items():
         for form in set() if name in ABSENT else {"text", "json", "csv", "folded"} - set(formats):
-            done = subprocess.run([REPORT, name, "--format", form, *rest, *[log] * count], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
+            done = subprocess.run([REPORT, *name.split(), "--format", form, *rest, *[log] * count], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
             if done.returncode != 2:
                 fail(f"{name} --format {form}", f"status {done.returncode}: a format that has no cell")
 
@@ -365,8 +374,8 @@ def untrusted_paths_in_a_log_are_not_opened(folder):
         for name, (arguments, count, formats) in SUITE.items():
             if name in ABSENT:
                 continue
-            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "digest" else []
-            report(arguments[0], *options, *arguments[1:], *logs[:count])
+            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "log digest" else []
+            report(*with_options(arguments, *options), *logs[:count])
         if state(there) != before:
             fail(named, f"{set(state(there).items()) ^ set(before.items())}")
 
@@ -405,8 +414,8 @@ def untrusted_special_files_next_to_a_log_do_no_harm(folder):
         for name, (arguments, count, formats) in SUITE.items():
             if name in ABSENT:
                 continue
-            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "digest" else []
-            report(arguments[0], *options, *arguments[1:], *logs[:count], statuses=(0, 1, 3, 4))
+            options = ["-o", os.path.join(place, "written")] if formats[0] in FILES and name != "log digest" else []
+            report(*with_options(arguments, *options), *logs[:count], statuses=(0, 1, 3, 4))
         if state(there) != before:
             fail(kind, f"{set(state(there).items()) ^ set(before.items())}")
 

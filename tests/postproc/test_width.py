@@ -12,14 +12,14 @@ import unicodedata
 REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 WIDTHS = 60, 80, 120
 REPORTS = [
-    ["insights"], ["ranks"], ["diff", "whole.zst"], ["peaks"], ["peaks", "--by=range"], ["peaks", "--by=stack"], ["peaks", "--by=python"], ["peaks", "--by=thread"], ["peaks", "--by=size"],
+    ["summary", "--all"], ["ranks"], ["diff", "whole.zst"], ["peaks"], ["peaks", "--by=range"], ["peaks", "--by=stack"], ["peaks", "--by=python"], ["peaks", "--by=thread"], ["peaks", "--by=size"],
     ["peaks", "--by=stack", "--frames=all"], ["peaks", "--by=stack", "--sort=allocs"], ["peaks", "--at=30ms"], ["oom"], ["oom", "--by=stack", "--top=30"], ["oom", "--unfold"], ["timeline"],
-    ["steps"], ["steps", "--unfold"], ["leaks"], ["leaks", "--every=10ms", "--by=stack"], ["temporary"], ["threads"], ["processes"], ["breakdown"],
-    ["timeline", "--by=stack"], ["segments"], ["segments", "--top=30"], ["graphs"], ["stacks"], ["stacks", "--bottom-up"], ["info"], ["verify"],
+    ["steps"], ["steps", "--unfold"], ["leaks"], ["leaks", "--every=10ms", "--by=stack"], ["temporary"], ["processes"], ["breakdown"],
+    ["timeline", "--by=stack"], ["segments"], ["segments", "--top=30"], ["graphs"], ["peaks", "--tree"], ["peaks", "--tree", "--bottom-up"], ["log", "info"], ["log", "verify"],
     [],                                                     # the summary
 ]
 AMOUNT = re.compile(r"[≥~+-]*[\d:.,]+( ([KMGT]i)?B| %| [mun]?s)?$|-$")
-TREES = "steps", "info", "verify", "processes", "stacks", "timeline", "graphs"     # whose lines are told apart by where they stand, a number or a time
+TREES = "steps", "log", "processes", "timeline", "graphs"     # whose lines are told apart by where they stand, a number or a time
 COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # stays whole, to be copied
 LONG = 40                       # such a word may be wider than the line, too: a path, a setting
 MADE = {
@@ -49,7 +49,8 @@ def logs(folder):
 
 
 def text(report, width, path):
-    done = subprocess.run([REPORT, *report[:1], os.path.basename(path), *report[1:], f"--width={width}"], cwd=os.path.dirname(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    words = 2 if report[:1] == ["log"] else 1       # the command's name
+    done = subprocess.run([REPORT, *report[:words], os.path.basename(path), *report[words:], f"--width={width}"], cwd=os.path.dirname(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env={**os.environ, "LC_ALL": "C.UTF-8"})
     if done.returncode not in (0, 3):
         sys.exit(f"{report} {path}: status {done.returncode}, {done.stderr.decode()}")
@@ -84,7 +85,7 @@ def alike(lines):
 
 def by_number(report, width):
     """Segments of one size differ in what is free, or by a note below; from 80 columns on by who made their oldest block, too."""
-    return bool(report) and (report[0] in TREES or (report[0] == "segments" and width < 80))
+    return bool(report) and (report[0] in TREES or "--tree" in report or (report[0] == "segments" and width < 80))
 
 
 def wrong(report, width, lines):

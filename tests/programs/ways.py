@@ -50,7 +50,7 @@ def verified(report, logs):
     """(how many logs, the sums of what should be 0 in each, what is wrong with reading them)"""
     if not os.listdir(logs):
         return 0, {}, ""
-    done = reap([report, "verify", "--format", "json", logs], 600, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = reap([report, "log", "verify", "--format", "json", logs], 600, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         document = json.loads(done.stdout)
         found = document.get("logs", [document])

@@ -364,7 +364,7 @@ def folded(run):
     path = os.path.join(run.place, f"{run.process.pid}.zst")
     for _ in range(run.dice.choice((1, 3))):
         run.until(run.truth.allocations() + 50000)
-        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", "64K", path], stdout=subprocess.DEVNULL,
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--keep", "64K", path], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             folder.wait(run.dice.random() * 0.3)
@@ -377,7 +377,7 @@ def folded(run):
             break
     run.kill()
     run.exact(live_only=[path])
-    subprocess.run([os.environ["MEMPROF_REPORT"], "recover", run.place], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run([os.environ["MEMPROF_REPORT"], "log", "recover", run.place], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     run.exact(live_only=[path])
 
 

@@ -70,7 +70,7 @@ export class Workshop {
 
   report(command, ...arguments_) {
     const options = { encoding: /** @type {const} */ ('utf8'), maxBuffer: 1 << 28 };
-    return JSON.parse(execFileSync(REPORT, [command, '--format', 'json', ...arguments_], options));
+    return JSON.parse(execFileSync(REPORT, [command, ...arguments_, '--format', 'json'], options));
   }
 
   html(name, ...logs) {

@@ -22,7 +22,7 @@ test('charts open on the steps; 0 shows everything, 1 the steps again, and a lin
     { instances } = heaps[0];
   assert.equal(range, 'step');
   assert.ok(opened[0] < instances[0].begin_ns && opened[1] > instances.at(-1).end_ns);
-  assert.ok(opened[1] - opened[0] < shop.report('info', SPIKE).duration_ns / 5, `${opened}`);
+  assert.ok(opened[1] - opened[0] < shop.report('log', 'info', SPIKE).duration_ns / 5, `${opened}`);
   assert.equal(await page.evaluate(() => location.hash), '');
   await page.keyboard.press('0');
   await drawn(page);

@@ -88,6 +88,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
             .end_bytes = held[i].now,
             .variance = held[i].variance,
             .inherited = mpr_books_inherited_at_peak(&r->books, cell),
+            .cell = i,
         };
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
             out->by_library += held[i].then;

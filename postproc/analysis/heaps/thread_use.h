@@ -1,4 +1,5 @@
-/* The memory of each thread: the result of `memprof-report threads`.
+/* Peaks by thread, with what only threads have: when they lived, and all that they allocated.  The
+ * result of `memprof-report peaks --by thread` on one log.
  *
  * Everything in it lives until mpr_thread_use_free.  Times are ns since the process's start. */
 #ifndef MPR_THREAD_USE_H
@@ -7,43 +8,32 @@
 #include "peaks.h"
 
 struct mpr_thread_life {
-    const struct mpr_frame *frame;
-    const char *name; /* its text, with the kernel's number */
+    const char *name; /* with the kernel's number */
     uint64_t number, tid;
-    uint64_t first_ns, ended_ns; /* ended_ns: UINT64_MAX if it was alive at the end, or unknown */
+    uint64_t first_ns, ended_ns; /* ended_ns: UINT64_MAX if it lived at the end, or the log does not
+                                    have its end */
     bool allocated;              /* in any heap */
 };
 
 /* One thread in one heap. */
 struct mpr_thread_row {
-    struct mpr_thread_life thread;
-    uint64_t bytes, blocks; /* at the heap's peak */
-    uint64_t end_bytes, end_blocks, own_peak, allocations;
-    uint64_t all_bytes; /* sum of all blocks that it allocated, or MPF_UNKNOWN if memory is counted
-                           by pages or known from samples */
-    bool estimated;     /* from samples */
-};
-
-struct mpr_thread_heap {
-    uint8_t heap;
-    uint64_t peak_bytes, peak_time, end_bytes;
-    uint8_t inside;             /* see struct mpr_heap_peak */
-    struct mpr_thread_row *row; /* by bytes at the peak, largest first */
-    size_t rows;
+    struct mpr_thread_life life;
+    uint64_t end_blocks;
+    uint64_t all_bytes; /* of all blocks that it ever made, or MPF_UNKNOWN for memory that is
+                           counted by pages or known from samples */
 };
 
 struct mpr_thread_use {
-    struct mpr_peaks peaks;         /* one log: its summary */
-    uint8_t heap;                   /* the requested heap, or MPF_HEAP_NONE for all */
-    struct mpr_thread_life *thread; /* all of them, by number */
+    struct mpr_peaks peaks;         /* of the one log, by thread */
+    struct mpr_thread_row **of;     /* for each heap of that log, and each of the heap's rows */
+    struct mpr_thread_life *thread; /* all threads of the log, by number */
     size_t threads;
-    struct mpr_thread_heap *at; /* largest peak first */
-    size_t heaps;
 };
 
-/* Reads one log.  @heap: MPF_HEAP_NONE for all.  Returns 0, or -1 with *error filled and nothing to
- * free. */
-int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, uint8_t heap,
+/* @options: as for mpr_peaks_init, by thread.  Returns 0, or -1 with *error filled (nothing to free
+ * then). */
+int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,
+                        const struct mpr_peaks_options *options,
                         const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_thread_use_free(struct mpr_thread_use *out);
 

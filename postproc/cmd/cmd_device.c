@@ -1,0 +1,134 @@
+/* breakdown, segments and graphs: PyTorch's memory on GPUs, and CUDA graphs. */
+#include <string.h>
+
+#include "breakdown.h"
+#include "cmd.h"
+#include "graphs.h"
+#include "reports.h"
+#include "segments.h"
+
+struct at_args {
+    struct mpr_args common;
+    const char *at; /* NULL for the default instant */
+};
+
+/* ---- breakdown */
+
+static const struct mpr_option breakdown_options[] = {
+    { "at", 0, "TIME", MPR_INSTANTS " (default: peak, of what PyTorch held on each device)",
+      MPR_TO(mpr_set_instant_or_peak, const char *, struct at_args, at) },
+    { 0 },
+};
+
+static const struct mpr_cmdline breakdown_cmdline = {
+    .doc =
+        "Shows a training step's device memory by role: parameters, gradients, optimizer state, activations and so on, told by when each of "
+        "PyTorch's blocks was made and when it went."
+        "\vExamples:\n"
+        "  memprof-report breakdown memprof.n03.4242.zst\n"
+        "  memprof-report breakdown --at step:12 LOG\n"
+        "  memprof-report breakdown --top 20 LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = breakdown_options,
+};
+
+static int make_breakdown(struct mpr_log_report *report)
+{
+    const char *at = ((const struct at_args *)report->args)->at;
+    struct mpr_breakdown breakdown;
+    struct mpr_instant instant;
+    if (mpr_instant_find(at, MPR_PEAK_TIME, report->path, MPF_HEAP_NONE, &report->progress,
+                         &instant, &report->error) != 0 ||
+        mpr_breakdown_read(&breakdown, report->path, instant, false, &report->progress,
+                           &report->error) != 0)
+        return -1;
+    mpr_report_breakdown(mpr_log_report_begin(report), &breakdown);
+    mpr_log_report_end(report, breakdown.summary.incomplete);
+    mpr_breakdown_free(&breakdown);
+    return 0;
+}
+
+int mpr_cmd_breakdown(int argc, char **argv)
+{
+    struct at_args a = { .common = mpr_args_default() };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&breakdown_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, MPF_HEAP_NONE, make_breakdown);
+}
+
+/* ---- segments */
+
+static const struct mpr_option segments_options[] = {
+    { "at", 0, "TIME",
+      MPR_INSTANTS " (default: oom where memory ran out, else peak, each device's)",
+      MPR_TO_INSTANT(struct at_args, at) },
+    { 0 },
+};
+
+static const struct mpr_cmdline segments_cmdline = {
+    .doc =
+        "Shows the segments of PyTorch's caching allocator at one instant: what is live in them, their holes by pool, and what pins the "
+        "free bytes."
+        "\vExamples:\n"
+        "  memprof-report segments memprof.n03.4242.zst\n"
+        "  memprof-report segments --at peak LOG\n"
+        "  memprof-report segments --at step:12.end --format json LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = segments_options,
+};
+
+static int make_segments(struct mpr_log_report *report)
+{
+    const char *at = ((const struct at_args *)report->args)->at;
+    struct mpr_segments segments;
+    struct mpr_segments_options options = { .which = MPR_SEGMENTS_AT_TIME };
+    if (!at) options.which = MPR_SEGMENTS_AT_WORST;
+    else if (strcmp(at, "peak") == 0) options.which = MPR_SEGMENTS_AT_PEAK;
+    else if (strcmp(at, "oom") == 0) options.which = MPR_SEGMENTS_AT_OOM;
+    else if (mpr_instant_find(at, 0, report->path, MPF_HEAP_NONE, &report->progress, &options.at,
+                              &report->error) != 0)
+        return -1;
+    if (mpr_segments_read(&segments, report->path, &options, &report->progress, &report->error) !=
+        0)
+        return -1;
+    mpr_report_segments(mpr_log_report_begin(report), &segments);
+    mpr_log_report_end(report, segments.summary.incomplete);
+    mpr_segments_free(&segments);
+    return 0;
+}
+
+int mpr_cmd_segments(int argc, char **argv)
+{
+    struct at_args a = { .common = mpr_args_default() };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&segments_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, MPF_HEAP_NONE, make_segments);
+}
+
+/* ---- graphs */
+
+static const struct mpr_cmdline graphs_cmdline = {
+    .doc =
+        "Shows what CUDA graphs cost: captures by burst, what PyTorch took for their memory pools, and the device memory of their "
+        "executables and first launches."
+        "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+};
+
+static int make_graphs(struct mpr_log_report *report)
+{
+    struct mpr_graphs graphs;
+    if (mpr_graphs_read(&graphs, report->path, &report->progress, &report->error) != 0) return -1;
+    mpr_report_graphs(mpr_log_report_begin(report), &graphs);
+    mpr_log_report_end(report, graphs.summary.incomplete);
+    mpr_graphs_free(&graphs);
+    return 0;
+}
+
+int mpr_cmd_graphs(int argc, char **argv)
+{
+    struct mpr_args a = mpr_args_default();
+    a.output.has_stacks = true;
+    mpr_cmdline_parse(&graphs_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a, MPF_HEAP_NONE, make_graphs);
+}

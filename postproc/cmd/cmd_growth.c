@@ -1,0 +1,112 @@
+/* leaks and steps: what grows over the time of a run. */
+#include <string.h>
+
+#include "cmd.h"
+#include "leaks.h"
+#include "reports.h"
+#include "steps.h"
+
+/* ---- leaks */
+
+struct leaks_args {
+    struct mpr_args common;
+    struct mpr_leaks_options leaks;
+    const char *at;
+};
+
+static const struct mpr_option leaks_options[] = {
+    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct leaks_args, leaks.by) },
+    { "at", 0, "TIME", "what lives then, and grew until then: " MPR_INSTANTS " (default: end)",
+      MPR_TO_INSTANT(struct leaks_args, at) },
+    { "range", 0, "NAME",
+      "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
+      MPR_TO_TEXT(struct leaks_args, leaks.range) },
+    { "every", 0, "TIME", "growth is told by the clock, for example each 1s or 500ms",
+      MPR_TO_LENGTH(struct leaks_args, leaks.every) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct leaks_args, leaks.heap) },
+    { 0 },
+};
+
+static const struct mpr_cmdline leaks_cmdline = {
+    .doc =
+        "Shows what lives at the end, or at another time, by site and range, and what grows with each instance of a repeated range."
+        "\vExamples:\n"
+        "  memprof-report leaks memprof.n03.4242.zst\n"
+        "  memprof-report leaks --range request --by stack LOG\n"
+        "  memprof-report leaks --every 1s --at 00:10:00 LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = leaks_options,
+};
+
+static int make_leaks(struct mpr_log_report *report)
+{
+    struct leaks_args *a = (struct leaks_args *)report->args;
+    struct mpr_leaks leaks;
+    a->leaks.at_end = strcmp(a->at, "end") == 0;
+    if ((!a->leaks.at_end &&
+         mpr_instant_find(a->at, 0, report->path, a->leaks.heap, &report->progress, &a->leaks.at,
+                          &report->error) != 0) ||
+        mpr_leaks_read(&leaks, report->path, &a->leaks, &report->progress, &report->error) != 0)
+        return -1;
+    mpr_report_leaks(mpr_log_report_begin(report), &leaks);
+    mpr_log_report_end(report, leaks.peaks.log[0].summary.incomplete);
+    mpr_leaks_free(&leaks);
+    return 0;
+}
+
+int mpr_cmd_leaks(int argc, char **argv)
+{
+    struct leaks_args a = { mpr_args_default(), .leaks = { .by = MPR_GROUP_AUTO }, .at = "end" };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&leaks_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, a.leaks.heap, make_leaks);
+}
+
+/* ---- steps */
+
+struct steps_args {
+    struct mpr_args common;
+    struct mpr_steps_options steps;
+};
+
+static const struct mpr_option steps_options[] = {
+    { "range", 0, "NAME",
+      "the instances of this range: its name or path (step, \"epoch > step\"), with or without numbers; otherwise the outermost one that repeats",
+      MPR_TO_TEXT(struct steps_args, steps.instances.range) },
+    { "by", 'b', MPR_BY_WORDS, "what the one that stands out is compared by: " MPR_BY_HELP,
+      MPR_TO_BY(struct steps_args, steps.by) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct steps_args, steps.instances.heap) },
+    { 0 },
+};
+
+static const struct mpr_cmdline steps_cmdline = {
+    .doc =
+        "Shows what each instance of a repeated range, as a training step is, took and kept, and which of them stand out."
+        "\vExamples:\n"
+        "  memprof-report steps memprof.n03.4242.zst\n"
+        "  memprof-report steps --range \"epoch > step\" --heap gpu0/torch LOG\n"
+        "  memprof-report steps --by thread LOG\n"
+        "  memprof-report steps --unfold --format csv LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = steps_options,
+};
+
+static int make_steps(struct mpr_log_report *report)
+{
+    const struct steps_args *a = (const struct steps_args *)report->args;
+    struct mpr_steps steps;
+    if (mpr_steps_read(&steps, report->path, &a->steps, &report->progress, &report->error) != 0)
+        return -1;
+    mpr_report_steps(mpr_log_report_begin(report), &steps);
+    mpr_log_report_end(report, steps.instances.summary.incomplete);
+    mpr_steps_free(&steps);
+    return 0;
+}
+
+int mpr_cmd_steps(int argc, char **argv)
+{
+    struct steps_args a = { mpr_args_default(), .steps = { .by = MPR_GROUP_AUTO } };
+    a.common.output.has_stacks = true;
+    mpr_cmdline_parse(&steps_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, a.steps.instances.heap, make_steps);
+}

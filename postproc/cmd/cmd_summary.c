@@ -1,0 +1,58 @@
+/* summary: what happened, on one screen; with --all every finding. */
+#include "cmd.h"
+#include "insights.h"
+#include "reports.h"
+
+struct args {
+    struct mpr_args common;
+    bool all;
+};
+
+static const struct mpr_option options[] = {
+    { "all", 0, NULL,
+      "all that is worth a change instead: each finding with the numbers that it rests on, what to do, and what that would save",
+      MPR_TO_FLAG(struct args, all) },
+    { 0 },
+};
+
+static const struct mpr_cmdline cmdline = {
+    .doc =
+        "Says what happened on one screen: how it ended, what devices and heaps held at their peaks, who held most, what is worth a "
+        "change. The command need not be named: memprof-report LOG."
+        "\vExamples:\n"
+        "  memprof-report memprof.n03.4242.zst\n"
+        "  memprof-report logs/\n"
+        "  memprof-report summary --all --format json LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    .options = options,
+};
+
+/* A run of several processes has findings about them. */
+static int make(struct mpr_log_report *report)
+{
+    const struct args *args = (const struct args *)report->args;
+    const struct mpr_paths *logs = &report->args->logs.paths;
+    struct mpr_processes run = { 0 };
+    struct mpr_insights insights;
+    if (logs->count > 1)
+        mpr_processes_read(&run, (const char *const *)logs->at, logs->count, &report->progress);
+    const int status = mpr_insights_read(&insights, report->path, run.count ? &run : NULL, NULL,
+                                         &report->progress, &report->error);
+    if (status == 0) {
+        struct mpr_document *doc = mpr_log_report_begin(report);
+        if (args->all) mpr_report_insights(doc, &insights);
+        else mpr_report_summary(doc, &insights);
+        mpr_log_report_end(report, insights.peaks.log[0].summary.incomplete);
+        mpr_insights_free(&insights);
+    }
+    mpr_processes_free(&run);
+    return status;
+}
+
+int mpr_cmd_summary(int argc, char **argv)
+{
+    struct args args = { .common = mpr_args_default() };
+    args.common.output.has_stacks = true;
+    mpr_cmdline_parse(&cmdline, argc, argv, &args);
+    return mpr_log_report_run(&args.common, MPF_HEAP_NONE, make);
+}
