@@ -122,7 +122,7 @@ static void tell_unmerged(const struct mpl_logs *logs, const char *shown)
     char others[64] = "";
     if (logs->unmerged > 1) snprintf(others, sizeof others, " (and %u more)", logs->unmerged - 1);
     mpl_say("a log could not be merged with its journal, and both stay: %s%s; "
-            "remove the cause, then run memprof-report recover %s",
+            "remove the cause, then run memprof-report log recover %s",
             logs->failure.text, others, mpr_shell_word(&arena, shown));
     mpr_arena_free(&arena);
 }
@@ -141,7 +141,7 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
     tell_all(logs, shown);
     if (logs->lossy)
         mpl_say(
-            "INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when",
+            "INCOMPLETE: %llu events are missing in %u log%s; memprof-report log verify says why and since when",
             logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
     if (logs->cut)
         mpl_say(

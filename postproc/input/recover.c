@@ -359,7 +359,7 @@ static int lock_journal(const struct mpr_journal *j, struct mpr_error *error)
         else
             mpr_fail(
                 error,
-                "%s: another memprof-report recover works on it, or else another process holds a lock on it (fuser tells); "
+                "%s: another memprof-report log recover works on it, or else another process holds a lock on it (fuser tells); "
                 "try again later",
                 j->path);
     }

@@ -295,7 +295,7 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
         mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,
-                    "warning: this log is incomplete; memprof-report info tells why");
+                    "warning: this log is incomplete; memprof-report log info tells why");
         mpr_doc_end(doc);
     }
 }

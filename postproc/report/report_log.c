@@ -327,7 +327,7 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(
             doc,
             "nothing shows that its process had ended before the log was copied: memprof-report "
-            "recover of the original makes a log that can be copied");
+            "log recover of the original makes a log that can be copied");
     for (size_t i = 0; i < s->losses; i++)
         WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {

@@ -211,7 +211,8 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
                  mpr_doc_lasting(doc, lasted(all)));
     mpr_report_rest(doc, &all->run->rest);
     if (!incomplete) return;
-    mpr_doc_add(doc, MPR_WARN, "warning: events are missing in %s of them (verify --pid says why)",
+    mpr_doc_add(doc, MPR_WARN,
+                "warning: events are missing in %s of them (log verify --pid says why)",
                 mpr_doc_count(doc, incomplete));
     mpr_doc_end(doc);
 }

@@ -392,7 +392,7 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in)
     if (in->oom.told || in->refused.count || in->died) ask(doc, &first, "oom", s->path);
     if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
-    if (in->findings > FINDINGS) ask(doc, &first, "insights", s->path);
+    if (in->findings > FINDINGS) ask(doc, &first, "summary --all", s->path);
     ask(doc, &first, "html -o page.html", s->path);
 }
 

@@ -197,7 +197,7 @@ static void summary(void *arg)
         gone                ? "; removed or moved while the program ran: "
         : mp_process->ended ? "; next: memprof-report "
         : mp_journal_path()[0]
-            ? "; its end could not be written: memprof-report recover "
+            ? "; its end could not be written: memprof-report log recover "
             : "; its end could not be written, and without a journal what was not in it is lost: ");
     mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");

@@ -93,7 +93,7 @@ static void say_keep(void)
 {
     if (mp_config.keep[0] && !mp_config.folded)
         mp_say(
-            "the log grows beyond MEMPROF_KEEP until this folds it: memprof-report compact --follow ",
+            "the log grows beyond MEMPROF_KEEP until this folds it: memprof-report log compact --follow ",
             mp_logfile_word(), NULL, NULL);
 }
 

@@ -300,7 +300,7 @@ def test_library_suggests_compact_follow_without_a_launcher():
     logs = mp.fresh()
     process = mp.start([mp.victim("work"), "100"], logs, env={"MEMPROF_KEEP": "2G"}, stderr=subprocess.PIPE, text=True)
     _, err = process.communicate(timeout=mp.TIMEOUT)
-    mp.check(f"memprof-report compact --follow {mp.Logs(logs).one().path}" in err, err)
+    mp.check(f"memprof-report log compact --follow {mp.Logs(logs).one().path}" in err, err)
     process = mp.start([mp.victim("work"), "100"], mp.fresh(), env={"MEMPROF_KEEP": "30m"}, stderr=subprocess.PIPE, text=True)
     _, err = process.communicate(timeout=mp.TIMEOUT)
     mp.check("MEMPROF_KEEP=30m is not understood" in err and "--follow" not in err, err)

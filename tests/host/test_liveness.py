@@ -426,7 +426,7 @@ def test_recover_does_not_wait_for_locks_of_other_processes():
             fcntl.lockf(j, fcntl.LOCK_UN)
             fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
             says(log, "the process ended: killed, or left by exit_group")
-            refused(log, "another memprof-report recover works on it")
+            refused(log, "another memprof-report log recover works on it")
         recovered(log)
     missing(journal)
 

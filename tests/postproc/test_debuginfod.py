@@ -144,7 +144,7 @@ def fifo_in_the_debug_directory_does_not_block(folder):
     r = Recorded(folder)
     number = build_id(r.program)
     place = "/usr/lib/debug/.build-id/" + number[:2]
-    script = f'mount -t tmpfs none /usr/lib/debug && mkdir -p {place} && mkfifo {place}/{number[2:]}.debug && echo laid && exec "$0" stacks "$1"'
+    script = f'mount -t tmpfs none /usr/lib/debug && mkdir -p {place} && mkfifo {place}/{number[2:]}.debug && echo laid && exec "$0" peaks --tree "$1"'
     done = subprocess.run(["unshare", "-rm", "sh", "-c", script, REPORT, r.log], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
     if not done.stdout.startswith("laid"):
         skip("nothing can be mounted on /usr/lib/debug: " + done.stdout)

@@ -75,7 +75,7 @@ test('of up to 16 runs each has its findings when it is shown; of more it is sai
   for (const log of [a, b]) assert.doesNotMatch(await heading(log), /nobody asked/);
   const other = ranks.findIndex((_, i) => i !== a && i !== b);
   await many.evaluate((of) => memprof.choose('a', of), other);
-  assert.match(await heading(other), /nobody asked for its findings: memprof-report insights/);
+  assert.match(await heading(other), /nobody asked for its findings: memprof-report summary --all/);
 });
 
 test('each finding goes to where it was seen, and pins it', async () => {

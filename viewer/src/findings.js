@@ -69,7 +69,7 @@ const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app,
 
 /** @param {Log} log */
 function headingOf({ findings }) {
-  if (!findings) return 'nobody asked for its findings: memprof-report insights LOG tells them';
+  if (!findings) return 'nobody asked for its findings: memprof-report summary --all LOG tells them';
   return findings.length ? 'findings: what each could save, at most' : 'nothing that stands out';
 }
 

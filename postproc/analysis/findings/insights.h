@@ -1,5 +1,5 @@
-/* Findings that are worth a change: the result of `memprof-report insights`, and of the summary.
- * Lives until mpr_insights_free.
+/* Findings that are worth a change: the result of `memprof-report summary --all`, and of the
+ * summary. Lives until mpr_insights_free.
  *
  * Each finding has the numbers of the log that it rests on.  A finding is left out if the log shows
  * that its advice is already followed: expandable segments, gradients within buckets, one pool for

@@ -1,4 +1,4 @@
-/* Live bytes by call stack, as a tree: the result of `memprof-report stacks`.  Lives until
+/* Live bytes by call stack, as a tree: the result of `memprof-report peaks --tree`.  Lives until
  * mpr_calltree_free. */
 #ifndef MPR_CALLTREE_H
 #define MPR_CALLTREE_H

@@ -180,7 +180,7 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
 static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names of some calls; memprof-report symbolize "
+        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names of some calls; memprof-report log symbolize "
                                    "stores what it has room for",
         [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not used, for it is damaged",
         [MPR_SYMBOLS_OWNED_BESIDE] = "is not used, for it belongs to another user than the log",

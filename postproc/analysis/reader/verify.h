@@ -1,4 +1,4 @@
-/* Are logs whole?  The result behind `memprof-report verify`.  Lives until mpr_verify_free. */
+/* Are logs whole?  The result behind `memprof-report log verify`.  Lives until mpr_verify_free. */
 #ifndef MPR_VERIFY_H
 #define MPR_VERIFY_H
 

@@ -1,4 +1,4 @@
-/* A digest of a log: the facts of its reports, bounded for any length. `memprof-report digest`
+/* A digest of a log: the facts of its reports, bounded for any length. `memprof-report log digest`
  * writes it, and `ranks` merges digests.
  *
  * The reports' analyses make it, so each number is the one that a report prints. A list that would
