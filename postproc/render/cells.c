@@ -1,10 +1,12 @@
 #include "cells.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
-                            const struct mpr_value *v)
+#include "units.h"
+
+/* Returns the text of a known number, amount, share or flag. */
+static const char *number_text(struct mpr_number *n, const struct mpr_table *t,
+                               const struct mpr_value *v)
 {
     switch (v->type) {
     case MPR_BYTES: return mpr_units_size(n, v->number);
@@ -18,13 +20,34 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
     case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
     case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
     case MPR_FLAG: return v->number ? "yes" : "no";
-    case MPR_WORD:
-    case MPR_TEXT:
-    case MPR_PATH:
-    case MPR_TEXTS:
-    case MPR_NUMBERS: break;
+    default: return "";
     }
-    return "";
+}
+
+void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *t,
+                    const struct mpr_value *v, bool estimated)
+{
+    struct mpr_number n;
+    if (v->state == MPR_UNKNOWN) fputc('-', out);
+    if (v->state != MPR_KNOWN) return;
+    switch (v->type) {
+    case MPR_TEXT:
+    case MPR_WORD: style->text(out, v->text); return;
+    case MPR_PATH:
+        if (!v->path.depth) style->text(out, mpr_group_nowhere(t->by));
+        for (size_t i = 0; i < v->path.depth; i++) {
+            if (i) fputs(style->separator, out);
+            style->text(out, v->path.frame[i]->text);
+        }
+        return;
+    case MPR_NUMBERS:
+        for (size_t i = 0; i < v->count; i++)
+            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+        return;
+    default:
+        fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
+                number_text(&n, t, v));
+    }
 }
 
 size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)
@@ -63,6 +86,6 @@ const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size
     const bool about = sum.state == MPR_KNOWN && format & MPR_FOR_PEOPLE &&
                        mpr_cell_estimated(t, c, shown, format);
     snprintf(rest->text, sizeof rest->text, "(%s more, %s%s)", count.text, about ? "~" : "",
-             sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
+             sum.state == MPR_KNOWN ? number_text(&n, t, &sum) : "-");
     return rest->text;
 }

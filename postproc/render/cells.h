@@ -2,12 +2,18 @@
 #ifndef MPR_CELLS_H
 #define MPR_CELLS_H
 
-#include "document.h"
-#include "units.h"
+#include <stdio.h>
 
-/* Returns the text of a known number, amount, share or flag, and "" for values of other types. */
-const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *table,
-                            const struct mpr_value *value);
+#include "document.h"
+
+/* How a format writes texts of any origin, and the separator of a path's names. */
+struct mpr_cell_style {
+    void (*text)(FILE *out, const char *text);
+    const char *separator;
+};
+/* Writes a value: "-" if it is unknown, nothing if it is absent.  estimated: its row is. */
+void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *table,
+                    const struct mpr_value *value, bool estimated);
 
 struct mpr_rest {
     char text[96];

@@ -25,7 +25,7 @@ struct shown {
 
 struct cell {
     struct shown source[AMOUNTS];
-    char *text; /* of the source of this amount, cut */
+    char *text; /* the cut source of this amount */
     int amount;
     unsigned char *marked; /* by byte of the source: it must be visible */
     size_t lead, index;
@@ -60,8 +60,8 @@ static const char *without_scope(const char *name)
 
 struct part {
     const struct mpr_frame *frame;
-    bool last;    /* of the frames that are shown */
-    bool end;     /* of the whole path */
+    bool last;    /* the last shown frame */
+    bool end;     /* the last frame of the whole path */
     bool no_name; /* it is the innermost "<module> (t.py:3)", which is shown as its line only */
     enum amount amount;
 };
@@ -233,8 +233,7 @@ static char *without_folders(const char *command, size_t width)
     return text;
 }
 
-/* Returns the length of the file that a command runs, "train.py" of "/x/train.py", or 0 if there is
- * none. */
+/* Returns the length of the file that a command runs, "train.py" of "/x/train.py", or 0. */
 static size_t script_of(const char *command, size_t lead, const char **script)
 {
     const char *word = command + lead;

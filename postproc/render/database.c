@@ -31,7 +31,7 @@ struct mpr_database {
     char why[256]; /* the first failure, or "" */
 };
 
-static char last_failure[256]; /* of a database that was closed */
+static char last_failure[256]; /* in the database that was closed last */
 
 bool mpr_database_available(void) { return true; }
 

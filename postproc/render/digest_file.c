@@ -39,7 +39,7 @@ struct reading {
     struct mpr_arena *arena;
     const char **why;
     unsigned steps;
-    uint8_t heap; /* of the last row; consecutive rows often have the same heap */
+    uint8_t heap; /* the heap of the last row, which the next row often also has */
 };
 
 static enum mpr_digest_found say(struct reading *r, enum mpr_digest_found found, const char *why)

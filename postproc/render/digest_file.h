@@ -18,7 +18,7 @@ enum mpr_digest_found {
     MPR_DIGEST_NOT_READ, /* no right to read it, or a build without SQLite */
     MPR_DIGEST_FOREIGN,  /* not a digest */
     MPR_DIGEST_DAMAGED,  /* or of an older version */
-    MPR_DIGEST_NEWER,    /* of a version that this program cannot read */
+    MPR_DIGEST_NEWER,    /* a version that this program cannot read */
 };
 /* If the result is GOOD, the caller frees *digest; otherwise *why is the reason, in the arena. */
 enum mpr_digest_found mpr_digest_read(struct mpr_digest *digest, const char *path,

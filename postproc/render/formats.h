@@ -20,8 +20,19 @@ void mpr_stacks_folded(FILE *out, const struct mpr_calltree *t, const struct mpr
 /* Returns for each call whether it is one of the `top` largest (0: all are shown).  A call above a
  * shown one is also shown because it is at least as large.  The caller frees the array. */
 bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top);
-/* Returns for each call whether stacks end in it that are among the `top` largest (0: all).  The
- * caller frees the array. */
-bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top);
+/* Returns true if a call has the same bytes as the call above it, so that it does not show them. */
+bool mpr_stacks_continues(const struct mpr_calltree *t, size_t i);
+
+struct mpr_omitted {
+    size_t stacks;
+    uint64_t bytes;
+};
+/* Calls `each` for the `top` largest stacks (0: all) in the order of the tree, and returns what it
+ * left out.  The path exists during the call only. */
+struct mpr_omitted mpr_stacks_each(const struct mpr_calltree *t, size_t top,
+                                   void (*each)(void *arg, const struct mpr_calltree *t,
+                                                struct mpr_path path, uint64_t bytes,
+                                                uint64_t blocks),
+                                   void *arg);
 
 #endif

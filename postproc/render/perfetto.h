@@ -24,7 +24,7 @@ struct mpr_perfetto {
     struct mpr_index track; /* described tracks of threads and domains */
     struct mpr_index pids;  /* pids that the trace uses */
     uint32_t invented;      /* how many numbers of processes and threads are invented */
-    const struct mpr_timeline *timeline; /* of the current process */
+    const struct mpr_timeline *timeline; /* the current process's */
     uint64_t process;                    /* its number, from 1 */
     uint64_t pid, start_ns;              /* its pid in the trace */
 };

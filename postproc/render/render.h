@@ -15,10 +15,10 @@ struct mpr_timeline;
 
 struct mpr_style {
     bool color;
-    int width;                       /* columns of a line; 0: unlimited */
-    const struct mpr_naming *naming; /* shortens paths; NULL: paths are shown whole */
+    int width;                       /* columns of a line, or 0 for unlimited */
+    const struct mpr_naming *naming; /* shortens paths; NULL shows whole paths */
     bool clock; /* times are times of day, in timelines and call trees; a document has its own */
-    size_t top; /* maximum number of rows of each table; 0: the format's default */
+    size_t top; /* maximum number of rows of each table, or 0 for the format's default */
 };
 
 struct mpr_renderer {

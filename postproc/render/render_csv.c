@@ -119,7 +119,7 @@ void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_
 
 /* ---- call trees: a record for each stack */
 
-static void stack_record(FILE *out, const struct mpr_calltree *t, struct mpr_path path,
+static void stack_record(void *out, const struct mpr_calltree *t, struct mpr_path path,
                          uint64_t bytes, uint64_t blocks)
 {
     text_field(out, t->summary.path);
@@ -130,23 +130,12 @@ static void stack_record(FILE *out, const struct mpr_calltree *t, struct mpr_pat
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d\n", bytes, blocks, t->samples != 0);
 }
 
-/* Calls are in preorder, so the calls above one are the last ones of their depths. */
 void mpr_stacks_csv(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    const struct mpr_frame **path = mpr_alloc(t->calls, sizeof *path);
-    bool *ending = mpr_stacks_ending(t, style->top);
     fputs("log,pid,heap,time_ns,stack,bytes,blocks,estimated\n", out);
-    for (size_t i = 0; i < t->calls; i++) {
-        const struct mpr_call *c = &t->call[i];
-        path[c->depth] = c->frame;
-        if (ending[i])
-            stack_record(out, t, (struct mpr_path){ path, c->depth + 1 }, c->own_bytes,
-                         c->own_blocks);
-    }
+    mpr_stacks_each(t, style->top, stack_record, out);
     if (t->heap && t->unknown_bytes)
         stack_record(out, t, (struct mpr_path){ NULL, 0 }, t->unknown_bytes, t->unknown_blocks);
-    free(ending);
-    free(path);
 }
 
 /* ---- timelines: a record for each span and each band with bytes at the span's maximum */

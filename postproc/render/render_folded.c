@@ -171,27 +171,21 @@ void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct m
 
 /* ---- call trees, of one heap: main is the first frame */
 
+static void stack(void *out, const struct mpr_calltree *t, struct mpr_path path, uint64_t bytes,
+                  uint64_t blocks)
+{
+    struct line line = { .out = out };
+    (void)t, (void)blocks;
+    frames(&line, path);
+    fprintf(out, " %" PRIu64 "\n", bytes);
+}
+
 void mpr_stacks_folded(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    const struct mpr_frame **path = mpr_alloc(t->calls, sizeof *path);
-    bool *ending = mpr_stacks_ending(t, style->top);
-    uint64_t sum = 0, omitted = 0;
-    for (size_t i = 0; i < t->calls; i++) {
-        const struct mpr_call *c = &t->call[i];
-        path[c->depth] = c->frame;
-        if (ending[i]) {
-            struct line line = { .out = out };
-            frames(&line, (struct mpr_path){ path, c->depth + 1 });
-            fprintf(out, " %" PRIu64 "\n", c->own_bytes);
-        } else if (c->own_bytes) {
-            sum += c->own_bytes;
-            omitted++;
-        }
-    }
-    if (omitted) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", omitted, sum);
+    const struct mpr_omitted omitted = mpr_stacks_each(t, style->top, stack, out);
+    if (omitted.stacks)
+        fprintf(out, "(%zu smaller stacks) %" PRIu64 "\n", omitted.stacks, omitted.bytes);
     if (t->unknown_bytes)
         fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
                 t->unknown_bytes);
-    free(ending);
-    free(path);
 }

@@ -1,7 +1,5 @@
 /* A document as HTML: an object of a list is a section, and a line of strong words is its heading.
  */
-#include <inttypes.h>
-
 #include "cells.h"
 #include "html.h"
 #include "render.h"
@@ -41,36 +39,9 @@ static void line(FILE *out, const struct mpr_run *run)
 
 /* ---- tables */
 
-static void value(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)
-{
-    struct mpr_number n;
-    if (v->state == MPR_ABSENT) return;
-    if (v->state == MPR_UNKNOWN) {
-        fputc('-', out);
-        return;
-    }
-    switch (v->type) {
-    case MPR_TEXT:
-    case MPR_WORD: mpr_html_text(out, v->text); return;
-    case MPR_PATH:
-        for (size_t i = 0; i < v->path.depth; i++) {
-            if (i) fputs(" &gt; ", out);
-            mpr_html_text(out, v->path.frame[i]->text);
-        }
-        if (!v->path.depth) mpr_html_text(out, mpr_group_nowhere(t->by));
-        return;
-    case MPR_NUMBERS:
-        for (size_t i = 0; i < v->count; i++)
-            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-        return;
-    default:
-        fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
-                mpr_cell_number(&n, t, v));
-    }
-}
-
 static void one_row(FILE *out, const struct mpr_table *t, const void *row)
 {
+    static const struct mpr_cell_style html = { mpr_html_text, " &gt; " };
     const bool estimated = t->estimated && t->estimated(row);
     bool first = true;
     fputs("<tr>", out);
@@ -79,7 +50,7 @@ static void one_row(FILE *out, const struct mpr_table *t, const void *row)
         if (!mpr_column_in(c, MPR_IN_PAGE)) continue;
         const struct mpr_value v = mpr_table_cell(t, c, row);
         fputs(first ? "<th scope=\"row\">" : "<td>", out);
-        value(out, t, &v, estimated && c->estimate);
+        mpr_cell_write(out, &html, t, &v, estimated && c->estimate);
         fputs(first ? "</th>" : "</td>", out);
         first = false;
     }

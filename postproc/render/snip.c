@@ -55,7 +55,7 @@ struct text {
     struct mpr_parts parts;
     struct letter *letter;
     size_t letters; /* without the end */
-    size_t caller;  /* the letter at which " <- " begins; `letters`: there is none */
+    size_t caller;  /* the letter at which " <- " begins, or `letters` */
 };
 
 /* ---- worth */

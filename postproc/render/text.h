@@ -1,4 +1,4 @@
-/* What the parts of the text renderer share.  Private to this layer. */
+/* Functions that the parts of the text renderer share.  Private to this layer. */
 #ifndef MPR_TEXT_H
 #define MPR_TEXT_H
 
@@ -22,7 +22,7 @@ void mpr_text_notes(FILE *out, const char *const *note, size_t notes,
                     const struct mpr_style *style);
 
 /* A line that is being written and may wrap.  width: of lines; 0: unlimited.  hang: indentation of
- * continuation lines.  column: where the line ends now. */
+ * continuation lines.  column: the current end of the line. */
 struct mpr_wrap {
     FILE *out;
     size_t width, hang, column;

@@ -1,7 +1,7 @@
 /* Call trees for a terminal.
  *
- * A call that has all its bytes in one call below it has the same indentation as that one, so that
- * deep stacks stay readable. */
+ * A call and the only call below it with the same bytes have the same indentation, so that deep
+ * stacks stay readable. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,73 +14,6 @@
 #include "text.h"
 #include "units.h"
 #include "utf8.h"
-
-/* ---- which calls are shown */
-
-/* Returns true if a call has the same bytes as the one above it, so that one number is shown. */
-static bool continues(const struct mpr_calltree *t, size_t i)
-{
-    const struct mpr_call *c = &t->call[i];
-    return c->parent != i && c->bytes == t->call[c->parent].bytes && i == c->parent + 1;
-}
-
-static int descending(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a > b ? -1 : a < b;
-}
-
-/* The smallest number of bytes among the `top` largest, and how many calls with exactly that number
- * are among them. */
-struct limit {
-    uint64_t bytes;
-    size_t ties;
-};
-
-/* top 0: no limit. */
-static struct limit limit_of(uint64_t *bytes, size_t count, size_t top)
-{
-    struct limit limit = { 0, SIZE_MAX };
-    if (!top || count <= top) return limit;
-    qsort(bytes, count, sizeof *bytes, descending);
-    limit = (struct limit){ bytes[top - 1], 0 };
-    for (size_t i = top; i-- > 0 && bytes[i] == limit.bytes;) limit.ties++;
-    return limit;
-}
-
-static bool within(struct limit *limit, uint64_t bytes)
-{
-    if (bytes != limit->bytes) return bytes > limit->bytes;
-    return limit->ties && limit->ties--;
-}
-
-bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
-{
-    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
-    bool *shown = mpr_alloc(t->calls, sizeof *shown);
-    size_t count = 0;
-    for (size_t i = 0; i < t->calls; i++)
-        if (!continues(t, i)) bytes[count++] = t->call[i].bytes;
-    struct limit limit = limit_of(bytes, count, top);
-    for (size_t i = 0; i < t->calls; i++)
-        shown[i] = continues(t, i) ? shown[t->call[i].parent] : within(&limit, t->call[i].bytes);
-    free(bytes);
-    return shown;
-}
-
-bool *mpr_stacks_ending(const struct mpr_calltree *t, size_t top)
-{
-    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
-    bool *ending = mpr_alloc(t->calls, sizeof *ending);
-    size_t count = 0;
-    for (size_t i = 0; i < t->calls; i++)
-        if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
-    struct limit limit = limit_of(bytes, count, top);
-    for (size_t i = 0; i < t->calls; i++)
-        ending[i] = t->call[i].own_bytes && within(&limit, t->call[i].own_bytes);
-    free(bytes);
-    return ending;
-}
 
 /* ---- lines */
 
@@ -105,7 +38,7 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
     const int room = width > FIGURES + 2 * MIN_NAME ? width - FIGURES : 2 * MIN_NAME;
     int indent = (int)depth * 2;
     if (width && indent > room / 2) indent = room / 2;
-    if (continues(t, i)) fprintf(out, "%*s", FIGURES, "");
+    if (mpr_stacks_continues(t, i)) fprintf(out, "%*s", FIGURES, "");
     else figures(out, t, t->call[i].bytes, t->call[i].blocks);
     fprintf(out, "%*s", indent, "");
     if (width) {
@@ -156,7 +89,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
     size_t omitted = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent;
-        depth[i] = parent == i ? 0 : depth[parent] + !continues(t, i);
+        depth[i] = parent == i ? 0 : depth[parent] + !mpr_stacks_continues(t, i);
         if (shown[i]) call_line(out, t, i, name[i], depth[i], style->width);
         else omitted++;
     }

@@ -4,7 +4,6 @@
  * is too wide for its column is followed by one blank, and later columns keep their positions if
  * they can.  If the terminal is too narrow, columns that are spare are left out, paths are cut, and
  * notes continue on the next line. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +28,8 @@ struct cuts {
     struct mpr_arena arena; /* frames of shortened paths */
     const struct mpr_column *column;
     struct mpr_cut *path; /* by row */
-    char **text;          /* by row; NULL: the column is left out */
-    int longest, width;   /* of the paths; of the column */
+    char **text;          /* by row, or NULL if the column is left out */
+    int longest, width;   /* widths: the widest path, the column */
 };
 
 /* The line that is being written. */
@@ -40,7 +39,7 @@ struct line {
     const struct mpr_style *style;
     size_t rows; /* that are shown */
     int indent;
-    int end, column; /* where the text ends, and where the next column begins */
+    int end, column; /* the end of the text, and the beginning of the next column */
     int narrow;      /* columns that are spare up to this number are left out */
     int *number;     /* by column: the width of its widest number */
     struct cuts cuts[PATHS];
@@ -156,29 +155,11 @@ static void align(struct line *l, const struct mpr_column *c, const char *text, 
 /* Returns the text of a cell, escaped; the caller frees it. */
 static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, bool estimated)
 {
-    struct mpr_number n;
+    static const struct mpr_cell_style plain = { mpr_utf8_escaped, " > " };
     char *text;
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
-    if (v->state == MPR_UNKNOWN) fputc('-', out);
-    if (v->state == MPR_KNOWN) switch (v->type) {
-        case MPR_TEXT:
-        case MPR_WORD: mpr_utf8_escaped(out, v->text); break;
-        case MPR_NUMBERS:
-            for (size_t i = 0; i < v->count; i++)
-                fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-            break;
-        case MPR_PATH:
-            if (!v->path.depth) fputs(mpr_group_nowhere(t->by), out);
-            for (size_t i = 0; i < v->path.depth; i++) {
-                if (i) fputs(" > ", out);
-                mpr_utf8_escaped(out, v->path.frame[i]->text);
-            }
-            break;
-        default:
-            fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
-                    mpr_cell_number(&n, t, v));
-        }
+    mpr_cell_write(out, &plain, t, v, estimated);
     mpr_text_close(out);
     return text;
 }
@@ -236,7 +217,7 @@ static void label(struct line *l, const char *text, int at, const char *next)
     if (l->end >= begin && !(next && !*next)) break_line(l);
 }
 
-/* The title of a note is left out if there is no room. */
+/* Without room for it, the title of a note is left out. */
 static void heading(struct line *l)
 {
     const struct mpr_column *first = first_column(l), *second = next_column(l, first + 1);

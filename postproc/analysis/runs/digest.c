@@ -7,8 +7,8 @@
 #include "basename.h"
 #include "insights.h"
 #include "ooms.h"
-#include "timeline.h"
 #include "places.h"
+#include "timeline.h"
 #include "utf8.h"
 #include "who.h"
 
