@@ -84,8 +84,9 @@ void mpr_html_levels(FILE *out, const struct mpr_timeline *t, size_t log)
     write_blob(out, &b, log, "levels");
 }
 
-/* The lanes' boxes come after the shortest length that was not joined and the number of boxes that
- * were left out; the bytes that boxes took of each heap follow. */
+/* Writes tracks, heaps, lanes and segments.  Two numbers precede the lanes' boxes: the shortest
+ * length that was not joined, and how many boxes were left out.  The bytes that boxes took of each
+ * heap follow. */
 void mpr_html_details(FILE *out, const struct mpr_timeline *t,
                       const struct mpr_page_segments *segments, size_t log)
 {
@@ -135,14 +136,15 @@ static uint64_t add_rows(struct mpr_page_segments *out, const struct mpr_segment
 }
 
 /* Returns the index of a path, which is added if it is new. */
-static size_t path_index(struct mpr_page_segments *out, struct mpr_path path)
+static size_t path_index(struct mpr_page_segments *out, struct mpr_path path, const char *caller)
 {
-    size_t i = 0;
-    while (i < out->paths && mpr_frame_compare_paths(out->path[i], path) != 0) i++;
-    if (i < out->paths) return i;
+    for (size_t i = 0; i < out->paths; i++)
+        if (mpr_frame_compare_paths(out->path[i].path, path) == 0 &&
+            strcmp(out->path[i].caller, caller) == 0)
+            return i;
     MPR_GROW(out->path, out->paths, out->path_cap);
-    out->path[out->paths++] = path;
-    return i;
+    out->path[out->paths] = (struct mpr_told){ path, caller };
+    return out->paths++;
 }
 
 static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segments_device *d,
@@ -154,8 +156,7 @@ static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segment
     mpr_distinct_paths(&out->arena, naming->telling, MPR_GROUP_RANGE, name, pins);
     for (size_t i = 0; i < pins; i++) {
         const struct mpr_segment_pin *p = &d->pin[i];
-        const struct mpr_told told = { name[i].path, name[i].caller ? name[i].caller : "" };
-        const size_t path = path_index(out, mpr_telling_called(&out->arena, &told));
+        const size_t path = path_index(out, name[i].path, name[i].caller ? name[i].caller : "");
         MPR_GROW(out->pin, out->pins, out->pin_cap);
         out->pin[out->pins++] =
             (struct mpr_page_pin){ path, p->free, p->segments, p->blocks, p->bytes };

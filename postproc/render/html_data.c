@@ -2,9 +2,11 @@
 #include "html_data.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "insights.h"
 #include "matching.h"
 #include "mpf/sample.h"
@@ -15,13 +17,65 @@
 
 /* ---- names, marks and tracks */
 
+static void frame(struct mpr_json *j, const struct mpr_frame *f)
+{
+    struct mpr_frame_word word[MPR_FRAME_WORDS];
+    const struct mpr_frame_word *last = &word[mpr_frame_words(f, word) - 1];
+    const bool has_line = last->kind == MPR_WORD_PLACE && last->line != MPR_ANY_LINE;
+    char *place = has_line ? mpr_text_format(" (%s:%" PRIu64 ")", f->file, f->line) : NULL;
+    const size_t bytes = strlen(f->text), end = place ? strlen(place) : 0;
+    if (place && bytes > end && strcmp(f->text + bytes - end, place) == 0) {
+        char *name = mpr_text_part(f->text, bytes - end);
+        mpr_json_open(j, NULL, '[');
+        mpr_json_text(j, NULL, name);
+        mpr_json_text(j, NULL, f->file);
+        mpr_json_number(j, NULL, f->line);
+        mpr_json_close(j, ']');
+        free(name);
+    } else mpr_json_text(j, NULL, f->text);
+    free(place);
+}
+
+static void frames(struct mpr_json *j, const char *key, struct mpr_path path)
+{
+    mpr_json_open(j, key, '[');
+    for (size_t i = 0; i < path.depth; i++) frame(j, path.frame[i]);
+    mpr_json_close(j, ']');
+}
+
+void mpr_html_path(struct mpr_json *j, struct mpr_path path, const char *caller, enum mpr_group by)
+{
+    const struct mpr_frame nowhere = { .text = mpr_group_nowhere(by) }, *const only = &nowhere;
+    if (path.depth) frames(j, "path", path);
+    else mpr_json_path(j, "path", mpr_frame_alone(&only));
+    mpr_json_text(j, "caller", caller);
+}
+
+/* A thread is its text, or a list of its name and the kernel's number, if it has one. */
+static void threads(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    mpr_json_open(j, "threads", '[');
+    for (size_t i = 0; i < t->threads; i++) {
+        const struct mpr_frame *thread = t->thread[i];
+        if (!thread->line) {
+            mpr_json_text(j, NULL, thread->text);
+            continue;
+        }
+        mpr_json_open(j, NULL, '[');
+        mpr_json_text(j, NULL, thread->name);
+        mpr_json_number(j, NULL, thread->line);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
 static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "nodes", '[');
     for (size_t i = 0; i < t->nodes; i++) {
         mpr_json_open(j, NULL, '[');
         mpr_json_number(j, NULL, t->node[i].parent);
-        mpr_json_text(j, NULL, t->node[i].frame->text);
+        frame(j, t->node[i].frame);
         mpr_json_close(j, ']');
     }
     mpr_json_close(j, ']');
@@ -29,8 +83,8 @@ static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
 
 static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
 {
-    mpr_json_path(j, "libraries", (struct mpr_path){ t->library, t->libraries });
-    mpr_json_path(j, "frames", (struct mpr_path){ t->frame, t->frames });
+    frames(j, "libraries", (struct mpr_path){ t->library, t->libraries });
+    frames(j, "frames", (struct mpr_path){ t->frame, t->frames });
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < t->stacks; i++) {
         mpr_json_open(j, NULL, '[');
@@ -136,7 +190,7 @@ static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
     mpr_json_close(j, ']');
 }
 
-/* Writes, for each view, the lines that are not the whole path of one row. */
+/* Writes the lines of each view that are not the whole path of one row. */
 static void lines(struct mpr_json *j, const struct mpr_heap_line *h)
 {
     mpr_json_open(j, "lines", '[');
@@ -237,7 +291,11 @@ static void segment_instants(struct mpr_json *j, const struct mpr_page_segments 
     }
     mpr_json_close(j, ']');
     mpr_json_open(j, "pin_paths", '[');
-    for (size_t i = 0; i < s->paths; i++) mpr_json_path(j, NULL, s->path[i]);
+    for (size_t i = 0; i < s->paths; i++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_html_path(j, s->path[i].path, s->path[i].caller, MPR_GROUP_RANGE);
+        mpr_json_close(j, '}');
+    }
     mpr_json_close(j, ']');
 }
 
@@ -297,7 +355,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_flag(j, "sampled", t->sampled);
     mpr_json_text(j, "ranges_from", t->best.source);
-    mpr_json_path(j, "threads", (struct mpr_path){ t->thread, t->threads });
+    threads(j, t);
     mpr_json_texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
     stacks(j, t);

@@ -8,8 +8,14 @@
 #include "html.h"
 #include "json.h"
 #include "segments.h"
+#include "telling.h"
 
 void mpr_html_data(FILE *out, const struct mpr_page *page);
+
+/* Writes the fields "path" and "caller" of a row.  A frame of the path is its text, or a list of
+ * its name, file and line, of which the page makes the same text.  An empty path gets the name that
+ * tables of that grouping show. */
+void mpr_html_path(struct mpr_json *j, struct mpr_path path, const char *caller, enum mpr_group by);
 
 /* ---- results of other reports (html_reports.c); those of one that was not computed are empty */
 
@@ -50,7 +56,7 @@ struct mpr_page_segments {
     size_t rows, row_cap;
     struct mpr_page_pin *pin;
     size_t pins, pin_cap;
-    struct mpr_path *path; /* shortened for people */
+    struct mpr_told *path; /* shortened for people */
     size_t paths, path_cap;
 };
 

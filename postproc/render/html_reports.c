@@ -12,17 +12,10 @@
 #include "reports.h"
 #include "steps.h"
 
-/* Writes a row's path; an empty one gets the name that tables of that grouping show. */
-static void row_path(struct mpr_json *j, struct mpr_path path, enum mpr_group by)
-{
-    const struct mpr_frame nowhere = { .text = mpr_group_nowhere(by) }, *const only = &nowhere;
-    mpr_json_path(j, "path", path.depth ? path : mpr_frame_alone(&only));
-}
-
 /* ---- steps */
 
-/* Limits of lists: instances of a heap that stand out, and rows of the comparison.  What is left
- * out is counted. */
+/* Limits of lists: instances of a heap that stand out, and rows of the comparison.  The page shows
+ * how many more there are. */
 enum { OUTLIERS = 64, PATHS = 40 };
 
 /* Leaves the object open. */
@@ -65,7 +58,7 @@ static void steps_heap(struct mpr_json *j, const struct mpr_steps *s,
     mpr_json_close(j, '}');
 }
 
-/* Writes by call stack, as lines, what the instance holds more than the median one. */
+/* Writes the bytes that the instance holds more than the median one, by call stack, as lines. */
 static void more_by_stack(struct mpr_json *j, const struct mpr_steps_comparison *c,
                           const struct mpr_naming *naming)
 {
@@ -76,8 +69,7 @@ static void more_by_stack(struct mpr_json *j, const struct mpr_steps_comparison 
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < live && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        row_path(j, line[i].row.path, c->choice.by);
-        mpr_json_text(j, "caller", line[i].caller);
+        mpr_html_path(j, line[i].row.path, line[i].caller, c->choice.by);
         mpr_json_number(j, "more_bytes", line[i].row.bytes);
         mpr_json_flag(j, "estimated", line[i].row.estimated);
         mpr_json_close(j, '}');
@@ -87,7 +79,7 @@ static void more_by_stack(struct mpr_json *j, const struct mpr_steps_comparison 
     mpr_arena_free(&arena);
 }
 
-/* If nothing was allocated there are no heaps, so nothing is compared. */
+/* Without allocations there are no heaps, so nothing is compared. */
 static void comparison(struct mpr_json *j, const struct mpr_steps *s,
                        const struct mpr_naming *naming)
 {
@@ -106,7 +98,7 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
     mpr_json_open(j, "paths", '[');
     for (size_t i = 0; i < c->rows && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        row_path(j, c->row[i].path, c->choice.by);
+        mpr_html_path(j, c->row[i].path, "", c->choice.by);
         mpr_json_number(j, "bytes", c->row[i].here);
         mpr_json_number(j, "median_bytes", c->row[i].median);
         mpr_json_close(j, '}');
@@ -235,8 +227,7 @@ static void difference_rows(struct mpr_json *j, const struct mpr_diff_row *row, 
             continue;
         }
         mpr_json_open(j, NULL, '{');
-        row_path(j, r->path, by);
-        mpr_json_text(j, "caller", r->caller);
+        mpr_html_path(j, r->path, r->caller, by);
         mpr_json_signed(j, "base_bytes", r->base.is);
         mpr_json_signed(j, "new_bytes", r->now.is);
         mpr_json_flag(j, "estimated", r->estimated);
@@ -286,8 +277,7 @@ void mpr_html_estimates(struct mpr_json *j, const struct mpr_insights *in, uint8
     for (size_t i = 0; i < live; i++) {
         const struct mpr_row *r = &line[i].row;
         mpr_json_open(j, NULL, '{');
-        row_path(j, r->path, by);
-        mpr_json_text(j, "caller", line[i].caller);
+        mpr_html_path(j, r->path, line[i].caller, by);
         mpr_json_number(j, "bytes", r->bytes);
         mpr_json_number(j, "error_bytes", r->estimated ? mpr_row_error(r->variance) : 0);
         mpr_json_number(j, "blocks", r->blocks);

@@ -11,6 +11,7 @@ import {
   rowsOf,
   threadName,
 } from '../../viewer/src/lanes.js';
+import { readThread } from '../../viewer/src/names.js';
 
 /** Boxes as [from, to, path's number, thread, outer, number]. @returns {any} */
 function made(boxes, parts = {}) {
@@ -110,9 +111,9 @@ test('an instance that stands out is marked, one beside it is not', () => {
 
 test('a thread is told by its name where that is its own, else by its number', () => {
   const fits = (text) => text.length <= 9,
-    told = (thread, ...others) => threadName(thread, others, fits);
-  assert.equal(told('main (7)', 'main (8)'), 'main (7)');
-  assert.equal(told('python3 (2616)', 'pt_autograd_0 (2701)'), 'python3');
-  assert.equal(told('python3 (2616)', 'python3 (2701)'), '2616');
+    told = (thread, ...others) => threadName(readThread(thread), others.map(readThread), fits);
+  assert.equal(told(['main', 7], ['main', 8]), 'main (7)');
+  assert.equal(told(['python3', 2616], ['pt_autograd_0', 2701]), 'python3');
+  assert.equal(told(['python3', 2616], ['python3', 2701]), '2616');
   assert.equal(told('a thread without a number'), 'a thread without a number');
 });

@@ -1,9 +1,10 @@
 // Of a long name what tells it from its neighbours is not cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callParts, commonBegins, cutApart, partsOf } from '../../viewer/src/names.js';
+import { callParts, commonBegins, cutApart, join, notePool, partsOf, readFrame } from '../../viewer/src/names.js';
 
 const parts = (name, among) => {
+  for (const one of [name, ...among]) join(one.split(' > '));
   const { begin, tell, last } = partsOf(name, among);
   assert.equal(begin + tell + last, name);
   return [begin, tell, last];
@@ -43,25 +44,29 @@ test('of a long call the word that differs', () => {
 });
 
 test('of a call and its caller the line is never cut, and has its file where another has that line', () => {
-  const call = (of) => `Images.${of} <- Loader.work`,
-    told = (name, ...beside) => Object.values(callParts(call(name), [name, ...beside].map(call)) ?? { none: null }),
+  const call = (name, file, line) => join([readFrame([`Images.${name}`, file, line])], 'Loader.work'),
+    first = call('decode', 'workers.py', 17),
+    told = (...other) => Object.values(callParts(first, [first, call(...other)]) ?? { none: null }),
     tail = ' <- Loader.work';
-  assert.deepEqual(told('decode (workers.py:17)', 'decode (workers.py:18)'), [
-    'Images.decode (workers.py',
-    ':17)',
-    tail,
-  ]);
-  assert.deepEqual(told('decode (workers.py:17)', 'decode (pool.py:17)'), ['Images.decode', ' (workers.py:17)', tail]);
-  assert.deepEqual(told('decode (workers.py:17)', 'crop (workers.py:17)'), [null]);
-  assert.equal(callParts('step > forward', []), null);
-  assert.equal(callParts('decode (workers.py:17)', []), null);
+  assert.equal(first, 'Images.decode (workers.py:17) <- Loader.work');
+  assert.deepEqual(told('decode', 'workers.py', 18), ['Images.decode (workers.py', ':17)', tail]);
+  assert.deepEqual(told('decode', 'pool.py', 17), ['Images.decode', ' (workers.py:17)', tail]);
+  assert.deepEqual(told('crop', 'workers.py', 17), [null]);
+  assert.equal(callParts(join(['step', 'forward']), []), null);
+  assert.equal(callParts(readFrame(['decode', 'workers.py', 17]), []), null);
+  assert.equal(callParts('a text (like a call:17) <- another', []), null);
 });
 
 test('a pool of threads is told by its name, not by how many they are', () => {
   const all = ['io{1,2} (2 threads)', 'worker {0, 1, 3..31} (31 threads)', 'worker 2 (4244)'];
+  all.forEach((name, i) => notePool(name, [2, 31, 1][i]));
   assert.deepEqual(parts(all[0], all), ['', 'io{1,2}', ' (2 threads)']);
   assert.deepEqual(parts(all[1], all), ['', 'worker {0, 1, 3..31}', ' (31 threads)']);
   assert.deepEqual(parts(all[2], all), ['', '', 'worker 2 (4244)']);
+});
+
+test('a range whose name looks like a path is one part', () => {
+  assert.deepEqual(Object.values(partsOf(join(['x > y']), [])), ['', '', 'x > y']);
 });
 
 test('of names at random no two have the same beginning to tell and the same end', () => {

@@ -1,15 +1,21 @@
 // Names of two runs are paired as diff pairs them.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { join } from '../../viewer/src/names.js';
 import { pairs } from '../../viewer/src/pairs.js';
 
 /** A log of ranges; of names what is the same in other runs, and that without its file. @param {string[][]} paths
- *  @param {[string, string, string?][]} matching @returns {any} */
-const run = (paths, matching) => ({
+ *  @param {[string, string, string?][]} matching @param {string[]} [lines] names of lines @returns {any} */
+const run = (paths, matching, lines = []) => ({
   paths: [[], ...paths],
   matching: new Map(matching.map(([name, same]) => [name, same])),
   functions: new Map(matching.map(([name, same, call]) => [name, call ?? same])),
-  heaps: [{ bands: paths.map((_, i) => ({ kind: 0, node: i + 1 })), lines: { auto: { lines: [], parts: new Map() } } }],
+  heaps: [
+    {
+      bands: paths.map((_, i) => ({ kind: 0, node: i + 1 })),
+      lines: { auto: { lines: lines.map((name) => ({ name })), parts: new Map() } },
+    },
+  ],
 });
 
 const BY = /** @type {const} */ ({ by: 'range', depth: 0 });
@@ -49,7 +55,9 @@ test('a function of a renamed file is the same one, where each run has it once',
 
 test('of several functions of a renamed file the caller tells which is which', () => {
   const matching = [call('a.c', 1), call('b.c', 9)],
-    a = run([['f (a.c:1) <- left'], ['f (a.c:1) <- right']], matching),
-    b = run([['f (b.c:9) <- right'], ['f (b.c:9) <- other']], matching);
+    called = (/** @type {string} */ frame, /** @type {string[]} */ ...callers) =>
+      callers.map((caller) => join([frame], caller)),
+    a = run([], matching, called('f (a.c:1)', 'left', 'right')),
+    b = run([], matching, called('f (b.c:9)', 'right', 'other'));
   assert.deepEqual([...pairs(a, b, BY)], [['f (b.c:9) <- right', 'f (a.c:1) <- right']]);
 });

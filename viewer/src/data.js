@@ -18,7 +18,7 @@
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ path: string[], free: number, segments: number, blocks: number, bytes: number }} SegmentPin whose blocks keep split memory
+ * @typedef {{ name: string, free: number, segments: number, blocks: number, bytes: number }} SegmentPin whose blocks keep split memory
  * @typedef {{ device: number, atOom: boolean, since: number, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: Listed[], pins: SegmentPin[] }} SegmentsThen
  *   PyTorch's segments when memory ran out, at a device's peak, or at another instant, as the segments report has them: so they were from `since`, after its
  *   events, on; free: by state; listed and pins, those that are most, are there once the log is opened
@@ -42,7 +42,7 @@
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, alike: boolean, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinPaths: string[][], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; foldedUntil: short-lived blocks before it are only counted; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   alike: of more than two logs it is one of those that are compared with each other; alikeAs: in words which of its devices are called as the other run's are; findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
@@ -65,9 +65,10 @@ import {
   THEN,
 } from './columns.js';
 import { readComms } from './comms.js';
-import { calledName, readAccount } from './differences.js';
+import { readAccount, rowName } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns, changed } from './leb.js';
+import { readFrame, readThread } from './names.js';
 
 /** @param {string} id @param {Document} page */
 function part(id, page) {
@@ -163,23 +164,21 @@ function readHeap(raw, frames, c) {
     changeBytes,
     holders: raw.holders.map(named(HOLDERS)),
     lines: readLines(raw.lines, frames),
-    estimates: raw.estimates.map(
-      (/** @type {any} */ { path, caller, bytes, error_bytes: error, blocks, estimated }) => ({
-        name: calledName(path, caller),
-        bytes,
-        error,
-        blocks,
-        about: estimated,
-      }),
-    ),
+    estimates: raw.estimates.map((/** @type {any} */ row) => ({
+      name: rowName(row),
+      bytes: row.bytes,
+      error: row.error_bytes,
+      blocks: row.blocks,
+      about: row.estimated,
+    })),
   };
 }
 
-/** Every node's path, outermost first. @param {[number, string][]} nodes */
+/** Every node's path, outermost first. @param {[number, import('./names.js').RawFrame][]} nodes */
 function readPaths(nodes) {
   /** @type {string[][]} */
   const paths = [];
-  nodes.forEach(([parent, label], i) => paths.push(i ? [...paths[parent], label] : []));
+  nodes.forEach(([parent, frame], i) => paths.push(i ? [...paths[parent], readFrame(frame)] : []));
   return paths;
 }
 
@@ -235,15 +234,15 @@ const readSteps = (raw) => ({
     instance: readInstance(raw.compared.instance),
     median: readInstance(raw.compared.median),
     paths: raw.compared.paths.map((/** @type {any} */ { path, bytes, median_bytes: median }) => ({
-      path,
+      path: path.map(readFrame),
       bytes,
       median,
     })),
     otherPaths: raw.compared.other_paths,
-    stacks: raw.compared.stacks.map((/** @type {any} */ { path, caller, more_bytes: bytes, estimated }) => ({
-      name: calledName(path, caller),
-      bytes,
-      estimated,
+    stacks: raw.compared.stacks.map((/** @type {any} */ row) => ({
+      name: rowName(row),
+      bytes: row.more_bytes,
+      estimated: row.estimated,
     })),
     otherStacks: raw.compared.other_stacks,
     cause: raw.compared.cause,
@@ -308,7 +307,7 @@ function readSegments(c, log) {
       get: () => Array.from({ length: then.rows }, (_, i) => readSegment(rows, first + i)),
     });
     then.pins = Array.from({ length: then.pinRows }, (_, i) => ({
-      path: log.pinPaths[pins.path[firstPin + i]],
+      name: log.pinNames[pins.path[firstPin + i]],
       free: pins.free[firstPin + i],
       segments: pins.segments[firstPin + i],
       blocks: pins.blocks[firstPin + i],
@@ -342,7 +341,8 @@ async function readLog(index, page, levels) {
   const raw = JSON.parse(part(`b${index}`, page));
   if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
   const c = await levels,
-    heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, c)),
+    frames = raw.frames.map(readFrame),
+    heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, frames, c)),
     instances = readColumns(c, INSTANCES),
     accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c));
   return {
@@ -367,10 +367,10 @@ async function readLog(index, page, levels) {
     source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,
-    threads: raw.threads,
+    threads: raw.threads.map(readThread),
     sizes: raw.sizes,
-    libraries: raw.libraries,
-    stacks: raw.stacks.map((/** @type {number[]} */ stack) => stack.map((frame) => raw.frames[frame])),
+    libraries: raw.libraries.map(readFrame),
+    stacks: raw.stacks.map((/** @type {number[]} */ stack) => stack.map((frame) => frames[frame])),
     paths: readPaths(raw.nodes),
     marks: raw.marks.map((/** @type {any} */ m) => ({
       ...m,
@@ -381,7 +381,7 @@ async function readLog(index, page, levels) {
     tracks: raw.tracks.map((/** @type {any} */ { name, limit }) => ({ name, limit })),
     accounts,
     segments: raw.segments.map(readThen),
-    pinPaths: raw.pin_paths,
+    pinNames: raw.pin_paths.map(rowName),
     instances,
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },

@@ -4,6 +4,7 @@ import { amount, count, exactly, size } from './format.js';
 import { holders } from './holders.js';
 import { lines } from './lines.js';
 import { isEstimated } from './model.js';
+import { join, readFrame } from './names.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -15,8 +16,8 @@ import { isEstimated } from './model.js';
 
 const SHOWN = 12;
 
-/** A path, and who called its innermost name. @param {string[]} path @param {string} caller */
-export const calledName = (path, caller) => path.join(' > ') + (caller && ` <- ${caller}`);
+/** The name of a row of the data. @param {{ path: import('./names.js').RawFrame[], caller: string }} row */
+export const rowName = ({ path, caller }) => join(path.map(readFrame), caller);
 
 /** @param {any} raw @returns {Account} */
 export const readAccount = (raw) => ({
@@ -25,7 +26,7 @@ export const readAccount = (raw) => ({
   base: raw.base_bytes,
   now: raw.new_bytes,
   rows: raw.rows.map((/** @type {any} */ row) => ({
-    name: calledName(row.path, row.caller),
+    name: rowName(row),
     base: row.base_bytes,
     now: row.new_bytes,
     estimated: row.estimated,

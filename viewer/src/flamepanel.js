@@ -5,6 +5,7 @@ import { amount, count, exactly, share, size, time } from './format.js';
 import { held, layout, outermost, pathTo, places, side, tree } from './icicle.js';
 import { DEEDS, flowed, isKnown, slicesOf } from './flows.js';
 import { WHOLE, isEstimated, peakSpan } from './model.js';
+import { join } from './names.js';
 import { pairs } from './pairs.js';
 
 /**
@@ -195,7 +196,7 @@ export class FlamePanel {
     this.sub.textContent = `${shown.what}: ${this.text(shown.root)}`;
     this.path.replaceChildren(
       ...path.slice(0, -1).flatMap((box) => [button(box.name, `back to ${box.name}`, () => this.zoom(box)), ' > ']),
-      ...(path.length > 1 ? [top.frames.join(' > ')] : []),
+      ...(path.length > 1 ? [join(top.frames)] : []),
     );
     this.mark();
   }
@@ -245,7 +246,7 @@ export class FlamePanel {
           onclick: () => this.zoom(box),
           onmouseenter: () => app.light(named),
         },
-        nameText(box.frames.join(' > ')),
+        nameText(join(box.frames)),
         element('span', { class: 'amount' }, this.text(box)),
       )
     );

@@ -8,14 +8,11 @@
  * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
  */
 import { LINES, TOLD } from './columns.js';
+import { calledPath, join, notePool } from './names.js';
 
 const KINDS = 4,
   HOWS = 3,
   ITSELF = 2; // the others are told by their whole path: there is nothing shorter that tells them apart
-
-/** @param {string[]} path @param {string} caller */
-const toldPath = (path, caller) =>
-  path.map((name, i) => (caller && i === path.length - 1 ? `${name} <- ${caller}` : name));
 
 /** @param {number[]} packed @param {string[]} frames @param {Line} line @param {Map<number, Part>} parts */
 function readParts(packed, frames, line, parts) {
@@ -23,17 +20,21 @@ function readParts(packed, frames, line, parts) {
     const kind = packed[i] % KINDS,
       how = Math.floor(packed[i] / KINDS) % HOWS,
       number = Math.floor(packed[i++] / (KINDS * HOWS));
-    /** @type {string[] | null} */
-    let told = null;
+    /** @type {import('./names.js').Joined | null} */
+    let own = null;
     if (how === ITSELF) {
       const [caller, depth] = packed.slice(i, i + 2);
-      told = toldPath(
-        packed.slice(i + 2, i + 2 + depth).map((frame) => frames[frame]),
-        frames[caller - 1] ?? '',
-      );
+      own = {
+        path: packed.slice(i + 2, i + 2 + depth).map((frame) => frames[frame]),
+        caller: frames[caller - 1] ?? '',
+      };
       i += 2 + depth;
     }
-    parts.set(number * KINDS + kind, { line, told: told && told.join(' > '), toldPath: told ?? [] });
+    parts.set(number * KINDS + kind, {
+      line,
+      told: own && join(own.path, own.caller),
+      toldPath: own ? calledPath(own) : [],
+    });
   }
 }
 
@@ -43,11 +44,13 @@ function readView(raw, frames) {
   const parts = new Map();
   const lines = raw.map(([numbers, path, packed]) => {
     const line = /** @type {Line} */ (Object.fromEntries(LINES.map((name, i) => [name, numbers[i]])));
-    line.path = toldPath(
-      path.map((/** @type {number} */ frame) => frames[frame]),
-      frames[line.caller - 1] ?? '',
-    );
-    line.name = line.path.join(' > ');
+    const of = {
+      path: path.map((/** @type {number} */ frame) => frames[frame]),
+      caller: frames[line.caller - 1] ?? '',
+    };
+    line.path = calledPath(of);
+    line.name = join(of.path, of.caller);
+    notePool(line.name, line.rows);
     readParts(packed, frames, line, parts);
     return line;
   });

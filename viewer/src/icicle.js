@@ -15,6 +15,7 @@
 import { FOLD, ONE, OTHER } from './columns.js';
 import { isFold, partOf } from './folds.js';
 import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, hasSampledStacks } from './model.js';
+import { calledPath, joinedOf } from './names.js';
 
 /** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null: all lines are */
 function rangeOf(heap, band, unfolded) {
@@ -32,7 +33,8 @@ export function places(log, heap, unfolded, renamed) {
     if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, sampled: false, least: () => false };
     const told = rangeOf(heap, band, unfolded),
       own = told ? told.path : log.paths[band.node],
-      path = renamed?.get(own.join(' > '))?.split(' > ') ?? own,
+      name = renamed?.get(own.join(' > ')),
+      path = name === undefined ? own : calledPath(joinedOf(name)),
       range = path.length ? path : [OUTSIDE],
       frames = log.stacks[band.python].length ? log.stacks[band.python] : log.stacks[band.native],
       piece = band.pieces?.[1] ?? 0;

@@ -6,6 +6,7 @@
 
 import { count } from './format.js';
 import { OUTSIDE } from './model.js';
+import { threadOf } from './names.js';
 
 /** The lowest place in sorted numbers that is not below. @param {number} count @param {(i: number) => boolean} below */
 function firstNot(count, below) {
@@ -118,12 +119,10 @@ export function outOf({ lanes, steps }, i) {
 /** Those of a row whose peak stands out. @param {Log} log @param {Row} row */
 export const peaksOut = (log, { boxes }) => new Set(boxes.filter((i) => outOf(log, i).some(({ out }) => out.byPeak)));
 
-const NUMBER = / \((\d+)\)$/;
-
-/** What of "python3 (2616)" fits: all, else the name if no other thread has it, else the number that tells it from those.
+/** As much of "python3 (2616)" as fits: all, else the name if no other thread has it, else the number.
  *  @param {string} thread @param {string[]} others @param {(text: string) => boolean} fits */
 export function threadName(thread, others, fits) {
-  const alone = (/** @type {string} */ of) => of.replace(NUMBER, ''),
-    isOnly = others.every((of) => alone(of) !== alone(thread));
-  return fits(thread) || !NUMBER.test(thread) ? thread : isOnly ? alone(thread) : (NUMBER.exec(thread)?.[1] ?? thread);
+  const of = threadOf(thread);
+  if (!of || fits(thread)) return thread;
+  return others.every((other) => (threadOf(other)?.name ?? other) !== of.name) ? of.name : of.number;
 }

@@ -12,6 +12,7 @@
  */
 import { FOLD, ONE, OTHER, SMALL, VIEWS } from './columns.js';
 import { isFold, partOf } from './folds.js';
+import { join, joinedOf } from './names.js';
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
@@ -32,7 +33,7 @@ export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON, NOT_SAMPLED];
 /** @param {string[]} path @param {number} [depth] @param {string} [none] */
 export function pathName(path, depth = 0, none = OUTSIDE) {
   const shown = depth ? path.slice(0, depth) : path;
-  return shown.length ? shown.join(' > ') : none;
+  return shown.length ? join(shown) : none;
 }
 
 /** The range, else the Python stack, else the native one or the library: as `peaks` names it. @param {Log} log
@@ -74,6 +75,9 @@ export const shownName = (log, name) => log.renamed?.get(name) ?? name;
 /** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
 export const bandName = (log, heap, band, grouping) => shownName(log, ownName(log, heap, band, grouping));
 
+/** @param {import('./folds.js').Line} line */
+const severalOf = ({ path: [first, ...others] }) => join([SEVERAL_OF + first, ...others]);
+
 /** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
 function ownName(log, heap, band, grouping) {
   if (band.kind === OTHER) return ELSE;
@@ -81,7 +85,7 @@ function ownName(log, heap, band, grouping) {
   const part = partAt(heap, band, grouping);
   if (!part) return pathOf(log, band, grouping);
   if (!isUnfolded(part.line, grouping)) return part.line.name;
-  return band.kind === FOLD ? SEVERAL_OF + part.line.name : (part.told ?? pathOf(log, band, grouping));
+  return band.kind === FOLD ? severalOf(part.line) : (part.told ?? pathOf(log, band, grouping));
 }
 
 /** Whether there is more of the band's name elsewhere; its pieces are in the order of the views. @param {Heap} heap
@@ -259,7 +263,8 @@ export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grou
   const rests = new Map();
   const groupOfName = Int32Array.from(names, (name, i) => {
     if (kept.includes(i)) return kept.indexOf(i);
-    const rest = inside && isInside(name, inside) ? inside + ELSE : ELSE;
+    const rest =
+      inside && isInside(name, inside) ? join([...joinedOf(inside.slice(0, -INSIDE.length)).path, ELSE]) : ELSE;
     if (!rests.has(rest)) rests.set(rest, groups.push(groupOf(rest, true, false)) - 1);
     return rests.get(rest);
   });

@@ -1,15 +1,78 @@
 /**
- * What of a long name has to be seen: where it differs from those beside it that would look like it.
+ * Names and their parts. The page's data has calls and threads as fields. Here they become texts, and names of paths; the parts of a name are found
+ * by its text.
  *
- * @typedef {{ begin: string, tell: string, last: string }} Parts of a name, in their order. Where there is no room for it, begin is
- *   cut first and tell never; tell: empty where the name's end tells it
+ * @typedef {string | [string, string, number]} RawFrame a text, or a call with its file and line
+ * @typedef {string | [string, number]} RawThread a text, or a thread with the kernel's number
+ * @typedef {{ path: string[], caller: string }} Joined caller: of the innermost frame, or empty
+ * @typedef {{ begin: string, tell: string, last: string }} Parts of a name, in their order. If there is too little room, begin is
+ *   cut first and tell never; tell: empty if the end of the name distinguishes it
  */
 
+import { count } from './format.js';
+
 const INTO = ' > ',
-  POOL = / \([\d,]+ threads\)$/, // as the reports fold threads
   SEEN = 12, // characters of an end, at least
   SHORT = 16,
-  MOST = 32; // of what tells a name
+  MOST = 32; // of tell
+
+/** @type {Map<string, Joined>} */
+const joined = new Map();
+/** By a call's text its place, " (t.py:12)", and the end of that, ":12)". @type {Map<string, { place: string, line: string }>} */
+const places = new Map();
+/** @type {Map<string, { name: string, number: string }>} */
+const threads = new Map();
+/** By the name of several threads, " (8 threads)". @type {Map<string, string>} */
+const pools = new Map();
+
+/** The text of a frame. @param {RawFrame} raw */
+export function readFrame(raw) {
+  if (typeof raw === 'string') return raw;
+  const [name, file, line] = raw,
+    place = ` (${file}:${line})`;
+  places.set(name + place, { place, line: `:${line})` });
+  return name + place;
+}
+
+/** The text of a thread. @param {RawThread} raw */
+export function readThread(raw) {
+  if (typeof raw === 'string') return raw;
+  const [name, number] = raw,
+    text = `${name} (${number})`;
+  threads.set(text, { name, number: String(number) });
+  return text;
+}
+
+/** A thread's name and number, if it has a number. @param {string} text */
+export const threadOf = (text) => threads.get(text);
+
+/** The reports end the name of threads that are one line with their number. @param {string} name @param {number} rows */
+export function notePool(name, rows) {
+  const last = ` (${count(rows)} threads)`;
+  if (rows > 1 && name.endsWith(last)) pools.set(name, last);
+}
+
+/** The name of a path. @param {string[]} path @param {string} [caller] */
+export function join(path, caller = '') {
+  const name = path.join(INTO) + (caller && ` <- ${caller}`);
+  if ((path.length > 1 || caller) && !joined.has(name)) joined.set(name, { path, caller });
+  return name;
+}
+
+/** The path and the caller that a name was made of. @param {string} name @returns {Joined} */
+export const joinedOf = (name) => joined.get(name) ?? { path: [name], caller: '' };
+
+/** A path with the caller as a part of its last name. @param {Joined} of */
+export const calledPath = ({ path, caller }) =>
+  path.map((name, i) => (caller && i === path.length - 1 ? `${name} <- ${caller}` : name));
+
+/** The positions of the separators in a name. @param {string} name */
+function separators(name) {
+  let at = -INTO.length;
+  return joinedOf(name)
+    .path.slice(0, -1)
+    .map((frame) => (at += INTO.length + frame.length));
+}
 
 /** @param {string} a @param {string} b */
 function differsAt(a, b) {
@@ -18,19 +81,19 @@ function differsAt(a, b) {
   return i;
 }
 
-/** Where the word begins that a place is in. @param {string} name @param {number} at */
+/** The beginning of the word at a place. @param {string} name @param {number} at */
 function wordAt(name, at) {
   let from = at;
   while (from > 0 && at - from < SHORT && /[\w.]/.test(name[from - 1])) from--;
   return from;
 }
 
-/** The part that a place is in: a range or call with what stands before it; of a long one the word.
- *  @param {string} name @param {number} at */
-function partAt(name, at) {
-  const begin = Math.max(0, name.lastIndexOf(INTO, at)),
-    next = name.indexOf(INTO, Math.max(at, begin + INTO.length)),
-    end = next < 0 ? name.length : next;
+/** The part of a name that a place is in: a frame with the separator before it, or of a long one the word.
+ *  @param {string} name @param {number[]} separators @param {number} at */
+function partAt(name, separators, at) {
+  const begin = separators.filter((separator) => separator <= at).at(-1) ?? 0,
+    next = separators.find((separator) => separator >= Math.max(at, begin + INTO.length)),
+    end = next ?? name.length;
   if (end - begin <= SHORT) return { from: begin, to: end };
   return {
     from: at - begin <= SHORT ? begin : wordAt(name, at),
@@ -38,45 +101,51 @@ function partAt(name, at) {
   };
 }
 
-/** The last character that is not the same from there to the end; of what stands before all of the other its own end.
- *  @param {string} a @param {string} b */
-function lastDifference(a, b) {
+/** The last character of a that differs from b, seen from their ends; if b is an end of a, the last one before it.
+ *  @param {string} a @param {number[]} separators of a @param {string} b */
+function lastDifference(a, separators, b) {
   let i = a.length - 1;
   for (let k = b.length - 1; i > 0 && a[i] === b[k]; k--) i--;
-  return a.slice(0, i + 1).endsWith(INTO) ? i - INTO.length : i;
+  const separator = i + 1 - INTO.length;
+  return separators.includes(separator) ? separator - 1 : i;
 }
 
-/** @param {string} name @param {Iterable<string>} among the names that it stands beside @returns {Parts} */
+/** @param {string} name @param {Iterable<string>} among the names that are shown with it @returns {Parts} */
 export function partsOf(name, among) {
-  const pool = name.search(POOL);
-  if (pool > 0) return { begin: '', tell: name.slice(0, pool), last: name.slice(pool) };
-  const end = name.slice(Math.max(name.lastIndexOf(INTO), name.length - SEEN, 0)),
-    places = [...among]
+  const pool = pools.get(name);
+  if (pool) return { begin: '', tell: name.slice(0, -pool.length), last: pool };
+  const all = separators(name),
+    last = all.at(-1) ?? 0,
+    end = name.slice(Math.max(last, name.length - SEEN, 0)),
+    differences = [...among]
       .filter((other) => other !== name && other.endsWith(end))
-      .map((other) => lastDifference(name, other));
-  if (!places.length) {
-    const last = Math.max(0, name.lastIndexOf(INTO));
-    return { begin: name.slice(0, last), tell: '', last: name.slice(last) };
-  }
-  const { from: first } = partAt(name, Math.min(...places)),
-    { from: most, to } = partAt(name, Math.max(...places)),
+      .map((other) => lastDifference(name, all, other));
+  if (!differences.length) return { begin: name.slice(0, last), tell: '', last: name.slice(last) };
+  const { from: first } = partAt(name, all, Math.min(...differences)),
+    { from: most, to } = partAt(name, all, Math.max(...differences)),
     from = to - first <= MOST ? first : most;
   return { begin: name.slice(0, from), tell: name.slice(from, to), last: name.slice(to) };
 }
 
-const CALL = /^(.*?)( \(.*(:\d+\)))( <- .*)$/;
+/** @param {string} name */
+function placeOf(name) {
+  const { path, caller } = joinedOf(name),
+    call = caller ? places.get(path[path.length - 1]) : undefined;
+  return call && { ...call, caller: ` <- ${caller}` };
+}
 
-/** Of a call that is told with its caller: this goes first where there is no room, then the end of the function's name; never its
- *  line, with the file where others have a line of that number.  null: no such call, or others are of that line.
- *  @param {string} name @param {Iterable<string>} among the names that it stands beside
+/** The parts of a call with its caller. If there is too little room the caller is cut first, then the function's name. The line is never cut, nor the file if
+ *  another call has the same line number. null: the name is not such a call, or another call has the same line of the same file.
+ *  @param {string} name @param {Iterable<string>} among the names that are shown with it
  *  @returns {{ head: string, tell: string, caller: string } | null} */
 export function callParts(name, among) {
-  const call = CALL.exec(name);
+  const call = placeOf(name);
   if (!call) return null;
-  const [, , place, line, caller] = call,
-    others = [...among].filter((other) => other !== name).map((other) => CALL.exec(other)),
-    tell = [line, place].find((part, i) => !others.some((other) => other?.[3 - i] === part));
-  return tell ? { head: name.slice(0, -(tell + caller).length), tell, caller } : null;
+  const others = [...among].filter((other) => other !== name).map(placeOf),
+    keys = /** @type {const} */ (['line', 'place']),
+    key = keys.find((key) => !others.some((other) => other?.[key] === call[key])),
+    tell = key && call[key];
+  return tell ? { head: name.slice(0, -(tell + call.caller).length), tell, caller: call.caller } : null;
 }
 
 /** How many characters each name has in common with another one. @param {Iterable<string>} names @returns {Map<string, number>} */
@@ -87,7 +156,7 @@ export function commonBegins(names) {
 }
 
 /**
- * A text that is cut at its end, else before what tells it from others; nothing where it would look like one of them.
+ * A text that is cut at its end, or before the part that distinguishes it; empty if it would look like another one.
  * @param {string} text @param {number} common how many characters it has in common with another one
  * @param {(text: string) => string} cut what there is room for
  */

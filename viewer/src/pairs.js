@@ -3,15 +3,16 @@
  * are at, and of what is left the same function, whatever its file is called. B's are shown as A has them.
  */
 import { bandName } from './model.js';
+import { joinedOf } from './names.js';
 
 /** @typedef {import('./data.js').Log} Log */
 
-/** @param {Map<string, string>} same @param {string} name */
-const replaced = (same, name) =>
-  name
-    .split(/( > | <- )/)
-    .map((part) => same.get(part) ?? part)
-    .join('');
+/** A name with each frame as `same` has it. @param {Map<string, string>} same @param {string} name @param {boolean} [alone] without its caller */
+function replaced(same, name, alone) {
+  const { path, caller } = joinedOf(name),
+    of = (/** @type {string} */ frame) => same.get(frame) ?? frame;
+  return path.map(of).join(' > ') + (caller && !alone ? ` <- ${of(caller)}` : '');
+}
 
 /** What of a name is the same from run to run. @param {Log} log @param {string} name */
 const matchOf = (log, name) => replaced(log.matching, name);
@@ -20,7 +21,7 @@ const matchOf = (log, name) => replaced(log.matching, name);
 const callOf = (log, name) => replaced(log.functions, name);
 
 /** @param {Log} log @param {string} name */
-const callAlone = (log, name) => callOf(log, name).replace(/ <- .*/, '');
+const callAlone = (log, name) => replaced(log.functions, name, true);
 
 /** @param {Log} log @param {import('./model.js').Grouping} grouping */
 function namesOf(log, grouping) {

@@ -1,7 +1,6 @@
 /** All segments of an instant in one picture, those that are alike together; above it who pins what is free. */
 import { colour, element, nameText, row, table } from './dom.js';
 import { count, size } from './format.js';
-import { pathName } from './model.js';
 
 /** @typedef {import('./segments.js').Segment} Segment @typedef {import('./segments.js').Then} Then */
 
@@ -19,10 +18,10 @@ export function pinTable({ pins }) {
       row([
         element(
           'span',
-          { class: 'name', title: pathName(pin.path) },
+          { class: 'name', title: pin.name },
           nameText(
-            pathName(pin.path),
-            all.map(({ path }) => pathName(path)),
+            pin.name,
+            all.map(({ name }) => name),
           ),
         ),
         bytes(pin.free),
