@@ -39,50 +39,38 @@ static size_t words_of(const char *name, struct word *word, size_t room)
     return words;
 }
 
-/* Returns true if only functions of allocators have the word in their name. */
-static bool allocates(struct word word)
-{
-    static const char *const list[] = { "malloc",   "calloc",       "realloc",  "memalign",
-                                        "mallocx",  "rallocx",      "xallocx",  "sallocx",
-                                        "dallocx",  "sdallocx",     "nallocx",  "zalloc",
-                                        "valloc",   "pvalloc",      "mallocn",  "reallocn",
-                                        "reallocf", "reallocarray", "recalloc", "rezalloc",
-                                        "free",     "cfree",        "dealloc" };
-    return is_one_of(word, list, COUNT(list));
-}
+/* Words that only functions of allocators have in their names. */
+static const char *const allocating[] = {
+    "malloc",   "calloc",       "realloc",  "memalign", "mallocx", "rallocx", "xallocx", "sallocx",
+    "dallocx",  "sdallocx",     "nallocx",  "zalloc",   "valloc",  "pvalloc", "mallocn", "reallocn",
+    "reallocf", "reallocarray", "recalloc", "rezalloc", "free",    "cfree",   "dealloc"
+};
 
-/* Returns true if functions of an interface and of other programs have the word in their name. */
-static bool is_operator(struct word word)
-{
-    static const char *const list[] = { "new",         "newarray", "delete",
-                                        "deletearray", "strdup",   "strndup" };
-    return is_one_of(word, list, COUNT(list));
-}
+/* Words that functions of an interface and of other programs have in their names. */
+static const char *const operators[] = { "new",         "newarray", "delete",
+                                         "deletearray", "strdup",   "strndup" };
 
-/* Returns true if an interface adds the word to the name of an allocating function. */
-static bool qualifies(struct word word)
-{
-    static const char *const list[] = { "je",      "aligned", "at",     "posix",   "small",
-                                        "heap",    "theap",   "zeroed", "zero",    "default",
-                                        "usable",  "size",    "sized",  "nothrow", "generic",
-                                        "n",       "rust",    "alloc",  "page",    "skip",
-                                        "handler", "hard",    "arena",  "large",   "independent",
-                                        "pool",    "ex" };
-    return is_one_of(word, list, COUNT(list));
-}
+/* Words that an interface adds to the name of an allocating function. */
+static const char *const qualifiers[] = { "je",      "aligned", "at",     "posix",   "small",
+                                          "heap",    "theap",   "zeroed", "zero",    "default",
+                                          "usable",  "size",    "sized",  "nothrow", "generic",
+                                          "n",       "rust",    "alloc",  "page",    "skip",
+                                          "handler", "hard",    "arena",  "large",   "independent",
+                                          "pool",    "ex" };
 
 /* Returns true if the words are a name of an allocator's interface without its prefix: malloc,
  * posix_memalign, aligned_alloc, heap_zalloc_aligned_at.
- * @operators: new and delete are such names. */
-static bool is_interface(const struct word *word, size_t words, bool operators)
+ * @with_operators: new and delete are such names. */
+static bool is_interface(const struct word *word, size_t words, bool with_operators)
 {
     bool found = false;
     for (size_t i = 0; i < words; i++) {
         const bool aligned_alloc =
             is(word[i], "alloc") && i && (is(word[i - 1], "aligned") || is(word[i - 1], "rust"));
-        if (allocates(word[i]) || aligned_alloc || (operators && is_operator(word[i])))
+        if (aligned_alloc || is_one_of(word[i], allocating, COUNT(allocating)) ||
+            (with_operators && is_one_of(word[i], operators, COUNT(operators))))
             found = true;
-        else if (!qualifies(word[i])) return false;
+        else if (!is_one_of(word[i], qualifiers, COUNT(qualifiers))) return false;
     }
     return found;
 }

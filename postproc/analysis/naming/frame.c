@@ -32,50 +32,42 @@ const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *f)
                                    : mpr_arena_format(arena, "%s:%" PRIu64, f->file, f->line);
 }
 
-static struct mpr_frame_word plain(enum mpr_frame_word_kind kind, const char *text)
-{
-    return (struct mpr_frame_word){ kind, text, "", "", MPR_ANY_LINE };
-}
-
-static struct mpr_frame_word in_round(enum mpr_frame_word_kind kind, const char *text,
-                                      uint64_t line)
-{
-    return (struct mpr_frame_word){ kind, text, "(", ")", line };
-}
-
 size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR_FRAME_WORDS])
 {
     const struct mpr_frame_word module = { MPR_WORD_MODULE, f->module, "[", "]", MPR_ANY_LINE };
     size_t words = 0;
     if (f->text && !has_place(f)) {
-        *word = plain(MPR_WORD_OTHER, f->text);
+        *word = (struct mpr_frame_word){ MPR_WORD_OTHER, f->text, "", "", MPR_ANY_LINE };
         return 1;
     }
     if (*f->module && f->module_first) word[words++] = module;
-    if (f->is_backward) word[words++] = plain(MPR_WORD_OTHER, "backward of");
-    word[words++] = plain(MPR_WORD_NAME, f->name);
+    if (f->is_backward)
+        word[words++] =
+            (struct mpr_frame_word){ MPR_WORD_OTHER, "backward of", "", "", MPR_ANY_LINE };
+    word[words++] = (struct mpr_frame_word){ MPR_WORD_NAME, f->name, "", "", MPR_ANY_LINE };
     if (*f->module && !f->module_first) word[words++] = module;
-    if (*f->file) word[words++] = in_round(MPR_WORD_PLACE, f->file, f->line);
+    if (*f->file)
+        word[words++] = (struct mpr_frame_word){ MPR_WORD_PLACE, f->file, "(", ")", f->line };
     else if (has_place(f) && *f->object)
-        word[words++] = in_round(MPR_WORD_OBJECT, f->object, MPR_ANY_LINE);
+        word[words++] =
+            (struct mpr_frame_word){ MPR_WORD_OBJECT, f->object, "(", ")", MPR_ANY_LINE };
     return words;
-}
-
-static const char *text_of_word(struct mpr_arena *arena, const struct mpr_frame_word *w)
-{
-    if (!*w->open) return w->text;
-    if (w->line == MPR_ANY_LINE)
-        return mpr_arena_format(arena, "%s%s%s", w->open, w->text, w->close);
-    return mpr_arena_format(arena, "%s%s:%" PRIu64 "%s", w->open, w->text, w->line, w->close);
 }
 
 static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)
 {
     struct mpr_frame_word word[MPR_FRAME_WORDS];
     const size_t words = mpr_frame_words(f, word);
-    const char *text = text_of_word(arena, &word[0]);
-    for (size_t i = 1; i < words; i++)
-        text = mpr_arena_format(arena, "%s %s", text, text_of_word(arena, &word[i]));
+    const char *text = "";
+    for (size_t i = 0; i < words; i++) {
+        const struct mpr_frame_word *w = &word[i];
+        const char *one = w->text;
+        if (w->line != MPR_ANY_LINE)
+            one =
+                mpr_arena_format(arena, "%s%s:%" PRIu64 "%s", w->open, w->text, w->line, w->close);
+        else if (*w->open) one = mpr_arena_format(arena, "%s%s%s", w->open, w->text, w->close);
+        text = i ? mpr_arena_format(arena, "%s %s", text, one) : one;
+    }
     return text;
 }
 
@@ -116,19 +108,13 @@ struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *lab
     return (struct mpr_path){ frame, labels };
 }
 
-static const struct mpr_frame *with_text(struct mpr_arena *arena, const struct mpr_frame *frame,
-                                         const char *text)
-{
-    struct mpr_frame *copy = made(arena, frame);
-    copy->text = text;
-    return copy;
-}
-
 const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
                                             const char *caller)
 {
     if (!*caller) return frame;
-    return with_text(arena, frame, mpr_arena_format(arena, "%s <- %s", frame->text, caller));
+    struct mpr_frame *copy = made(arena, frame);
+    copy->text = mpr_arena_format(arena, "%s <- %s", frame->text, caller);
+    return copy;
 }
 
 const char *mpr_frame_numbered(const struct mpr_frame *frame)
@@ -156,32 +142,27 @@ const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const stru
 
 /* ---- paths */
 
-static const struct mpr_frame *copy_of(struct mpr_arena *arena, const struct mpr_frame *frame)
-{
-    struct mpr_frame *copy = made(arena, frame);
-    copy->text = mpr_arena_text(arena, frame->text);
-    copy->name = frame->name == frame->text ? copy->text : mpr_arena_text(arena, frame->name);
-    copy->module = mpr_arena_text(arena, frame->module);
-    copy->path = mpr_arena_text(arena, frame->path);
-    copy->file = mpr_arena_text(arena, frame->file);
-    copy->object = mpr_arena_text(arena, frame->object);
-    return copy;
-}
-
-static const struct mpr_frame *copied(struct mpr_frame_copies *c, const struct mpr_frame *frame)
+static const struct mpr_frame *copy_of(struct mpr_frame_copies *c, const struct mpr_frame *frame)
 {
     const uint32_t known = mpr_index_get(&c->by_id, frame->id);
     if (known) return c->copy[known - 1];
+    struct mpr_frame *copy = made(c->arena, frame);
+    copy->text = mpr_arena_text(c->arena, frame->text);
+    copy->name = frame->name == frame->text ? copy->text : mpr_arena_text(c->arena, frame->name);
+    copy->module = mpr_arena_text(c->arena, frame->module);
+    copy->path = mpr_arena_text(c->arena, frame->path);
+    copy->file = mpr_arena_text(c->arena, frame->file);
+    copy->object = mpr_arena_text(c->arena, frame->object);
     MPR_GROW(c->copy, c->count, c->cap);
-    c->copy[c->count++] = copy_of(c->arena, frame);
+    c->copy[c->count++] = copy;
     mpr_index_set(&c->by_id, frame->id, c->count);
-    return c->copy[c->count - 1];
+    return copy;
 }
 
 struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *copies, struct mpr_path path)
 {
     const struct mpr_frame **copy = mpr_arena_alloc(copies->arena, path.depth * sizeof *copy);
-    for (size_t i = 0; i < path.depth; i++) copy[i] = copied(copies, path.frame[i]);
+    for (size_t i = 0; i < path.depth; i++) copy[i] = copy_of(copies, path.frame[i]);
     return (struct mpr_path){ copy, path.depth };
 }
 

@@ -78,16 +78,6 @@ static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_fra
     return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-/* Returns the folded path as one label: "worker {0..7} (8 threads)". */
-static struct mpr_path threads_path(struct mpr_arena *arena, struct mpr_path path, size_t threads)
-{
-    struct mpr_number n;
-    const char *text =
-        mpr_arena_format(arena, "%s%s (%s threads)", path.frame[0]->text,
-                         path.depth > 1 ? path.frame[1]->text : "", mpr_units_count(&n, threads));
-    return mpr_frame_labels(arena, &text, 1);
-}
-
 /* Threads fold by their names, not by the kernel's numbers.  Each line gets links to its rows, as
  * from mpr_naming_merge. */
 static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
@@ -105,8 +95,14 @@ static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_
     for (size_t i = 0; i < lines; i++) {
         struct mpr_line *l = &line[i];
         if (l->link->row->path.depth != 1) continue;
-        l->row.path = l->rows > 1 ? threads_path(arena, l->row.path, l->rows) : l->link->row->path;
-        l->row.path.depth = 1;
+        if (l->rows > 1) { /* one label, "worker {0..7} (8 threads)" */
+            struct mpr_number n;
+            const struct mpr_path path = l->row.path;
+            const char *text = mpr_arena_format(arena, "%s%s (%s threads)", path.frame[0]->text,
+                                                path.depth > 1 ? path.frame[1]->text : "",
+                                                mpr_units_count(&n, l->rows));
+            l->row.path = mpr_frame_labels(arena, &text, 1);
+        } else l->row.path = l->link->row->path;
     }
     return mpr_lines_merge(line, lines);
 }

@@ -87,8 +87,8 @@ static bool follows_operator(const char *name, const char *at)
 }
 
 /* Not the signs of "operator<", "operator->" and the like.  After "operator+", "operator()" and
- * "operator<< ", with the demangler's blank, template arguments may follow.  No sign is
- * longer than "<=>". */
+ * "operator<< ", with the demangler's blank, template arguments may follow.  No sign is longer than
+ * "<=>". */
 static bool opens_template(const char *name, const char *at)
 {
     if (*at != '<' || at == name) return false;
@@ -249,18 +249,6 @@ const struct mpr_frame *mpr_telling_allocator(struct mpr_telling *t, struct mpr_
     return last && kind_of(t, last) == KIND_ALLOCATOR ? last : NULL;
 }
 
-/* A call without a name is replaced by the next outer call with one, if that is in the same object
- * file and has no source. */
-static size_t with_name(const struct stack *s, size_t i)
-{
-    size_t up = i;
-    while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
-    const struct mpr_frame *outer = s->at[up], *frame = s->at[i];
-    const bool same_object =
-        !*outer->file && *frame->object && strcmp(outer->object, frame->object) == 0;
-    return kind_of(s->t, outer) == KIND_OWN && same_object ? up : i;
-}
-
 /* Returns the innermost frame of a kind, or `depth`. */
 static size_t innermost(const struct stack *s, enum kind a, enum kind b)
 {
@@ -276,7 +264,16 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
 static size_t telling(const struct stack *s)
 {
     size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
-    if (i < s->depth) return kind_of(s->t, s->at[i]) == KIND_NAMELESS ? with_name(s, i) : i;
+    if (i < s->depth) {
+        /* A call without a name is replaced by the next outer call with one, if that is in the same
+         * object file and has no source. */
+        size_t up = i;
+        while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
+        const struct mpr_frame *outer = s->at[up], *frame = s->at[i];
+        const bool same_object =
+            !*outer->file && *frame->object && strcmp(outer->object, frame->object) == 0;
+        return kind_of(s->t, outer) == KIND_OWN && same_object ? up : i;
+    }
     i = innermost(s, KIND_PACKAGE, KIND_PACKAGE);
     if (i < s->depth) return i;
     i = innermost(s, KIND_LIBRARY, KIND_LIBRARY);
