@@ -115,8 +115,7 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
     mpr_doc_end(doc);
 }
 
-/* The limit of a log that has nothing of it is kept, because another log has it or it is optional.
- */
+/* A limit that matches nothing in this log is kept if it is optional or another log has it. */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)
@@ -126,7 +125,7 @@ static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
                      r->limit.from);
 }
 
-/* A note on each limit of the budget that some or all logs lack, then on those of a base. */
+/* Notes on limits of the budget that match nothing in some logs, then on those of a base. */
 static void notes(struct mpr_document *doc, const struct mpr_check *check)
 {
     for (size_t limit = 0; limit < check->limits && limit < check->budget_rows; limit++) {

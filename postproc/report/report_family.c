@@ -1,4 +1,4 @@
-/* The processes of a run in two lines: the one that started it, the reported one, and its largest
+/* The processes of a run in two lines: the one that started it, the reported one, and the largest
  * or a dead one. */
 #include <inttypes.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 
 /* Returns the index of the argument that names the program to run: after -m, -c or -jar, else the
  * first one that is not an option.  After an option that may be its value, as "x86_64-linux-gnu",
- * so the first file is preferred: "train.py", "./worker".  Returns argc if there is none. *named:
+ * so the first file is preferred: "train.py", "./worker".  Returns argc if it is missing. *named:
  * it follows -m, -c or -jar. */
 static size_t telling_argument(const struct mpr_process_info *p, bool *named)
 {

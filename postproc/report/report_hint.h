@@ -1,4 +1,4 @@
-/* What to record the next time, so that more bytes have a name.  Private to this layer. */
+/* Hints for the next recording, so that more bytes have a name.  Private to this layer. */
 #ifndef MPR_REPORT_HINT_H
 #define MPR_REPORT_HINT_H
 

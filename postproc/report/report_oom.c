@@ -293,68 +293,44 @@ static const struct mpr_column record_columns[] = {
     { .key = "count", .type = MPR_COUNT, KNOWN(count) },
 };
 
-static struct record record_of(const struct mpr_ooms_log *log, const char *kind,
-                               const char *outcome)
+/* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
+ * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
+static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_story *s,
+                               const struct mpr_host_refusal *f)
 {
-    const uint64_t unknown = UINT64_MAX;
-    return (struct record){ .log = log->summary.path,
-                            .rank = log->summary.process.rank,
-                            .kind = kind,
-                            .outcome = outcome,
-                            .heap = "host",
-                            .thread = "",
-                            .library = "",
-                            .pid = log->summary.process.pid,
-                            .bytes = unknown,
-                            .needed = unknown,
-                            .free = unknown,
-                            .total = unknown,
-                            .flushed = unknown,
-                            .attempts = unknown,
-                            .error = unknown,
-                            .count = 1 };
-}
-
-static struct record device_record(const struct mpr_ooms_log *log, const struct mpr_oom_story *s)
-{
-    struct record r = record_of(log, "device", s->hard ? "hard" : "got_over");
-    r.time = s->time;
-    r.heap = mpr_heap_name(s->heap);
-    r.thread = s->thread;
-    r.library = s->library;
-    r.path = s->path;
-    r.python = s->python;
-    r.bytes = s->bytes;
-    r.needed = s->needed;
-    r.free = s->free;
-    r.total = s->total;
-    r.flushed = s->flushed;
-    r.attempts = s->attempts;
-    return r;
-}
-
-static struct record refusal_record(const struct mpr_ooms_log *log,
-                                    const struct mpr_host_refusal *f)
-{
-    struct record r = record_of(log, "host", "refused");
-    r.time = f->time;
-    r.heap = mpr_heap_name(f->heap);
-    r.thread = f->thread;
-    r.path = f->path;
-    r.bytes = f->largest;
-    r.error = f->error;
-    r.count = f->count;
-    return r;
-}
-
-/* The free bytes are those of the cgroup. */
-static struct record end_record(const struct mpr_ooms_log *log)
-{
-    const struct mpr_host_story *s = &log->host;
-    const uint64_t *cgroup = s->cgroup.value;
-    struct record r = record_of(log, "host", s->killed ? "killed" : "at_limit");
-    r.time = s->end;
-    if (!s->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
+    const struct mpr_host_story *host = &log->host;
+    const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
+    struct record r = { .log = log->summary.path,
+                        .rank = log->summary.process.rank,
+                        .kind = s ? "device" : "host",
+                        .outcome = s              ? s->hard ? "hard" : "got_over"
+                                   : f            ? "refused"
+                                   : host->killed ? "killed"
+                                                  : "at_limit",
+                        .heap = s   ? mpr_heap_name(s->heap)
+                                : f ? mpr_heap_name(f->heap)
+                                    : "host",
+                        .thread = s   ? s->thread
+                                  : f ? f->thread
+                                      : "",
+                        .library = s ? s->library : "",
+                        .pid = log->summary.process.pid,
+                        .time = s   ? s->time
+                                : f ? f->time
+                                    : host->end,
+                        .bytes = s   ? s->bytes
+                                 : f ? f->largest
+                                     : unknown,
+                        .needed = s ? s->needed : unknown,
+                        .free = s ? s->free : unknown,
+                        .total = s ? s->total : unknown,
+                        .flushed = s ? s->flushed : unknown,
+                        .attempts = s ? s->attempts : unknown,
+                        .error = f ? f->error : unknown,
+                        .count = f ? f->count : 1 };
+    if (s) r.python = s->python;
+    if (s || f) r.path = s ? s->path : f->path;
+    if (s || f || !host->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
     r.total = cgroup[MPF_CGROUP_LIMIT];
     if (cgroup[MPF_CGROUP_USAGE] <= r.total) r.free = r.total - cgroup[MPF_CGROUP_USAGE];
     return r;
@@ -368,11 +344,12 @@ static void records(struct mpr_document *doc, const struct mpr_ooms *ooms)
     struct record *row = mpr_arena_alloc(&doc->arena, max * sizeof *row);
     for (size_t i = 0; i < ooms->logs; i++) {
         const struct mpr_ooms_log *log = &ooms->log[i];
-        for (size_t k = 0; k < log->stories; k++) row[rows++] = device_record(log, &log->story[k]);
+        for (size_t k = 0; k < log->stories; k++)
+            row[rows++] = record_of(log, &log->story[k], NULL);
         if (!log->host.told) continue;
         for (size_t k = 0; k < log->host.refusals; k++)
-            row[rows++] = refusal_record(log, &log->host.refusal[k]);
-        if (log->host.killed || log->host.full) row[rows++] = end_record(log);
+            row[rows++] = record_of(log, NULL, &log->host.refusal[k]);
+        if (log->host.killed || log->host.full) row[rows++] = record_of(log, NULL, NULL);
     }
     mpr_doc_table(doc, &(struct mpr_table){
                            .only = MPR_IN_CSV, MPR_COLUMNS(record_columns), MPR_ROWS(row, rows) });
@@ -381,7 +358,7 @@ static void records(struct mpr_document *doc, const struct mpr_ooms *ooms)
 
 /* ---- all logs */
 
-/* A program that executed another one is not listed, because its process went on. */
+/* A program that executed another one is not listed, because its process continued. */
 static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     size_t count = 0;

@@ -1,4 +1,6 @@
 /* The cause, in at most three lines: why memory ran out, what to do, and what grew. */
+#include <stdarg.h>
+
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
@@ -15,7 +17,7 @@ struct cause {
     struct mpr_document *doc;
     const struct mpr_ooms *ooms;
     const struct mpr_ooms_log *log;
-    const struct mpr_oom_story *story; /* the event of the device; NULL: host memory ran out */
+    const struct mpr_oom_story *story; /* the event of the device, or NULL for host memory */
     bool begun;                        /* a line is written */
 };
 
@@ -27,6 +29,21 @@ static void label(struct cause *c, const char *word)
         mpr_doc_say(c->doc, "%s: ", mpr_report_oom_who(c->doc, &c->log->summary));
     c->begun = true;
 }
+
+/* Writes a line of one sentence. */
+__attribute__((format(printf, 3, 4))) static void line(struct cause *c, const char *word,
+                                                       const char *format, ...)
+{
+    va_list list;
+    label(c, word);
+    va_start(list, format);
+    mpr_doc_say(c->doc, "%s", mpr_arena_vformat(&c->doc->arena, format, list));
+    va_end(list);
+    mpr_doc_end_wrapped(c->doc, HANG);
+}
+
+/* Returns the formatted text if the condition holds, else "". */
+#define IF(condition, ...) ((condition) ? mpr_arena_format(&c->doc->arena, __VA_ARGS__) : "")
 
 static const char *size(struct cause *c, uint64_t bytes) { return mpr_doc_size(c->doc, bytes); }
 
@@ -54,15 +71,11 @@ static const struct mpr_finding *finding_of(const struct cause *c)
 
 static void found(struct cause *c, const struct mpr_finding *f)
 {
-    struct mpr_document *doc = c->doc;
-    label(c, "why");
-    mpr_doc_say(doc, "%s", mpr_report_finding_words(doc, f));
-    mpr_doc_end_wrapped(doc, HANG);
-    label(c, "do");
-    mpr_doc_say(doc, f->estimated ? "%s; saves about %s" : "%s; saves %s at most",
-                mpr_finding_text(&doc->arena, f).change, size(c, f->bytes));
-    if (missing(c->story)) mpr_doc_say(doc, ", %s were short", size(c, missing(c->story)));
-    mpr_doc_end_wrapped(doc, HANG);
+    const uint64_t lacking = missing(c->story);
+    line(c, "why", "%s", mpr_report_finding_words(c->doc, f));
+    line(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
+         f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
+         IF(lacking, ", %s were short", size(c, lacking)));
 }
 
 static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
@@ -75,28 +88,20 @@ static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
 static void fits(struct cause *c, const struct mpr_fit *f)
 {
     const struct mpr_fit_text *text = &mpr_report_fit_text[f->kind];
-    label(c, "fits");
-    mpr_doc_say(c->doc, "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
-    mpr_doc_end_wrapped(c->doc, HANG);
+    line(c, "fits", "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
 }
 
 /* ---- limits */
 
 static void limited(struct cause *c, const struct mpr_rlimit *l)
 {
-    struct mpr_document *doc = c->doc;
-    label(c, "why");
-    mpr_doc_say(doc, "%s were refused: %s allows %s of %s, and the nearest sample has %s",
-                size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of,
-                size(c, l->used));
-    if (l->since) mpr_doc_say(doc, "; %s were made since", size(c, l->since));
-    mpr_doc_end_wrapped(doc, HANG);
-    label(c, "do");
-    mpr_doc_say(doc, "raise it (ulimit %s, setrlimit), or hold less", l->option);
-    mpr_doc_end_wrapped(doc, HANG);
+    line(c, "why", "%s were refused: %s allows %s of %s, and the nearest sample has %s%s",
+         size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of, size(c, l->used),
+         IF(l->since, "; %s were made since", size(c, l->since)));
+    line(c, "do", "raise it (ulimit %s, setrlimit), or hold less", l->option);
 }
 
-/* Returns the bytes of memprof's own files on tmpfs if they are a large part of the cgroup's limit.
+/* Returns the bytes of memprof's files on tmpfs if they are a large part of the cgroup's limit.
  */
 static uint64_t own_files(const struct cause *c)
 {
@@ -110,14 +115,9 @@ static uint64_t own_files(const struct cause *c)
 
 static void filled_by_own_files(struct cause *c)
 {
-    label(c, "why");
-    mpr_doc_say(c->doc,
-                "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
-                size(c, own_files(c)), size(c, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
-    mpr_doc_end_wrapped(c->doc, HANG);
-    label(c, "do");
-    mpr_doc_say(c->doc, "record to a disk: memprof run --output=DIR --journal-dir=DIR");
-    mpr_doc_end_wrapped(c->doc, HANG);
+    line(c, "why", "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
+         size(c, own_files(c)), size(c, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
+    line(c, "do", "record to a disk: memprof run --output=DIR --journal-dir=DIR");
 }
 
 /* ---- memory of the cgroup that is in no process of the run */
@@ -153,14 +153,11 @@ static bool is_elsewhere(const struct cause *c)
 static void elsewhere(struct cause *c)
 {
     const struct mpr_host_story *host = &c->log->host;
-    label(c, "why");
-    mpr_doc_say(
-        c->doc,
-        "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
-        "may be files on tmpfs, page cache, memory of the kernel or other processes",
-        mpr_doc_time(c->doc, host->cgroup.time), size(c, host->cgroup.value[MPF_CGROUP_USAGE]),
-        size(c, mpr_reading_resident(&host->rss)));
-    mpr_doc_end_wrapped(c->doc, HANG);
+    line(c, "why",
+         "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
+         "may be files on tmpfs, page cache, memory of the kernel or other processes",
+         mpr_doc_time(c->doc, host->cgroup.time), size(c, host->cgroup.value[MPF_CGROUP_USAGE]),
+         size(c, mpr_reading_resident(&host->rss)));
 }
 
 /* ---- memory that was never touched */
@@ -204,14 +201,11 @@ static bool is_untouched(const struct cause *c, uint64_t bytes)
 
 static void untouched(struct cause *c, uint64_t bytes)
 {
-    label(c, "why");
-    mpr_doc_say(
-        c->doc,
-        "not known: of %s that the process held, at most %s was seen in memory or swap; "
-        "page tables, other memory of the kernel, files on tmpfs or other processes may have "
-        "used up the memory",
-        size(c, bytes), size(c, max_touched(c)));
-    mpr_doc_end_wrapped(c->doc, HANG);
+    line(c, "why",
+         "not known: of %s that the process held, at most %s was seen in memory or swap; "
+         "page tables, other memory of the kernel, files on tmpfs or other processes may have "
+         "used up the memory",
+         size(c, bytes), size(c, max_touched(c)));
 }
 
 /* ---- the largest owner */
@@ -235,22 +229,17 @@ static void held(struct cause *c)
     if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes)) return;
     /* The peak was over before the process was killed. */
     if (!c->story && c->log->host.killed && h->end_bytes < h->peak_bytes / 4 * 3) return;
-    const struct mpr_line *line =
+    const struct mpr_line *l =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
-    if (is_untouched(c, line->row.bytes)) {
-        untouched(c, line->row.bytes);
-        return;
-    }
-    if (!line->row.path.depth) return;
-    label(c, "why");
-    mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
-                mpr_doc_path(doc, line->row.path), *line->caller ? " <- " : "", line->caller,
-                line->row.estimated ? "~" : "", size(c, line->row.bytes), size(c, h->peak_bytes),
-                mpr_heap_name(h->heap));
-    if (max_touched(c) < line->row.bytes)
-        mpr_doc_say(doc, "; at most %s was seen in memory or swap", size(c, max_touched(c)));
-    mpr_doc_end_wrapped(doc, HANG);
+    if (is_untouched(c, l->row.bytes)) untouched(c, l->row.bytes);
+    else if (l->row.path.depth)
+        line(c, "why", "%s%s%s held %s%s of the %s of %s at its peak%s",
+             mpr_doc_path(doc, l->row.path), *l->caller ? " <- " : "", l->caller,
+             l->row.estimated ? "~" : "", size(c, l->row.bytes), size(c, h->peak_bytes),
+             mpr_heap_name(h->heap),
+             IF(max_touched(c) < l->row.bytes, "; at most %s was seen in memory or swap",
+                size(c, max_touched(c))));
 }
 
 /* ---- growth */
@@ -268,12 +257,10 @@ static void grew(struct cause *c)
     if (!row.name || g->after <= g->before) return;
     if (!would_fit && row.bytes < g->after / TWENTIETH) return;
     if (is_untouched(c, row.bytes)) return;
-    label(c, "grew");
-    mpr_doc_say(c->doc, "%s %s+%s ", row.name, row.estimated ? "~" : "", size(c, row.bytes));
-    if (g != own) mpr_doc_say(c->doc, "over the median of the others");
-    else if (c->story) mpr_doc_say(c->doc, "since the last good peak");
-    else mpr_doc_say(c->doc, "since %s", mpr_doc_time(c->doc, g->time));
-    mpr_doc_end_wrapped(c->doc, HANG);
+    line(c, "grew", "%s %s+%s %s", row.name, row.estimated ? "~" : "", size(c, row.bytes),
+         g != own   ? "over the median of the others"
+         : c->story ? "since the last good peak"
+                    : mpr_arena_format(&c->doc->arena, "since %s", mpr_doc_time(c->doc, g->time)));
 }
 
 /* ---- all */

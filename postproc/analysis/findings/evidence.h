@@ -1,5 +1,5 @@
 /* The input of the rules of insights, and the functions with which they add findings.  Private to
- * insights*.c.
+ * insights.c and rules_*.c.
  *
  * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H
@@ -14,14 +14,15 @@
 #include "segments.h"
 #include "steps.h"
 
-/* Anonymous memory beyond what blocks and mappings hold, when that was most since the peak of
- * host/heap; and what it was near that peak, when malloc had least to spare: data of libraries,
- * stacks. */
+/* A sample of the process's anonymous memory after the peak of host/heap, in bytes. */
 struct mpr_retained {
-    uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
-    uint64_t others;                         /* bytes, at the peak */
-    uint64_t fallen;                         /* bytes of host/heap, since its peak */
-    uint64_t kept_at_most;                   /* bytes: see mpr_kept_at_most */
+    uint64_t time; /* ns */
+    uint64_t anonymous, memprof;
+    uint64_t live;         /* blocks and mappings: host/heap and host/mmap */
+    uint64_t others;       /* beyond these near the peak, when malloc kept least: data of libraries,
+                              stacks */
+    uint64_t fallen;       /* bytes of host/heap that were freed since its peak */
+    uint64_t kept_at_most; /* see mpr_kept_at_most */
 };
 /* Returns how many bytes of freed blocks malloc can have kept at a sample, if it kept at most
  * @before at the previous one and the heap fell by @freed since.  It cannot keep more than belongs
@@ -30,6 +31,7 @@ static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_
 {
     return before + freed < beyond ? before + freed : beyond;
 }
+/* Returns the bytes that belong to no block, mapping or library. */
 static inline uint64_t mpr_retained_beyond(const struct mpr_retained *r)
 {
     return mpr_less(r->anonymous, r->live + r->memprof + r->others);
@@ -47,13 +49,13 @@ struct mpr_evidence {
     const struct mpr_segments *segments; /* when memory ran out, or at each device's peak */
     const struct mpr_steps *steps;       /* NULL if no range repeats */
     const struct mpr_leaks *leaks; /* growth over time, or NULL if the log was not read for it */
-    const struct mpr_breakdown *breakdown; /* at the instants of segments; NULL if PyTorch held
-                                              no device memory */
+    const struct mpr_breakdown *breakdown; /* at the same instants, or NULL if PyTorch held no
+                                              device memory */
     const struct mpr_device_state *state;  /* state of each device at the same instants */
-    bool at_oom[MPF_GPUS];                 /* its state is of when memory ran out */
+    bool at_oom[MPF_GPUS];                 /* its state is the one when memory ran out */
     struct mpr_retained retained;
-    size_t threads; /* that recorded anything */
-    bool jemalloc;  /* its own figures are in the log */
+    size_t threads; /* with events */
+    bool jemalloc;  /* the log has samples of jemalloc's figures */
 };
 
 /* The least size of a finding: bytes, and the share of a heap or device. */

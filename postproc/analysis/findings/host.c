@@ -154,9 +154,9 @@ static bool is_full(const struct mpr_reading *cgroup)
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
-/* Returns true if the process may have been killed because memory ran out: not by a fault of its
- * own (SIGSEGV, SIGABRT), nor by a signal that asks it to end, which a parent sends when another
- * child was killed. */
+/* Returns true if the process may have been killed because memory ran out.  A fault of the program
+ * (SIGSEGV, SIGABRT) is another reason, and so is a signal that asks it to end, which a parent
+ * sends when another child was killed. */
 static bool was_killed(const struct mpr_summary *s, bool full)
 {
     const int sig = s->fate_status;

@@ -22,7 +22,6 @@
 
 struct mpr_error;
 
-/* A value that a finding rests on.  Its key names it in JSON and in the finding's sentences. */
 enum mpr_fact_type {
     MPR_FACT_COUNT,
     MPR_FACT_BYTES,
@@ -30,6 +29,7 @@ enum mpr_fact_type {
     MPR_FACT_ID,   /* a number without separators */
     MPR_FACT_TEXT
 };
+/* A value that a finding rests on.  Its key names it in JSON and in the finding's sentences. */
 struct mpr_fact {
     const char *key;
     enum mpr_fact_type type;
@@ -120,7 +120,7 @@ struct mpr_finding_text {
 struct mpr_insights_oom {
     bool told, capturing;
     unsigned device;
-    uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
+    uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN if the driver was not asked */
     uint8_t heap;
     struct mpr_path path;          /* ranges, or the Python stack if there are none */
     struct mpr_device_state state; /* the device's account at that time */
@@ -128,9 +128,9 @@ struct mpr_insights_oom {
 
 /* The newest allocation of host memory that failed. */
 struct mpr_refused {
-    uint64_t count, time, bytes; /* count: all that failed */
+    uint64_t count, time, bytes; /* count: of all failed allocations */
     unsigned error;              /* errno */
-    struct mpr_rlimit limit;     /* that was in the way */
+    struct mpr_rlimit limit;     /* the limit that was reached */
     uint8_t heap;
     struct mpr_path path;
 };
@@ -140,19 +140,16 @@ struct mpr_insights {
     struct mpr_peaks peaks; /* the log's peaks, by AUTO */
     struct mpr_insights_oom oom;
     struct mpr_refused refused;
-    bool died;                          /* for want of host memory, or it may have */
-    const struct mpr_processes *family; /* all processes of the run, or NULL if only the log was
-                                         * given
-                                         */
-    struct mpr_steps steps;             /* findings use its paths; has_steps: a range repeats */
+    bool died;                          /* it may have been killed because host memory ran out */
+    const struct mpr_processes *family; /* all processes of the run, or NULL if unknown */
+    /* Results whose paths findings use. */
+    struct mpr_steps steps; /* if a range repeats */
     bool has_steps;
-    struct mpr_leaks leaks; /* likewise; read if no range repeats, or if its instances keep memory
-                             */
+    struct mpr_leaks leaks; /* if no range repeats, or its instances keep memory */
     bool has_leaks;
-    struct mpr_breakdown breakdown; /* likewise, and */
-    struct mpr_peaks by_python; /* owners at the instant of the breakdown, by Python stacks; both
-                                   are read if PyTorch held device memory */
+    struct mpr_breakdown breakdown; /* if PyTorch held device memory */
     bool has_breakdown;
+    struct mpr_peaks by_python;  /* with a breakdown: owners at its instant, by Python stacks */
     struct mpr_finding *finding; /* largest first */
     size_t findings, cap;
 };
@@ -164,8 +161,9 @@ struct mpr_insights_known {
     const char *range; /* the range with the compared instances, or NULL if none repeats */
 };
 
-/* family: outlives the insights; NULL: nothing is known of others.  known: NULL: nothing.  0, or -1
- * with *error filled (nothing to free then). */
+/* Reads the log.  @family: the processes of its run, which must outlive the insights, or NULL.
+ * @known: results of an earlier reading, or NULL.  Returns 0, or -1 with *error filled and nothing
+ * to free. */
 int mpr_insights_read(struct mpr_insights *insights, const char *path,
                       const struct mpr_processes *family, const struct mpr_insights_known *known,
                       const struct mpr_progress *progress, struct mpr_error *error);

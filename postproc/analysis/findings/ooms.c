@@ -252,7 +252,7 @@ enum { WINDOWS = 16 };
 struct reading {
     struct good_spans good;
     struct mpr_refusals refusals;
-    struct mpr_window window[WINDOWS]; /* of the second replay: it takes their peaks' pictures */
+    struct mpr_window window[WINDOWS]; /* the second replay takes pictures of their peaks */
     uint32_t oom[WINDOWS];             /* their events */
     size_t windows;
     struct mpr_host_end end; /* by the second replay */

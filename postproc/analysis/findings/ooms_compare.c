@@ -53,7 +53,7 @@ static int by_failure(const void *left, const void *right)
 
 struct run {
     const char *id;
-    uint64_t start; /* of its first process */
+    uint64_t start; /* start of its first process */
     bool failed;
 };
 
@@ -93,8 +93,8 @@ static void number_runs(struct mpr_ooms *ooms)
     free(run);
 }
 
-/* Counts the processes of the compared run.  Programs that one process executed one after the other
- * have a log each, but are one process. */
+/* Counts the processes of the compared run.  A process that executed other programs has a log for
+ * each of them. */
 static void count_processes(struct mpr_ooms *ooms)
 {
     ooms->processes = ooms->compared_logs;

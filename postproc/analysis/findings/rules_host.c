@@ -72,8 +72,7 @@ static uint64_t copied_by(const struct mpr_process *worker, const struct mpr_pro
 
 /* ---- workers of one parent */
 
-/* Returns true if the process was forked and executed no other program: it is a copy of its parent.
- */
+/* Returns true if the process is a copy of its parent: it was forked and executed nothing. */
 static bool is_worker(const struct mpr_processes *all, const struct mpr_process *p)
 {
     if (p->parent == MPR_NO_PROCESS || p->image_of != MPR_NO_PROCESS) return false;
@@ -91,9 +90,9 @@ static bool is_below(const struct mpr_processes *all, size_t process, size_t top
     return process == top;
 }
 
-/* Returns the parent of the workers in the log's family: the log's process is a worker, their
- * parent, or the one that started the parent, as with a fork server.  Of several parents, returns
- * the one whose workers hold most. */
+/* Returns the parent of the workers in the log's family.  The log's process is a worker, their
+ * parent, or the process that started the parent, as with a fork server.  If there are several
+ * parents, it is the parent of the workers that hold most. */
 static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
 {
     size_t found = own;

@@ -333,7 +333,7 @@ static void fill_step(struct mpr_live *l)
     for (size_t i = 0; i < s->follow.count; i++)
         if (s->follow.open[i].what == outermost)
             step->open_ns = mpr_less(l->look.now_ns, s->follow.open[i].begin_ns);
-    const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* of those in a row */
+    const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* consecutive instances */
     step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
 }
 

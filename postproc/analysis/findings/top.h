@@ -19,7 +19,7 @@
 struct mpr_error;
 
 struct mpr_live_options {
-    enum mpr_group by; /* of the owners; AUTO is decided when the process is first looked at */
+    enum mpr_group by; /* grouping of the owners; AUTO is decided at the first look */
     uint8_t heap; /* the heap whose owners are shown, or MPF_HEAP_NONE for the largest: PyTorch's
                      blocks, not their segments */
 };
@@ -51,7 +51,7 @@ struct mpr_live_look {
     struct mpr_choice choice;
     uint64_t now_ns;          /* the end of the log so far */
     uint64_t events_a_second; /* since the last look; MPF_UNKNOWN at the first look */
-    uint64_t span_ns; /* the time of growth: a minute, or since the first look; 0: not yet known */
+    uint64_t span_ns; /* the time of growth: a minute, or since the first look if that is less */
     struct mpr_reading rss;         /* the newest sample */
     uint64_t host_bytes, gpu_bytes; /* live bytes of the host's heaps and of all devices */
     int64_t host_grew;
@@ -61,7 +61,7 @@ struct mpr_live_look {
     uint64_t whole; /* its bytes */
     struct mpr_row *row;
     size_t rows;
-    struct mpr_growth growth;  /* of the same heap */
+    struct mpr_growth growth;  /* growth of the same heap */
     struct mpr_device *device; /* as they are now: `peak` is this instant */
     size_t devices;
     struct mpr_live_step step;
@@ -80,10 +80,10 @@ struct mpr_top {
     } * log;
     size_t logs, cap;
     size_t gone;         /* logs of processes that ended, which are no longer shown */
-    const char *in_full; /* the log that is shown in full; NULL: the largest */
+    const char *in_full; /* the log that is shown in full, or NULL for the largest */
     bool next;           /* show the next one in full */
     struct mpr_arena arena;
-    const struct mpr_live_look **process; /* of the newest look; largest first: host and devices */
+    const struct mpr_live_look **process; /* the newest look, by host and device bytes */
     size_t processes, shown;              /* shown: the one in full */
 };
 

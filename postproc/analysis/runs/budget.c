@@ -53,7 +53,7 @@ bool mpr_budget_size(const char *text, uint64_t *bytes)
 
 /* ---- lines */
 
-/* Cuts off the next word; NULL if there is none, or (with *bad) if its quote does not end. */
+/* Cuts off the next word.  Returns NULL at the end, or (with *bad) if a quote does not end. */
 static char *next_word(char **line, bool *bad)
 {
     char *word = *line + strspn(*line, " \t\r\n");

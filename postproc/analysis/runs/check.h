@@ -38,8 +38,8 @@ struct mpr_check {
     size_t breakdowns, breakdown_room;
     struct mpr_check_row *row;
     size_t rows, cap, broken, not_found;
-    size_t limits, budget_rows; /* limits of the budget: each log has one row for each, which come
-                                   before those of a base */
+    size_t limits, budget_rows; /* limits of the budget, and their rows: one in each log, before the
+                                   rows of a base */
 };
 
 /* @naming: how lines are named; it must live as long as the check. */

@@ -259,7 +259,7 @@ static size_t median_run(const struct mpr_diff_account *a, size_t from, size_t t
 {
     const size_t runs = to - from;
     for (size_t i = from; i < to; i++) {
-        size_t before = 0; /* runs that come before it in the order of their totals */
+        size_t before = 0; /* runs with smaller totals, or earlier ones with the same */
         for (size_t k = from; k < to; k++)
             before +=
                 a->run[k].total < a->run[i].total || (a->run[k].total == a->run[i].total && k < i);

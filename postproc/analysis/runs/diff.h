@@ -46,7 +46,7 @@ struct mpr_diff_run {
     } * entry;
     size_t entries;
     int64_t total;   /* sum of the entries' bytes */
-    double variance; /* of the total; 0 if it is exact */
+    double variance; /* variance of the total, or 0 if it is exact */
 };
 
 enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAPHS };
@@ -71,8 +71,8 @@ struct mpr_diff_account {
 };
 
 struct mpr_diff {
-    struct mpr_peaks peaks; /* one log for each run, in the order of their reading, the base first;
-                               not finished */
+    struct mpr_peaks peaks; /* one log for each run, the base first; mpr_peaks_finish is not called
+                             */
     size_t base;            /* number of runs of the base */
     struct mpr_graphs *graphs; /* by run */
     size_t graph_room;

@@ -1,7 +1,7 @@
 /* A digest of a log: the facts of its reports, bounded for any length. `memprof-report log digest`
  * writes it, and `ranks` merges digests.
  *
- * The reports' analyses make it, so each number is the one that a report prints. A list that would
+ * The reports' analyses make it, so its numbers are those that the reports print. A list that would
  * be too long has the largest rows, and a last row with the rest if rows have a sum, so that sums
  * stay exact. Rows hold plain values, so one description of their columns serves the writer and the
  * reader.
@@ -174,7 +174,7 @@ int mpr_digest_make(struct mpr_digest *digest, const char *path,
                     struct mpr_error *error);
 void mpr_digest_free(struct mpr_digest *digest);
 
-/* Reads the present sizes of a log's files. Returns false if there is no log. */
+/* Reads the present sizes of a log's files. Returns false if the log is missing. */
 bool mpr_digest_look(struct mpr_digest_source *source, const char *log);
 /* Returns true if the digest is up to date. */
 bool mpr_digest_is_fresh(const struct mpr_digest *digest, const struct mpr_digest_source *now);

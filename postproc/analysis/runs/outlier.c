@@ -25,8 +25,8 @@ static uint64_t peak_of(const struct mpr_timeline *t, unsigned kind)
 
 /* ---- runs that are compared */
 
-/* Returns true if no other process of the rank, such as a loader's worker, holds more of a device,
- * or else of the host. */
+/* Returns true if it holds more of a device, or else of the host, than the other processes of its
+ * rank, such as a loader's workers. */
 static bool is_main_of_rank(const struct mpr_timeline *run, size_t runs, size_t which)
 {
     const char *rank = run[which].summary.process.rank;
@@ -76,7 +76,7 @@ void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike)
 
 /* ---- the outlier */
 
-/* Returns the outlier's distance from the median in bytes, by heaps of that kind; 0 if there is no
+/* Returns the outlier's distance from the median in bytes, by heaps of that kind, or 0 without an
  * outlier. */
 static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_t count,
                       unsigned kind, struct mpr_outlier *out)

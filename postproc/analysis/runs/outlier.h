@@ -9,8 +9,8 @@ struct mpr_outlier {
     uint8_t heap; /* the heap whose peaks differ most, with the number of the outlier's GPU */
 };
 
-/* Sets the flags of the runs that are compared: one of each rank; without ranks, the runs that one
- * process started, or those that none of the runs started, whichever are more. */
+/* Sets the flags of the runs that are compared: one of each rank.  Without ranks these are the
+ * children of one run, or the runs without a parent among them, whichever are more. */
 void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike);
 
 /* Finds the outlier among these, by the heap in which one is farthest from the median in bytes.

@@ -21,7 +21,7 @@ struct mpr_pair {
     bool estimated;
     double variance; /* sum of the rows' */
     const char *const *key, *const *function;
-    bool older, newer; /* the sides that have it */
+    bool older, newer; /* it has rows of that side */
 };
 
 struct mpr_pairs {
@@ -31,7 +31,7 @@ struct mpr_pairs {
     uint32_t cap;
     struct mpr_arena *arena;
     size_t runs, older; /* the first `older` runs are the older side */
-    size_t run;         /* of the rows that are added */
+    size_t run;         /* the run of the rows that are added */
     const char *program;
     struct mpr_index by_key, by_name;
     struct mpr_pairs_name *name;

@@ -101,7 +101,7 @@ struct mpr_ranks_outlier {
 struct mpr_ranks_node {
     const char *host;
     size_t ranks, failed;
-    uint64_t median, most; /* of the shown measure */
+    uint64_t median, most; /* by the shown measure */
     size_t most_rank;
     uint64_t rss_sum; /* UINT64_MAX if unknown for some */
 };
@@ -114,15 +114,15 @@ struct mpr_ranks_group {
     const char *first_use;
     size_t present;
     size_t *rank;
-    uint64_t *place; /* the rank in the communicator, for each of `rank`; UINT64_MAX if unknown */
-    uint64_t median, most; /* of the shown measure */
+    uint64_t *place; /* by index of `rank`: the rank in the communicator; UINT64_MAX if unknown */
+    uint64_t median, most; /* by the shown measure */
     uint64_t bytes;        /* median of its memory */
 };
 struct mpr_ranks_kind {
     uint64_t size;
     const char *first_use;
     size_t first, groups;   /* in result->group */
-    uint64_t median, bytes; /* of the groups' medians */
+    uint64_t median, bytes; /* medians of the groups' values */
     const size_t *apart;    /* groups whose medians are outliers, the farthest first */
     size_t aparts;
 };

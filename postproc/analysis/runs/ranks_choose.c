@@ -119,9 +119,8 @@ static void add_numbered(struct mpr_ranks *r, const struct claim *claim, size_t 
     }
 }
 
-/* Adds each process without a rank.  Of programs that one process executed one after the other, it
- * takes the one that held most.  The claims are sorted by start; those that are taken lose their
- * digest. */
+/* Adds each process without a rank, by the program that held most of those that it executed.  The
+ * claims are sorted by start; those that are taken lose their digest. */
 static void add_unnumbered(struct mpr_ranks *r, struct claim *claim, size_t claims)
 {
     for (size_t first = 0; first < claims; first++) {

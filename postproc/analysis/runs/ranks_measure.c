@@ -212,7 +212,7 @@ static struct mpr_ranks_outlier *difference(struct mpr_ranks *r, size_t measure,
     return o;
 }
 
-/* @aparts: the outliers of other stages come before that one. */
+/* @aparts: index of the first outlier of this stage. */
 static void fill_stage(struct mpr_ranks *r, size_t measure, size_t at, const struct class *c,
                        size_t aparts)
 {

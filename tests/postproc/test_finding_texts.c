@@ -1,0 +1,157 @@
+/* The sentences of findings: values, plurals, optional parts and variants of their templates. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "insights.h"
+#include "reports.h"
+
+enum { MIB = 1 << 20 };
+
+static struct mpr_arena arena;
+
+static int end(void **state)
+{
+    (void)state;
+    mpr_arena_free(&arena);
+    arena = (struct mpr_arena){ 0 };
+    return 0;
+}
+
+static struct mpr_finding communicators(uint64_t count)
+{
+    return (struct mpr_finding){
+        .kind = MPR_FINDING_IDLE_COMMUNICATORS,
+        .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, 1),
+        .fact = { { .key = "communicators", .value = count },
+                  { .key = "communicator_bytes", .type = MPR_FACT_BYTES, .value = 100 * MIB } },
+        .facts = 2,
+        .detail = { { .key = "largest", .type = MPR_FACT_TEXT, .text = "0x{9f}" } },
+        .details = 1,
+    };
+}
+
+static void one_and_several_have_their_own_words(void **state)
+{
+    struct mpr_finding f = communicators(1);
+    (void)state;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "1 communicator ran no collective and holds 100.00 MiB, most of it NCCL "
+                        "0x{9f}");
+    f = communicators(2);
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "2 communicators ran no collective and hold 100.00 MiB, most of it NCCL "
+                        "0x{9f}");
+    assert_string_equal(mpr_finding_text(&arena, &f).where, "gpu1");
+}
+
+static struct mpr_finding workers(uint64_t least, uint64_t most)
+{
+    return (struct mpr_finding){
+        .kind = MPR_FINDING_WORKERS,
+        .heap = MPF_HEAP_HOST,
+        .fact = { { .key = "workers", .value = 2000 },
+                  { .key = "least_bytes", .type = MPR_FACT_BYTES, .value = least },
+                  { .key = "most_bytes", .type = MPR_FACT_BYTES, .value = most },
+                  { .key = "all_bytes", .type = MPR_FACT_BYTES, .value = 9 * MIB },
+                  { .key = "parent_bytes", .type = MPR_FACT_BYTES, .value = 0 } },
+        .facts = 5,
+    };
+}
+
+static void a_range_of_equal_values_is_one_value(void **state)
+{
+    struct mpr_finding f = workers(3 * MIB, 3 * MIB + 1);
+    (void)state;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "2,000 forked workers hold about as much each, 3.00 MiB of host memory, "
+                        "9.00 MiB in all; their parent holds 0 B");
+    f = workers(3 * MIB, 4 * MIB);
+    f.variant = MPR_VARIANT_AT_A_TIME;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "2,000 forked workers at a time hold about as much each, 3.00 MiB to 4.00 "
+                        "MiB of host memory, 9.00 MiB in all; their parent holds 0 B");
+}
+
+static void a_part_without_its_value_is_left_out(void **state)
+{
+    struct mpr_finding f = {
+        .kind = MPR_FINDING_GROWTH,
+        .heap = MPF_HEAP_HOST,
+        .bytes = 40 * MIB,
+        .fact = { { .key = "kept_bytes", .type = MPR_FACT_BYTES, .value = MIB },
+                  { .key = "instances", .value = 80 } },
+        .facts = 2,
+        .detail = { { .key = "range", .type = MPR_FACT_TEXT, .text = "step [1]" },
+                    { .key = "place_bytes",
+                      .type = MPR_FACT_BYTES,
+                      .estimated = true,
+                      .value = 30 * MIB },
+                    { .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = 40 * MIB } },
+        .details = 3,
+    };
+    (void)state;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "80 instances of step [1] keep 1.00 MiB of host/heap each at the median, "
+                        "40.00 MiB in half of them, ~75 % of it in one place");
+    f.details = 2;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "80 instances of step [1] keep 1.00 MiB of host/heap each at the median, "
+                        "40.00 MiB in half of them");
+}
+
+/* A variant after the last alternative of a sentence has that one. */
+static void variants_choose_sentences(void **state)
+{
+    struct mpr_finding f = {
+        .kind = MPR_FINDING_GROWTH,
+        .heap = MPF_HEAP_MMAP,
+        .fact = { { .key = "grown_bytes", .type = MPR_FACT_BYTES, .value = 8 * MIB },
+                  { .key = "a_second_bytes", .type = MPR_FACT_BYTES, .value = MIB },
+                  { .key = "grown_in_ns", .type = MPR_FACT_SPAN, .value = 8000000000 } },
+        .facts = 3,
+        .variant = MPR_VARIANT_STEADY,
+    };
+    const char steady[] = "host/mmap grew steadily, by 8.00 MiB in 8.00 s, 1.00 MiB a second";
+    (void)state;
+    assert_string_equal(mpr_finding_text(&arena, &f).what, steady);
+    assert_non_null(strstr(mpr_finding_text(&arena, &f).change, "container"));
+    f.variant = MPR_VARIANT_STEADY_UNNAMED;
+    assert_string_equal(mpr_finding_text(&arena, &f).what, steady);
+    assert_non_null(strstr(mpr_finding_text(&arena, &f).change, "call stacks"));
+    f.variant = MPR_VARIANT_SHORT_RUN;
+    assert_string_equal(mpr_finding_text(&arena, &f).what,
+                        "host/mmap grew by 8.00 MiB in 8.00 s of a short run");
+}
+
+/* The parts of templates nest and end: a finding without values leaves no sign of them. */
+static void templates_are_well_formed(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < MPR_FINDING_KINDS; kind++)
+        for (int variant = 0; variant < 4; variant++) {
+            const struct mpr_finding f = { .kind = (enum mpr_finding_kind)kind,
+                                           .variant = (enum mpr_finding_variant)variant };
+            const struct mpr_finding_text text = mpr_finding_text(&arena, &f);
+            assert_true(*text.what && *text.change && *text.report);
+            assert_null(strpbrk(text.what, "{}[]<>|"));
+            assert_null(strpbrk(text.change, "{}[]<>|"));
+            assert_null(strpbrk(text.report, "{}[]<>|"));
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(one_and_several_have_their_own_words, end),
+        cmocka_unit_test_teardown(a_range_of_equal_values_is_one_value, end),
+        cmocka_unit_test_teardown(a_part_without_its_value_is_left_out, end),
+        cmocka_unit_test_teardown(variants_choose_sentences, end),
+        cmocka_unit_test_teardown(templates_are_well_formed, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
