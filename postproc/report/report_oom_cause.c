@@ -133,8 +133,8 @@ static uint64_t charge_of_run(const struct cause *c)
     sum += known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
     for (size_t i = 0; c->ooms->compared && i < c->ooms->logs; i++) {
         const struct mpr_ooms_log *log = &c->ooms->log[i];
-        if (log != c->log && log->run == c->log->run && log->then.alive)
-            sum += known(mpr_reading_resident(&log->then.rss));
+        if (log != c->log && log->run == c->log->run && log->at_failure.alive)
+            sum += known(mpr_reading_resident(&log->at_failure.rss));
     }
     return sum;
 }

@@ -41,7 +41,7 @@ const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summar
 static struct process process_of(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
     const struct mpr_process_info *p = &log->summary.process;
-    const struct mpr_then *t = &log->then;
+    const struct mpr_failure_state *t = &log->at_failure;
     const char *const name[] = { p->argc ? p->argv[0] : "unknown program",
                                  mpr_report_oom_who(doc, &log->summary) };
     struct process row = { .name = mpr_frame_labels(&doc->arena, name, 2),
@@ -60,7 +60,7 @@ static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
     struct process *row = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *row);
     size_t rows = 0;
     for (size_t i = 0; i < ooms->logs; i++)
-        if (ooms->log[i].then.alive) row[rows++] = process_of(doc, &ooms->log[i]);
+        if (ooms->log[i].at_failure.alive) row[rows++] = process_of(doc, &ooms->log[i]);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "processes then",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(process_columns),
@@ -68,7 +68,7 @@ static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
                                             .total = "sum (RSS counts shared pages repeatedly)" });
 }
 
-#define OF_DEVICE(member) MPR_FIELD(mpr_then_device, member)
+#define OF_DEVICE(member) MPR_FIELD(mpr_failure_device, member)
 
 static const struct mpr_column process_devices[] = {
     { .key = "index", .type = MPR_COUNT, OF_DEVICE(index) },
@@ -80,7 +80,7 @@ static const struct mpr_column process_devices[] = {
 
 static void process_fields(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
-    const struct mpr_then *t = &log->then;
+    const struct mpr_failure_state *t = &log->at_failure;
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "path", mpr_value_text(log->summary.path));
     mpr_doc_fact(doc, "time_ns", mpr_value_number(MPR_TIME, t->time));
@@ -228,7 +228,7 @@ void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_oom
     mpr_doc_fact(doc, "failed_processes", mpr_value_number(MPR_COUNT, ooms->failed));
     mpr_doc_list(doc, "processes");
     for (size_t i = 0; i < ooms->logs; i++)
-        if (ooms->log[i].then.alive) process_fields(doc, &ooms->log[i]);
+        if (ooms->log[i].at_failure.alive) process_fields(doc, &ooms->log[i]);
     mpr_doc_close(doc);
     devices(doc, ooms, MPR_IN_JSON);
     mpr_report_growth(doc, "against_median", &ooms->against, NULL);

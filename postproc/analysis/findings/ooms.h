@@ -109,18 +109,18 @@ struct mpr_host_story {
 };
 
 /* A process at the instant of the first failure of all. */
-struct mpr_then_device {
+struct mpr_failure_device {
     const char *uuid, *name;
     unsigned index;
     uint64_t used, total; /* MPF_UNKNOWN if not measured */
     uint64_t tracked, torch;
 };
-struct mpr_then {
+struct mpr_failure_state {
     bool alive;             /* it ran at that time, and its log was read again */
     uint64_t time;          /* ns since its own start */
     uint64_t host;          /* live bytes of host memory */
     struct mpr_reading rss; /* the newest sample at that time */
-    struct mpr_then_device *device;
+    struct mpr_failure_device *device;
     size_t devices;
 };
 
@@ -139,7 +139,7 @@ struct mpr_ooms_log {
     size_t undetailed; /* older events, without the blocks that were live (MPR_OOM_PICTURES) */
     const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_story host;
-    struct mpr_then then;
+    struct mpr_failure_state at_failure;
     size_t run;    /* the number of its run: the newest that failed is 0, and is compared */
     bool executed; /* its process executed another program that has a log */
 };

@@ -30,7 +30,7 @@ static uint64_t first_failure(const struct mpr_ooms_log *log)
     return hard < killed ? hard : killed;
 }
 
-static uint64_t bytes_then(const struct mpr_then *t)
+static uint64_t bytes_at_failure(const struct mpr_failure_state *t)
 {
     uint64_t sum = t->host;
     for (size_t i = 0; i < t->devices; i++)
@@ -43,8 +43,8 @@ static uint64_t bytes_then(const struct mpr_then *t)
 static int by_failure(const void *left, const void *right)
 {
     const struct mpr_ooms_log *a = left, *b = right;
-    const uint64_t x = first_failure(a), y = first_failure(b), m = bytes_then(&a->then),
-                   n = bytes_then(&b->then);
+    const uint64_t x = first_failure(a), y = first_failure(b), m = bytes_at_failure(&a->at_failure),
+                   n = bytes_at_failure(&b->at_failure);
     if (a->run != b->run) return a->run < b->run ? -1 : 1;
     if (x != y) return x < y ? -1 : 1;
     if (m != n) return m > n ? -1 : 1;
@@ -148,18 +148,20 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
 static void add_devices(struct entries *e, struct mpr_ooms *ooms, const struct mpr_reader *reader,
                         size_t log)
 {
-    const struct mpr_then *then = &ooms->log[log].then, *first = &ooms->log[0].then;
+    const struct mpr_failure_state *state = &ooms->log[log].at_failure,
+                                   *first = &ooms->log[0].at_failure;
     bool torch = false;
     for (size_t i = 0; i < first->devices; i++) torch |= first->device[i].torch != 0;
-    for (size_t i = 0; i < then->devices; i++) {
+    for (size_t i = 0; i < state->devices; i++) {
         size_t rows;
-        const struct mpr_picture *p = &reader->replay.gpu.device[then->device[i].index].peak;
+        const struct mpr_picture *p = &reader->replay.gpu.device[state->device[i].index].peak;
         const struct mpr_row *row = mpr_growth_blocks(&ooms->arena, reader, p, torch, &rows);
         for (size_t k = 0; k < rows; k++) add(e, row[k].path, log, row[k].bytes, false);
     }
 }
 
-static void fill_then(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
+static void fill_state(struct mpr_failure_state *out, struct mpr_arena *arena,
+                       const struct mpr_replay *r)
 {
     out->alive = true;
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
@@ -171,13 +173,13 @@ static void fill_then(struct mpr_then *out, struct mpr_arena *arena, const struc
         const uint64_t torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
         if (!p->valid || (!d->seen && !p->tracked && !torch)) continue;
         out->device[out->devices++] =
-            (struct mpr_then_device){ .uuid = mpr_arena_text(arena, d->uuid),
-                                      .name = mpr_arena_text(arena, d->name),
-                                      .index = i,
-                                      .used = p->used,
-                                      .total = p->total,
-                                      .tracked = p->tracked,
-                                      .torch = torch };
+            (struct mpr_failure_device){ .uuid = mpr_arena_text(arena, d->uuid),
+                                         .name = mpr_arena_text(arena, d->name),
+                                         .index = i,
+                                         .used = p->used,
+                                         .total = p->total,
+                                         .tracked = p->tracked,
+                                         .torch = torch };
     }
 }
 
@@ -189,21 +191,21 @@ static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
     return start && start <= at && at <= start + log->summary.duration_ns + late;
 }
 
-static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e,
-                      const struct mpr_progress *progress)
+static void read_state(struct mpr_ooms *ooms, size_t index, struct entries *e,
+                       const struct mpr_progress *progress)
 {
     struct mpr_ooms_log *log = &ooms->log[index];
     const char *path = log->summary.path;
     struct mpr_reader reader;
     struct mpr_error error;
     if (!is_alive(log, ooms->first_failure)) return;
-    log->then.time = ooms->first_failure - log->summary.process.start_ns;
-    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(log->then.time),
-                        &error) != 0)
+    log->at_failure.time = ooms->first_failure - log->summary.process.start_ns;
+    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by,
+                        MPR_INSTANT_END_OF(log->at_failure.time), &error) != 0)
         return;
     reader.replay.options.backward_of = ooms->backward_of;
     if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
-    fill_then(&log->then, &ooms->arena, &reader.replay);
+    fill_state(&log->at_failure, &ooms->arena, &reader.replay);
     if (ooms->device_failure) add_devices(e, ooms, &reader, index);
     else add_host(e, &ooms->arena, &reader, index);
     mpr_reader_close(&reader);
@@ -212,7 +214,7 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e,
 /* ---- devices */
 
 static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
-                                     const struct mpr_then_device *d)
+                                     const struct mpr_failure_device *d)
 {
     for (size_t i = 0; i < ooms->sums; i++)
         if (!strcmp(ooms->sum[i].uuid, d->uuid) && !strcmp(ooms->sum[i].host, host))
@@ -227,11 +229,11 @@ static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
 static void sum_devices(struct mpr_ooms *ooms)
 {
     size_t max = 0;
-    for (size_t i = 0; i < ooms->logs; i++) max += ooms->log[i].then.devices;
+    for (size_t i = 0; i < ooms->logs; i++) max += ooms->log[i].at_failure.devices;
     ooms->sum = mpr_arena_alloc(&ooms->arena, (max + 1) * sizeof *ooms->sum);
     for (size_t i = 0; i < ooms->logs; i++) {
-        for (size_t k = 0; k < ooms->log[i].then.devices; k++) {
-            const struct mpr_then_device *d = &ooms->log[i].then.device[k];
+        for (size_t k = 0; k < ooms->log[i].at_failure.devices; k++) {
+            const struct mpr_failure_device *d = &ooms->log[i].at_failure.device[k];
             struct mpr_device_sum *s = sum_of(ooms, ooms->log[i].summary.process.host, d);
             if (d->used != MPF_UNKNOWN && (s->used == MPF_UNKNOWN || d->used > s->used))
                 s->used = d->used;
@@ -265,7 +267,7 @@ static uint64_t median(uint64_t *value, size_t count)
 /* Processes without device memory are not compared with one that ran out of it. */
 static bool is_peer(const struct mpr_ooms *ooms, size_t log)
 {
-    const struct mpr_then *t = &ooms->log[log].then;
+    const struct mpr_failure_state *t = &ooms->log[log].at_failure;
     return log && t->alive && (!ooms->device_failure || t->devices);
 }
 
@@ -352,7 +354,7 @@ void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     if (ooms->compared) {
         ooms->first_failure = first_failure(&ooms->log[0]);
         ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
-        for (size_t i = 0; i < ooms->compared_logs; i++) read_then(ooms, i, &e, progress);
+        for (size_t i = 0; i < ooms->compared_logs; i++) read_state(ooms, i, &e, progress);
         sum_devices(ooms);
         compare_with_peers(ooms, &e);
         free(e.at);

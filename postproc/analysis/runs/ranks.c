@@ -91,7 +91,7 @@ void mpr_ranks_make(struct mpr_ranks *r, const struct mpr_digest *digest, size_t
 {
     *r = (struct mpr_ranks){ .missing = "" };
     mpr_ranks_choose(r, digest, digests);
-    mpr_ranks_align(r);
+    mpr_ranks_correct_clocks(r);
     mpr_ranks_share(r);
     mpr_ranks_split(r);
     mpr_ranks_measure(r);

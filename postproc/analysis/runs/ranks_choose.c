@@ -300,7 +300,7 @@ static void set_times(struct mpr_ranks *r, struct mpr_rank *rank)
     rank->failed_ns = p->failed_ns == UINT64_MAX ? UINT64_MAX : rank->start_ns + p->failed_ns;
 }
 
-void mpr_ranks_align(struct mpr_ranks *r)
+void mpr_ranks_correct_clocks(struct mpr_ranks *r)
 {
     static const int64_t apart_ns[] = {
         [MPR_CLOCK_BY_COMM] = 1000000000, [MPR_CLOCK_BY_RANGE] = 30000000000

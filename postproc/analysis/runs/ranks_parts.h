@@ -7,7 +7,7 @@
 /* ranks_choose.c: finds the process of each rank, missing ranks, and ranks that two processes
  * claim; then the clocks of nodes, with which it corrects wall times. */
 void mpr_ranks_choose(struct mpr_ranks *ranks, const struct mpr_digest *digest, size_t digests);
-void mpr_ranks_align(struct mpr_ranks *ranks);
+void mpr_ranks_correct_clocks(struct mpr_ranks *ranks);
 
 /* ranks_groups.c: finds the ranks that share communicators, and the partitions of the ranks by
  * these; after the measures, the values of nodes and groups. */
