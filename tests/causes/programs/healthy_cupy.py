@@ -1,0 +1,10 @@
+# cause: none
+# source: a healthy program
+import json
+import torch
+
+import cupy
+
+for _ in range(20):
+    a = cupy.random.random((1024, 1024))
+    (a @ a).sum().item()

@@ -1,0 +1,19 @@
+# cause: none
+# source: a healthy program
+import json
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+
+net = torch.nn.Sequential(*[Block(1024) for _ in range(8)]).cuda().eval().half()
+with torch.inference_mode():
+    for _ in range(30):
+        net(torch.randn(512, 1024, device="cuda", dtype=torch.float16)).sum().item()

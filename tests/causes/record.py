@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Records the programs of this folder.
+
+record.py BUILD OUT [PROGRAM...]: runs each program of programs/ under the library of BUILD (a build with tests), and writes the log
+OUT/NAME.zst, for a shell script the folder OUT/NAME of all its processes' logs, and OUT/NAME.json: the last line that the program
+printed, which has its own byte counts. Prints one line per program. Programs run in a copy of their folder, so that logs name no
+folder of the machine.
+
+A program in C, a script, or one with the comment "host: yes" needs no GPU: its log is kept whole, with the names of its native
+calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COPY = "/tmp/causes"
+TIMEOUT = 120
+
+
+class Recorder:
+    def __init__(self, build, out):
+        self.build, self.out = os.path.abspath(build), out
+
+    def tool(self, *path):
+        return os.path.join(self.build, *path)
+
+    @staticmethod
+    def command(program):
+        if program.endswith(".c"):
+            binary = "./" + program[:-2]
+            subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", binary, program], check=True)
+            return [binary]
+        return ["sh" if program.endswith(".sh") else "python3", program]
+
+    def keep(self, name, logs, whole_run, on_host):
+        """Stores the logs of a run, and returns their size."""
+        kept = os.path.join(self.out, name if whole_run else f"{name}.zst")
+        if whole_run:
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(logs[0], kept)
+        elif on_host:
+            shutil.copyfile(logs[0], kept)
+            subprocess.run([self.tool("postproc/memprof-report"), "log", "symbolize", kept], check=True, stdout=subprocess.DEVNULL)
+        else:
+            subprocess.run([self.tool("tests/postproc/thin_log"), logs[0], kept], check=True)
+
+    def record(self, program):
+        name = os.path.splitext(os.path.basename(program))[0]
+        with open(program, encoding="utf-8") as f:
+            text = f.read()
+        whole_run = program.endswith(".sh")
+        on_host = whole_run or program.endswith(".c") or "# host: yes" in text
+        extra = dict(word.split("=", 1) for line in re.findall(r"^(?:#|//) record: (.*)$", text, re.M) for word in line.split())
+        with tempfile.TemporaryDirectory() as folder:
+            logs = os.path.join(folder, "logs")
+            os.mkdir(logs)
+            environment = {**os.environ, "LD_PRELOAD": self.tool("preload/libmemprof.so"), "MEMPROF_QUIET": "1",
+                           "MEMPROF_OUT": os.path.join(logs, "%e.%p.zst" if whole_run else "%p.zst"), **extra}
+            if not on_host:
+                environment["MEMPROF_HOST"] = "off"
+            if not whole_run:
+                environment["MEMPROF_MIN_RSS"] = "0"
+            with subprocess.Popen(self.command(program), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                printed, errors = process.communicate(timeout=TIMEOUT)
+            truth = next((json.loads(line) for line in reversed(printed.splitlines()) if line.startswith("{")), {})
+            self.keep(name, [logs] if whole_run else [os.path.join(logs, f"{process.pid}.zst")], whole_run, on_host)
+        with open(os.path.join(self.out, f"{name}.json"), "w", encoding="utf-8") as f:
+            json.dump(truth, f)
+            f.write("\n")
+        print(f"{name}: status {process.returncode}, {truth}", "" if not process.returncode else errors[-300:], flush=True)
+
+
+def main():
+    build, out, *programs = sys.argv[1:]
+    os.makedirs(out, exist_ok=True)
+    recorder = Recorder(build, os.path.abspath(out))
+    shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
+    os.chdir(COPY)
+    for program in programs or sorted(os.listdir(COPY)):
+        try:
+            recorder.record(program)
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"{program}: {error}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

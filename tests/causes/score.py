@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Scores memprof-report's verdict on programs whose cause is known.
+
+score.py [--check FILE]     with MEMPROF_REPORT set
+
+A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). The comment
+at the top of a program states the verdict that is right:
+
+    # cause: the key of the finding, or "none" for a healthy program
+    # owner: a regular expression that matches the path or the sentence of the finding
+    # change: a regular expression that matches the advice
+
+A finding is right if its key, its owner and its bytes are: one of its numbers is within 2 % of one of the program's. The first
+finding of `memprof-report -f json LOG` is scored, then the best of all. A finding in a healthy program is a false alarm.
+
+--check compares the cases that pass with FILE, which lists them: a case that passed and no longer does is an error. With
+UPDATE=1 the file is written again."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS, LOGS = os.path.join(HERE, "programs"), os.path.join(HERE, "logs")
+FIELD = re.compile(r"^(?:#|//) (cause|owner|change): (.*)$", re.M)
+TOLERANCE = 0.02
+
+
+class Case:
+    def __init__(self, program):
+        self.name = os.path.splitext(program)[0]
+        with open(os.path.join(PROGRAMS, program), encoding="utf-8") as f:
+            self.right = dict(FIELD.findall(f.read()))
+        with open(os.path.join(LOGS, f"{self.name}.json"), encoding="utf-8") as f:
+            self.bytes = json.load(f).get("bytes", [])
+        self.healthy = self.right["cause"] == "none"
+        self.findings = findings(log_of(self.name))
+
+    def parts(self, finding):
+        """{part of the verdict: whether it is right}"""
+        return {"kind": finding["finding"] == self.right["cause"], "owner": self.has_owner(finding), "bytes": self.has_bytes(finding),
+                "change": bool(re.search(self.right["change"], finding["change"]))}
+
+    def has_owner(self, finding):
+        return bool(re.search(self.right["owner"], " > ".join([*finding.get("path", []), finding["what"]])))
+
+    def has_bytes(self, finding):
+        said = [finding["saves_at_most_bytes"], *finding.get("numbers", {}).values()]
+        return not self.bytes or any(abs(number - right) <= TOLERANCE * right for number in said for right in self.bytes)
+
+    def is_right(self, finding):
+        parts = self.parts(finding)
+        return parts["kind"] and parts["owner"] and parts["bytes"]
+
+    def passes(self):
+        return not self.findings if self.healthy else bool(self.findings) and self.is_right(self.findings[0])
+
+
+def log_of(name):
+    """The log of a case, or the folder with the logs of its processes."""
+    log = os.path.join(LOGS, name)
+    return log if os.path.isdir(log) else f"{log}.zst"
+
+
+def findings(log):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], "-f", "json", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if not done.stdout:
+        sys.exit(f"{log}: {done.stderr.decode()}")
+    return json.loads(done.stdout)["findings"]
+
+
+def row(case):
+    if case.healthy:
+        return [case.name, "", "", "", "", "", "false alarm" if case.findings else "quiet"]
+    first = case.parts(case.findings[0]) if case.findings else {}
+    marks = ["yes" if first.get(part) else "no" for part in ("kind", "owner", "bytes", "change")]
+    found = case.findings[0]["finding"] if case.findings else "none"
+    verdict = "first" if case.passes() else "later" if any(map(case.is_right, case.findings)) else "missed"
+    return [case.name, f"{case.right['cause']} ({found})", *marks, verdict]
+
+
+def print_table(cases):
+    print("| case | cause (first finding) | kind | owner | bytes | change | verdict |\n|---|---|---|---|---|---|---|")
+    for case in cases:
+        print(f"| {' | '.join(row(case))} |")
+
+
+def print_rates(cases):
+    planted, healthy = [c for c in cases if not c.healthy], [c for c in cases if c.healthy]
+    first, found = sum(c.passes() for c in planted), sum(any(map(c.is_right, c.findings)) for c in planted)
+    alarms = sum(not c.passes() for c in healthy)
+    print(f"\nfirst finding right: {first} of {len(planted)}; any finding right: {found} of {len(planted)}; "
+          f"false alarms: {alarms} of {len(healthy)} healthy programs")
+
+
+def check(cases, path):
+    passing = [case.name for case in cases if case.passes()]
+    if os.environ.get("UPDATE"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.writelines(f"{name}\n" for name in passing)
+        return
+    with open(path, encoding="utf-8") as f:
+        before = f.read().split()
+    if lost := sorted(set(before) - set(passing)):
+        sys.exit(f"these cases passed before: {', '.join(lost)}")
+    if new := sorted(set(passing) - set(before)):
+        sys.exit(f"these cases pass now; add them with UPDATE=1: {', '.join(new)}")
+
+
+def main():
+    cases = [Case(program) for program in sorted(os.listdir(PROGRAMS))]
+    print_table(cases)
+    print_rates(cases)
+    if sys.argv[1:2] == ["--check"]:
+        check(cases, sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()
