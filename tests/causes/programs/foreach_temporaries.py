@@ -1,4 +1,4 @@
-# cause: optimizer_temporaries
+# cause: temporaries
 # owner: step
 # heap: gpu0/torch
 # change: foreach=False|fused=True

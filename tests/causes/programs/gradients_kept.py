@@ -1,5 +1,5 @@
 # cause: idle_gradients
-# owner: backward|AccumulateGrad|Addmm
+# owner: gradients
 # heap: gpu0/torch
 # change: set_to_none
 # source: karpathy/nanoGPT#71, MIC-DKFZ/nnUNet#1630

@@ -1,5 +1,5 @@
 # cause: temporaries
-# owner: loss
+# owner: (?i)loss
 # heap: gpu0/torch
 # change: chunk|fused|float
 # source: huggingface/transformers#31292 (kind)

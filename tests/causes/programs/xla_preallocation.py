@@ -1,4 +1,4 @@
-# cause: preallocation
+# cause: other_pool
 # owner: jax|device_put|<module>|XLA
 # heap: gpu0/device
 # change: PREALLOCATE|MEM_FRACTION|MEMPROF
