@@ -9,6 +9,12 @@
 /* Compares two numbers for qsort, the smaller one first. */
 static inline int mpr_compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
+/* Sorts an array of uint64_t with qsort. */
+static inline int mpr_compare_numbers(const void *left, const void *right)
+{
+    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
 /* Returns a - b, or 0 if b is larger. */
 static inline uint64_t mpr_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 

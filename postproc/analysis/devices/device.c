@@ -110,7 +110,8 @@ static const uint8_t *owners_of(struct mpr_arena *arena, const struct mpr_sites 
     for (uint32_t i = 0; i < s->modules; i++) {
         const char *path = s->module[i].path, *name = mpr_basename(path);
         for (size_t k = 0; k < sizeof rule / sizeof *rule; k++) {
-            if (strncmp(name, rule[k].name, strlen(rule[k].name)) || !strstr(path, rule[k].folder))
+            if (strncmp(name, rule[k].name, strlen(rule[k].name)) != 0 ||
+                !strstr(path, rule[k].folder))
                 continue;
             owner[s->module[i].library] = rule[k].owner;
             break;

@@ -262,13 +262,13 @@ static int by_pool_bytes(const void *left, const void *right)
 }
 
 static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
-                        unsigned index, const struct mpr_picture *p)
+                        const struct mpr_picture *p)
 {
     const struct mpr_gpu *g = &reader->replay.gpu;
     struct mpr_arena *arena = &result->arena;
     struct mpr_segments_device *d = &result->device[result->devices];
-    *d = (struct mpr_segments_device){ .index = index,
-                                       .name = mpr_arena_text(arena, g->device[index].name),
+    *d = (struct mpr_segments_device){ .index = p->device,
+                                       .name = mpr_arena_text(arena, g->device[p->device].name),
                                        .time = p->time,
                                        .segment =
                                            mpr_arena_alloc(arena, p->drivers * sizeof *d->segment),
@@ -290,17 +290,23 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
 
 /* ---- the instant */
 
-/* @oom: NULL, or the event that replaces the peak of its device. */
+/* Fills all devices.  @oom: NULL, or the event that replaces the peak of its device. */
 static void fill_devices(struct mpr_segments *result, const struct mpr_reader *reader,
                          const struct mpr_oom *oom)
 {
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        const struct mpr_picture *p = oom && mpf_heap_device(oom->heap) == i
-                                          ? &oom->picture
-                                          : &reader->replay.gpu.device[i].peak;
-        if (p->valid) fill_device(result, reader, i, p);
+        const bool at_oom = oom && mpf_heap_device(oom->heap) == i;
+        const struct mpr_picture *p = at_oom ? &oom->picture : &reader->replay.gpu.device[i].peak;
+        if (p->valid) fill_device(result, reader, p);
     }
+}
+
+static void fill_one(struct mpr_segments *result, const struct mpr_reader *reader,
+                     const struct mpr_picture *picture)
+{
+    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
+    fill_device(result, reader, picture);
 }
 
 void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
@@ -313,17 +319,10 @@ void mpr_segments_fill_worst(struct mpr_segments *result, const struct mpr_reade
     fill_devices(result, reader, mpr_oom_newest(&reader->replay.gpu));
 }
 
-void mpr_segments_fill_picture(struct mpr_segments *result, const struct mpr_reader *reader,
-                               const struct mpr_picture *picture)
-{
-    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    fill_device(result, reader, picture->device, picture);
-}
-
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    if (oom) mpr_segments_fill_picture(result, reader, &oom->picture);
+    if (oom) fill_one(result, reader, &oom->picture);
     return oom != NULL;
 }
 
@@ -451,7 +450,7 @@ void mpr_segments_keep(struct mpr_segments_kept *kept, const struct mpr_reader *
     struct mpr_segments_then instant = { .since = since, .number = number };
     if (!kept->stride) kept->stride = 1;
     if (!is_due(kept, number)) return;
-    mpr_segments_fill_picture(&instant.segments, reader, picture);
+    fill_one(&instant.segments, reader, picture);
     if (instant.segments.devices) kept->rows += instant.segments.device[0].segments;
     MPR_GROW(kept->at, kept->count, kept->cap);
     kept->at[kept->count++] = instant;

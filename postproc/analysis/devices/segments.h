@@ -116,9 +116,6 @@ struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *s
 
 /* ---- segments of a log that was read; for analyses */
 
-/* Fills the device of a snapshot. */
-void mpr_segments_fill_picture(struct mpr_segments *segments, const struct mpr_reader *reader,
-                               const struct mpr_picture *picture);
 /* Fills all devices at their peaks. */
 void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
 /* The same, but the device that ran out of memory at that instant. */

@@ -181,11 +181,6 @@ static struct piece *blocks_of(struct lives *l, const struct mpr_replay *r, unsi
     return piece;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* Returns true if one of the sorted sizes may be of the same request.  PyTorch's allocator does not
  * split off a remainder below 1 MiB, so blocks of one request may differ by less than that
  * (c10/cuda/CUDACachingAllocator.cpp). */
@@ -214,7 +209,7 @@ static void find_gradients(struct piece *piece, size_t count)
             (life->only_pass && life->made.phase == MPR_PHASE_SETUP))
             size[sizes++] = piece[i].life.block.size;
     }
-    qsort(size, sizes, sizeof *size, by_number);
+    qsort(size, sizes, sizeof *size, mpr_compare_numbers);
     for (size_t i = 0; i < count; i++) {
         struct mpr_role_life *life = &piece[i].life.role;
         if (!mpr_role_is_left_by_backward(life)) continue;

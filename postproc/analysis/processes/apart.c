@@ -6,17 +6,12 @@
 #include "alloc.h"
 #include "amount.h"
 
-static int by_value(const void *left, const void *right)
-{
-    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 uint64_t mpr_apart_median(const uint64_t *value, size_t values)
 {
     if (!values) return 0;
     uint64_t *sorted = mpr_alloc(values, sizeof *sorted);
     memcpy(sorted, value, values * sizeof *sorted);
-    qsort(sorted, values, sizeof *sorted, by_value);
+    qsort(sorted, values, sizeof *sorted, mpr_compare_numbers);
     const uint64_t median = sorted[values / 2];
     free(sorted);
     return median;

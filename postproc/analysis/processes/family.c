@@ -196,18 +196,13 @@ static void open_siblings(struct family *f, const size_t *first, size_t lists, s
 
 /* ---- lines */
 
-static int by_number(const void *left, const void *right)
-{
-    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* Returns the numbers that the set's titles have at one place, as a text. */
 static const char *numbers_at(const struct family *f, const struct set *s, size_t place)
 {
     uint64_t *number = mpr_alloc(s->entries, sizeof *number);
     size_t numbers = 1;
     for (size_t i = 0; i < s->entries; i++) number[i] = f->entry[s->entry[i]].number[place].number;
-    qsort(number, s->entries, sizeof *number, by_number);
+    qsort(number, s->entries, sizeof *number, mpr_compare_numbers);
     for (size_t i = 1; i < s->entries; i++)
         if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
     const char *text = numbers == 1 ? mpr_arena_format(f->arena, "%" PRIu64, number[0])
