@@ -32,9 +32,8 @@ struct parsing {
     struct table table[TABLES];
     size_t options;
     struct argp_option option[MAX_OPTIONS + TABLES + 1];
-    /* Of each of the argp options: NULL for a heading. */
-    const struct mpr_option *declared[MAX_OPTIONS + TABLES];
-    char *value[MAX_OPTIONS + TABLES];
+    const struct mpr_option *declared[MAX_OPTIONS + TABLES]; /* NULL for a heading */
+    char *value[MAX_OPTIONS + TABLES];                       /* the member that it sets */
 };
 
 static void add_table(struct parsing *p, const struct mpr_option *option, void *values,
@@ -95,6 +94,8 @@ struct mpr_args mpr_args_default(void)
     return (struct mpr_args){ .output = mpr_output_default() };
 }
 
+#define USUAL_EXIT "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete"
+
 void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv, void *values)
 {
     static char name[64]; /* "memprof-report peaks": argp takes the name in messages from argv[0] */
@@ -106,13 +107,16 @@ void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv,
     if (cmdline->takes == MPR_TAKES_PROCESSES)
         add_table(&p, mpr_logs_process_options, &args->logs, "Which logs:", 2);
     if (!cmdline->no_output) add_table(&p, mpr_output_options, &args->output, "Output:", 3);
+    char *doc = mpr_text_format("%s\n\nExit status: %s.", cmdline->doc,
+                                cmdline->exit ? cmdline->exit : USUAL_EXIT);
     const struct argp argp = { .options = p.option,
                                .parser = parse,
                                .args_doc = cmdline->operands ? cmdline->operands : "LOG|DIR...",
-                               .doc = cmdline->doc };
+                               .doc = doc };
     snprintf(name, sizeof name, "memprof-report %s", argv[0]);
     argv[0] = name;
     argp_parse(&argp, argc, argv, cmdline->in_order ? ARGP_IN_ORDER : 0, NULL, &p);
+    free(doc);
 }
 
 int mpr_args_close(struct mpr_args *args, int status)

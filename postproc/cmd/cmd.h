@@ -42,7 +42,9 @@ struct mpr_args {
 #define MPR_NEED_LOG "a log is needed"
 
 struct mpr_cmdline {
-    const char *operands, *doc;       /* operands: as --help shows them, or NULL for LOG|DIR... */
+    const char *operands; /* as --help shows them, or NULL for LOG|DIR... */
+    const char *doc;      /* the help; after \v the text below the options */
+    const char *exit;     /* exit statuses, as the end of the help; NULL for the usual ones */
     const struct mpr_option *options; /* members are those of the command's struct; may be NULL */
     enum {
         MPR_TAKES_LOGS,      /* operands are logs; --pid, --rank and --run */

@@ -119,8 +119,9 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
         "  memprof-report check --suggest LOG > budget.txt\n"
         "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
-        "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
-        "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing.",
+        "  memprof-report check --against base.zst --tolerance 5% LOG",
+    .exit =
+        "0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing",
     .options = options,
     .check = check_usage,
 };

@@ -72,8 +72,8 @@ static const struct mpr_cmdline cmdline = {
         "thinned into LOG.fold, and its room is given back."
         "\vOnce a process has ended its log and LOG.fold are made one file, as memprof-report log recover does it. Until then "
         "the two belong together.\n\n"
-        "Example:\n  memprof-report log compact --keep 2G logs\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+        "Example:\n  memprof-report log compact --keep 2G logs",
+    .exit = "0 fine, 1 failure, 2 wrong usage",
 };
 
 /* ---- once */

@@ -27,8 +27,7 @@ static const struct mpr_cmdline breakdown_cmdline = {
         "\vExamples:\n"
         "  memprof-report breakdown memprof.n03.4242.zst\n"
         "  memprof-report breakdown --at step:12 LOG\n"
-        "  memprof-report breakdown --top 20 LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report breakdown --top 20 LOG",
     .options = breakdown_options,
 };
 
@@ -72,8 +71,7 @@ static const struct mpr_cmdline segments_cmdline = {
         "\vExamples:\n"
         "  memprof-report segments memprof.n03.4242.zst\n"
         "  memprof-report segments --at peak LOG\n"
-        "  memprof-report segments --at step:12.end --format json LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report segments --at step:12.end --format json LOG",
     .options = segments_options,
 };
 
@@ -111,8 +109,7 @@ static const struct mpr_cmdline graphs_cmdline = {
     .doc =
         "Shows what CUDA graphs cost: captures by burst, what PyTorch took for their memory pools, and the device memory of their "
         "executables and first launches."
-        "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG",
 };
 
 static int make_graphs(struct mpr_log_report *report)

@@ -5,8 +5,8 @@
 struct args {
     struct mpr_args common;
     struct mpr_peaks_options peaks;
-    size_t base;       /* so many of the operands are runs of the base */
-    const char *at[2]; /* of the base, and of the new side unless that has the same */
+    size_t base;       /* number of operands, from the first one, that are runs of the base */
+    const char *at[2]; /* the base's instant, and the new side's or NULL if it is the same */
     bool has_new;      /* --new was given */
 };
 
@@ -64,15 +64,15 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report diff base.zst new.zst\n"
         "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
         "  memprof-report diff --at step:6.end --at step:7.end run.zst\n"
-        "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
-        "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst",
+    .exit = "0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete",
     .options = options,
     .takes = MPR_TAKES_PROCESSES,
     .in_order = true,
     .check = check,
 };
 
-/* Either side may lack the heap, but not both. */
+/* Returns true if a run of either side has the heap. */
 static bool any_has_heap(const struct args *a)
 {
     const struct mpr_logs *selected = &a->common.logs;

@@ -58,7 +58,7 @@ struct log_names {
     size_t count, cap;
 };
 
-/* Adds a name; LOG.digest stands for LOG.  Takes the text. */
+/* Adds the name of a log, or of its digest without the ending.  Takes ownership of the text. */
 static void add_name(struct log_names *logs, char *path)
 {
     if (mpr_path_ends_with(path, ending)) path[strlen(path) - strlen(ending)] = 0;
@@ -167,8 +167,7 @@ static const struct mpr_cmdline cmdline = {
         "\vExamples:\n"
         "  memprof-report log digest logs/\n"
         "  memprof-report log digest -o rank7.digest memprof.n03.4242.zst\n"
-        "  memprof-report ranks logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report ranks logs/",
     .options = options,
     .no_output = true,
 };

@@ -175,7 +175,7 @@ static void check(void *args, struct argp_state *state)
     struct mpr_export *e = args;
     if (!e->format)
         argp_error(state, "--to is needed: sqlite, torch-snapshot, pprof or perfetto is wanted");
-    const struct mpr_export_format *f = e->format ? e->format : formats[0];
+    const struct mpr_export_format *f = e->format;
     if (!e->path) e->path = f->path;
     if (strcmp(e->path, "-") == 0 && !f->streams)
         argp_error(state, "--output=-: a database needs a file");
@@ -219,8 +219,7 @@ static const struct mpr_cmdline cmdline = {
         "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
         "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
         "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
-        "  memprof-report export --to perfetto -o run.pftrace logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report export --to perfetto -o run.pftrace logs/",
     .options = options,
     .no_output = true,
     .check = check,

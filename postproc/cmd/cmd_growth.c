@@ -33,8 +33,7 @@ static const struct mpr_cmdline leaks_cmdline = {
         "\vExamples:\n"
         "  memprof-report leaks memprof.n03.4242.zst\n"
         "  memprof-report leaks --range request --by stack LOG\n"
-        "  memprof-report leaks --every 1s --at 00:10:00 LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report leaks --every 1s --at 00:10:00 LOG",
     .options = leaks_options,
 };
 
@@ -86,8 +85,7 @@ static const struct mpr_cmdline steps_cmdline = {
         "  memprof-report steps memprof.n03.4242.zst\n"
         "  memprof-report steps --range \"epoch > step\" --heap gpu0/torch LOG\n"
         "  memprof-report steps --by thread LOG\n"
-        "  memprof-report steps --unfold --format csv LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report steps --unfold --format csv LOG",
     .options = steps_options,
 };
 

@@ -52,8 +52,7 @@ static const struct mpr_cmdline cmdline = {
            "\vExamples:\n"
            "  memprof-report html memprof.n03.4242.zst\n"
            "  memprof-report html base.zst fp8.zst -o compare.html\n"
-           "  memprof-report html -o ranks.html logs/\n\n"
-           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+           "  memprof-report html -o ranks.html logs/",
     .options = options,
     .no_output = true,
 };
@@ -81,7 +80,7 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 /* ---- two runs */
 
 /* Chooses the two runs that the page compares: of more than two, the outlier and the median.
- * Returns false if there is no such pair. */
+ * Returns false if the logs have no such pair. */
 static bool choose_two(const struct runs *runs, struct mpr_page *page)
 {
     struct mpr_outlier found = { .outlier = 1 };
@@ -92,7 +91,7 @@ static bool choose_two(const struct runs *runs, struct mpr_page *page)
     return true;
 }
 
-/* Returns false if there is no pair to compare, or a log of it cannot be read again. */
+/* Returns false without such a pair, or if one of its logs cannot be read again. */
 static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_diff *diff)
 {
     const struct mpr_progress progress = mpr_bar();
@@ -114,12 +113,12 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
 /* ---- findings */
 
 struct findings {
-    struct mpr_insights **of; /* by run; NULL if they were not read */
+    struct mpr_insights **of; /* by run, or NULL for a run whose findings are not read */
     struct mpr_processes processes;
 };
 
-/* Returns the run that was killed for lack of memory, which the page opens with; of several the one
- * with the largest peak.  Returns runs->count if none was. */
+/* Returns the run whose process was killed when memory ran out, which the page opens with; of
+ * several the one with the largest peak.  Returns runs->count if no process was. */
 static size_t find_killed(const struct runs *runs)
 {
     size_t killed = runs->count;
@@ -149,8 +148,8 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
     mpr_processes_finish(processes);
 }
 
-/* Findings take more readings of a log.  Of many logs only those are read that the page opens with.
- */
+/* Reads the findings of each log, which takes more readings of it.  If there are many logs, reads
+ * only those that the page opens with. */
 static void read_findings(struct findings *f, const struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();

@@ -1,4 +1,4 @@
-/* log info, verify, recover and symbolize: what a log file has, and what belongs to it. */
+/* log info, verify, recover and symbolize. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -17,8 +17,7 @@
 static const struct mpr_cmdline info_cmdline = {
     .doc =
         "Shows what a log holds: its header, events by kind, threads, ranges, losses, and memprof's own memory."
-        "\vExamples:\n  memprof-report log info memprof.n03.4242.zst\n  memprof-report log info --format json LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "\vExamples:\n  memprof-report log info memprof.n03.4242.zst\n  memprof-report log info --format json LOG",
 };
 
 static int make_info(struct mpr_log_report *report)
@@ -43,8 +42,8 @@ int mpr_cmd_info(int argc, char **argv)
 static const struct mpr_cmdline verify_cmdline = {
     .doc =
         "Checks every frame of each log and says up to which offset and time it is good."
-        "\vExamples:\n  memprof-report log verify memprof.n03.4242.zst\n  memprof-report log verify logs/\n\n"
-        "Exit status: 0 good, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "\vExamples:\n  memprof-report log verify memprof.n03.4242.zst\n  memprof-report log verify logs/",
+    .exit = "0 good, 1 failure, 2 wrong usage, 3 a log is incomplete",
 };
 
 static int add_verified(void *to, const char *path, const struct mpr_progress *progress,
@@ -90,8 +89,8 @@ static const struct mpr_cmdline recover_cmdline = {
         "Folds the journal of a dead process into its log, ends the log and removes the journal."
         "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
         "A process that may still run is left alone, and so are logs of other users.\n\n"
-        "Example:\n  memprof-report log recover memprof.n03.4242.zst\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+        "Example:\n  memprof-report log recover memprof.n03.4242.zst",
+    .exit = "0 fine, 1 failure, 2 wrong usage",
     .options = recover_options,
     .takes = MPR_TAKES_PATHS,
     .no_output = true,
@@ -148,8 +147,7 @@ static const struct mpr_cmdline symbolize_cmdline = {
         "\vRun it where the program ran; memprof run --symbols does. Copy LOG.symbols with LOG. Names that cannot be "
         "found any more, but are in the file already, stay in it.\n\n"
         "Example:\n"
-        "  memprof-report log symbolize logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report log symbolize logs/",
     .options = symbolize_options,
     .no_output = true,
 };

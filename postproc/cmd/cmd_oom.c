@@ -20,8 +20,7 @@ static const struct mpr_cmdline cmdline = {
         "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
         "\vExamples:\n"
         "  memprof-report oom memprof.n03.4242.zst\n"
-        "  memprof-report oom --format json logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report oom --format json logs/",
     .options = options,
 };
 

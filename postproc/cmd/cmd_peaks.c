@@ -83,8 +83,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report peaks --at 00:01:30.250 LOG\n"
         "  memprof-report peaks --all --format json -o peaks.json logs/\n"
         "  memprof-report peaks --tree --bottom-up --at step:12.end LOG\n"
-        "  memprof-report peaks --tree --folded LOG | flamegraph.pl --countname bytes >peaks.svg\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report peaks --tree --folded LOG | flamegraph.pl --countname bytes >peaks.svg",
     .options = options,
     .check = check,
 };

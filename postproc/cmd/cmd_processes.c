@@ -7,8 +7,7 @@ static const struct mpr_cmdline cmdline = {
         "Shows the processes of a run as a tree: what each held at its peak and at the end, how long it lived and how it ended."
         "\vExamples:\n"
         "  memprof-report processes logs/\n"
-        "  memprof-report processes --unfold --format csv logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+        "  memprof-report processes --unfold --format csv logs/",
 };
 
 static int add(void *to, const char *path, const struct mpr_progress *progress,

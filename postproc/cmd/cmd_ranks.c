@@ -35,8 +35,9 @@ static const struct mpr_cmdline cmdline = {
         "Examples:\n"
         "  memprof-report ranks logs/\n"
         "  memprof-report ranks --format json digests/*.digest\n"
-        "  memprof-report ranks --tables=job17 digests/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice.",
+        "  memprof-report ranks --tables=job17 digests/",
+    .exit =
+        "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice",
     .options = options,
 };
 

@@ -22,8 +22,7 @@ static const struct mpr_cmdline cmdline = {
         "\vExamples:\n"
         "  memprof-report memprof.n03.4242.zst\n"
         "  memprof-report logs/\n"
-        "  memprof-report summary --all --format json LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report summary --all --format json LOG",
     .options = options,
 };
 

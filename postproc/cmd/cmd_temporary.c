@@ -21,8 +21,7 @@ static const struct mpr_cmdline cmdline = {
         "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
         "\vExamples:\n"
         "  memprof-report temporary memprof.n03.4242.zst\n"
-        "  memprof-report temporary --within 50us --heap host/heap LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        "  memprof-report temporary --within 50us --heap host/heap LOG",
     .options = options,
 };
 

@@ -39,8 +39,7 @@ static const struct mpr_cmdline cmdline = {
            "\vExamples:\n"
            "  memprof-report timeline memprof.n03.4242.zst\n"
            "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
-           "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
-           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+           "  memprof-report timeline --by thread --format csv -o timeline.csv LOG",
     .options = options,
 };
 

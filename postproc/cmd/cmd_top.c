@@ -60,8 +60,8 @@ static const struct mpr_cmdline cmdline = {
         "Examples:\n"
         "  memprof-report top memprof.n03.4242.zst\n"
         "  memprof-report top --rank 3 logs/\n"
-        "  memprof-report top --count 1 --format json logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+        "  memprof-report top --count 1 --format json logs/",
+    .exit = "0 fine, 1 failure, 2 wrong usage",
     .options = options,
     .takes = MPR_TAKES_PROCESSES,
 };

@@ -4,7 +4,7 @@
 
 #include "cmd.h"
 
-enum { MPR_EXPORT_SPANS = 4096 }; /* of a heap over time, at most */
+enum { MPR_EXPORT_SPANS = 4096 }; /* limit for one heap over time */
 
 /* Options that some formats do not have. */
 enum { MPR_EXPORT_MIN = 1, MPR_EXPORT_HEAP = 2 };
@@ -15,12 +15,12 @@ struct mpr_export {
     const char *path, *from, *until;
     uint8_t heap; /* or MPF_HEAP_NONE for all */
     uint64_t min_bytes;
-    unsigned given; /* of the options above */
+    unsigned given; /* the options above that were given */
 };
 
 struct mpr_export_format {
     const char *name, *path;            /* path: the file without --output */
-    unsigned options;                   /* of the options above, those that it has */
+    unsigned options;                   /* those of the options above that it has */
     bool streams;                       /* it can go to standard output */
     int (*write)(struct mpr_export *e); /* returns the exit status */
 };

@@ -249,8 +249,8 @@ static void say_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps 
     mpr_arena_free(&arena);
 }
 
-/* Removes logs that cannot be read, and all logs if none has the heap.  After the first log that
- * has it, no other log is read. */
+/* Removes logs that cannot be read, and all logs if none has the heap.  Reads no
+ * further log once one has it. */
 static void check_heap(struct mpr_logs *logs)
 {
     const struct mpr_progress progress = mpr_bar();

@@ -44,8 +44,8 @@ bool mpr_logs_choose(struct mpr_logs *logs);
  * path that lives as long as the logs, or NULL after a message on stderr. */
 const char *mpr_logs_one(struct mpr_logs *logs);
 
-/* Calls @add for each log.  If it returns -1 with *error filled, prints the error and goes on with
- * the next log. */
+/* Calls @add for each log.  Prints the error of a log for which it returns -1 with *error filled.
+ */
 typedef int mpr_log_add(void *to, const char *path, const struct mpr_progress *progress,
                         struct mpr_error *error);
 void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);

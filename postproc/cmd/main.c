@@ -121,7 +121,7 @@ static const char *suggestion(const char *name)
     return nearest.word;
 }
 
-/* Returns the text with a list of the commands behind it, for argp, which frees it. */
+/* Returns the text and then a list of the commands.  argp frees it. */
 static char *with_list(const char *text, const struct command *list)
 {
     char *help = NULL;

@@ -18,7 +18,7 @@ struct mpr_error;
 /* Stores the argument of an option, or ends the process with a usage error.
  * @value: the member, or the struct that the table belongs to if the option has no member
  * @text: the argument, or NULL without one
- * @name: the option's long name, for the message */
+ * @name: the option's long name (in the message) */
 typedef void mpr_set_option(void *value, char *text, const char *name, struct argp_state *state);
 
 struct mpr_option {

@@ -1,4 +1,4 @@
-/* Where the output of a command goes and how it looks: the options --output, --format, --top,
+/* The destination and the looks of a command's output: the options --output, --format, --top,
  * --width, --color, --clock, --frames, --unfold and --plumbing. */
 #ifndef MPR_OUTPUT_H
 #define MPR_OUTPUT_H
@@ -35,7 +35,7 @@ struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
-    int width;                   /* of a line as in mpr_style, or MPR_WIDTH_AUTO */
+    int width;                   /* columns as in mpr_style, or MPR_WIDTH_AUTO */
     struct mpr_telling *telling; /* lives as long as the process */
     struct mpr_naming naming;
     bool for_tools;   /* programs read this text, so it is UTF-8 in every locale */
