@@ -14,6 +14,7 @@
 
 static void value(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
+    if (v->omitted) return;
     if (v->state == MPR_UNKNOWN) mpr_json_null(j, key);
     if (v->state != MPR_KNOWN) return;
     switch (v->type) {
@@ -61,7 +62,7 @@ static void omitted(struct mpr_json *j, const struct mpr_table *t, size_t shown)
     if (!t->omitted) named_omitted(j, t->key, t->rows - shown);
     for (size_t i = 0; i < t->columns; i++) {
         const struct mpr_column *c = &t->column[i];
-        if (!c->sums || !mpr_column_in(c, MPR_IN_JSON)) continue;
+        if (!mpr_column_sums(c, MPR_IN_JSON)) continue;
         const uint64_t sum = mpr_table_sum(t, c, shown, MPR_IN_JSON).number;
         if (!t->omitted) named_omitted(j, c->key, sum);
         else if (*t->omitted) mpr_json_number(j, t->omitted, sum);

@@ -2,6 +2,8 @@
 
 #include "amount.h"
 #include "heap_names.h"
+#include "summary.h"
+#include "table_view.h"
 #include "units.h"
 
 /* ---- values */
@@ -65,6 +67,11 @@ bool mpr_column_in(const struct mpr_column *c, enum mpr_format format)
     return name && (!c->only || c->only & format);
 }
 
+bool mpr_column_sums(const struct mpr_column *c, enum mpr_format format)
+{
+    return c->sums && (!c->sums_in || c->sums_in & format) && mpr_column_in(c, format);
+}
+
 static struct mpr_value held(const struct mpr_column *c, const void *base)
 {
     const void *at = (const char *)base + c->at;
@@ -81,6 +88,15 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
         v.count = *(const size_t *)(const void *)((const char *)base + c->also);
         break;
     case MPR_AS_PATH: v.path = *(const struct mpr_path *)at; break;
+    case MPR_AS_FRAME: return mpr_value_text((*(const struct mpr_frame *const *)at)->text);
+    case MPR_AS_VARIANCE:
+        v.number = mpr_row_error(*(const double *)at);
+        if (!(*(const double *)at > 0)) v.state = MPR_ABSENT;
+        break;
+    case MPR_AS_SITE: /* mpr_table_line_value */
+    case MPR_AS_SITE_CALLER:
+    case MPR_AS_LINE_ERROR:
+    case MPR_AS_LINE_NOTE: break;
     }
     return v;
 }
@@ -98,9 +114,10 @@ static enum mpr_state state_of(const struct mpr_column *c, const struct mpr_valu
     case MPR_UNKNOWN_AT_MAX: return v->number == UINT64_MAX ? MPR_UNKNOWN : MPR_KNOWN;
     case MPR_ABSENT_AT_0: return is_zero(c, v) ? MPR_ABSENT : MPR_KNOWN;
     case MPR_ABSENT_AT_MAX: return v->number == UINT64_MAX ? MPR_ABSENT : MPR_KNOWN;
+    case MPR_OMITTED_AT_0:
     case MPR_ALWAYS: break;
     }
-    return MPR_KNOWN;
+    return v->state;
 }
 
 static double percent_of(const struct mpr_column *c, const struct mpr_value *part, uint64_t whole)
@@ -112,8 +129,9 @@ static double percent_of(const struct mpr_column *c, const struct mpr_value *par
 static struct mpr_value field(const struct mpr_table *t, const struct mpr_column *c,
                               const void *row)
 {
-    struct mpr_value v = held(c, c->of_context ? t->context : row);
+    struct mpr_value v = held(c, c->of_log ? t->log : c->of_context ? t->context : row);
     v.state = state_of(c, &v);
+    v.omitted = c->unless == MPR_OMITTED_AT_0 && is_zero(c, &v);
     if (c->words) v.text = c->words[v.number];
     else if (c->type == MPR_SHARE) v.percent = percent_of(c, &v, t->whole);
     return v;
@@ -122,9 +140,11 @@ static struct mpr_value field(const struct mpr_table *t, const struct mpr_column
 struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c,
                                 const void *row)
 {
-    struct mpr_value v = c->get ? c->get(row, t->context) : field(t, c, row);
+    struct mpr_value v;
+    if (!mpr_table_line_value(t, c, row, &v))
+        v = c->get ? c->get(row, t->context) : field(t, c, row);
     v.lasting = c->lasting;
-    v.at_least |= c->bound && t->bounds;
+    v.at_least |= (c->bound && t->bounds) || (c->estimate && mpr_table_at_least(t, row));
     return v;
 }
 
@@ -218,10 +238,19 @@ void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value va
 
 void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
 {
+    const unsigned only = table->only ? table->only : MPR_FOR_PEOPLE | MPR_IN_JSON;
     struct mpr_table *copy = mpr_arena_alloc(&doc->arena, sizeof *copy);
     *copy = *table;
+    copy->doc = doc;
     copy->epoch = doc->epoch;
-    add(doc, MPR_TABLE)->table = copy;
+    copy->log = doc->log;
+    if (table->shape == MPR_FACTS || !(only & MPR_FOR_PEOPLE) || !mpr_table_has_view(table)) {
+        add(doc, MPR_TABLE)->table = copy;
+        return;
+    }
+    copy->only = only & ~(unsigned)MPR_FOR_PEOPLE;
+    if (copy->only) add(doc, MPR_TABLE)->table = copy;
+    add(doc, MPR_TABLE)->table = mpr_table_view(doc, copy, only & MPR_FOR_PEOPLE);
 }
 
 static bool is_for_people_only(const struct mpr_item *item)

@@ -6,6 +6,10 @@
  * column has the offset of its value in a row (MPR_FIELD), or a function that computes it.  So a
  * document must not live longer than the result.
  *
+ * Rows and columns are described once for programs and people.  A column's `key` names it in JSON
+ * and CSV, its `title` names it for people.  People may see fewer, merged rows (`lines` of a table)
+ * and the columns in another order (`after`, `share`): mpr_doc_table makes that view.
+ *
  * Texts are stored as they are; each renderer escapes them for its format. */
 #ifndef MPR_DOCUMENT_H
 #define MPR_DOCUMENT_H
@@ -17,6 +21,7 @@
 #include "arena.h"
 #include "frame.h"
 #include "group.h"
+#include "row.h"
 
 /* ---- values */
 
@@ -28,9 +33,9 @@ enum mpr_type {
     MPR_TIME,    /* ns since the process's start */
     MPR_SPAN,    /* a duration in ns */
     MPR_ADDRESS, /* in memory */
-    MPR_SHARE,   /* of the table's `whole` */
+    MPR_SHARE,   /* percentage of the table's `whole` */
     MPR_FLAG,
-    MPR_WORD, /* a fixed word of memprof's, which needs no quotes */
+    MPR_WORD, /* one of memprof's fixed words, which need no quotes */
     MPR_TEXT,
     MPR_PATH,   /* frames, outermost first */
     MPR_TEXTS,  /* a list; in JSON only */
@@ -60,6 +65,7 @@ struct mpr_value {
     bool at_least; /* a number: people see that it may be larger */
     bool about;    /* a number: people see that it is approximate */
     bool lasting;  /* TIME: set by its column */
+    bool omitted;  /* JSON leaves it out */
 };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
@@ -87,7 +93,9 @@ enum mpr_format {
 };
 
 /* The C type of a value.  MPR_HELD finds it by the member's type, and other types do not compile.
- * One byte is a heap (heap_names.h), whose value is its name. */
+ * One byte is a heap (heap_names.h), whose value is its name.  A frame is a text for programs and a
+ * path for people.  A double is a variance, whose value is the standard error; 0 is absent.
+ * The last ones are not members: a row's site is its path as people see it. */
 enum mpr_held {
     MPR_AS_U64,
     MPR_AS_U32,
@@ -96,10 +104,16 @@ enum mpr_held {
     MPR_AS_HEAP,
     MPR_AS_TEXT,
     MPR_AS_TEXTS,
-    MPR_AS_PATH
+    MPR_AS_PATH,
+    MPR_AS_FRAME,
+    MPR_AS_VARIANCE,
+    MPR_AS_SITE,        /* path of the line that people see for the row */
+    MPR_AS_SITE_CALLER, /* caller of that line */
+    MPR_AS_LINE_ERROR,  /* for people: the standard error of a line's bytes */
+    MPR_AS_LINE_NOTE    /* for people: how the line differs from its siblings */
 };
 #define MPR_HELD(member)                                                                           \
-    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH)
+    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH, const struct mpr_frame *: MPR_AS_FRAME, double: MPR_AS_VARIANCE)
 
 /* Values that mean "none": 0 (a text: "" or NULL; a path: NULL) or the largest number. */
 enum mpr_unless {
@@ -107,31 +121,65 @@ enum mpr_unless {
     MPR_UNKNOWN_AT_0,
     MPR_UNKNOWN_AT_MAX,
     MPR_ABSENT_AT_0,
-    MPR_ABSENT_AT_MAX
+    MPR_ABSENT_AT_MAX,
+    MPR_OMITTED_AT_0 /* only JSON leaves it out */
 };
+
+/* How rows that merge to one line for people become one value.  By default bytes and counts are
+ * added (an unknown one makes the sum unknown), flags are or-ed, and other values are those of the
+ * largest row. */
+enum mpr_merge {
+    MPR_MERGE_DEFAULT,
+    MPR_MERGE_FIRST,
+    MPR_MERGE_MAX,
+    MPR_MERGE_MIN,
+    MPR_MERGE_SQUARES, /* standard errors: the root of the sum of squares */
+    MPR_MERGE_PEAK     /* own peaks: the largest, or the bytes if they are more; a lower bound */
+};
+
+typedef struct mpr_value mpr_getter(const void *row, const void *context);
 
 struct mpr_column {
     const char *key;   /* in JSON and CSV, or NULL for neither */
     const char *title; /* for people, or NULL if they do not see it.  In text the first column has
                           the table's title */
     enum mpr_type type;
-    unsigned only;   /* mask of formats; 0: all for which it has a name */
+    unsigned only;   /* mask of formats; 0 means all for which it has a name */
     size_t at, also; /* offsets in the row: MPR_FIELD, MPR_PATH_FIELD */
     enum mpr_held held;
-    bool of_context; /* the offset is in the table's context */
-    struct mpr_value (*get)(const void *row, const void *context); /* replaces the field */
-    const char *const *words;                                      /* WORD: the texts of an enum */
+    bool of_context;          /* the offset is in the table's context */
+    bool of_log;              /* the offset is in the summary of the log that the table is about */
+    mpr_getter *get;          /* replaces the field */
+    const char *const *words; /* WORD: the texts of an enum */
     enum mpr_unless unless;
-    bool lasting;  /* TIME: a duration, never shown as a time of day */
-    bool sums;     /* the line for omitted rows has their sum */
+    enum mpr_merge merge;
+    bool lasting;     /* TIME: a duration, never shown as a time of day */
+    bool sums;        /* the line for omitted rows has their sum */
+    unsigned sums_in; /* mask of formats for `sums`; 0 means all */
     bool of_rest;  /* the same line also has this sum, with the title, if text shows the column */
     bool estimate; /* has "~" in rows that the table calls estimated */
     bool bound;    /* a lower bound if the table's numbers are bounds */
     bool below;    /* in text on a separate line below the row */
     bool beside;   /* TEXT: in text it gets room at the end of the row before `spare` columns do */
-    int width;     /* in text; 0: the type's width */
-    int spare;     /* in text, hidden if there is too little room, 1 first; 0: never */
-    const char *lead; /* in text, printed before the value; NULL: two spaces */
+    int width;     /* in text; 0 means the type's width */
+    int spare;     /* in text, hidden if there is too little room, 1 first; 0 means never */
+    const char *lead; /* in text, printed before the value; NULL means two spaces */
+    /* What people see differently: */
+    struct {
+        bool set;
+        enum mpr_type type;
+        size_t at;
+        enum mpr_held held;
+        mpr_getter *get;
+    } shown;           /* another value: MPR_SHOWN, MPR_SHOWN_FIELD */
+    bool titled;       /* the table may replace the title (lines.bytes_title) */
+    bool fits;         /* TEXT: in text the column is as wide as its longest text */
+    const char *after; /* key of the column that it follows, if its place is not that in the list */
+    bool errors; /* for lines a column with the standard errors of their bytes follows, if any */
+    int share;   /* a column with shares of `whole` follows: its `spare`, or MPR_SHARE_FIRST */
+    bool if_any; /* the column is hidden if no row has a value other than 0 or "" */
+    enum mpr_order ranks; /* it is never spare if lines are sorted by this amount */
+    bool if_ranked;       /* and hidden if they are not */
 };
 
 #define MPR_FIELD(row, member)                                                                     \
@@ -142,7 +190,22 @@ struct mpr_column {
 #define MPR_TEXTS_FIELD(row, member, count)                                                        \
     .type = MPR_TEXTS, .only = MPR_IN_JSON, MPR_FIELD(row, member),                                \
     .also = offsetof(struct row, count)
+/* The value that people see instead: of a function, or of another member. */
+#define MPR_SHOWN(as, function) .shown = { true, as, 0, MPR_AS_U64, function }
+#define MPR_SHOWN_FIELD(as, row, member)                                                           \
+    .shown = { true, as, offsetof(struct row, member), MPR_HELD(((struct row *)0)->member), NULL }
+/* Columns of CSV: a member of the log's summary (summary.h); its path; a row's site and the caller
+ * that distinguishes it, by which a reader joins reports.  Rows with sites begin with a struct
+ * mpr_row. */
+#define MPR_OF_LOG(member) MPR_FIELD(mpr_summary, member), .of_log = true, .only = MPR_IN_CSV
+// clang-format off
+#define MPR_LOG_COLUMN { .key = "log", .type = MPR_TEXT, MPR_OF_LOG(path) }
+#define MPR_SITE_COLUMNS                                                                           \
+    { .key = "site", .type = MPR_PATH, .held = MPR_AS_SITE, .only = MPR_IN_CSV },                  \
+    { .key = "caller", .type = MPR_TEXT, .held = MPR_AS_SITE_CALLER, .only = MPR_IN_CSV }
+// clang-format on
 
+enum { MPR_SHARE_FIRST = -1 };
 enum { MPR_WIDE = -1 }; /* as wide as a path: depends on the terminal */
 
 /* ---- tables */
@@ -154,22 +217,37 @@ enum mpr_shape {
     MPR_FACTS    /* one row: fields of the open object */
 };
 
+/* How people see the rows: those whose paths read the same, or differ in a number, are one line
+ * (naming.h). */
+struct mpr_lines {
+    bool merged;
+    struct mpr_row (*row_of)(const void *row); /* a row's path and amounts; NULL if rows begin with
+                                                  a struct mpr_row */
+    /* Sets members of a line that no column's rule covers; the line is a copy of the first of its
+     * two or more rows, merged by the columns' rules. */
+    void (*join)(struct mpr_arena *arena, void *line, const void *const *row, size_t rows);
+    int (*compare)(const void *left, const void *right); /* sorts lines; NULL: by the naming */
+    const char *bytes_title; /* replaces the title of a `titled` column */
+    bool empty;              /* rows without bytes also merge if only a number differs */
+    bool siblings;  /* a note says how large the other lines are that an outlier stands out from */
+    bool inherited; /* the note also says which bytes came by another thread's range */
+};
+
 struct mpr_table {
     const char *key;   /* in JSON, or NULL if it has no table */
     const char *title; /* for people, the heading, or NULL for none */
-    unsigned only;     /* mask of formats; 0: text, JSON and the page */
+    unsigned only;     /* mask of formats; 0 means text, JSON and the page */
     const struct mpr_column *column;
     size_t columns;
     const void *row;
     size_t rows, stride; /* stride: bytes from row to row */
-    const size_t *order; /* of the rows for people, or NULL for their order in memory */
+    const size_t *order; /* order of the rows for people, or NULL for that in memory */
     const void *context; /* for columns with of_context */
     uint64_t whole;      /* the total of SHARE columns */
-    uint64_t tick;       /* unit of the last digit of a time, ns; 0: ms */
-    uint64_t epoch; /* set by mpr_doc_table: people see times of day since then; 0: they do not */
-    size_t top;     /* rows that people see without --top; 0: MPR_TOP */
-    size_t idle;    /* rows at the end that people need not see */
-    unsigned all;   /* mask of formats that ignore --top */
+    uint64_t tick;       /* unit of the last digit of a time, ns; 0 means 1 ms */
+    size_t top;          /* rows that people see without --top; 0 means MPR_TOP */
+    size_t idle;         /* rows at the end that people need not see */
+    unsigned all;        /* mask of formats that ignore --top */
     const char *omitted; /* key of the omitted rows' sum in JSON; NULL: the sum and their number, as
                           * "omitted_KEY"; "": neither.  Unused in a table that shows all */
     enum mpr_shape shape;
@@ -179,17 +257,26 @@ struct mpr_table {
     bool partial;      /* the rows are a selection, so omitted ones are not counted */
     const char *total; /* for people, the title of a last row with the columns' sums, or NULL */
     bool flush;        /* in text rows are not indented */
+    struct mpr_lines lines;
     struct {
         const char *of, *in; /* frames above its path: a text, and the column with this key;
                                 both may be NULL */
-        const char *bytes;   /* key of the column with the bytes; NULL: no flame graph */
+        const char *bytes;   /* key of the column with the bytes; NULL means no flame graph */
         const char *before;  /* key of the column with the baseline's bytes, or NULL */
     } folded;                /* rows as call stacks, for flame graphs; independent of `only` */
+    /* Set by mpr_doc_table: */
+    uint64_t epoch; /* people see times of day since then, CLOCK_REALTIME ns, unless it is 0 */
+    struct mpr_document *doc;
+    const struct mpr_summary *log;
+    const struct mpr_line *line; /* of each row, if rows are lines */
+    const char *const *note;     /* of each line */
 };
 
 enum { MPR_TOP = 20 };
 
 bool mpr_column_in(const struct mpr_column *column, enum mpr_format format);
+/* Returns true if the format has the column's sum. */
+bool mpr_column_sums(const struct mpr_column *column, enum mpr_format format);
 bool mpr_table_in(const struct mpr_table *table, enum mpr_format format);
 /* Returns row i, in `order` if the format is for people. */
 const void *mpr_table_row(const struct mpr_table *table, size_t i, enum mpr_format format);
@@ -205,6 +292,7 @@ struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_c
 /* ---- documents */
 
 struct mpr_naming;
+struct mpr_summary;
 
 enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 
@@ -221,9 +309,9 @@ struct mpr_item {
     enum mpr_item_kind kind;
     const char *key; /* OPEN, CLOSE, FACT */
     bool list;       /* OPEN, CLOSE: a list of objects without keys */
-    int hang;        /* LINE: indentation of continuation lines in text; 0: below the text after its
-                        label */
-    bool whole;      /* LINE: it is never wrapped */
+    int hang;   /* LINE: indentation of continuation lines in text; 0 means below the text after
+                   its label */
+    bool whole; /* LINE: it is never wrapped */
     union {
         struct mpr_item *around;       /* OPEN: the item around it */
         struct mpr_value value;        /* FACT */
@@ -234,9 +322,10 @@ struct mpr_item {
 
 struct mpr_document {
     struct mpr_arena arena;
-    const struct mpr_naming *naming;        /* how people see paths; owned by the caller */
-    const struct mpr_process_info *started; /* the command that the user typed, if it is not the
-                                               log's; else NULL */
+    const struct mpr_naming *naming; /* how people see paths; owned by the caller */
+    const struct mpr_summary *log;   /* the log that the following tables are about, or NULL */
+    const struct mpr_process_info *started; /* the command that the user typed, or NULL if it is
+                                               the log's */
     size_t top;                             /* --top, or 0; renderers cut the tables */
     bool clock;     /* people see times of day, not times since the process's start */
     uint64_t epoch; /* start of the process, CLOCK_REALTIME ns, if `clock`, or 0 */
@@ -258,6 +347,7 @@ void mpr_doc_close(struct mpr_document *doc);
 
 /* Adds a field of JSON. */
 void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value value);
+/* Adds a table, and the view of it for people if that differs. */
 void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 #define MPR_COLUMNS(list)     .column = (list), .columns = sizeof(list) / sizeof *(list)
 #define MPR_ROWS(list, count) .row = (list), .rows = (count), .stride = sizeof *(list)

@@ -1,16 +1,13 @@
 #include "readings.h"
 
+#include <inttypes.h>
+
 /* ---- fields */
 
-#define VALUE(name, which)                                                                         \
-    {                                                                                              \
-        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
-        .unless = MPR_UNKNOWN_AT_MAX                                                               \
-    }
-#define TIME                                                                                       \
-    {                                                                                              \
-        .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time)                           \
-    }
+// clang-format off
+#define VALUE(name, which) { .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]), .unless = MPR_UNKNOWN_AT_MAX }
+#define TIME { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time) }
+// clang-format on
 
 static struct mpr_value rollup_time(const void *row, const void *context)
 {
@@ -79,19 +76,14 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     mpr_doc_close(doc);
 }
 
-/* ---- words */
-
-static uint64_t add_known(uint64_t sum, uint64_t value)
-{
-    if (value == MPF_UNKNOWN) return sum;
-    return sum == MPF_UNKNOWN ? value : sum + value;
-}
+/* ---- for people */
 
 uint64_t mpr_reading_resident(const struct mpr_reading *rss)
 {
     uint64_t sum = MPF_UNKNOWN;
     for (int i = MPF_RSS_ANON; rss->valid && i <= MPF_RSS_SHMEM; i++)
-        sum = add_known(sum, rss->value[i]);
+        if (rss->value[i] != MPF_UNKNOWN)
+            sum = sum == MPF_UNKNOWN ? rss->value[i] : sum + rss->value[i];
     return sum;
 }
 
@@ -100,4 +92,77 @@ void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *
     const uint64_t taken = rss->taken[MPF_RSS_PSS];
     if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time)
         mpr_doc_say(doc, " (at %s)", mpr_doc_time(doc, taken));
+}
+
+static void part(struct mpr_document *doc, const char *label, uint64_t value)
+{
+    if (value != MPF_UNKNOWN && value) mpr_doc_say(doc, "  %s %s", label, mpr_doc_size(doc, value));
+}
+
+static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    mpr_doc_say(doc, "  RSS     %12s at %s ", mpr_doc_size(doc, mpr_reading_resident(r)),
+                mpr_doc_time(doc, r->time));
+    part(doc, "anonymous", r->value[MPF_RSS_ANON]);
+    part(doc, "file", r->value[MPF_RSS_FILE]);
+    part(doc, "shared", r->value[MPF_RSS_SHMEM]);
+    part(doc, "swap", r->value[MPF_RSS_SWAP]);
+    mpr_doc_end(doc);
+    mpr_doc_say(doc, "%20s", "");
+    part(doc, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
+    part(doc, "Pss", r->value[MPF_RSS_PSS]);
+    mpr_report_rollup_time(doc, r);
+    part(doc, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
+    part(doc, "high water so far", r->value[MPF_RSS_HWM]);
+    mpr_doc_end(doc);
+}
+
+static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    const uint64_t kills = r->value[MPF_CGROUP_OOM_KILLS];
+    mpr_doc_say(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]),
+                mpr_doc_time(doc, r->time));
+    part(doc, "limit", r->value[MPF_CGROUP_LIMIT]);
+    part(doc, "peak", r->value[MPF_CGROUP_PEAK]);
+    if (kills != MPF_UNKNOWN && kills) mpr_doc_say(doc, "  OOM kills %" PRIu64, kills);
+    mpr_doc_end(doc);
+}
+
+static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    mpr_doc_say(doc, "  jemalloc%12s allocated ",
+                mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
+    part(doc, "active", r->value[MPF_JEMALLOC_ACTIVE]);
+    part(doc, "resident", r->value[MPF_JEMALLOC_RESIDENT]);
+    part(doc, "retained", r->value[MPF_JEMALLOC_RETAINED]);
+    mpr_doc_end(doc);
+}
+
+/* The nearest samples are too far from the peak to describe it, so each line has its time. */
+static void nearest_samples(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    const struct mpr_reading *before = &h->before[MPR_READ_RSS], *after = &h->after[MPR_READ_RSS];
+    if (!before->valid && !after->valid) return;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_FAINT, "no sample of RSS within 100 ms of the peak; the nearest ones:");
+    mpr_doc_end(doc);
+    if (before->valid) rss_lines(doc, before);
+    if (after->valid) rss_lines(doc, after);
+}
+
+void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h, bool at_peak)
+{
+    const struct mpr_reading *rss = &h->then[MPR_READ_RSS], *cgroup = &h->then[MPR_READ_CGROUP];
+    const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
+    if (!rss->valid) nearest_samples(doc, h);
+    if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_FAINT,
+                at_peak ? "what the kernel charged at the peak of %s"
+                        : "what the kernel charged then",
+                mpr_heap_name(h->heap));
+    mpr_doc_end(doc);
+    if (rss->valid) rss_lines(doc, rss);
+    if (cgroup->valid) cgroup_line(doc, cgroup);
+    if (jemalloc->valid) jemalloc_line(doc, jemalloc);
 }

@@ -1,26 +1,30 @@
-/* What the kernel and jemalloc said, for every report that tells it. */
+/* Memory of the process as the kernel and jemalloc reported it: fields of JSON, columns of exported
+ * tables, and lines for people. */
 #ifndef MPR_READINGS_H
 #define MPR_READINGS_H
 
 #include "document.h"
 #include "peaks.h"
 
-/* The values of a source's reading, in JSON's names. */
+/* The values of one source's reading, named as in JSON. */
 enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
     mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
 
-/* An object of the source's values; absent when there was no sample. */
+/* Adds an object with the source's values; nothing if there was no sample. */
 void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
                         const struct mpr_reading *r);
-/* An object of the sources'. */
+/* Adds an object with those of all sources. */
 void mpr_report_readings(struct mpr_document *doc, const char *key,
                          const struct mpr_reading list[MPR_READ_SOURCES]);
 
-/* RSS: what of its parts is known; MPF_UNKNOWN: nothing. */
+/* For people: the samples at the heap's peak, or the nearest ones with their times.
+ * @at_peak: false if another instant replaces the peak. */
+void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *heap,
+                            bool at_peak);
+/* Returns the resident bytes of which the sample knows the parts, or MPF_UNKNOWN. */
 uint64_t mpr_reading_resident(const struct mpr_reading *rss);
-/* Behind Private_Dirty and Pss: when they were read, where that was before the rest of the sample.
- */
+/* Adds the time of Private_Dirty and Pss to a line, if they were read before the other values. */
 void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *rss);
 
 #endif

@@ -1,49 +1,60 @@
-/* PyTorch's memory by role: a line a role with its rule, then the largest parts of each. */
-#include <inttypes.h>
-
+/* PyTorch's memory by role: a line for each role with its rule, then the largest parts of each. */
 #include "breakdown.h"
-#include "naming.h"
 #include "report_rows.h"
 #include "reports.h"
-
-enum { NAME = 22, PARTS = 4 }; /* columns of text; lines of a role unless --top says otherwise */
 
 static const char *const phase_words[MPR_PHASES] = { "setup", "forward", "backward", "optimizer",
                                                      "between" };
 
 /* ---- roles */
 
-struct role {
-    const struct mpr_role_share *share;
-    uint64_t bytes, blocks;
-    const char *name, *rule;
-};
-
-#define OF_ROLE(member) MPR_FIELD(role, member)
-
-static const struct mpr_column role_columns[] = {
-    { .title = "role", .type = MPR_TEXT, OF_ROLE(name), .width = NAME },
-    { .title = "bytes", .type = MPR_BYTES, OF_ROLE(bytes) },
-    { .title = "share", .type = MPR_SHARE, OF_ROLE(bytes) },
-    { .title = "blocks", .type = MPR_COUNT, OF_ROLE(blocks) },
-    { .title = "", .type = MPR_TEXT, OF_ROLE(rule), .below = true },
-};
-
-/* For people those that there are, largest first; unexplained last, and always. */
-static size_t list_roles(const struct mpr_breakdown_heap *h, struct role *out)
+static struct mpr_value key_of(const void *row, const void *context)
 {
-    size_t count = 0;
+    (void)context;
+    return mpr_value_text(mpr_role_key(((const struct mpr_role_share *)row)->role));
+}
+
+static struct mpr_value name_of(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(mpr_role_name(((const struct mpr_role_share *)row)->role));
+}
+
+static struct mpr_value rule_of(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(mpr_role_rule(((const struct mpr_role_share *)row)->role));
+}
+
+#define OF_ROLE(member) MPR_FIELD(mpr_role_share, member)
+
+// clang-format off
+static const struct mpr_column role_columns[] = {
+    { .key = "role", .title = "role", .type = MPR_TEXT, .get = key_of, MPR_SHOWN(MPR_TEXT, name_of), .width = 22 },
+    { .key = "rule", .title = "", .type = MPR_TEXT, .get = rule_of, .after = "blocks", .below = true },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROLE(bytes), .share = MPR_SHARE_FIRST },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROLE(blocks) },
+    { .key = "oldest_ns", .type = MPR_TIME, OF_ROLE(oldest) },
+    { .key = "newest_ns", .type = MPR_TIME, OF_ROLE(newest) },
+};
+// clang-format on
+
+/* Returns the roles that people see: those with bytes or blocks, the largest first, then always the
+ * unexplained bytes. */
+static const struct mpr_role_share *roles_of(struct mpr_document *doc,
+                                             const struct mpr_breakdown_heap *h, size_t *roles)
+{
+    struct mpr_role_share *out = mpr_arena_alloc(&doc->arena, MPR_ROLES * sizeof *out);
+    *roles = 0;
     for (int i = 0; i < MPR_ROLES; i++) {
         const struct mpr_role_share *s = &h->role[i];
         if (!s->bytes && !s->blocks && i != MPR_ROLE_UNEXPLAINED) continue;
-        const struct role role = { s, s->bytes, s->blocks, mpr_role_name(s->role),
-                                   mpr_role_rule(s->role) };
-        size_t at = count++;
-        for (; i != MPR_ROLE_UNEXPLAINED && at && out[at - 1].bytes < role.bytes; at--)
+        size_t at = (*roles)++;
+        for (; i != MPR_ROLE_UNEXPLAINED && at && out[at - 1].bytes < s->bytes; at--)
             out[at] = out[at - 1];
-        out[at] = role;
+        out[at] = *s;
     }
-    return count;
+    return out;
 }
 
 const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown *b,
@@ -58,68 +69,45 @@ const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown
                             mpr_doc_count(doc, h->steps), mpr_doc_count(doc, b->steps));
 }
 
-/* ---- parts */
+/* ---- parts of a role */
 
-/* What columns need beside the row. */
-struct around {
-    struct mpr_site_context site;
-    const char *log;
+struct part_context {
     uint8_t heap;
     const char *role;
 };
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
+// clang-format off
 static const struct mpr_column part_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
-    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(around, role), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
+    MPR_LOG_COLUMN,
+    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(part_context, heap), .only = MPR_IN_CSV },
+    { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(part_context, role), .only = MPR_IN_CSV },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
 };
+// clang-format on
 
-#define OF_SHARE(member) MPR_FIELD(mpr_role_share, member)
-
-static const struct mpr_column share_columns[] = {
-    { .key = "bytes", .type = MPR_BYTES, OF_SHARE(bytes) },
-    { .key = "blocks", .type = MPR_COUNT, OF_SHARE(blocks) },
-    { .key = "oldest_ns", .type = MPR_TIME, OF_SHARE(oldest) },
-    { .key = "newest_ns", .type = MPR_TIME, OF_SHARE(newest) },
-};
-
-static void role_fields(struct mpr_document *doc, const struct mpr_breakdown *b,
-                        const struct mpr_breakdown_heap *h, const struct mpr_role_share *s)
+static void parts(struct mpr_document *doc, const struct mpr_breakdown_heap *h,
+                  const struct mpr_role_share *s, unsigned only)
 {
-    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around =
-        (struct around){ { doc, MPR_GROUP_AUTO }, b->summary.path, h->heap, mpr_role_key(s->role) };
-    mpr_doc_open(doc, NULL);
-    mpr_doc_fact(doc, "role", mpr_value_text(around->role));
-    mpr_doc_fact(doc, "rule", mpr_value_text(mpr_role_rule(s->role)));
-    mpr_doc_facts(doc, share_columns, s);
+    struct part_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
+    *context = (struct part_context){ h->heap, mpr_role_key(s->role) };
     mpr_doc_table(doc,
                   &(struct mpr_table){ .key = "parts",
-                                       .only = MPR_IN_JSON | MPR_IN_CSV,
+                                       .title = mpr_role_name(s->role),
+                                       .only = only,
                                        MPR_COLUMNS(part_columns),
                                        MPR_ROWS(s->row, s->rows),
-                                       .context = around,
+                                       .context = context,
+                                       .whole = h->bytes,
+                                       .top = 4,
+                                       .by = MPR_GROUP_AUTO,
                                        .omitted = "parts_omitted_bytes",
+                                       .lines = { .merged = true, .siblings = true },
                                        .folded = { mpr_heap_name(h->heap), "role", "bytes" } });
-    mpr_doc_close(doc);
-}
-
-static void role_lines(struct mpr_document *doc, const struct mpr_breakdown_heap *h,
-                       const struct mpr_role_share *s)
-{
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = s->row,
-                                             .rows = s->rows,
-                                             .by = MPR_GROUP_AUTO,
-                                             .heading = mpr_role_name(s->role),
-                                             .bytes = "bytes",
-                                             .whole = h->bytes,
-                                             .top = PARTS });
 }
 
 /* ---- heaps */
@@ -141,12 +129,17 @@ static const struct mpr_column heap_fields[] = {
 static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
                  const struct mpr_breakdown_heap *h)
 {
-    struct role *role = mpr_arena_alloc(&doc->arena, MPR_ROLES * sizeof *role);
-    const size_t roles = list_roles(h, role);
+    size_t roles;
+    const struct mpr_role_share *role = roles_of(doc, h, &roles);
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
     mpr_doc_list(doc, "roles");
-    for (int i = 0; i < MPR_ROLES; i++) role_fields(doc, b, h, &h->role[i]);
+    for (int i = 0; i < MPR_ROLES; i++) {
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, role_columns, &h->role[i]);
+        parts(doc, h, &h->role[i], MPR_IN_JSON | MPR_IN_CSV);
+        mpr_doc_close(doc);
+    }
     mpr_doc_close(doc);
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_heap_name(h->heap));
@@ -167,7 +160,7 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
                      "  one backward pass alone does not tell what it leaves behind (a gradient, "
                      "an output, a workspace)");
     for (size_t i = 0; i < roles; i++)
-        if (role[i].bytes) role_lines(doc, h, role[i].share);
+        if (role[i].bytes) parts(doc, h, &role[i], MPR_FOR_PEOPLE);
     mpr_doc_close(doc);
 }
 

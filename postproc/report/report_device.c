@@ -12,11 +12,10 @@
 
 #define OF_PART(member) MPR_FIELD(mpr_device_part, member)
 
+// clang-format off
 static const struct mpr_column part_columns[] = {
-    { .key = "part", .type = MPR_TEXT, OF_PART(key) },
-    { .title = "part", .type = MPR_TEXT, OF_PART(name), .width = 28 },
-    { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes) },
-    { .title = "share", .type = MPR_SHARE, OF_PART(bytes) },
+    { .key = "part", .title = "part", .type = MPR_TEXT, OF_PART(key), MPR_SHOWN_FIELD(MPR_TEXT, mpr_device_part, name), .width = 28 },
+    { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes), .share = MPR_SHARE_FIRST },
     { .title = "", .type = MPR_TEXT, OF_PART(note) },
 };
 
@@ -25,8 +24,9 @@ static const struct mpr_column asleep_columns[] = {
     { .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes) },
     { .title = "", .type = MPR_TEXT, OF_PART(note) },
 };
+// clang-format on
 
-/* What PyTorch counts and the device does not: no part of the sum. */
+/* Blocks that PyTorch counts and the device does not, so no sum includes them. */
 static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
 {
     struct mpr_device_part *part = mpr_arena_alloc(&doc->arena, sizeof *part);
@@ -40,7 +40,7 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
                                             MPR_ROWS(part, 1) });
 }
 
-/* What the parts sum to. */
+/* Returns the bytes that the parts add up to. */
 static uint64_t whole_of(const struct mpr_device_state *s)
 {
     return s->used != MPF_UNKNOWN ? s->used : s->tracked;
@@ -65,46 +65,34 @@ static void part_fields(struct mpr_document *doc, const struct mpr_device_state 
                                             .all = MPR_IN_JSON });
 }
 
-/* People see what there is of. */
-static void account(struct mpr_document *doc, const struct mpr_device_state *s)
-{
-    struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, s->parts * sizeof *shown);
-    size_t count = 0;
-    for (size_t i = 0; i < s->parts; i++)
-        if (s->part[i].bytes) shown[count++] = s->part[i];
-    part_lines(doc, shown, count, whole_of(s));
-}
-
-/* What would show more of XLA's memory than that it is taken. */
-static void arena(struct mpr_document *doc, const struct mpr_device_state *s)
-{
-    if (s->xla_arena)
-        mpr_doc_line(doc, "  XLA's buffers are not seen in its pool: they are with "
-                          "XLA_PYTHON_CLIENT_PREALLOCATE=false "
-                          "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async");
-}
-
 /* ---- PyTorch's blocks */
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
+// clang-format off
 static const struct mpr_column torch_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
+    { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true, .estimate = true, .ranks = MPR_ORDER_END, .if_ranked = true },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
 };
+// clang-format on
 
-static void torch_rows(struct mpr_document *doc, const struct mpr_row *row, size_t rows,
-                       enum mpr_group by, const char *of, uint64_t whole)
+/* @title: NULL if people do not see it. */
+static void torch_rows(struct mpr_document *doc, const char *key, const char *title,
+                       const struct mpr_row *row, size_t rows, enum mpr_group by, uint64_t whole)
 {
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
-                                             .rows = rows,
-                                             .by = by,
-                                             .of = of,
-                                             .bytes = "bytes",
-                                             .whole = whole,
-                                             .inherited = true });
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = key,
+                           .title = title ? mpr_report_heading(doc, title, by) : NULL,
+                           .only = title ? 0 : MPR_IN_JSON,
+                           MPR_COLUMNS(torch_columns),
+                           MPR_ROWS(row, rows),
+                           .whole = whole,
+                           .by = by,
+                           .omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key),
+                           .lines = { .merged = true, .siblings = true, .inherited = true } });
 }
 
 /* ---- NCCL */
@@ -114,13 +102,10 @@ static void torch_rows(struct mpr_document *doc, const struct mpr_row *row, size
 // clang-format off
 static const struct mpr_column comm_columns[] = {
     { .key = "id", .title = "communicator", .type = MPR_TEXT, OF_COMM(name), .width = MPR_WIDE },
-    { .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks),
-      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
-    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank),
-      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
     { .key = "first_use", .title = "first use", .type = MPR_TEXT, OF_COMM(first_use) },
-    { .key = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes), .after = "id" },
     { .key = "blocks", .type = MPR_COUNT, OF_COMM(blocks) },
 };
 // clang-format on
@@ -136,7 +121,7 @@ static const struct mpr_column before_parts[] = {
     { .key = "tracked_bytes", .type = MPR_BYTES, OF_STATE(tracked) },
 };
 
-static const struct mpr_column behind_parts[] = {
+static const struct mpr_column after_parts[] = {
     { .key = "torch_segment_bytes", .type = MPR_BYTES, OF_STATE(torch_segments) },
     { .key = "torch_asleep_bytes", .type = MPR_BYTES, OF_STATE(torch_asleep) },
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_STATE(largest_hole) },
@@ -166,32 +151,32 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
                        const struct mpr_device_state *s, const char *at, enum mpr_group by)
 {
-    const unsigned only = at ? 0 : MPR_IN_JSON;
     mpr_doc_facts(doc, before_parts, s);
-    if (at) heading(doc, d, s, at);
-    if (at) account(doc, s);
-    if (at) asleep(doc, s);
-    if (at) arena(doc, s);
-    part_fields(doc, s);
-    mpr_doc_facts(doc, behind_parts, s);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(torch_columns),
-                                            MPR_ROWS(s->row, s->rows),
-                                            .omitted = "torch_live_omitted_bytes" });
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_asleep",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(torch_columns),
-                                            MPR_ROWS(s->asleep, s->asleeps),
-                                            .omitted = "torch_asleep_omitted_bytes" });
     if (at) {
-        torch_rows(doc, s->row, s->rows, by, s->asleeps ? "torch live, backed" : "torch live",
-                   s->torch_live);
-        torch_rows(doc, s->asleep, s->asleeps, by, "torch live, asleep", s->torch_asleep);
+        heading(doc, d, s, at);
+        struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, s->parts * sizeof *shown);
+        size_t count = 0;
+        for (size_t i = 0; i < s->parts; i++)
+            if (s->part[i].bytes) shown[count++] = s->part[i];
+        part_lines(doc, shown, count, whole_of(s));
+        asleep(doc, s);
+        if (s->xla_arena)
+            mpr_doc_line(doc, "  XLA's buffers are not seen in its pool: they are with "
+                              "XLA_PYTHON_CLIENT_PREALLOCATE=false "
+                              "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async");
     }
+    part_fields(doc, s);
+    mpr_doc_facts(doc, after_parts, s);
+    torch_rows(doc, "torch_live",
+               !at          ? NULL
+               : s->asleeps ? "torch live, backed"
+                            : "torch live",
+               s->row, s->rows, by, s->torch_live);
+    torch_rows(doc, "torch_asleep", at ? "torch live, asleep" : NULL, s->asleep, s->asleeps, by,
+               s->torch_asleep);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators",
                                             .title = "NCCL by communicator",
-                                            .only = only,
+                                            .only = at ? 0 : MPR_IN_JSON,
                                             MPR_COLUMNS(comm_columns),
                                             MPR_ROWS(s->comm, s->comms),
                                             .all = MPR_EVERYWHERE });
@@ -201,7 +186,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 
 enum { TWENTIETH = 20, HUNDREDTH = 100 };
 
-/* Parts may be negative: what was measured says less than what was tracked. */
+/* A part is negative if less was measured than tracked. */
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_device_part *a = left, *b = right;
@@ -214,8 +199,8 @@ static bool is_small(const struct mpr_device_part *p, uint64_t whole)
     return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(least);
 }
 
-/* Those of a twentieth and more, the largest first; the others are one.  What nobody can name is
- * said sooner. */
+/* Returns the parts of at least a twentieth, the largest first, and one part for all others.
+ * Unknown bytes are a part from a hundredth on. */
 static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_state *s,
                             uint64_t whole, struct mpr_device_part *shown)
 {

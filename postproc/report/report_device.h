@@ -1,5 +1,5 @@
-/* A device's account: what its bytes were, PyTorch's live blocks, NCCL's communicators.  Private to
- * this layer. */
+/* The account of a device: what its bytes were, PyTorch's live blocks, NCCL's communicators.
+ * Private to this layer. */
 #ifndef MPR_REPORT_DEVICE_H
 #define MPR_REPORT_DEVICE_H
 
@@ -7,8 +7,8 @@
 #include "document.h"
 #include "group.h"
 
-/* at: what the instant is, in a heading for people ("peak", "then"); NULL: not for people.  by:
- * what the rows are by. */
+/* @at: the instant in a heading for people ("peak", "then"), or NULL if people do not see it.
+ * @by: the grouping of the rows. */
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *device,
                        const struct mpr_device_state *state, const char *at, enum mpr_group by);
 

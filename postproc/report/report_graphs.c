@@ -1,12 +1,12 @@
-/* CUDA graphs: the bursts of captures, then the graphs; people see those first that took most. */
+/* CUDA graphs: the bursts of captures, their batch sizes, then the graphs, for people the largest
+ * first. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "graphs.h"
 #include "naming.h"
+#include "report_rows.h"
 #include "reports.h"
-
-enum { BURST = 41, PATH = 28, SIZE = 20 }; /* columns of text */
 
 /* ---- bursts */
 
@@ -14,7 +14,8 @@ struct burst {
     struct mpr_graph_burst b;
     int64_t total;
     const char *note;
-    const struct mpr_line *line; /* what was captured; NULL: built without a capture */
+    const struct mpr_line *line; /* the first line of its captures; NULL if it was built without one
+                                  */
 };
 
 #define OF_BURST(member) MPR_FIELD(burst, b.member)
@@ -33,39 +34,33 @@ static struct mpr_value burst_name(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column burst_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
-    { .key = "path", MPR_PATH_FIELD(burst, b.path) },
-    { .title = "path", .type = MPR_PATH, .get = burst_name, .width = BURST },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(burst, b.path), MPR_SHOWN(MPR_PATH, burst_name), .width = 41 },
     { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
     { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
-    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables),
-      .width = 7, .spare = 2 },
+    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables), .width = 7, .spare = 2 },
     { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
     { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes), .spare = 1 },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_BURST(executable_bytes), .spare = 4 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_BURST(launch_bytes), .spare = 3 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_BURST(executable_bytes), .spare = 4 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_BURST(launch_bytes), .spare = 3 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, MPR_FIELD(burst, total) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
 };
 // clang-format on
 
-/* "capture bs={1..96}": as many of its graphs as have a name in common; *others: lines of the rest.
- */
-static const struct mpr_line *what(struct mpr_document *doc, const struct mpr_graph_burst *b,
-                                   size_t *others)
+/* Returns the line with most of the burst's graphs, for example "capture bs={1..96}", and sets the
+ * number of other lines. */
+static const struct mpr_line *captured(struct mpr_document *doc, const struct mpr_graph_burst *b,
+                                       size_t *others)
 {
-    static const struct mpr_naming as_they_are = { .unfold = true };
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, b->rows * sizeof *row);
     size_t lines, live;
     for (size_t i = 0; i < b->rows; i++)
         row[i] = (struct mpr_row){ .path = b->row[i]->path, .bytes = 1 };
-    const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, MPR_GROUP_RANGE,
-                         row, b->rows, &lines, &live);
+    const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
+                                                   MPR_GROUP_RANGE, row, b->rows, &lines, &live);
     *others = lines - 1;
     return line;
 }
@@ -91,7 +86,7 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
         size_t others = 0;
-        const struct mpr_line *line = b->number ? what(doc, b, &others) : NULL;
+        const struct mpr_line *line = b->number ? captured(doc, b, &others) : NULL;
         row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b, others), line };
     }
     mpr_doc_table(doc, &(struct mpr_table){ .key = "bursts",
@@ -116,22 +111,18 @@ static struct mpr_value size_name(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column size_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_SIZE(burst) },
-    { .key = "size", .type = MPR_COUNT, OF_SIZE(size), .unless = MPR_UNKNOWN_AT_MAX },
-    { .title = "size", .type = MPR_TEXT, .get = size_name, .width = SIZE },
+    { .key = "size", .title = "size", .type = MPR_COUNT, OF_SIZE(size), .unless = MPR_UNKNOWN_AT_MAX, MPR_SHOWN(MPR_TEXT, size_name), .width = 20 },
     { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
-    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes),
-      .spare = 3 },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_SIZE(executable_bytes), .spare = 2 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_SIZE(launch_bytes), .spare = 1 },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes), .spare = 3 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_SIZE(executable_bytes), .spare = 2 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(launch_bytes), .spare = 1 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes) },
     { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
 };
 // clang-format on
 
-/* One after the other: in JSON a list of all bursts' sizes. */
-static void all_sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
+/* JSON has one list with the sizes of all bursts. */
+static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
 {
     struct mpr_graph_size *row = mpr_arena_alloc(&doc->arena, graphs->rows * sizeof *row);
     size_t rows = 0;
@@ -142,11 +133,6 @@ static void all_sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
                                             MPR_COLUMNS(size_columns),
                                             MPR_ROWS(row, rows),
                                             .all = MPR_IN_JSON });
-}
-
-static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
-{
-    all_sizes(doc, graphs);
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
         if (!b->sizes) continue;
@@ -192,11 +178,9 @@ static struct mpr_value gone(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column graph_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
-    { .key = "time_ns", .type = MPR_TIME, OF_GRAPH(time) },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path), .width = PATH },
-    { .title = "at", .type = MPR_TIME, OF_GRAPH(time), .width = 12, .spare = 4 },
-    { .title = "nodes", .type = MPR_COUNT, .get = nodes, .spare = 1 },
+    MPR_LOG_COLUMN,
+    { .key = "time_ns", .title = "at", .type = MPR_TIME, OF_GRAPH(time), .after = "path", .width = 12, .spare = 4 },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path), .width = 28 },
     { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },
     { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0,
       .only = MPR_IN_JSON },
@@ -211,15 +195,11 @@ static const struct mpr_column graph_columns[] = {
     { .key = "block_bytes", .type = MPR_BYTES, OF_GRAPH(block_bytes) },
     { .key = "instantiated", .type = MPR_FLAG, OF_GRAPH(instantiated), .only = MPR_IN_JSON },
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_JSON },
-    { .key = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), .only = MPR_IN_JSON },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_GRAPH(executable_bytes), .spare = 3 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_GRAPH(launch_bytes), .spare = 2 },
-    { .title = "all", .type = MPR_SIGNED, .get = total },
-    { .key = "bytes", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON },
-    { .key = "alive_at_end", .type = MPR_FLAG, OF_GRAPH(alive) },
-    { .title = "", .type = MPR_TEXT, .get = gone, .beside = true },
+    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), MPR_SHOWN(MPR_COUNT, nodes), .only = MPR_IN_JSON | MPR_FOR_PEOPLE, .after = "time_ns", .spare = 1 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_GRAPH(executable_bytes), .spare = 3 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_GRAPH(launch_bytes), .spare = 2 },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON | MPR_FOR_PEOPLE },
+    { .key = "alive_at_end", .title = "", .type = MPR_FLAG, OF_GRAPH(alive), MPR_SHOWN(MPR_TEXT, gone), .beside = true },
 };
 // clang-format on
 
@@ -251,7 +231,6 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
                                             MPR_COLUMNS(graph_columns),
                                             MPR_ROWS(graphs->row, graphs->rows),
                                             .order = largest_first(doc, graphs),
-                                            .context = &graphs->summary,
                                             .only = MPR_EVERYWHERE,
                                             .folded = { "CUDA graphs", NULL, "bytes" } });
     mpr_doc_csv(doc, graph_columns);

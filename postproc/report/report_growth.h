@@ -1,21 +1,20 @@
-/* What grew between two instants.  Private to this layer. */
+/* Growth between two instants.  Private to this layer. */
 #ifndef MPR_REPORT_GROWTH_H
 #define MPR_REPORT_GROWTH_H
 
 #include "document.h"
 #include "ooms.h"
 
-/* An object, null when it is not valid; time_ns (of the first instant) where it is two instants of
- * one process.  of: the first frame of its paths in flame graphs; NULL: it is in none. */
+/* Adds an object to JSON, or null if the growth is not valid.
+ * @of: the first frame of its paths in flame graphs, or NULL if it is in none. */
 void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth,
                        const char *of);
-/* For people: in all under that name (NULL: not told), then what changed most; by: what its paths
- * are. */
+/* For people: the largest changes.
+ * @whole: name of a first row with the sums, or NULL for none; @by: the grouping of the paths. */
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
                             const struct mpr_growth *growth, enum mpr_group by);
 
-/* Of these rows, as they are told there, the one that grew most, and by how many bytes.  name:
- * NULL: none grew, or the growth is not valid. */
+/* The line of such a table that grew most.  name: NULL if none grew. */
 struct mpr_most_grown {
     const char *name;
     uint64_t bytes;

@@ -20,7 +20,7 @@ static const struct mpr_column fields[] = {
 
 // clang-format off
 static const struct mpr_column count_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
+    MPR_LOG_COLUMN,
     { .key = "event", .title = "event", .type = MPR_WORD, MPR_FIELD(mpr_info_count, name),
       .width = 16 },
     { .key = "count", .title = "", .type = MPR_COUNT, MPR_FIELD(mpr_info_count, events),
@@ -38,14 +38,10 @@ static struct mpr_value ended(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column thread_columns[] = {
-    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number),
-      .width = 8 },
-    { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name) },
-    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread,
-      first_ns) },
-    { .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name), .width = 24 },
-    { .key = "ended", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended) },
-    { .title = "", .type = MPR_TEXT, .get = ended },
+    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number), .width = 8 },
+    { .key = "name", .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name), .after = "first_event_ns", .width = 24 },
+    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
+    { .key = "ended", .title = "", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended), MPR_SHOWN(MPR_TEXT, ended), .after = "name" },
 };
 // clang-format on
 

@@ -1,8 +1,6 @@
-/* What lives at an instant, and what grows: of each heap in a line, then the sites that grow, those
- * that levelled off, and all that lives. */
-#include <inttypes.h>
+/* Live blocks and growing call sites: a line for each heap, then the sites that grow, the sites
+ * that levelled off, and all live blocks. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "leaks.h"
@@ -15,52 +13,17 @@
 #include "startup.h"
 #include "units.h"
 
-/* ---- growth, for people */
+/* ---- words for the instances of the range and for rates */
 
-struct grown {
-    struct mpr_line line;
-    int64_t bytes_a_step; /* the whole of it, rounded */
-    const char *blocks_a_step;
-    const char *known; /* how old its blocks are, and how well its growth is known */
-};
-
-static struct mpr_value path(const void *row, const void *context)
-{
-    const struct grown *g = row;
-    (void)context;
-    struct mpr_value v = mpr_value_path(g->line.row.path);
-    v.told = true;
-    v.caller = g->line.caller;
-    return v;
-}
-
-#define OF(member) MPR_FIELD(grown, member)
-// clang-format off
-static const struct mpr_column columns[] = {
-    { .title = "path", .type = MPR_PATH, .get = path },
-    { .title = "then live", .type = MPR_BYTES, OF(line.row.live_bytes), .sums = true, .estimate = true },
-    { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true,
-      .spare = 1 },
-    { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
-    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step) },
-    { .title = "age", .type = MPR_TEXT, OF(known) },
-};
-// clang-format on
-
-/* ---- what an instance is called: by its range, "epoch", where that is a short word */
-
-static bool is_word(const char *name)
-{
-    enum { LEAST = 2, MOST = 9 };
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    const size_t bytes = strlen(name);
-    return bytes >= LEAST && bytes <= MOST && strspn(name, letters) == bytes &&
-           name[bytes - 1] != 's';
-}
-
+/* Returns the range's name if that is a short word, such as "epoch". */
 static const char *instance_word(const struct mpr_leaks *l)
 {
-    return is_word(l->range) ? l->range : "instance";
+    enum { SHORTEST = 2, LONGEST = 9 };
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const size_t bytes = strlen(l->range);
+    const bool is_word = bytes >= SHORTEST && bytes <= LONGEST &&
+                         strspn(l->range, letters) == bytes && l->range[bytes - 1] != 's';
+    return is_word ? l->range : "instance";
 }
 
 static const char *unit(struct mpr_document *doc, const struct mpr_leaks *l)
@@ -72,31 +35,31 @@ static const char *unit(struct mpr_document *doc, const struct mpr_leaks *l)
 
 static bool ends_with(const char *word, const char *end)
 {
-    const size_t bytes = strlen(word), its = strlen(end);
-    return bytes >= its && strcmp(word + bytes - its, end) == 0;
+    const size_t bytes = strlen(word), end_bytes = strlen(end);
+    return bytes >= end_bytes && strcmp(word + bytes - end_bytes, end) == 0;
 }
 
 /* "40 epochs", "3 batches" */
 static const char *instances(struct mpr_document *doc, const struct mpr_leaks *l, uint64_t count)
 {
     const char *word = instance_word(l);
-    const bool hisses = ends_with(word, "x") || ends_with(word, "z") || ends_with(word, "sh") ||
-                        ends_with(word, "tch") || ends_with(word, "nch");
+    const bool takes_es = ends_with(word, "x") || ends_with(word, "z") || ends_with(word, "sh") ||
+                          ends_with(word, "tch") || ends_with(word, "nch");
     return mpr_arena_format(&doc->arena, "%s %s%s", mpr_doc_count(doc, count), word,
                             count == 1 ? ""
-                            : hisses   ? "es"
+                            : takes_es ? "es"
                                        : "s");
 }
 
-/* Steps may be as short as a ns of a second. */
-static int64_t share(uint64_t bytes, double steps)
+/* Returns the bytes per step; a step may be as short as 1 ns. */
+static int64_t bytes_a_step(uint64_t bytes, double steps)
 {
     const double value = round((double)bytes / steps);
     return value < 0x1p63 ? (int64_t)value : INT64_MAX;
 }
 
-/* "+41", "+0.3", "+17,393": of which a tenth tells; not of thousands. */
-static const char *number(struct mpr_document *doc, double value, bool estimated)
+/* "+41", "+0.3", "+17,393" */
+static const char *signed_number(struct mpr_document *doc, double value, bool estimated)
 {
     const char *about = estimated ? "~" : "";
     const bool whole = fabs(value - round(value)) < 0.05;
@@ -106,18 +69,7 @@ static const char *number(struct mpr_document *doc, double value, bool estimated
     return mpr_arena_format(&doc->arena, "%s%+.*f", about, whole ? 0 : 1, value);
 }
 
-/* Of the longest of these numbers, which are not cut. */
-static int width_of_numbers(const struct grown *grown, size_t lines)
-{
-    size_t width = 8;
-    for (size_t i = 0; i < lines; i++)
-        if (strlen(grown[i].blocks_a_step) > width) width = strlen(grown[i].blocks_a_step);
-    return (int)width;
-}
-
-static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
-
-/* "oldest 40 steps, median 20", "oldest 2.50 s, median 1.25 s"; ages of a sample are estimates. */
+/* "oldest 40 steps, median 20", "oldest 2.50 s, median 1.25 s" */
 static const char *age_text(struct mpr_document *doc, const struct mpr_leaks *l,
                             const struct mpr_leaks_age *age, bool estimated)
 {
@@ -133,137 +85,105 @@ static const char *age_text(struct mpr_document *doc, const struct mpr_leaks *l,
                             mpr_doc_count(doc, age->median_steps));
 }
 
-/* Of the blocks of all of a line's rows; *variance: of the sum of their bytes. */
-static struct mpr_leaks_age age_of(struct mpr_document *doc, const struct mpr_leaks *l,
-                                   const struct mpr_line *line, const struct mpr_row *first,
-                                   const struct mpr_leaks_row *row, double *variance)
-{
-    size_t count = 0;
-    struct mpr_ages *ages = mpr_arena_alloc(&doc->arena, line->rows * sizeof *ages);
-    const struct mpr_row_link *link = line->link;
-    *variance = 0;
-    do {
-        const struct mpr_leaks_row *part = &row[link->row - first];
-        ages[count++] = part->made;
-        *variance += (double)part->error * (double)part->error;
-        link = link->next;
-    } while (link != line->link);
-    if (count == 1) return mpr_leaks_age(l, ages);
-    const struct mpr_ages all = mpr_ages_join(&doc->arena, ages, count);
-    return mpr_leaks_age(l, &all);
-}
+/* ---- rows: people see growth per step */
 
-/* "oldest ~2.50 s, median ~1.25 s, growth +-21 %": its standard error. */
-static const char *known_text(struct mpr_document *doc, const struct mpr_leaks *l,
-                              const struct mpr_line *line, const struct mpr_row *first,
-                              const struct mpr_leaks_row *row)
-{
-    double variance;
-    const struct mpr_leaks_age age = age_of(doc, l, line, first, row, &variance);
-    const char *text = age_text(doc, l, &age, line->row.estimated);
-    if (variance == 0) return text;
-    return mpr_arena_format(&doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
-                            100 * sqrt(variance) / (double)line->row.bytes);
-}
-
-static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_leaks_row *leak,
-                                     size_t leaks)
-{
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, leaks * sizeof *row);
-    for (size_t i = 0; i < leaks; i++) row[i] = leak[i].row;
-    return row;
-}
-
-/* What a table of growth is told besides its rows. */
-struct growth {
-    const char *title, *bytes; /* headings */
-    enum mpr_group by;
-    double steps; /* what growth is shared by; 1: it is told as a whole */
-};
-
-static void table(struct mpr_document *doc, const struct mpr_leaks *l, const struct growth *told,
-                  const struct mpr_leaks_row *leak, size_t leaks)
-{
-    const enum mpr_group by = told->by;
-    size_t lines, live;
-    if (!leaks) return;
-    const struct mpr_row *row = rows_of(doc, leak, leaks);
-    const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, leaks, &lines, &live);
-    struct grown *grown = mpr_arena_alloc(&doc->arena, lines * sizeof *grown);
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
-    memcpy(own, columns, sizeof columns);
-    own[3].title = told->bytes;
-    for (size_t i = 0; i < lines; i++)
-        grown[i] =
-            (struct grown){ .line = line[i],
-                            .bytes_a_step = share(line[i].row.bytes, told->steps),
-                            .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps,
-                                                    line[i].row.estimated),
-                            .known = known_text(doc, l, &line[i], row, leak) };
-    own[4].width = width_of_numbers(grown, lines);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = told->title,
-                                            .only = MPR_FOR_PEOPLE,
-                                            .column = own,
-                                            .columns = sizeof columns / sizeof *columns,
-                                            MPR_ROWS(grown, lines),
-                                            .estimated = estimated,
-                                            .by = by });
-}
-
-/* ---- a heap */
-
-struct around {
-    struct mpr_site_context site;
-    const char *log;
+struct row_context {
+    struct mpr_document *doc;
+    const struct mpr_leaks *leaks;
     uint8_t heap;
     const char *kind;
+    double steps; /* that growth is divided by */
 };
 
+static struct mpr_value growth_a_step(const void *row, const void *context)
+{
+    const struct mpr_leaks_row *r = row;
+    const struct row_context *c = context;
+    return mpr_value_amount(MPR_CHANGE, bytes_a_step(r->row.bytes, c->steps));
+}
+
+static struct mpr_value blocks_a_step(const void *row, const void *context)
+{
+    const struct mpr_leaks_row *r = row;
+    const struct row_context *c = context;
+    return mpr_value_text(
+        signed_number(c->doc, (double)r->row.blocks / c->steps, r->row.estimated));
+}
+
+/* "oldest ~2.50 s, median ~1.25 s, growth +-21 %": ages of the blocks, standard error. */
+static struct mpr_value ages_and_error(const void *row, const void *context)
+{
+    const struct mpr_leaks_row *r = row;
+    const struct row_context *c = context;
+    const struct mpr_leaks_age age = mpr_leaks_age(c->leaks, &r->made);
+    const char *text = age_text(c->doc, c->leaks, &age, r->row.estimated);
+    if (!r->error) return mpr_value_text(text);
+    return mpr_value_text(mpr_arena_format(&c->doc->arena, "%s%sgrowth +-%.0f %%", text,
+                                           *text ? ", " : "",
+                                           100 * (double)r->error / (double)r->row.bytes));
+}
+
 #define OF_ROW(member) MPR_FIELD(mpr_leaks_row, member)
-#define AGE(name)                                                                                  \
-    {                                                                                              \
-        .key = #name, .type = MPR_SPAN, OF_ROW(age.name), .unless = MPR_ABSENT_AT_MAX              \
-    }
-#define STEPS(name)                                                                                \
-    {                                                                                              \
-        .key = #name, .type = MPR_COUNT, OF_ROW(age.name), .unless = MPR_ABSENT_AT_MAX             \
-    }
+
 // clang-format off
 static const struct mpr_column row_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
-    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(around, kind), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path) },
+    MPR_LOG_COLUMN,
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(row_context, heap), .only = MPR_IN_CSV },
+    { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(row_context, kind), .only = MPR_IN_CSV },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(row.live_bytes) },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks) },
-    { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(row.bytes) },
-    { .key = "grown_blocks", .type = MPR_COUNT, OF_ROW(row.blocks) },
+    { .key = "bytes", .title = "then live", .type = MPR_BYTES, OF_ROW(row.live_bytes), .sums = true, .estimate = true },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks), .estimate = true, .spare = 1 },
+    { .key = "grown_bytes", .title = "bytes", .titled = true, .type = MPR_BYTES, OF_ROW(row.bytes), MPR_SHOWN(MPR_CHANGE, growth_a_step), .estimate = true },
+    { .key = "grown_blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(row.blocks), MPR_SHOWN(MPR_TEXT, blocks_a_step), .width = 8, .fits = true },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(row.estimated) },
-    { .key = "grown_error_bytes", .type = MPR_BYTES, OF_ROW(error), .unless = MPR_ABSENT_AT_0 },
-    AGE(oldest_ns),
-    AGE(median_ns),
-    STEPS(oldest_steps),
-    STEPS(median_steps),
+    { .key = "grown_error_bytes", .type = MPR_BYTES, OF_ROW(error), .unless = MPR_ABSENT_AT_0, .merge = MPR_MERGE_SQUARES },
+    { .key = "oldest_ns", .title = "age", .type = MPR_SPAN, OF_ROW(age.oldest_ns), .unless = MPR_ABSENT_AT_MAX, MPR_SHOWN(MPR_TEXT, ages_and_error) },
+    { .key = "median_ns", .type = MPR_SPAN, OF_ROW(age.median_ns), .unless = MPR_ABSENT_AT_MAX },
+    { .key = "oldest_steps", .type = MPR_COUNT, OF_ROW(age.oldest_steps), .unless = MPR_ABSENT_AT_MAX, .merge = MPR_MERGE_MAX },
+    { .key = "median_steps", .type = MPR_COUNT, OF_ROW(age.median_steps), .unless = MPR_ABSENT_AT_MAX, .merge = MPR_MERGE_FIRST },
 };
 // clang-format on
 
-static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
-                 const struct mpr_leaks_heap *h, enum mpr_group by, const char *kind,
-                 const char *bytes, const struct mpr_leaks_row *row, size_t count)
+static void join_ages(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {
-    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ { doc, by }, l->peaks.log[0].summary.path, h->live->heap, kind };
-    const char *of = mpr_arena_format(&doc->arena, "%s, %s", mpr_heap_name(h->live->heap), kind);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(row, count),
-                                            .omitted = "",
-                                            .context = around,
-                                            .folded = { of, NULL, bytes } });
+    struct mpr_ages *ages = mpr_arena_alloc(arena, rows * sizeof *ages);
+    for (size_t i = 0; i < rows; i++) ages[i] = ((const struct mpr_leaks_row *)row[i])->made;
+    ((struct mpr_leaks_row *)line)->made = mpr_ages_join(arena, ages, rows);
 }
+
+/* A table of a heap. */
+struct part {
+    const char *key, *title; /* title: NULL if people do not see it */
+    const char *rate;        /* the title of growth: "a step" */
+    double steps;            /* that growth is divided by */
+    const char *folded;      /* key of the bytes in flame graphs */
+    enum mpr_group by;
+    const struct mpr_leaks_row *row;
+    size_t rows;
+};
+
+static void part(struct mpr_document *doc, const struct mpr_leaks *l,
+                 const struct mpr_leaks_heap *h, struct part p)
+{
+    const char *name = mpr_heap_name(h->live->heap);
+    struct row_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
+    *context = (struct row_context){ doc, l, h->live->heap, p.key, p.steps };
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = p.key,
+                           .title = p.title,
+                           .only = p.title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
+                           MPR_COLUMNS(row_columns),
+                           MPR_ROWS(p.row, p.rows),
+                           .omitted = "",
+                           .context = context,
+                           .by = p.by,
+                           .lines = { .merged = true, .join = join_ages, .bytes_title = p.rate },
+                           .folded = { mpr_arena_format(&doc->arena, "%s, %s", name, p.key), NULL,
+                                       p.folded } });
+}
+
+/* ---- heaps */
 
 /* Those that hold something, as rows of growth have it. */
 static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
@@ -295,12 +215,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     size_t sites;
     uint64_t bytes = 0;
     bool about = false;
-    const struct mpr_row *row = rows_of(doc, h->growing, h->growings);
-    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growings, &sites);
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growings * sizeof *row);
     for (size_t i = 0; i < h->growings; i++) {
+        row[i] = h->growing[i].row;
         bytes += row[i].bytes;
         about |= row[i].estimated;
     }
+    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growings, &sites);
     mpr_doc_say(doc, "; ");
     if (mpr_startup_is_short(l)) {
         struct mpr_number span;
@@ -311,7 +232,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     }
     mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s%s %s", mpr_doc_count(doc, sites),
                 sites == 1 ? "" : "s", sites == 1 ? "s" : "", about ? "~" : "",
-                mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(doc, l));
+                mpr_doc_size(doc, (uint64_t)bytes_a_step(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
 /* Of a heap whose sum is exact, that must grow, too; where nothing but a sample of its blocks is in
@@ -354,7 +275,8 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
         mpr_doc_say(doc, "; it grew by %s%s after the warm-up", about, mpr_doc_size(doc, grown));
     else if (h->grows)
         mpr_doc_say(doc, "; it grows by %s%s %s", about,
-                    mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(doc, l));
+                    mpr_doc_size(doc, (uint64_t)bytes_a_step(grown, mpr_leaks_steps(l))),
+                    unit(doc, l));
     if (has_few(l, h)) {
         mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
                                   : "; too few samples to tell what grows");
@@ -388,7 +310,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h)
 {
     const enum mpr_group by = l->peaks.log[0].choice.by;
-    const char *name = mpr_heap_name(h->live->heap), *word = mpr_group_word(h->by);
+    const char *name = mpr_heap_name(h->live->heap);
     const bool is_short = mpr_startup_is_short(l);
     size_t live;
     const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
@@ -401,26 +323,43 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
     mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
     mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
-    rows(doc, l, h, h->by, "growing", "grown_bytes", h->growing, h->growings);
-    rows(doc, l, h, h->by, "levelled_off", "grown_bytes", h->levelled, h->levelleds);
-    rows(doc, l, h, h->by, "may_grow", "grown_bytes", h->few, h->fews);
-    rows(doc, l, h, by, "live", "bytes", living, live);
-    table(doc, l,
-          &(struct growth){
-              mpr_arena_format(&doc->arena,
-                               is_short ? "%s, larger at the end by %s" : "%s, growing by %s", name,
-                               word),
-              is_short ? "grew by" : unit(doc, l), h->by, is_short ? 1 : mpr_leaks_steps(l) },
-          h->growing, h->growings);
-    table(doc, l,
-          &(struct growth){ mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word),
-                            "grew by", h->by, 1 },
-          h->levelled, h->levelleds);
+    part(doc, l, h,
+         (struct part){
+             .key = "growing",
+             .title = mpr_report_heading(
+                 doc,
+                 mpr_arena_format(&doc->arena, is_short ? "%s, larger at the end" : "%s, growing",
+                                  name),
+                 h->by),
+             .rate = is_short ? "grew by" : unit(doc, l),
+             .steps = is_short ? 1 : mpr_leaks_steps(l),
+             .folded = "grown_bytes",
+             .by = h->by,
+             .row = h->growing,
+             .rows = h->growings });
+    part(doc, l, h,
+         (struct part){ .key = "levelled_off",
+                        .title = mpr_report_heading(
+                            doc, mpr_arena_format(&doc->arena, "%s, levelled off", name), h->by),
+                        .rate = "grew by",
+                        .steps = 1,
+                        .folded = "grown_bytes",
+                        .by = h->by,
+                        .row = h->levelled,
+                        .rows = h->levelleds });
+    part(doc, l, h,
+         (struct part){ .key = "may_grow",
+                        .folded = "grown_bytes",
+                        .by = h->by,
+                        .row = h->few,
+                        .rows = h->fews });
+    part(doc, l, h,
+         (struct part){ .key = "live", .folded = "bytes", .by = by, .row = living, .rows = live });
     if (h->live->peak_bytes)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
                                                  .rows = h->live->rows,
                                                  .by = by,
-                                                 .of = name,
+                                                 .title = mpr_report_heading(doc, name, by),
                                                  .bytes = "live",
                                                  .whole = h->live->peak_bytes });
     mpr_doc_close(doc);

@@ -179,6 +179,7 @@ static void process(struct mpr_document *doc, const struct mpr_process_info *p)
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_began(doc, s->process.start_ns);
+    doc->log = s;
     mpr_doc_facts(doc, state_columns, s);
     death(doc, s);
     mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));

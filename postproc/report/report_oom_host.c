@@ -301,7 +301,7 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
                     &(struct mpr_rows){ .row = row,
                                         .rows = rows,
                                         .by = MPR_GROUP_RANGE,
-                                        .heading = mpr_arena_format(&doc->arena, "%s by thread",
+                                        .title = mpr_arena_format(&doc->arena, "%s by thread",
                                                                     mpr_heap_name(h->heap)),
                                         .bytes = "held then",
                                         .whole = h->peak_bytes,

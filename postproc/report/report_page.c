@@ -1,4 +1,4 @@
-/* What the page shows without scripting: who held each heap's peak. */
+/* The page's tables for browsers without scripts: the owners of each heap's peak. */
 #include <inttypes.h>
 
 #include "reports.h"
@@ -7,8 +7,8 @@
 #include "timeline.h"
 #include "utf8.h"
 
-/* Of a heap; of the command line, in a heading; bytes of one of these. */
-enum { ROWS = 40, ARGUMENTS = 4, ARGUMENT = 60 };
+enum { ROWS = 40 };                    /* of a heap */
+enum { ARGUMENTS = 4, ARGUMENT = 60 }; /* of the command line in a heading; bytes of one */
 
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -22,77 +22,35 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
     return p->pid ? mpr_arena_format(a, "%s, pid %" PRIu64, text, p->pid) : text;
 }
 
-/* ---- lines */
+/* ---- heaps: their rows are lines already */
 
-struct held {
-    struct mpr_line line;
-    struct mpr_path path;
-};
-
-/* Its path, with who called the innermost name. */
-static struct mpr_path path_of(struct mpr_document *doc, const struct mpr_line *line)
+static struct mpr_value path(const void *row, const void *context)
 {
-    const struct mpr_told told = { line->row.path, line->caller };
-    return mpr_telling_called(&doc->arena, &told);
+    const struct mpr_line *line = row;
+    const struct mpr_told shown = { line->row.path, line->caller };
+    struct mpr_document *doc = (struct mpr_document *)context;
+    return mpr_value_path(mpr_telling_called(&doc->arena, &shown));
 }
 
-/* ---- heaps */
+#define OF(member) MPR_FIELD(mpr_line, row.member)
 
-#define OF(member) MPR_FIELD(held, line.row.member)
-
-static struct mpr_value bounded(const struct mpr_row *row, enum mpr_type type, uint64_t number)
-{
-    struct mpr_value v = mpr_value_number(type, number);
-    v.at_least = row->at_least;
-    return v;
-}
-
-static struct mpr_value size(const void *row, const void *context)
-{
-    const struct mpr_row *r = &((const struct held *)row)->line.row;
-    (void)context;
-    return bounded(r, MPR_BYTES, r->bytes);
-}
-
-static struct mpr_value bytes(const void *row, const void *context)
-{
-    const struct mpr_row *r = &((const struct held *)row)->line.row;
-    (void)context;
-    return bounded(r, MPR_COUNT, r->bytes);
-}
-
-static struct mpr_value blocks(const void *row, const void *context)
-{
-    const struct mpr_row *r = &((const struct held *)row)->line.row;
-    (void)context;
-    return bounded(r, MPR_COUNT, r->blocks);
-}
-
-static struct mpr_value allocations(const void *row, const void *context)
-{
-    const struct mpr_row *r = &((const struct held *)row)->line.row;
-    (void)context;
-    return bounded(r, MPR_COUNT, r->allocations);
-}
-
+// clang-format off
 static const struct mpr_column columns[] = {
-    { .title = "range", MPR_PATH_FIELD(held, path) },
-    { .title = "at the peak", .type = MPR_BYTES, .get = size, .estimate = true },
-    { .title = "bytes", .type = MPR_COUNT, .get = bytes, .estimate = true },
+    { .title = "range", .type = MPR_PATH, .get = path },
+    { .title = "at the peak", .type = MPR_BYTES, OF(bytes), .estimate = true },
+    { .title = "bytes", .type = MPR_COUNT, OF(bytes), .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes) },
-    { .title = "blocks", .type = MPR_COUNT, .get = blocks, .estimate = true },
-    { .title = "allocations", .type = MPR_COUNT, .get = allocations, .estimate = true },
+    { .title = "blocks", .type = MPR_COUNT, OF(blocks), .estimate = true },
+    { .title = "allocations", .type = MPR_COUNT, OF(allocations), .estimate = true },
 };
+// clang-format on
 
-static bool estimated(const void *row) { return ((const struct held *)row)->line.row.estimated; }
+static bool estimated(const void *row) { return ((const struct mpr_line *)row)->row.estimated; }
 
 static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
                  const struct mpr_heap_line *h)
 {
     const size_t rows = h->helds < ROWS ? h->helds : ROWS;
-    struct held *row = mpr_arena_alloc(&doc->arena, rows * sizeof *row);
-    for (size_t i = 0; i < rows; i++)
-        row[i] = (struct held){ h->held[i], path_of(doc, &h->held[i]) };
     const char *about = h->is_about || h->inside ? "~" : "";
     const char *title = mpr_arena_format(
         &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", mpr_heap_name(h->heap),
@@ -101,7 +59,9 @@ static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
     mpr_doc_table(doc, &(struct mpr_table){ .title = title,
                                             .only = MPR_IN_PAGE,
                                             MPR_COLUMNS(columns),
-                                            MPR_ROWS(row, rows),
+                                            MPR_ROWS(h->held, rows),
+                                            .line = h->held,
+                                            .context = doc,
                                             .all = MPR_IN_PAGE,
                                             .whole = h->peak_bytes,
                                             .estimated = estimated,

@@ -8,7 +8,7 @@
 #include "naming.h"
 #include "reports.h"
 
-enum { GENERATIONS = 8 }; /* that are told by indentation */
+enum { GENERATIONS = 8 }; /* that indentation shows */
 
 /* ---- how it ended */
 
@@ -36,7 +36,7 @@ struct shown {
     struct mpr_family_line line;
     const struct mpr_frame *title;
     const char *ended, *rank, *pid;
-    size_t lead; /* bytes of the title: up to the program's name */
+    size_t lead; /* bytes of the title up to the end of the program's name */
 };
 
 #define OF(member) MPR_FIELD(shown, member)
@@ -51,7 +51,7 @@ static struct mpr_value title(const void *row, const void *context)
     return v;
 }
 
-/* What was not recorded is not 0. */
+/* Bytes of the heap are unknown, not 0, if it was not recorded. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
 {
     const bool off = s->recording.blocks == MPR_RECORDED_OFF;
@@ -76,19 +76,16 @@ static struct mpr_value largest(const void *row, const void *context)
     return v;
 }
 
-enum { RANK = 1, DEVICE = 6 };
-
 // clang-format off
 static const struct mpr_column shown_columns[] = {
     { .title = "process", .type = MPR_PATH, .get = title },
-    [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
+    { .title = "rank", .type = MPR_TEXT, OF(rank), .if_any = true, .width = 5 },
     { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
     { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
     { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
-    [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
-      .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
+    { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .if_any = true, .sums = true },
+    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
     { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true, .spare = 1 },
     { .title = "ended", .type = MPR_TEXT, OF(ended), .beside = true },
 };
@@ -105,55 +102,34 @@ static const char *indented(struct mpr_document *doc, const struct mpr_family_li
 
 static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_line *l)
 {
-    const struct mpr_process_info *who = &l->largest->summary.process;
+    const struct mpr_process_info *process = &l->largest->summary.process;
     const char *title = indented(doc, l);
     return (struct shown){ .line = *l,
                            .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, title),
                            .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
                            .ended = mpr_report_ending(&doc->arena, &l->last->summary),
-                           .rank = l->processes > 1 ? "" : who->rank,
-                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid) };
-}
-
-/* Those that some process has something for. */
-static const struct mpr_column *columns_of(struct mpr_document *doc, const struct shown *s,
-                                           size_t lines)
-{
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof shown_columns);
-    bool ranks = false, devices = false;
-    memcpy(own, shown_columns, sizeof shown_columns);
-    for (size_t i = 0; i < lines; i++) {
-        ranks |= *s[i].rank != 0;
-        devices |= s[i].line.gpu_bytes != 0;
-    }
-    if (!ranks) own[RANK].title = NULL;
-    if (!devices) own[DEVICE].title = NULL;
-    return own;
-}
-
-static bool folds(const struct mpr_family_line *line, size_t lines)
-{
-    for (size_t i = 0; i < lines; i++)
-        if (line[i].processes > 1) return true;
-    return false;
+                           .rank = l->processes > 1 ? "" : process->rank,
+                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid) };
 }
 
 static void tree(struct mpr_document *doc, const struct mpr_processes *all)
 {
     size_t lines;
+    bool folds = false;
     const bool unfold = doc->naming && doc->naming->unfold;
     const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, NULL, &lines);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
-    for (size_t i = 0; i < lines; i++) shown[i] = shown_of(doc, &line[i]);
+    for (size_t i = 0; i < lines; i++) {
+        shown[i] = shown_of(doc, &line[i]);
+        folds |= line[i].processes > 1;
+    }
     mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
                                             .only = MPR_FOR_PEOPLE,
-                                            .column = columns_of(doc, shown, lines),
-                                            .columns = sizeof shown_columns / sizeof *shown_columns,
+                                            MPR_COLUMNS(shown_columns),
                                             MPR_ROWS(shown, lines),
                                             .total = "all" });
     if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at other times");
-    if (folds(line, lines))
-        mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
+    if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
 }
 
 /* ---- above the tree */

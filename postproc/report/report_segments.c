@@ -1,23 +1,14 @@
-/* PyTorch's segments by device: sums, pools, the segments with most free bytes, and what pins them.
- */
+/* PyTorch's segments by device: sums, pools, the segments with most free bytes, and the blocks that
+ * pin them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "naming.h"
-#include "pin_lines.h"
 #include "reports.h"
 #include "segments.h"
-
-enum { PATH = 24 }; /* columns of text */
-
-/* What columns need beside the row. */
-struct around {
-    const char *log;
-    unsigned device;
-    uint64_t time;
-};
 
 static struct mpr_value pool_id(const uint64_t pool[2])
 {
@@ -26,52 +17,38 @@ static struct mpr_value pool_id(const uint64_t pool[2])
 
 /* ---- pools */
 
-struct pool {
-    struct mpr_segment_pool p;
-    const char *name;
-};
-
-#define OF_POOL(member) MPR_FIELD(pool, p.member)
+#define OF_POOL(member) MPR_FIELD(mpr_segment_pool, member)
 
 static struct mpr_value id_of_pool(const void *row, const void *context)
 {
     (void)context;
-    return pool_id(((const struct pool *)row)->p.pool);
+    return pool_id(((const struct mpr_segment_pool *)row)->pool);
+}
+
+static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
+{
+    const char *const owner = p->graph ? "graph's" : "once graph's";
+    if (!p->graph && !p->pool[0] && !p->pool[1]) return "default";
+    if (!p->pool[0] && !p->pool[1]) return owner;
+    return mpr_arena_format(&doc->arena, "%s %" PRIu64 ":%" PRIu64, owner, p->pool[0], p->pool[1]);
+}
+
+static struct mpr_value name_of_pool(const void *row, const void *context)
+{
+    return mpr_value_text(pool_name((struct mpr_document *)context, row));
 }
 
 // clang-format off
 static const struct mpr_column pool_columns[] = {
-    { .title = "pool", .type = MPR_TEXT, MPR_FIELD(pool, name), .width = 16 },
     { .key = "graph", .type = MPR_FLAG, OF_POOL(graph) },
-    { .key = "pool", .type = MPR_NUMBERS, .get = id_of_pool },
+    { .key = "pool", .title = "pool", .type = MPR_NUMBERS, .get = id_of_pool, MPR_SHOWN(MPR_TEXT, name_of_pool), .width = 16 },
     { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_POOL(segments), .width = 8 },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_POOL(bytes) },
     { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live), .spare = 2 },
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_POOL(free) },
-    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES,
-      OF_POOL(largest_hole), .width = 14, .spare = 1 },
+    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES, OF_POOL(largest_hole), .width = 14, .spare = 1 },
 };
 // clang-format on
-
-static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
-{
-    const char *const whose = p->graph ? "graph's" : "once graph's";
-    if (!p->graph && !p->pool[0] && !p->pool[1]) return "default";
-    if (!p->pool[0] && !p->pool[1]) return whose;
-    return mpr_arena_format(&doc->arena, "%s %" PRIu64 ":%" PRIu64, whose, p->pool[0], p->pool[1]);
-}
-
-static void pools(struct mpr_document *doc, const struct mpr_segments_device *d)
-{
-    struct pool *row = mpr_arena_alloc(&doc->arena, d->pools * sizeof *row);
-    for (size_t i = 0; i < d->pools; i++)
-        row[i] = (struct pool){ d->pool[i], pool_name(doc, &d->pool[i]) };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools",
-                                            .title = "pool",
-                                            MPR_COLUMNS(pool_columns),
-                                            MPR_ROWS(row, d->pools),
-                                            .all = MPR_IN_JSON });
-}
 
 /* ---- segments */
 
@@ -94,9 +71,9 @@ static struct mpr_value oldest_time(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column segment_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
-    { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(around, device), .only = MPR_IN_CSV },
-    { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(around, time), .only = MPR_IN_CSV },
+    MPR_LOG_COLUMN,
+    { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(mpr_segments_device, index), .only = MPR_IN_CSV },
+    { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(mpr_segments_device, time), .only = MPR_IN_CSV },
     { .key = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
     { .key = "state", .type = MPR_WORD, OF_SEGMENT(state), .words = states },
     { .key = "pool", .type = MPR_NUMBERS, .get = id_of_segment, .only = MPR_IN_JSON },
@@ -117,12 +94,12 @@ static const struct mpr_column segment_columns[] = {
 };
 // clang-format on
 
-/* ---- segments, for people: those of one shape are a row */
+/* ---- segments for people: those of one shape are one row */
 
 struct shape {
     struct mpr_alike a;
     const char *name, *note;
-    const char *told; /* what tells it from the others: its name, what is free, the note */
+    const char *text; /* the row: name, free bytes, largest hole, notes */
 };
 
 #define OF_SHAPE(member) MPR_FIELD(shape, a.member)
@@ -144,8 +121,8 @@ static struct mpr_value oldest_name(const void *row, const void *context)
 static struct mpr_value oldest_age(const void *row, const void *context)
 {
     const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
-    const struct around *a = context;
-    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
+    const struct mpr_segments_device *d = context;
+    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_less(d->time, s->oldest_time))
                            : mpr_value_absent;
 }
 
@@ -156,7 +133,7 @@ static const struct mpr_column shape_columns[] = {
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
     { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 4 },
     { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
-    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH, .spare = 3 },
+    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = 24, .spare = 3 },
     { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 2 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
@@ -168,7 +145,7 @@ static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a
     const char *size = mpr_doc_size(doc, a->oldest->bytes);
     if (a->segments == 1) s.name = mpr_arena_format(&doc->arena, "%#" PRIx64, a->oldest->addr);
     else s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments, size);
-    s.told = mpr_arena_format(&doc->arena, "%s, %s, %s", s.name, mpr_doc_size(doc, a->free),
+    s.text = mpr_arena_format(&doc->arena, "%s, %s, %s", s.name, mpr_doc_size(doc, a->free),
                               mpr_doc_size(doc, a->oldest->largest_hole));
     return s;
 }
@@ -176,36 +153,36 @@ static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a
 static void add_note(struct mpr_document *doc, struct shape *s, const char *note)
 {
     s->note = mpr_arena_format(&doc->arena, "%s%s%s", s->note, *s->note ? ", " : "", note);
-    s->told = mpr_arena_format(&doc->arena, "%s, %s", s->told, note);
+    s->text = mpr_arena_format(&doc->arena, "%s, %s", s->text, note);
 }
 
-/* ---- no two shapes look alike: a note says more where the columns do not do */
+/* ---- notes distinguish shapes that look alike */
 
-static int by_told(const void *left, const void *right)
+static int by_text(const void *left, const void *right)
 {
     const struct shape *const *a = left, *const *b = right;
-    return strcmp((*a)->told, (*b)->told);
+    return strcmp((*a)->text, (*b)->text);
 }
 
-/* Says more of those that are told alike; false: none are. */
-typedef const char *say_more(struct mpr_document *doc, const struct shape *s);
+/* Adds a note to rows that look alike; returns true if there were any. */
+typedef const char *note_of(struct mpr_document *doc, const struct shape *s);
 
-static bool tell_apart(struct mpr_document *doc, struct shape *row, size_t rows, say_more *more)
+static bool distinguish(struct mpr_document *doc, struct shape *row, size_t rows, note_of *note)
 {
     struct shape **by = mpr_arena_alloc(&doc->arena, rows * sizeof *by);
     bool alike = false;
     for (size_t i = 0; i < rows; i++) by[i] = &row[i];
-    if (rows) qsort(by, rows, sizeof *by, by_told);
+    if (rows) qsort(by, rows, sizeof *by, by_text);
     for (size_t i = 0, to; i < rows; i = to) {
-        const char *told = by[i]->told;
-        for (to = i + 1; to < rows && strcmp(by[to]->told, told) == 0;) to++;
-        for (size_t k = i; to - i > 1 && k < to; k++) add_note(doc, by[k], more(doc, by[k]));
+        const char *text = by[i]->text;
+        for (to = i + 1; to < rows && strcmp(by[to]->text, text) == 0;) to++;
+        for (size_t k = i; to - i > 1 && k < to; k++) add_note(doc, by[k], note(doc, by[k]));
         alike |= to - i > 1;
     }
     return alike;
 }
 
-static const char *whose(struct mpr_document *doc, const struct shape *s)
+static const char *pool_note(struct mpr_document *doc, const struct shape *s)
 {
     const struct mpr_segment *of = s->a.oldest;
     const struct mpr_segment_pool pool = { .pool = { of->pool[0], of->pool[1] },
@@ -218,43 +195,88 @@ static const char *free_bytes(struct mpr_document *doc, const struct shape *s)
     return mpr_arena_format(&doc->arena, "%" PRIu64 " B free", s->a.oldest->free);
 }
 
-static void note(struct mpr_document *doc, struct shape *row, size_t rows)
-{
-    if (tell_apart(doc, row, rows, whose)) tell_apart(doc, row, rows, free_bytes);
-    for (size_t i = 0; i < rows; i++)
-        if (row[i].a.paths > 1)
-            add_note(doc, &row[i],
-                     mpr_arena_format(&doc->arena, "blocks of %" PRIu64 " paths", row[i].a.paths));
-}
-
-static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d,
-                   const struct around *around)
+static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d)
 {
     size_t count;
     const struct mpr_alike *alike =
         mpr_alike(&doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
     struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
     for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
-    note(doc, row, count);
+    if (distinguish(doc, row, count, pool_note)) distinguish(doc, row, count, free_bytes);
+    for (size_t i = 0; i < count; i++)
+        if (row[i].a.paths > 1)
+            add_note(doc, &row[i],
+                     mpr_arena_format(&doc->arena, "blocks of %" PRIu64 " paths", row[i].a.paths));
     mpr_doc_table(doc, &(struct mpr_table){ .title = "most free",
                                             MPR_COLUMNS(shape_columns),
                                             MPR_ROWS(row, count),
-                                            .context = around,
+                                            .context = d,
                                             .only = MPR_FOR_PEOPLE });
 }
 
-/* ---- pins */
+/* ---- pins: paths of blocks that keep segments split */
 
 #define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
 
+static struct mpr_value pin_age(const void *row, const void *context)
+{
+    const struct mpr_segment_pin *p = row;
+    const struct mpr_segments_device *d = context;
+    return mpr_value_number(MPR_TIME, mpr_less(d->time, p->oldest_time));
+}
+
+// clang-format off
 static const struct mpr_column pin_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_segment_pin, path) },
-    { .key = "free_bytes", .type = MPR_BYTES, OF_PIN(free) },
-    { .key = "segments", .type = MPR_COUNT, OF_PIN(segments) },
-    { .key = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },
-    { .key = "bytes", .type = MPR_BYTES, OF_PIN(bytes) },
-    { .key = "oldest_ns", .type = MPR_TIME, OF_PIN(oldest_time) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_segment_pin, path), .width = 38 },
+    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_PIN(free) },
+    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments), .spare = 4 },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks), .spare = 2 },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes), .spare = 1 },
+    { .key = "oldest_ns", .title = "oldest's age", .type = MPR_TIME, OF_PIN(oldest_time), .merge = MPR_MERGE_MIN, MPR_SHOWN(MPR_TIME, pin_age), .lasting = true, .spare = 3 },
 };
+// clang-format on
+
+static struct mpr_row row_of_pin(const void *row)
+{
+    const struct mpr_segment_pin *p = row;
+    return (struct mpr_row){ .path = p->path, .bytes = p->free, .blocks = p->blocks };
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mpr_pinned *a = left, *b = right;
+    return a->segment < b->segment ? -1 : a->segment > b->segment;
+}
+
+/* Several paths pin the same free bytes, so a line has those of the segments that any of its paths
+ * lies in, each once. */
+static void join_pins(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
+{
+    struct mpr_segment_pin *sum = line;
+    size_t count = 0, at = 0;
+    (void)arena;
+    for (size_t i = 0; i < rows; i++) count += ((const struct mpr_segment_pin *)row[i])->segments;
+    struct mpr_pinned *in = mpr_alloc(count, sizeof *in);
+    for (size_t i = 0; i < rows; i++) {
+        const struct mpr_segment_pin *p = row[i];
+        for (size_t k = 0; k < p->segments; k++) in[at++] = p->in[k];
+    }
+    if (count) qsort(in, count, sizeof *in, by_address);
+    sum->segments = sum->free = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i && in[i].segment == in[i - 1].segment) continue;
+        sum->segments++;
+        sum->free += in[i].free;
+    }
+    free(in);
+}
+
+static int by_free(const void *left, const void *right)
+{
+    const struct mpr_segment_pin *a = left, *b = right;
+    if (a->free != b->free) return a->free > b->free ? -1 : 1;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
 
 /* ---- devices */
 
@@ -303,25 +325,36 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
 {
     static const char *const instant[] = { "at its peak", "when memory ran out",
                                            "at the chosen time" };
-    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    const char *gpu = mpr_arena_format(&doc->arena, "gpu%u, pinning", d->index);
-    *around = (struct around){ segments->summary.path, d->index, d->time };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, device_columns, d);
     sums(doc, d, instant[segments->options.which]);
-    pools(doc, d);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools",
+                                            .title = "pool",
+                                            MPR_COLUMNS(pool_columns),
+                                            MPR_ROWS(d->pool, d->pools),
+                                            .context = doc,
+                                            .all = MPR_IN_JSON });
     mpr_doc_table(doc, &(struct mpr_table){ .key = "segments",
                                             MPR_COLUMNS(segment_columns),
                                             MPR_ROWS(d->segment, d->segments),
-                                            .context = around,
+                                            .context = d,
                                             .only = MPR_IN_JSON | MPR_IN_CSV });
-    shapes(doc, d, around);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "pins",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(pin_columns),
-                                            MPR_ROWS(d->pin, d->pins),
-                                            .folded = { gpu, NULL, "bytes" } });
-    mpr_report_pin_lines(doc, d);
+    shapes(doc, d);
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = "pins",
+                           .title = "what pins the split free memory",
+                           MPR_COLUMNS(pin_columns),
+                           MPR_ROWS(d->pin, d->pins),
+                           .context = d,
+                           .by = MPR_GROUP_AUTO,
+                           .lines = { .merged = true,
+                                      .row_of = row_of_pin,
+                                      .join = join_pins,
+                                      .compare = by_free,
+                                      .empty = true,
+                                      .siblings = true },
+                           .folded = { mpr_arena_format(&doc->arena, "gpu%u, pinning", d->index),
+                                       NULL, "bytes" } });
     mpr_doc_close(doc);
 }
 

@@ -1,25 +1,43 @@
-/* The instances of a repeated range: in a line what stands out, then what the worst one holds that
- * the median does not, then all, those that are alike in one line. */
+/* The instances of a repeated range: headlines about outliers, the difference between the worst
+ * instance and the median one, then all instances.  People see similar instances in a row as one
+ * line, and outliers as lines of their own, however many instances there are. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
+#include "naming.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "step_lines.h"
 #include "steps.h"
 
-#define OF(member) MPR_FIELD(mpr_step, member)
+/* An instance in a heap, or for people several in a row. */
+struct step {
+    uint8_t heap;
+    const char *range, *name, *last, *thread, *note;
+    uint64_t number, count, begin_ns, end_ns;
+    uint64_t peak_bytes, peak_time, peak_number, begin_bytes, end_bytes, allocations;
+    int64_t kept, change; /* change: of the peak since the instance before */
+    bool unended, peak_out, kept_out, first;
+    /* Of a line: */
+    uint64_t min_peak, joined, outliers; /* the smallest peak; the instances, or groups of them, in
+                                            the line; how many of those are outliers */
+    bool named;                          /* the headline names it, or it is a large outlier */
+    const struct mpr_frame *shown;       /* its name */
+};
+
+#define OF(member) MPR_FIELD(step, member)
 
 static struct mpr_value change(const void *row, const void *context)
 {
-    const struct mpr_step *s = row;
+    const struct step *s = row;
     (void)context;
     return s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change);
 }
 
 static struct mpr_value line_name(const void *row, const void *context)
 {
-    const struct mpr_step *s = row;
+    const struct step *s = row;
     (void)context;
     struct mpr_value v = mpr_value_path(mpr_frame_alone(&s->shown));
     v.told = true;
@@ -28,13 +46,12 @@ static struct mpr_value line_name(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column columns[] = {
-    { .key = "log", .type = MPR_TEXT, OF(log), .only = MPR_IN_CSV },
+    MPR_LOG_COLUMN,
     { .key = "heap", .type = MPR_WORD, OF(heap), .only = MPR_IN_CSV },
     { .key = "range", .type = MPR_TEXT, OF(range), .only = MPR_IN_CSV },
     { .key = "number", .type = MPR_COUNT, OF(number) },
     { .key = "instances", .type = MPR_COUNT, OF(count) },
-    { .key = "name", .type = MPR_TEXT, OF(name) },
-    { .title = "instance", .type = MPR_PATH, .get = line_name },
+    { .key = "name", .title = "instance", .type = MPR_TEXT, OF(name), MPR_SHOWN(MPR_PATH, line_name) },
     { .key = "thread", .type = MPR_TEXT, OF(thread) },
     { .key = "begin_ns", .title = "from", .type = MPR_TIME, OF(begin_ns), .spare = 1 },
     { .key = "end_ns", .type = MPR_TIME, OF(end_ns) },
@@ -53,19 +70,18 @@ static const struct mpr_column columns[] = {
 };
 // clang-format on
 
-static const char *note_of(const struct mpr_step *s)
+static const char *note_of(const struct step *s)
 {
     if (s->unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
     if (s->peak_out) return s->kept_out ? "<- peak and kept stand out" : "<- peak stands out";
     return s->kept_out ? "<- kept stands out" : "";
 }
 
-static struct mpr_step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
+static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
 {
     const struct mpr_instance *instance = &s->instances.instance[i];
     const struct mpr_instance_heap *of = &h->heap->of[i];
-    struct mpr_step step = {
-        .log = s->instances.summary.path,
+    struct step step = {
         .heap = h->heap->heap,
         .range = s->instances.range,
         .name = instance->name,
@@ -87,10 +103,195 @@ static struct mpr_step step_of(const struct mpr_steps *s, const struct mpr_steps
         .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
         .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
         .first = !i,
-        .told = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
+        .named = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
     };
     step.note = note_of(&step);
     return step;
+}
+
+/* ---- similar instances in a row are one line */
+
+static bool near(int64_t a, int64_t b, uint64_t distance)
+{
+    return llabs(mpr_minus(a, b)) <= mpr_amount(distance);
+}
+
+/* Returns true if neither is an outlier, and their peaks and kept bytes differ by at most a
+ * fiftieth of the median peak. */
+static bool is_similar(const struct step *a, const struct step *b, uint64_t median)
+{
+    return !*a->note && !*b->note &&
+           near(mpr_amount(a->peak_bytes), mpr_amount(b->peak_bytes), median / 50) &&
+           near(a->kept, b->kept, median / 50);
+}
+
+static struct step line_of(const struct step *s)
+{
+    struct step line = *s;
+    line.min_peak = s->peak_bytes;
+    line.joined = 1;
+    line.outliers = s->peak_out || s->kept_out;
+    return line;
+}
+
+static void add(struct step *to, const struct step *s)
+{
+    to->count += s->count;
+    to->joined += s->joined;
+    to->outliers += s->outliers;
+    to->last = s->last;
+    to->end_ns = s->end_ns;
+    to->end_bytes = s->end_bytes;
+    to->allocations += s->allocations;
+    to->kept = mpr_plus(to->kept, s->kept);
+    if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
+    if (s->min_peak < to->min_peak) to->min_peak = s->min_peak;
+}
+
+static size_t join_similar(const struct step *step, size_t steps, uint64_t median,
+                           struct step *line)
+{
+    size_t lines = 0;
+    for (size_t i = 0, next; i < steps; i = next) {
+        struct step *l = &line[lines++];
+        *l = line_of(&step[i]);
+        for (next = i + 1; next < steps && is_similar(&step[i], &step[next], median); next++) {
+            const struct step other = line_of(&step[next]);
+            add(l, &other);
+        }
+    }
+    return lines;
+}
+
+/* ---- if there are still too many lines, neighbours are joined */
+
+static int by_peak(const void *left, const void *right)
+{
+    const struct step *const *a = left, *const *b = right;
+    if ((*a)->peak_bytes != (*b)->peak_bytes) return (*a)->peak_bytes > (*b)->peak_bytes ? -1 : 1;
+    return (*a)->number < (*b)->number ? -1 : 1;
+}
+
+/* Chooses the largest outliers that stay lines of their own.  Each needs two lines, with the one
+ * between it and the next outlier. */
+static void choose_outliers(struct step *line, size_t lines, size_t top)
+{
+    struct step **outlier = mpr_alloc(lines, sizeof *outlier);
+    size_t outliers = 0, named = 0;
+    for (size_t i = 0; i < lines; i++) {
+        named += line[i].named;
+        if ((line[i].peak_out || line[i].kept_out) && !line[i].named)
+            outlier[outliers++] = &line[i];
+    }
+    if (outliers) qsort(outlier, outliers, sizeof *outlier, by_peak);
+    for (size_t i = 0; i < outliers && 2 * named + 3 <= top; i++, named++) outlier[i]->named = true;
+    free(outlier);
+}
+
+/* Joins neighbours to lines of at most this many instances. */
+static size_t join_neighbours(struct step *line, size_t lines, uint64_t instances)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < lines; i++) {
+        struct step *last = count ? &line[count - 1] : NULL;
+        if (last && !last->named && !line[i].named && !line[i].unended &&
+            last->joined + line[i].joined <= instances)
+            add(last, &line[i]);
+        else line[count++] = line[i];
+    }
+    return count;
+}
+
+/* ---- lines */
+
+/* "step:6 to 9" */
+static const char *names_of(struct mpr_document *doc, uint64_t count, const char *first,
+                            const char *last)
+{
+    if (count < 2) return first;
+    const char *colon = strrchr(last, ':');
+    const bool numbered = colon && !colon[1 + strspn(colon + 1, "0123456789")] &&
+                          strncmp(first, last, (size_t)(colon - last) + 1) == 0;
+    return mpr_arena_format(&doc->arena, "%s to %s", first, numbered ? colon + 1 : last);
+}
+
+/* "58 alike", "310, least 310.00 MiB, 2 stand out" */
+static const char *joined_note(struct mpr_document *doc, const struct step *line, uint64_t median)
+{
+    const char *count = mpr_doc_count(doc, line->count);
+    if (!line->outliers &&
+        near(mpr_amount(line->peak_bytes), mpr_amount(line->min_peak), median / 50))
+        return mpr_arena_format(&doc->arena, "%s alike", count);
+    const char *text =
+        mpr_arena_format(&doc->arena, "%s, least %s", count, mpr_doc_size(doc, line->min_peak));
+    return !line->outliers ? text
+                           : mpr_arena_format(&doc->arena, "%s, %s stand%s out", text,
+                                              mpr_doc_count(doc, line->outliers),
+                                              line->outliers == 1 ? "s" : "");
+}
+
+/* The instances of a line kept at most what is left at its end, because others may have freed it.
+ */
+static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
+{
+    const int64_t left = mpr_change(line->begin_bytes, line->end_bytes);
+    if (line->kept > left) line->kept = left;
+    line->name = names_of(doc, line->count, line->name, line->last);
+    line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->name);
+    if (line->joined > 1) line->note = joined_note(doc, line, median);
+}
+
+/* If there is room for one line, it is the named one with the larger peak. */
+static void keep_one_named(struct step *line, size_t lines)
+{
+    struct step *largest = NULL;
+    for (size_t i = 0; i < lines; i++) {
+        if (!line[i].named) continue;
+        if (largest) (line[i].peak_bytes > largest->peak_bytes ? largest : &line[i])->named = false;
+        if (!largest || line[i].named) largest = &line[i];
+    }
+}
+
+/* Returns an order whose first `top` lines are the named ones and the first others, by time. */
+static const size_t *order_of(struct mpr_document *doc, const struct step *line, size_t lines,
+                              size_t top)
+{
+    size_t *order = mpr_arena_alloc(&doc->arena, lines * sizeof *order);
+    size_t named = 0, at = 0;
+    for (size_t i = 0; i < lines; i++) named += line[i].named;
+    const size_t room = top > named ? top - named : 0;
+    for (int shown = 1; shown >= 0; shown--)
+        for (size_t i = 0, others = 0; i < lines; i++) {
+            const bool fits = line[i].named || others < room;
+            if (fits == shown) order[at++] = i;
+            others += !line[i].named;
+        }
+    return order;
+}
+
+static void lines(struct mpr_document *doc, const struct step *step, size_t steps, uint64_t median)
+{
+    const size_t top = doc->top ? doc->top : MPR_TOP;
+    struct step *line = mpr_arena_alloc(&doc->arena, steps * sizeof *line);
+    size_t count = steps;
+    if (doc->naming && doc->naming->unfold)
+        for (size_t i = 0; i < steps; i++) line[i] = line_of(&step[i]);
+    else {
+        count = join_similar(step, steps, median, line);
+        if (count > top) choose_outliers(line, count, top);
+        for (uint64_t joined = 2; count > top && joined < 2 * steps; joined *= 2)
+            count = join_neighbours(line, count, joined);
+    }
+    for (size_t i = 0; i < count; i++) finish(doc, &line[i], median);
+    for (size_t i = 1; i < count; i++)
+        line[i].change = mpr_change(line[i - 1].peak_bytes, line[i].peak_bytes);
+    if (top == 1) keep_one_named(line, count);
+    const bool one_more = !doc->top && count == top + 1; /* is also shown */
+    mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_heap_name(step->heap),
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(line, count),
+                                            .order = order_of(doc, line, count, top + one_more) });
 }
 
 /* ---- a heap */
@@ -106,9 +307,9 @@ static const struct mpr_column heap_fields[] = {
 static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t index)
 {
     const struct mpr_steps_heap *h = &s->heap[index];
-    const struct mpr_instances *in = &s->instances;
-    struct mpr_step *step = mpr_arena_alloc(&doc->arena, in->instances * sizeof *step);
-    for (size_t i = 0; i < in->instances; i++) step[i] = step_of(s, h, i);
+    const size_t steps = s->instances.instances;
+    struct step *step = mpr_arena_alloc(&doc->arena, steps * sizeof *step);
+    for (size_t i = 0; i < steps; i++) step[i] = step_of(s, h, i);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_heap(h->heap->heap));
     if (h->heap->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->heap->inside));
@@ -116,20 +317,13 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
     mpr_doc_table(doc, &(struct mpr_table){ .key = "instances",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(columns),
-                                            MPR_ROWS(step, in->instances),
+                                            MPR_ROWS(step, steps),
                                             .all = MPR_IN_JSON | MPR_IN_CSV });
-    if (index == s->shown) {
-        const struct mpr_step_lines l = mpr_step_lines(doc, step, in->instances, h->median_peak);
-        mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_heap_name(h->heap->heap),
-                                                .only = MPR_FOR_PEOPLE,
-                                                MPR_COLUMNS(columns),
-                                                MPR_ROWS(l.line, l.lines),
-                                                .order = l.order });
-    }
+    if (index == s->shown && steps) lines(doc, step, steps, h->median_peak);
     mpr_doc_close(doc);
 }
 
-/* ---- what stands out */
+/* ---- headlines */
 
 static const char *at_peak(struct mpr_document *doc, const struct mpr_steps *s,
                            const struct mpr_steps_heap *h, size_t entry)
@@ -137,14 +331,14 @@ static const char *at_peak(struct mpr_document *doc, const struct mpr_steps *s,
     return mpr_instances_at_peak(&doc->arena, &s->instances, h->heap, entry);
 }
 
-static const char *others(struct mpr_document *doc, size_t count)
+static const char *and_more(struct mpr_document *doc, size_t count)
 {
     return count > 1 ? mpr_arena_format(&doc->arena, " and %s more", mpr_doc_count(doc, count - 1))
                      : "";
 }
 
-/* ", 1.50 GiB more in step > forward": of the heap that is shown. */
-static void cause(struct mpr_document *doc, const struct mpr_steps *s)
+/* ", 1.50 GiB more in step > forward", for the heap that is shown */
+static void say_cause(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_row *c = mpr_steps_cause(s);
     if (!c) return;
@@ -155,24 +349,25 @@ static void cause(struct mpr_document *doc, const struct mpr_steps *s)
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
-    const char *least = mpr_doc_size(doc, h->least_peak), *most = mpr_doc_size(doc, h->most_peak);
+    const char *min = mpr_doc_size(doc, h->least_peak), *max = mpr_doc_size(doc, h->most_peak);
     mpr_doc_say(doc, "%s: peak %s%s", mpr_heap_name(h->heap->heap), h->heap->inside ? "~" : "",
-                least);
-    if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
+                min);
+    if (strcmp(min, max) != 0) mpr_doc_say(doc, " to %s", max);
     if (h->peaks_out) {
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
         mpr_doc_say(doc, ";");
         mpr_doc_add(doc, MPR_STRONG, " %s%s stand%s out: %s, +%s over the median",
-                    at_peak(doc, s, h, h->worst_peak), others(doc, h->peaks_out),
+                    at_peak(doc, s, h, h->worst_peak), and_more(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));
-        if (h == &s->heap[s->shown]) cause(doc, s);
+        if (h == &s->heap[s->shown]) say_cause(doc, s);
     }
     if (h->kept_out) {
-        const struct mpr_instance *who = &s->instances.instance[h->worst_kept];
+        const struct mpr_instance *instance = &s->instances.instance[h->worst_kept];
         const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
         mpr_doc_say(doc, "; %s%s kept more than the others: %s",
-                    mpr_step_names(doc, who->count, who->name, who->last), others(doc, h->kept_out),
+                    names_of(doc, instance->count, instance->name, instance->last),
+                    and_more(doc, h->kept_out),
                     mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
     }
     mpr_report_inside(doc, h->heap->inside);
@@ -200,7 +395,7 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
                      mpr_heap_name(s->heap[s->shown].heap->heap));
 }
 
-/* ---- the worst against the median */
+/* ---- the worst instance against the median one */
 
 #define OF_ROW(member) MPR_FIELD(mpr_steps_row, member)
 static const struct mpr_column row_columns[] = {
@@ -212,29 +407,25 @@ static const struct mpr_column row_columns[] = {
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
-static uint64_t sum_of(const struct mpr_row *row, size_t rows)
+/* Adds a table of differences and returns their sum. */
+static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s, enum mpr_group by,
+                            const struct mpr_row *row, size_t rows, const char *bytes)
 {
+    const char *heap = mpr_heap_name(s->heap[s->shown].heap->heap);
     uint64_t sum = 0;
     for (size_t i = 0; i < rows; i++) sum += row[i].bytes;
-    return sum;
-}
-
-static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s, enum mpr_group by,
-                            const struct mpr_row *row, size_t rows, const char *heading)
-{
-    const uint64_t whole = sum_of(row, rows);
     if (rows)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
                                                  .rows = rows,
                                                  .by = by,
-                                                 .of = mpr_heap_name(s->heap[s->shown].heap->heap),
-                                                 .bytes = heading,
-                                                 .whole = whole,
+                                                 .title = mpr_report_heading(doc, heap, by),
+                                                 .bytes = bytes,
+                                                 .whole = sum,
                                                  .changes = true });
-    return whole;
+    return sum;
 }
 
-/* of: for flame graphs; NULL: they are the same bytes by another name. */
+/* @of: the first frame in flame graphs, or NULL if other rows have the same bytes. */
 static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
                           const char *key, const char *of)
 {

@@ -1,11 +1,12 @@
-/* What happened, on one screen: how it ended, what the devices and heaps held, who held most, what
- * is worth a change, and what to ask next. */
+/* One screen about a log: failures for lack of memory, the peaks of devices and heaps and their
+ * largest owners, the first findings, and commands for more. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "insights.h"
 #include "mpf/sample.h"
 #include "report_device.h"
+#include "report_heaps.h"
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
@@ -13,7 +14,7 @@
 
 enum { OWNERS = 5, MORE_OWNERS = 3, FINDINGS = 3 };
 
-/* ---- the lack of memory */
+/* ---- out of memory */
 
 #define OF_OOM(member) MPR_FIELD(mpr_insights_oom, member)
 
@@ -60,7 +61,7 @@ static const struct mpr_column refused_fields[] = {
 };
 // clang-format on
 
-/* The host's; the newest of them, and how many there were. */
+/* The newest refusal of host memory, and their number. */
 static void refused(struct mpr_document *doc, const struct mpr_refused *r)
 {
     if (!r->count) return;
@@ -99,14 +100,6 @@ static void devices(struct mpr_document *doc, const struct mpr_insights *in)
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
-/* The instance of a repeated range that the peak is in, where it is in one. */
-static struct mpr_value instance(const void *row, const void *context)
-{
-    const struct mpr_heap_peak *h = row;
-    (void)context;
-    return mpr_value_known_text(h->instance.name, MPR_ABSENT);
-}
-
 static struct mpr_value instance_range(const void *row, const void *context)
 {
     const struct mpr_heap_peak *h = row;
@@ -116,25 +109,19 @@ static struct mpr_value instance_range(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
+    MPR_LOG_COLUMN,
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
     { .key = "inside", .type = MPR_TEXT, OF_HEAP(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
-    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak,
-      .estimate = true },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes),
-      .estimate = true },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes), .estimate = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_HEAP(peak_blocks) },
     { .key = "peak_range", .get = instance_range, .only = MPR_IN_JSON },
-    { .key = "peak_instance", .get = instance, .only = MPR_IN_JSON },
-    { .key = "peak_instance_number", .type = MPR_COUNT, OF_HEAP(instance.number),
-      .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
-    { .key = "peak_instances", .type = MPR_COUNT, OF_HEAP(instance.of), .unless = MPR_ABSENT_AT_0,
-      .only = MPR_IN_JSON },
-    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
-      .estimate = true, .spare = 1 },
-    { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes),
-      .unless = MPR_ABSENT_AT_MAX, .only = MPR_IN_JSON },
+    { .key = "peak_instance", .type = MPR_TEXT, OF_HEAP(instance.name), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
+    { .key = "peak_instance_number", .type = MPR_COUNT, OF_HEAP(instance.number), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
+    { .key = "peak_instances", .type = MPR_COUNT, OF_HEAP(instance.of), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
+    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14, .estimate = true, .spare = 1 },
+    { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes), .unless = MPR_ABSENT_AT_MAX, .only = MPR_IN_JSON },
     { .key = "inside", .type = MPR_TEXT, OF_HEAP(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_CSV },
     { .key = "estimated", .type = MPR_FLAG, OF_HEAP(estimated), .only = MPR_IN_CSV },
 };
@@ -142,27 +129,8 @@ static const struct mpr_column heap_columns[] = {
 
 static bool is_inside(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
 
-static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++) {
-        if (!log->heap[i].inside) continue;
-        mpr_doc_say(doc, "%s", mpr_heap_name(log->heap[i].heap));
-        mpr_report_inside(doc, log->heap[i].inside);
-        mpr_report_beyond(doc, log, &log->heap[i]);
-        mpr_doc_end(doc);
-    }
-}
-
-/* Address space that a program reserves for its arenas is no memory: where it is most of a heap. */
-static void reserved_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (log->heap[i].sampled.bytes < log->heap[i].peak_bytes / 2)
-            mpr_report_reserved(doc, &log->heap[i]);
-}
-
-/* What PyTorch counts and the device does not have. */
-static void sleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
+/* Says how much memory PyTorch counts although the device has unmapped it. */
+static void asleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->devices; i++) {
         const struct mpr_device *d = &log->device[i];
@@ -173,7 +141,7 @@ static void sleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *lo
     }
 }
 
-/* Where no range of the program's own says which step the peak is in, its passes do. */
+/* If no range of the program shows which step the peak is in, PyTorch's passes do. */
 static void passes(struct mpr_document *doc, const struct mpr_insights *in)
 {
     static const char torch[] = "torch:";
@@ -187,7 +155,7 @@ static void passes(struct mpr_document *doc, const struct mpr_insights *in)
     }
 }
 
-/* What a limit counts and a cgroup kills for: the heaps' bytes are what was asked for. */
+/* Limits count resident memory, whereas the heaps' bytes are those that were requested. */
 static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_reading *cgroup = &log->largest[MPR_READ_CGROUP];
@@ -210,16 +178,23 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
                                             .only = MPR_EVERYWHERE,
                                             MPR_COLUMNS(heap_columns),
                                             MPR_ROWS(log->heap, log->heaps),
-                                            .context = &log->summary,
                                             .all = MPR_EVERYWHERE,
                                             .estimated = is_inside,
                                             .flush = true });
     mpr_report_instances(doc, log, true);
     passes(doc, in);
-    inside_lines(doc, log);
+    for (size_t i = 0; i < log->heaps; i++) {
+        if (!log->heap[i].inside) continue;
+        mpr_doc_say(doc, "%s", mpr_heap_name(log->heap[i].heap));
+        mpr_report_inside(doc, log->heap[i].inside);
+        mpr_report_beyond(doc, log, &log->heap[i]);
+        mpr_doc_end(doc);
+    }
     mpr_report_nested(doc, log);
-    reserved_lines(doc, log);
-    sleep_lines(doc, log);
+    for (size_t i = 0; i < log->heaps; i++)
+        if (log->heap[i].sampled.bytes < log->heap[i].peak_bytes / 2)
+            mpr_report_reserved(doc, &log->heap[i]);
+    asleep_lines(doc, log);
     resident(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
@@ -229,24 +204,15 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 /* ---- owners */
 
 struct owned {
-    uint8_t of; /* MPF_HEAP_NONE: nothing was recorded */
-    const char *bytes;
+    uint8_t of;        /* MPF_HEAP_NONE if nothing was recorded */
+    const char *bytes; /* title of the bytes */
     const struct mpr_row *row;
     size_t rows;
     uint64_t whole;
-    const struct mpr_device_state *asleep; /* what PyTorch has besides, without memory behind it;
-                                              NULL: nothing */
+    const struct mpr_device_state *asleep; /* has more blocks of PyTorch, without memory; or NULL */
 };
 
-/* Of those that are no part of another one. */
-static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside && !log->heap[i].nested) return &log->heap[i];
-    return NULL;
-}
-
-/* What lives on a device, apart from what is asleep. */
+/* The blocks on a device that are not asleep. */
 static struct owned awake(unsigned device, const char *at, const struct mpr_device_state *s)
 {
     return (struct owned){ mpf_heap_gpu(MPF_HEAP_TORCH, device),
@@ -257,68 +223,59 @@ static struct owned awake(unsigned device, const char *at, const struct mpr_devi
                            s->asleeps ? s : NULL };
 }
 
-/* The device whose blocks of PyTorch sleep; NULL: none do. */
-static const struct mpr_device *sleeper(const struct mpr_log_peaks *log, uint8_t torch)
-{
-    for (size_t i = 0; i < log->devices; i++) {
-        const struct mpr_device *d = &log->device[i];
-        if (d->peak.valid && d->peak.asleeps && torch == mpf_heap_gpu(MPF_HEAP_TORCH, d->index))
-            return d;
-    }
-    return NULL;
-}
-
-/* Of the device that ran out of memory; else of the largest heap: PyTorch's blocks rather than the
- * segments that they lie in, and of these what is backed by memory when the device was fullest. */
+/* Returns the owners on the device that ran out of memory, or else of the largest heap that is not
+ * part of another one.  PyTorch's blocks are preferred to the segments that contain them; if some
+ * are asleep, only those that had memory when the device was fullest. */
 static struct owned owners_of(const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
+    const struct mpr_heap_peak *h = NULL;
     if (in->oom.told && in->oom.state.rows)
         return awake(in->oom.device, "at the OOM", &in->oom.state);
-    const struct mpr_heap_peak *h = largest_of(log),
-                               *torch = h ? mpr_peaks_heap(log, mpr_heap_torch_of(h->heap)) : NULL;
-    if (torch) h = torch;
+    for (size_t i = 0; i < log->heaps && !h; i++)
+        if (!log->heap[i].inside && !log->heap[i].nested) h = &log->heap[i];
     if (!h) return (struct owned){ .bytes = "" };
-    const struct mpr_device *sleeps = sleeper(log, h->heap);
-    if (sleeps) return awake(sleeps->index, "at the peak", &sleeps->peak);
+    const struct mpr_heap_peak *torch = mpr_peaks_heap(log, mpr_heap_torch_of(h->heap));
+    if (torch) h = torch;
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *d = &log->device[i];
+        if (d->peak.valid && d->peak.asleeps && h->heap == mpf_heap_gpu(MPF_HEAP_TORCH, d->index))
+            return awake(d->index, "at the peak", &d->peak);
+    }
     return (struct owned){ h->heap, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
 }
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
+// clang-format off
 static const struct mpr_column owner_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
+    { .key = "bytes", .title = "at the peak", .titled = true, .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
 };
+// clang-format on
 
-static void owner_table(struct mpr_document *doc, const char *key, const char *omitted,
-                        const char *of, const struct mpr_row *row, size_t rows)
+/* @title: the heap for people, @stack: the heap in flame graphs. */
+static void owner_table(struct mpr_document *doc, const struct mpr_insights *in, const char *key,
+                        const char *title, const char *stack, const struct owned *o, size_t top)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(owner_columns),
-                                            MPR_ROWS(row, rows),
-                                            .omitted = omitted,
-                                            .folded = { of, NULL, "bytes" } });
+    const enum mpr_group by = in->peaks.log[0].choice.by;
+    const char *omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key);
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = key,
+                           .title = mpr_report_heading(doc, title, by),
+                           MPR_COLUMNS(owner_columns),
+                           MPR_ROWS(o->row, o->rows),
+                           .whole = o->whole,
+                           .top = top,
+                           .by = by,
+                           .omitted = strcmp(key, "owners") == 0 ? NULL : omitted,
+                           .lines = { .merged = true, .bytes_title = o->bytes, .siblings = true },
+                           .folded = { stack, NULL, "bytes" } });
 }
 
-static void sleepers(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
-{
-    const struct mpr_device_state *s = o->asleep;
-    const char *of = mpr_arena_format(&doc->arena, "%s, asleep", mpr_heap_name(o->of));
-    owner_table(doc, "owners_asleep", "owners_asleep_omitted_bytes", of, s->asleep, s->asleeps);
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = s->asleep,
-                                             .rows = s->asleeps,
-                                             .by = in->peaks.log[0].choice.by,
-                                             .of = of,
-                                             .bytes = "not in use",
-                                             .whole = s->torch_asleep,
-                                             .top = MORE_OWNERS });
-}
-
-/* Whose objects fill Python's arenas, which are mappings of nobody's: a part of these, in no sum.
- */
+/* Python's small objects fill arenas that no owner of the heap allocated.  They are part of those
+ * bytes, so no sum includes them. */
 static void small_objects(struct mpr_document *doc, const struct mpr_insights *in, uint8_t of)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
@@ -326,26 +283,14 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
         const struct mpr_heap_peak *h = &log->heap[i];
         if (!h->inside || h->inside != of || !h->rows) continue;
         const char *name = mpr_heap_name(h->heap);
+        const struct owned inside = {
+            h->heap, "at its peak", h->row, h->rows, h->peak_bytes, NULL
+        };
         mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(name));
-        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", name, h->row, h->rows);
-        mpr_report_rows(doc, &(struct mpr_rows){
-                                 .row = h->row,
-                                 .rows = h->rows,
-                                 .by = log->choice.by,
-                                 .of = mpr_arena_format(&doc->arena, "%s, in these arenas,", name),
-                                 .bytes = "at its peak",
-                                 .whole = h->peak_bytes,
-                                 .top = MORE_OWNERS });
+        owner_table(doc, in, "owners_inside",
+                    mpr_arena_format(&doc->arena, "%s, in these arenas,", name), name, &inside,
+                    MORE_OWNERS);
     }
-}
-
-/* Whatever the owners are by.  What sleeps is in the sums of a device, too. */
-static void modules(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
-{
-    const struct mpr_heap_peak *h =
-        in->has_breakdown && !o->asleep ? mpr_peaks_heap(&in->by_python.log[0], o->of) : NULL;
-    if (h) mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
-    else mpr_report_modules(doc, o->row, o->rows, o->whole);
 }
 
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
@@ -354,21 +299,24 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
     if (!o.rows) return;
     const char *of = mpr_heap_name(o.of);
     mpr_doc_fact(doc, "owners_of", mpr_value_text(of));
-    owner_table(doc, "owners", NULL, of, o.row, o.rows);
-    mpr_report_rows(doc, &(struct mpr_rows){
-                             .row = o.row,
-                             .rows = o.rows,
-                             .by = in->peaks.log[0].choice.by,
-                             .of = o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", of) : of,
-                             .bytes = o.bytes,
-                             .whole = o.whole,
-                             .top = OWNERS });
-    modules(doc, in, &o);
-    if (o.asleep) sleepers(doc, in, &o);
-    else small_objects(doc, in, o.of);
+    owner_table(doc, in, "owners", o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", of) : of,
+                of, &o, OWNERS);
+    /* Modules come from Python stacks, whatever the owners are grouped by. */
+    const struct mpr_heap_peak *h =
+        in->has_breakdown && !o.asleep ? mpr_peaks_heap(&in->by_python.log[0], o.of) : NULL;
+    if (h) mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
+    else mpr_report_modules(doc, o.row, o.rows, o.whole);
+    if (o.asleep) {
+        const struct mpr_device_state *s = o.asleep;
+        const char *asleep = mpr_arena_format(&doc->arena, "%s, asleep", of);
+        owner_table(
+            doc, in, "owners_asleep", asleep, asleep,
+            &(struct owned){ o.of, "not in use", s->asleep, s->asleeps, s->torch_asleep, NULL },
+            MORE_OWNERS);
+    } else small_objects(doc, in, o.of);
 }
 
-/* ---- what to ask next */
+/* ---- commands for more */
 
 static void ask(struct mpr_document *doc, bool *first, const char *report, const char *path)
 {

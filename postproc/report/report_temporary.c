@@ -1,24 +1,15 @@
-/* Blocks that were freed soon, by who made them. */
-#include <string.h>
-
+/* Blocks that were freed soon, by the code that allocated them. */
 #include "mpf/event.h"
-#include "naming.h"
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "temporary.h"
 #include "units.h"
 
-/* A free's time is that of an event so much before it at most. */
+/* The recorded time of a free may be that of an event up to this much earlier. */
 #define CLOCK_NS UINT64_C(100000000)
 
-/* ---- for tools */
-
-struct around {
-    struct mpr_site_context site;
-    const char *log;
-    uint8_t heap;
-};
+/* ---- rows */
 
 #define OF_ROW(member) MPR_FIELD(mpr_temporary_row, member)
 
@@ -31,95 +22,35 @@ static struct mpr_value median(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column row_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
-    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path) },
+    MPR_LOG_COLUMN,
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(mpr_temporary_heap, heap), .only = MPR_IN_CSV },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "temporary_blocks", .type = MPR_COUNT, OF_ROW(tally.soon), .sums = true },
+    { .key = "temporary_blocks", .title = "temporary", .type = MPR_COUNT, OF_ROW(tally.soon), .share = 2, .width = 12, .sums = true, .bound = true },
     { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(tally.soon_bytes), .sums = true },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(tally.blocks), .sums = true },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(tally.bytes), .sums = true },
+    { .key = "blocks", .title = "allocs", .type = MPR_COUNT, OF_ROW(tally.blocks), .width = 12, .sums = true, .sums_in = MPR_IN_JSON, .spare = 1, .bound = true },
+    { .key = "bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(tally.bytes), .sums = true, .sums_in = MPR_IN_JSON, .bound = true },
     { .key = "freed_blocks", .type = MPR_COUNT, OF_ROW(tally.freed), .sums = true },
-    { .key = "median_life_about_ns", .type = MPR_SPAN, .get = median },
+    { .key = "median_life_about_ns", .title = "median", .type = MPR_SPAN, .get = median, .estimate = true },
 };
 // clang-format on
 
-/* ---- for people */
-
-struct shown {
-    struct mpr_line line;
-    struct mpr_tally tally;
-};
-
-static struct mpr_value path(const void *row, const void *context)
+/* The median lifetime is that of a class of lifetimes. */
+static bool estimated(const void *row)
 {
-    const struct shown *s = row;
-    (void)context;
-    struct mpr_value v = mpr_value_path(s->line.row.path);
-    v.told = true;
-    v.caller = s->line.caller;
-    return v;
+    return ((const struct mpr_temporary_row *)row)->tally.freed != 0;
 }
 
-static struct mpr_value shown_median(const void *row, const void *context)
-{
-    const struct shown *s = row;
-    (void)context;
-    return mpr_value_known(MPR_SPAN, mpr_tally_median(&s->tally), MPR_NO_MEDIAN);
-}
-
-#define OF(member) MPR_FIELD(shown, member)
-
-// clang-format off
-static const struct mpr_column shown_columns[] = {
-    { .title = "path", .type = MPR_PATH, .get = path },
-    { .title = "temporary", .type = MPR_COUNT, OF(tally.soon), .width = 12, .sums = true, .bound = true },
-    { .title = "share", .type = MPR_SHARE, OF(tally.soon), .spare = 2 },
-    { .title = "allocs", .type = MPR_COUNT, OF(tally.blocks), .width = 12, .spare = 1, .bound = true },
-    { .title = "in all", .type = MPR_BYTES, OF(tally.bytes), .bound = true },
-    { .title = "median", .type = MPR_SPAN, .get = shown_median, .estimate = true },
-};
-// clang-format on
-
-/* A median is that of a class. */
-static bool estimated(const void *row) { return ((const struct shown *)row)->tally.freed != 0; }
-
-/* Lines that are merged have the lives of all of their rows. */
-static struct mpr_tally sum_of(const struct mpr_line *line, const struct mpr_row *first,
-                               const struct mpr_temporary_row *row)
+static void join(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {
     struct mpr_tally sum = { 0 };
-    const struct mpr_row_link *link = line->link;
-    do {
-        mpr_tally_add(&sum, &row[link->row - first].tally);
-        link = link->next;
-    } while (link != line->link);
-    return sum;
+    (void)arena;
+    for (size_t i = 0; i < rows; i++)
+        mpr_tally_add(&sum, &((const struct mpr_temporary_row *)row[i])->tally);
+    ((struct mpr_temporary_row *)line)->tally = sum;
 }
 
-static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap *h,
-                       enum mpr_group by, bool bounds)
-{
-    size_t lines, live;
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
-    for (size_t i = 0; i < h->rows; i++) row[i] = h->row[i].row;
-    const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, h->rows, &lines, &live);
-    struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
-    for (size_t i = 0; i < lines; i++)
-        shown[i] = (struct shown){ line[i], sum_of(&line[i], row, h->row) };
-    const char *word = mpr_group_word(by);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by %s",
-                                                                      mpr_heap_name(h->heap), word),
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(shown_columns),
-                                            MPR_ROWS(shown, lines),
-                                            .idle = lines - live,
-                                            .whole = h->all.soon,
-                                            .bounds = bounds,
-                                            .estimated = estimated,
-                                            .by = by });
-}
+/* ---- heaps */
 
 static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t,
                          const struct mpr_temporary_heap *h, bool bounds)
@@ -135,16 +66,14 @@ static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t
                  mpr_doc_size(doc, h->all.soon_bytes));
 }
 
-/* Temporary blocks that a range or a call names. */
-static uint64_t named(const struct mpr_temporary_heap *h)
+/* Returns the number of temporary blocks that a range or a call names. */
+static uint64_t named_blocks(const struct mpr_temporary_heap *h)
 {
     uint64_t blocks = 0;
     for (size_t i = 0; i < h->rows; i++)
         if (h->row[i].row.path.depth) blocks += h->row[i].tally.soon;
     return blocks;
 }
-
-/* ---- all */
 
 static const struct mpr_column heap_fields[] = {
     { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_temporary_heap, heap) },
@@ -154,34 +83,36 @@ static const struct mpr_column heap_fields[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_temporary_heap, all.bytes) },
 };
 
-/* True: another recording would name more of its blocks. */
+/* Returns true if another recording would name more of its blocks. */
 static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                  const struct mpr_temporary_heap *h)
 {
     const struct mpr_log_peaks *log = &t->peaks.log[0];
+    const char *name = mpr_heap_name(h->heap);
     const bool bounds = mpr_report_is_thinned(&log->summary, h->heap);
-    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ .site = { doc, log->choice.by },
-                               .log = log->summary.path,
-                               .heap = h->heap };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
+    summary_line(doc, t, h, bounds);
+    const bool hint = mpr_report_hint_counts(doc, log, h->heap, named_blocks(h), h->all.soon);
     mpr_doc_table(
         doc, &(struct mpr_table){ .key = "rows",
-                                  .only = MPR_IN_JSON | MPR_IN_CSV,
+                                  .title = mpr_report_heading(doc, name, log->choice.by),
+                                  .only = h->all.soon ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
                                   MPR_COLUMNS(row_columns),
                                   MPR_ROWS(h->row, h->rows),
-                                  .context = around,
-                                  .folded = { mpr_heap_name(h->heap), NULL, "temporary_bytes" } });
-    summary_line(doc, t, h, bounds);
-    const bool hint = mpr_report_hint_counts(doc, log, h->heap, named(h), h->all.soon);
-    if (h->all.soon) shown_rows(doc, h, log->choice.by, bounds);
+                                  .context = h,
+                                  .whole = h->all.soon,
+                                  .by = log->choice.by,
+                                  .bounds = bounds,
+                                  .estimated = estimated,
+                                  .lines = { .merged = true, .join = join },
+                                  .folded = { name, NULL, "temporary_bytes" } });
     mpr_doc_close(doc);
     return hint;
 }
 
-/* What the recorder's clock does not tell (memprof(1)). */
-static void lives_line(struct mpr_document *doc, const struct mpr_temporary *t)
+/* Says how exact lifetimes are (memprof(1)). */
+static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary *t)
 {
     uint64_t soon = 0;
     for (size_t i = 0; i < t->heaps; i++)
@@ -203,8 +134,8 @@ static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks
     return text;
 }
 
-/* There is no heap whose blocks are seen one by one. */
-static void no_lives(struct mpr_document *doc, const struct mpr_log_peaks *log)
+/* For a log without a heap whose blocks were recorded one by one. */
+static void no_lifetimes(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const bool sampled =
         (log->heaps && log->heap[0].inside) || log->summary.recording.blocks == MPR_RECORDED_SAMPLE;
@@ -228,14 +159,14 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     bool hint = false;
     for (size_t i = 0; i < t->heaps; i++) hint |= heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
-    lives_line(doc, t);
+    lifetimes_line(doc, t);
     if (hint) {
         mpr_doc_gap(doc);
         mpr_doc_line(doc,
                      "for the names of the others, run again with a call stack for each block:");
         mpr_report_run(doc, &log->summary, "memprof run --stacks=all");
     }
-    if (!t->heaps) no_lives(doc, log);
+    if (!t->heaps) no_lifetimes(doc, log);
     mpr_report_notes(doc, log->note, log->notes);
     mpr_doc_csv(doc, row_columns);
 }

@@ -1,4 +1,4 @@
-/* Processes that run, as they are now: all in a table, and one in full. */
+/* Running processes as they are now: all in a table, and one in full. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct process {
     const struct mpr_live_look *look;
     const struct mpr_frame *title;
     const char *rank, *number;
-    uint64_t pid, now_ns, host, device, rss, events;
-    size_t lead; /* bytes of the title: the program's name */
+    uint64_t host, device, rss, events;
+    size_t lead; /* bytes of the title with the program's name */
 };
 
 #define OF(member) MPR_FIELD(process, member)
@@ -47,16 +47,14 @@ static struct mpr_value host_grew(const void *row, const void *context)
     return grew_in(p->look, p->look->host_grew);
 }
 
-enum { RANK = 1, DEVICE = 5 };
-
 // clang-format off
 static const struct mpr_column process_columns[] = {
     { .title = "process", .type = MPR_PATH, .get = title },
-    [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
+    { .title = "rank", .type = MPR_TEXT, OF(rank), .if_any = true, .width = 5 },
     { .title = "pid", .type = MPR_TEXT, OF(number), .width = 8 },
     { .title = "host", .type = MPR_BYTES, OF(host), .sums = true },
     { .title = "host grew", .type = MPR_CHANGE, .get = host_grew },
-    [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(device), .sums = true },
+    { .title = "device", .type = MPR_BYTES, OF(device), .if_any = true, .sums = true },
     { .title = "RSS", .type = MPR_BYTES, OF(rss), .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 2 },
     { .title = "events/s", .type = MPR_COUNT, OF(events), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
 };
@@ -64,8 +62,8 @@ static const struct mpr_column process_columns[] = {
 
 static struct process process_of(struct mpr_document *doc, const struct mpr_live_look *look)
 {
-    const struct mpr_process_info *who = &look->summary.process;
-    const char *title = mpr_process_title(&doc->arena, who);
+    const struct mpr_process_info *process = &look->summary.process;
+    const char *title = mpr_process_title(&doc->arena, process);
     const bool runs = look->summary.life != MPR_ENDED;
     const char *shown = runs ? title
                              : mpr_arena_format(&doc->arena, "%s (%s)", title,
@@ -74,8 +72,8 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_live
         .look = look,
         .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, shown),
         .lead = strcspn(title, " "),
-        .rank = who->rank,
-        .number = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
+        .rank = process->rank,
+        .number = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid),
         .host = runs ? look->host_bytes : 0,
         .device = runs ? look->gpu_bytes : 0,
         .rss = runs && look->rss.valid ? mpr_reading_resident(&look->rss) : MPF_UNKNOWN,
@@ -83,35 +81,17 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_live
     };
 }
 
-/* Those that some process has something for. */
-static const struct mpr_column *columns_of(struct mpr_document *doc, const struct process *p,
-                                           size_t processes)
-{
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof process_columns);
-    bool ranks = false, devices = false;
-    memcpy(own, process_columns, sizeof process_columns);
-    for (size_t i = 0; i < processes; i++) {
-        ranks |= *p[i].rank != 0;
-        devices |= p[i].device != 0;
-    }
-    if (!ranks) own[RANK].title = NULL;
-    if (!devices) own[DEVICE].title = NULL;
-    return own;
-}
-
 static void processes(struct mpr_document *doc, const struct mpr_top *top)
 {
     struct process *p = mpr_arena_alloc(&doc->arena, top->processes * sizeof *p);
     if (top->processes < 2) return;
     for (size_t i = 0; i < top->processes; i++) p[i] = process_of(doc, top->process[i]);
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .title = "processes",
-                                       .only = MPR_FOR_PEOPLE,
-                                       .column = columns_of(doc, p, top->processes),
-                                       .columns = sizeof process_columns / sizeof *process_columns,
-                                       MPR_ROWS(p, top->processes),
-                                       .top = PROCESSES,
-                                       .total = "all" });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(process_columns),
+                                            MPR_ROWS(p, top->processes),
+                                            .top = PROCESSES,
+                                            .total = "all" });
 }
 
 /* ---- one process */
@@ -119,24 +99,18 @@ static void processes(struct mpr_document *doc, const struct mpr_top *top)
 #undef OF
 #define OF(member) MPR_FIELD(mpr_live_heap, member)
 
-struct heap_context {
-    const struct mpr_live_look *look;
-    const char *log;
-    uint64_t pid;
-};
-
 static struct mpr_value heap_grew(const void *row, const void *context)
 {
     const struct mpr_live_heap *h = row;
-    return grew_in(((const struct heap_context *)context)->look, h->grew);
+    return grew_in(context, h->grew);
 }
 
 static bool estimated(const void *row) { return ((const struct mpr_live_heap *)row)->estimated; }
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(heap_context, log), .only = MPR_IN_CSV },
-    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(heap_context, pid), .only = MPR_IN_CSV },
+    MPR_LOG_COLUMN,
+    { .key = "pid", .type = MPR_COUNT, MPR_OF_LOG(process.pid) },
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF(heap), .width = 14 },
     { .key = "inside", .type = MPR_TEXT, OF(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
     { .key = "bytes", .title = "now", .type = MPR_BYTES, OF(bytes), .estimate = true },
@@ -151,15 +125,13 @@ static const struct mpr_column heap_columns[] = {
 
 static void heaps(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
 {
-    struct heap_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
-    *context = (struct heap_context){ look, look->summary.path, look->summary.process.pid };
     mpr_doc_table(doc,
                   &(struct mpr_table){ .key = "heaps",
                                        .title = "heap",
                                        .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
                                        MPR_COLUMNS(heap_columns),
                                        MPR_ROWS(look->heap, look->heaps),
-                                       .context = context,
+                                       .context = look,
                                        .all = MPR_EVERYWHERE,
                                        .estimated = estimated,
                                        .flush = true });
@@ -244,35 +216,33 @@ static void devices(struct mpr_document *doc, const struct mpr_live_look *look)
 }
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
+// clang-format off
 static const struct mpr_column owner_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
+    { .key = "bytes", .title = "now", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
+// clang-format on
 
 static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
 {
-    mpr_doc_fact(doc, "owners_of", mpr_value_known_text(mpr_heap_name(look->shown), MPR_UNKNOWN));
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .key = "owners",
-                                       .only = MPR_IN_JSON,
-                                       MPR_COLUMNS(owner_columns),
-                                       MPR_ROWS(look->row, look->rows),
-                                       .omitted = "owners_omitted_bytes",
-                                       .folded = { mpr_heap_name(look->shown), NULL, "bytes" } });
-    if (look->rows)
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = look->row,
-                                                 .rows = look->rows,
-                                                 .by = look->choice.by,
-                                                 .of = mpr_heap_name(look->shown),
-                                                 .bytes = "now",
-                                                 .whole = look->whole,
-                                                 .top = OWNERS });
+    const char *of = mpr_heap_name(look->shown);
+    mpr_doc_fact(doc, "owners_of", mpr_value_known_text(of, MPR_UNKNOWN));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "owners",
+                                            .title = mpr_report_heading(doc, of, look->choice.by),
+                                            MPR_COLUMNS(owner_columns),
+                                            MPR_ROWS(look->row, look->rows),
+                                            .whole = look->whole,
+                                            .top = OWNERS,
+                                            .by = look->choice.by,
+                                            .omitted = "owners_omitted_bytes",
+                                            .lines = { .merged = true, .siblings = true },
+                                            .folded = { of, NULL, "bytes" } });
     mpr_report_growth(doc, "growth", &look->growth, NULL);
     if (!look->growth.valid || !look->growth.rows) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s grew", mpr_heap_name(look->shown));
+    mpr_doc_line(doc, "%s grew", of);
     mpr_report_growth_rows(doc, NULL, &look->growth, look->choice.by);
 }
 

@@ -62,8 +62,6 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 /* "range step * of host/heap"; and of one that is broken, by how much and where. */
 /* The processes of a run that left no log. */
 void mpr_report_rest(struct mpr_document *doc, const struct mpr_without_log *rest);
-/* The peak of a struct mpr_heap_peak, for people with ~ where it may be another. */
-struct mpr_value mpr_report_heap_peak(const void *row, const void *context);
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *row);
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *row);
 
@@ -109,17 +107,9 @@ void mpr_report_too_late_line(struct mpr_document *doc, const struct mpr_summary
 void mpr_report_too_late_field(struct mpr_document *doc, const struct mpr_summary *s,
                                struct mpr_instant at);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
-/* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
- * one in one line. */
-void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak);
 /* In which pass of training a heap's instant is: "in backward, 2 of 4 steps done". */
 const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown *breakdown,
                             const struct mpr_breakdown_heap *heap);
-/* For people: bytes of a heap that were asked for and cannot all have been touched; nothing where
- * they can. */
-void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
-/* For people: heaps whose bytes others count, too. */
-void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log);
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* Are blocks of that heap, which were made and freed again, only counted (thinning.md)? */

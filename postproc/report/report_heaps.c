@@ -1,0 +1,206 @@
+#include "report_heaps.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report_hint.h"
+#include "reports.h"
+
+#define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
+
+struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
+{
+    const struct mpr_heap_peak *h = row;
+    (void)context;
+    struct mpr_value v = mpr_value_number(MPR_BYTES, h->peak_bytes);
+    v.about = h->is_about;
+    return v;
+}
+
+/* ---- numbers: fields of an object, and a table for people */
+
+// clang-format off
+static const struct mpr_column heap_columns[] = {
+    { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
+    { .key = "peak_bytes", .title = "peak", .titled = true, .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
+    { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes), .after = "frees", .estimate = true },
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12, .spare = 3, .estimate = true },
+    { .key = "end_blocks", .type = MPR_COUNT, OF_HEAP(end_blocks) },
+    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14, .spare = 2, .estimate = true },
+    { .key = "frees", .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14, .spare = 1, .estimate = true },
+    { .key = "failures", .type = MPR_COUNT, OF_HEAP(failures) },
+};
+// clang-format on
+
+static const struct mpr_column failure_fields[] = {
+    { .key = "largest_failure_bytes", .type = MPR_BYTES, OF_HEAP(failure_bytes) },
+    { .key = "largest_failure_time_ns", .type = MPR_TIME, OF_HEAP(failure_time) },
+    { .key = "largest_failure_errno", .type = MPR_COUNT, OF_HEAP(failure_errno) },
+};
+
+static const struct mpr_column huge_failure_fields[] = {
+    { .key = "huge_page_failures", .type = MPR_COUNT, OF_HEAP(huge_failures) },
+    { .key = "largest_huge_page_failure_bytes", .type = MPR_BYTES, OF_HEAP(huge_failure_bytes) },
+    { .key = "largest_huge_page_failure_time_ns", .type = MPR_TIME, OF_HEAP(huge_failure_time) },
+    { .key = "largest_huge_page_failure_errno", .type = MPR_COUNT, OF_HEAP(huge_failure_errno) },
+};
+
+static const struct mpr_column instance_fields[] = {
+    { .key = "range", .type = MPR_TEXT, OF_HEAP(instance.range) },
+    { .key = "name", .type = MPR_TEXT, OF_HEAP(instance.name) },
+    { .key = "number", .type = MPR_COUNT, OF_HEAP(instance.number) },
+    { .key = "of", .type = MPR_COUNT, OF_HEAP(instance.of) },
+    { .key = "open", .type = MPR_COUNT, OF_HEAP(instance.open) },
+    { .key = "path", MPR_PATH_FIELD(mpr_heap_peak, instance.path) },
+};
+
+static const struct mpr_column touched_fields[] = {
+    { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes) },
+    { .key = "touched_at_most_time_ns", .type = MPR_TIME, OF_HEAP(touched.time) },
+};
+
+void mpr_report_heap_fields(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    mpr_doc_facts(doc, heap_columns, h);
+    if (h->failures) mpr_doc_facts(doc, failure_fields, h);
+    if (h->huge_failures) mpr_doc_facts(doc, huge_failure_fields, h);
+    if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
+    if (*h->instance.name) {
+        mpr_doc_open(doc, "instance");
+        mpr_doc_facts(doc, instance_fields, h);
+        mpr_doc_close(doc);
+    }
+    if (h->instance.beyond) mpr_doc_fact(doc, "more_ranges_open", mpr_value_flag(true));
+}
+
+/* ---- lines about heaps */
+
+void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    const struct mpr_touched *touched = &h->touched;
+    const char *heap = mpr_heap_name(h->heap), *peak = mpr_doc_size(doc, h->peak_bytes);
+    if (touched->bytes < h->peak_bytes)
+        mpr_doc_line(doc,
+                     touched->ever
+                         ? "%s: of %s never more than %s was in memory, up to %s"
+                         : "%s: of %s at most %s was in memory or swap in samples at its peak, the "
+                           "largest of %s",
+                     heap, peak, mpr_doc_size(doc, touched->bytes),
+                     mpr_doc_time(doc, touched->time));
+    if (touched->ever && touched->bytes >= h->peak_bytes / 2 &&
+        h->sampled.bytes < h->peak_bytes / 2)
+        mpr_doc_line(doc,
+                     "%s: how much of %s was in memory at the peak is not known; %s at %s, when it "
+                     "was sampled",
+                     heap, peak, mpr_doc_size(doc, h->sampled.bytes),
+                     mpr_doc_time(doc, h->sampled.time));
+}
+
+void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (log->heap[i].nested)
+            mpr_doc_line(doc,
+                         "%s: what libraries told NVTX of; inside memory that other heaps count",
+                         mpr_heap_name(log->heap[i].heap));
+}
+
+/* The errors of device memory and pinned memory are the driver's: 2 is out of memory. */
+static const char *failure_text(const struct mpr_heap_peak *h)
+{
+    if (!mpf_heap_is_gpu(h->heap) && h->heap != MPF_HEAP_PINNED)
+        return strerror((int)h->failure_errno);
+    return h->failure_errno == 2 ? "CUDA: out of memory"
+                                 : "CUDA: an error that is not lack of memory";
+}
+
+static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    if (h->failures) {
+        mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)",
+                    mpr_heap_name(h->heap), mpr_doc_count(doc, h->failures),
+                    h->failures == 1 ? "" : "s", mpr_doc_size(doc, h->failure_bytes),
+                    mpr_doc_time(doc, h->failure_time), failure_text(h));
+        mpr_doc_end(doc);
+    }
+    if (h->huge_failures)
+        mpr_doc_line(doc, "%s: %s failed allocation%s of huge pages, the largest %s at %s (%s)",
+                     mpr_heap_name(h->heap), mpr_doc_count(doc, h->huge_failures),
+                     h->huge_failures == 1 ? "" : "s", mpr_doc_size(doc, h->huge_failure_bytes),
+                     mpr_doc_time(doc, h->huge_failure_time),
+                     h->huge_failure_errno == ENOMEM
+                         ? "the kernel's pool of huge pages was too small"
+                         : strerror((int)h->huge_failure_errno));
+}
+
+/* Says of Python's small objects that they are estimated and part of another heap. */
+static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                          const struct mpr_heap_peak *h)
+{
+    if (!h->estimated) return;
+    mpr_doc_say(doc, "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
+                mpr_heap_name(h->heap));
+    if (h->inside) mpr_report_beyond(doc, log, h);
+    mpr_doc_end(doc);
+}
+
+static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
+
+void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                           struct mpr_instant at, uint64_t tick)
+{
+    /* The state after an instant is not always the largest one. */
+    const char *bytes = at.settled ? "live" : NULL;
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "heap",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(heap_columns),
+                                            MPR_ROWS(log->heap, log->heaps),
+                                            .all = MPR_FOR_PEOPLE,
+                                            .tick = tick,
+                                            .estimated = estimated,
+                                            .flush = true,
+                                            .lines = { .bytes_title = bytes } });
+    mpr_report_instances(doc, log, mpr_instant_is_peak(at));
+    for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
+    mpr_report_nested(doc, log);
+    for (size_t i = 0; i < log->heaps; i++) mpr_report_reserved(doc, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) failures(doc, &log->heap[i]);
+    if (log->heaps) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no allocations were recorded");
+}
+
+/* ---- the instances of repeated ranges in which the peaks are */
+
+/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)", "request:70 and 7 more of 90" if other
+ * instances were open at the same time; "" if the peak is in none. */
+static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
+{
+    struct mpr_arena *arena = &doc->arena;
+    if (!*i->name)
+        return i->beyond ? "one of too many ranges that were open (256 are followed)" : "";
+    const char *inside =
+        i->path.depth ? mpr_arena_format(arena, ", in %s", mpr_doc_path(doc, i->path)) : "";
+    const char *of = mpr_doc_count(doc, i->of), *more = "";
+    if (i->open > 1)
+        more = mpr_arena_format(arena, " and %s %s", mpr_doc_count(doc, i->open - 1),
+                                i->beyond ? "or more" : "more");
+    return i->numbered ? mpr_arena_format(arena, "%s%s (%s of %s)%s", i->name, more,
+                                          mpr_doc_count(doc, i->number), of, inside)
+                       : mpr_arena_format(arena, "%s%s of %s%s", i->name, more, of, inside);
+}
+
+void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
+{
+    for (size_t i = 0, next; i < log->heaps; i = next) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        const char *names = mpr_heap_name(h->heap), *in = instance_text(doc, &h->instance);
+        for (next = i + 1; next < log->heaps; next++) {
+            const struct mpr_heap_peak *other = &log->heap[next];
+            if (strcmp(instance_text(doc, &other->instance), in) != 0) break;
+            names = mpr_arena_format(&doc->arena, "%s, %s", names, mpr_heap_name(other->heap));
+        }
+        if (*in) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", in);
+    }
+}
