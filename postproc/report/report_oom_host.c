@@ -297,13 +297,12 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
                                             MPR_ROWS(h->row, h->rows),
                                             .omitted = "threads_omitted_bytes" });
     const struct mpr_row *row = by_name(doc, h, &rows);
-    mpr_report_rows(doc,
-                    &(struct mpr_rows){ .row = row,
-                                        .rows = rows,
-                                        .by = MPR_GROUP_RANGE,
-                                        .title = mpr_arena_format(&doc->arena, "%s by thread",
-                                                                    mpr_heap_name(h->heap)),
-                                        .bytes = "held then",
-                                        .whole = h->peak_bytes,
-                                        .top = TOP });
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
+                                             .rows = rows,
+                                             .by = MPR_GROUP_RANGE,
+                                             .title = mpr_arena_format(&doc->arena, "%s by thread",
+                                                                       mpr_heap_name(h->heap)),
+                                             .bytes = "held then",
+                                             .whole = h->peak_bytes,
+                                             .top = TOP });
 }
