@@ -35,7 +35,7 @@ enum mpr_type {
     MPR_ADDRESS, /* in memory */
     MPR_SHARE,   /* percentage of the table's `whole` */
     MPR_FLAG,
-    MPR_WORD, /* one of memprof's fixed words, which need no quotes */
+    MPR_WORD, /* a fixed word, which needs no quotes */
     MPR_TEXT,
     MPR_PATH,   /* frames, outermost first */
     MPR_TEXTS,  /* a list; in JSON only */
@@ -144,7 +144,7 @@ struct mpr_column {
     const char *title; /* for people, or NULL if they do not see it.  In text the first column has
                           the table's title */
     enum mpr_type type;
-    unsigned only;   /* mask of formats; 0 means all for which it has a name */
+    unsigned only;   /* mask of formats, or 0 for all for which it has a name */
     size_t at, also; /* offsets in the row: MPR_FIELD, MPR_PATH_FIELD */
     enum mpr_held held;
     bool of_context;          /* the offset is in the table's context */
@@ -155,16 +155,16 @@ struct mpr_column {
     enum mpr_merge merge;
     bool lasting;     /* TIME: a duration, never shown as a time of day */
     bool sums;        /* the line for omitted rows has their sum */
-    unsigned sums_in; /* mask of formats for `sums`; 0 means all */
+    unsigned sums_in; /* mask of formats for `sums`, or 0 for all */
     bool of_rest;  /* the same line also has this sum, with the title, if text shows the column */
     bool estimate; /* has "~" in rows that the table calls estimated */
     bool bound;    /* a lower bound if the table's numbers are bounds */
     bool below;    /* in text on a separate line below the row */
     bool beside;   /* TEXT: in text it gets room at the end of the row before `spare` columns do */
-    int width;     /* in text; 0 means the type's width */
-    int spare;     /* in text, hidden if there is too little room, 1 first; 0 means never */
-    const char *lead; /* in text, printed before the value; NULL means two spaces */
-    /* What people see differently: */
+    int width;     /* in text, or 0 for the type's width */
+    int spare;     /* in text, hidden if there is too little room, 1 first, or 0 for never */
+    const char *lead; /* in text, printed before the value, or NULL for two spaces */
+    /* Differences for people: */
     struct {
         bool set;
         enum mpr_type type;
@@ -221,22 +221,23 @@ enum mpr_shape {
  * (naming.h). */
 struct mpr_lines {
     bool merged;
-    struct mpr_row (*row_of)(const void *row); /* a row's path and amounts; NULL if rows begin with
-                                                  a struct mpr_row */
+    struct mpr_row (*row_of)(const void *row); /* a row's path and amounts, or NULL if rows begin
+                                                  with a struct mpr_row */
     /* Sets members of a line that no column's rule covers; the line is a copy of the first of its
      * two or more rows, merged by the columns' rules. */
     void (*join)(struct mpr_arena *arena, void *line, const void *const *row, size_t rows);
-    int (*compare)(const void *left, const void *right); /* sorts lines; NULL: by the naming */
+    int (*compare)(const void *left, const void *right); /* of lines, or NULL for the naming's order
+                                                          */
     const char *bytes_title; /* replaces the title of a `titled` column */
     bool empty;              /* rows without bytes also merge if only a number differs */
     bool siblings;  /* a note says how large the other lines are that an outlier stands out from */
-    bool inherited; /* the note also says which bytes came by another thread's range */
+    bool inherited; /* the note also says which bytes were inherited from another thread's range */
 };
 
 struct mpr_table {
     const char *key;   /* in JSON, or NULL if it has no table */
     const char *title; /* for people, the heading, or NULL for none */
-    unsigned only;     /* mask of formats; 0 means text, JSON and the page */
+    unsigned only;     /* mask of formats, or 0 for text, JSON and the page */
     const struct mpr_column *column;
     size_t columns;
     const void *row;
@@ -244,8 +245,8 @@ struct mpr_table {
     const size_t *order; /* order of the rows for people, or NULL for that in memory */
     const void *context; /* for columns with of_context */
     uint64_t whole;      /* the total of SHARE columns */
-    uint64_t tick;       /* unit of the last digit of a time, ns; 0 means 1 ms */
-    size_t top;          /* rows that people see without --top; 0 means MPR_TOP */
+    uint64_t tick;       /* unit of the last digit of a time, ns, or 0 for 1 ms */
+    size_t top;          /* rows that people see without --top, or 0 for MPR_TOP */
     size_t idle;         /* rows at the end that people need not see */
     unsigned all;        /* mask of formats that ignore --top */
     const char *omitted; /* key of the omitted rows' sum in JSON; NULL: the sum and their number, as
@@ -261,15 +262,15 @@ struct mpr_table {
     struct {
         const char *of, *in; /* frames above its path: a text, and the column with this key;
                                 both may be NULL */
-        const char *bytes;   /* key of the column with the bytes; NULL means no flame graph */
+        const char *bytes;   /* key of the column with the bytes, or NULL for no flame graph */
         const char *before;  /* key of the column with the baseline's bytes, or NULL */
     } folded;                /* rows as call stacks, for flame graphs; independent of `only` */
     /* Set by mpr_doc_table: */
     uint64_t epoch; /* people see times of day since then, CLOCK_REALTIME ns, unless it is 0 */
     struct mpr_document *doc;
     const struct mpr_summary *log;
-    const struct mpr_line *line; /* of each row, if rows are lines */
-    const char *const *note;     /* of each line */
+    const struct mpr_line *line; /* the line that is the row, if rows are lines */
+    const char *const *note;     /* the notes of the lines */
 };
 
 enum { MPR_TOP = 20 };
@@ -309,9 +310,9 @@ struct mpr_item {
     enum mpr_item_kind kind;
     const char *key; /* OPEN, CLOSE, FACT */
     bool list;       /* OPEN, CLOSE: a list of objects without keys */
-    int hang;   /* LINE: indentation of continuation lines in text; 0 means below the text after
-                   its label */
-    bool whole; /* LINE: it is never wrapped */
+    int hang;        /* LINE: indentation of continuation lines in text, or 0 for below the text
+                        after its label */
+    bool whole;      /* LINE: it is never wrapped */
     union {
         struct mpr_item *around;       /* OPEN: the item around it */
         struct mpr_value value;        /* FACT */

@@ -1,11 +1,11 @@
-/* The tables that `memprof-report export` writes beside those of reports: what each column is, as
- * memprof-report(1) lists them. */
+/* The columns of the tables that only `memprof-report export` writes; memprof-report(1) lists them.
+ */
 #ifndef MPR_EXPORT_H
 #define MPR_EXPORT_H
 
 #include "document.h"
 
-/* X(NAME, name, key, columns): key, the columns behind process_id that tell a row. */
+/* X(NAME, name, key, columns); for the key see struct mpr_export_table. */
 #define MPR_EXPORT_TABLES(X)                                                                       \
     X(PROCESSES, processes, "", processes)                                                         \
     X(HEAPS, heaps, "heap", heaps)                                                                 \
@@ -34,9 +34,10 @@ enum mpr_export_which {
         MPR_EXPORT_COUNT
 };
 
-/* Its first column is process_id; key: the columns behind it that tell a row; "": none do. */
+/* A table whose first column is process_id. */
 struct mpr_export_table {
-    const char *name, *key;
+    const char *name;
+    const char *key; /* the columns that identify a row of a process, or "" if none do */
     const struct mpr_column *column;
     size_t columns;
 };

@@ -3,24 +3,37 @@
 #include <stdio.h>
 #include <string.h>
 
-static void signal_words(struct mpr_fate_text *t, const struct mpr_summary *s)
+#include "reports.h"
+
+/* Returns "SIGTERM", or "signal 64" for a signal without a name. */
+static const char *signal_name(struct mpr_fate_text *t, int signal)
 {
-    const char *name = sigabbrev_np(s->fate_status);
+    const char *name = sigabbrev_np(signal);
     if (name) snprintf(t->text, sizeof t->text, "SIG%s", name);
-    else snprintf(t->text, sizeof t->text, "signal %d", s->fate_status);
+    else snprintf(t->text, sizeof t->text, "signal %d", signal);
+    return t->text;
 }
 
 const char *mpr_fate_words(struct mpr_fate_text *t, const struct mpr_summary *s)
 {
-    *t->text = 0;
-    if (s->oom == MPR_FATE_OOM_KERNEL)
-        snprintf(t->text, sizeof t->text, "OOM-killed by the kernel");
-    else if (s->oom == MPR_FATE_OOM_CGROUP)
-        snprintf(t->text, sizeof t->text, "SIGKILL as its cgroup counted an OOM kill");
-    else if (s->fate == MPR_FATE_SIGNAL) signal_words(t, s);
-    else if (s->fate == MPR_FATE_EXIT)
-        snprintf(t->text, sizeof t->text, "exit status %d", s->fate_status);
-    else if (s->fate == MPR_FATE_UNKNOWN)
-        snprintf(t->text, sizeof t->text, "killed, or left by exit_group");
+    if (s->oom == MPR_FATE_OOM_KERNEL) return "OOM-killed by the kernel";
+    if (s->oom == MPR_FATE_OOM_CGROUP) return "SIGKILL as its cgroup counted an OOM kill";
+    if (s->fate == MPR_FATE_SIGNAL) return signal_name(t, s->fate_status);
+    if (s->fate == MPR_FATE_UNKNOWN) return "killed, or left by exit_group";
+    if (s->fate != MPR_FATE_EXIT) return "";
+    snprintf(t->text, sizeof t->text, "exit status %d", s->fate_status);
     return t->text;
+}
+
+const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s)
+{
+    struct mpr_fate_text signal;
+    if (s->life == MPR_RUNS) return "runs";
+    if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
+    if (s->fate == MPR_FATE_SIGNAL)
+        return mpr_arena_text(arena, signal_name(&signal, s->fate_status));
+    if (s->fate == MPR_FATE_UNKNOWN) return "not told";
+    if (s->fate == MPR_FATE_EXIT || (s->status_told && s->fate_status))
+        return mpr_arena_format(arena, "exit %d", s->fate_status);
+    return s->end ? mpf_end_name[s->end] : "not told";
 }

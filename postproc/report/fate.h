@@ -1,4 +1,4 @@
-/* How a process ended that its log does not say, in words.  Private to this layer. */
+/* How a process ended, if its log does not say it.  Private to this layer. */
 #ifndef MPR_FATE_H
 #define MPR_FATE_H
 
@@ -7,8 +7,8 @@
 struct mpr_fate_text {
     char text[96];
 };
-/* "OOM-killed by the kernel", "SIGTERM", "exit status 1", "killed, or left by exit_group"; "" where
- * the log says it. */
+/* Returns "OOM-killed by the kernel", "SIGTERM", "exit status 1" or "killed, or left by
+ * exit_group", or "" if the log says it. */
 const char *mpr_fate_words(struct mpr_fate_text *t, const struct mpr_summary *s);
 
 #endif

@@ -11,7 +11,7 @@ enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
     mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
 
-/* Adds an object with the source's values; nothing if there was no sample. */
+/* Adds an object with the source's values; without a sample it adds nothing. */
 void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
                         const struct mpr_reading *r);
 /* Adds an object with those of all sources. */

@@ -1,4 +1,5 @@
-/* The tables of a digest: where a report or the export has such a column, its name is the same. */
+/* The tables of a digest.  A column that reports or the export also have has the same name there.
+ */
 #include "digest.h"
 #include "digest_tables.h"
 

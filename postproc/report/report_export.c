@@ -1,4 +1,4 @@
-/* The tables of an exported database.  Their columns are described as those of any report. */
+/* The tables of an exported database. */
 #include "contents.h"
 #include "export.h"
 #include "mpf/sample.h"
@@ -58,7 +58,7 @@ static const struct mpr_column heaps[] = {
     { .key = "unmatched_frees", .type = MPR_COUNT, OF_HEAP(unmatched) },
 };
 
-/* ---- who: ranges, threads, call stacks */
+/* ---- owners: ranges, threads, call stacks */
 
 #define OF_THREAD(member) MPR_FIELD(mpr_content_thread, member)
 
@@ -120,7 +120,7 @@ static const struct mpr_column frames[] = {
     { .key = "frame", .type = MPR_TEXT, MPR_FIELD(mpr_content_frame, text) },
 };
 
-/* ---- what: blocks, and their sums */
+/* ---- blocks and their sums */
 
 #define OF_BLOCK(member) MPR_FIELD(mpr_content_block, member)
 

@@ -14,7 +14,7 @@ struct burst {
     struct mpr_graph_burst b;
     int64_t total;
     const char *note;
-    const struct mpr_line *line; /* the first line of its captures; NULL if it was built without one
+    const struct mpr_line *line; /* the first line of its captures, or NULL if it has none
                                   */
 };
 

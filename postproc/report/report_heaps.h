@@ -1,4 +1,4 @@
-/* What reports say of the heaps of a log.  Private to this layer. */
+/* Heaps of a log: their numbers, and lines about them.  Private to this layer. */
 #ifndef MPR_REPORT_HEAPS_H
 #define MPR_REPORT_HEAPS_H
 

@@ -1,4 +1,4 @@
-/* What a log holds. */
+/* The contents of a log: counts of events, threads, the header. */
 #include <inttypes.h>
 
 #include "info.h"
@@ -119,7 +119,7 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     mpr_doc_line(doc, "order    %" PRIu64 " repair%s", s->order_repairs, ending(s->order_repairs));
 }
 
-/* What libraries told NVTX of their pools. */
+/* Pools that libraries described to NVTX. */
 static void pools(struct mpr_document *doc, const struct mpr_info *info)
 {
     if (info->heaps)

@@ -185,7 +185,7 @@ static void part(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- heaps */
 
-/* Those that hold something, as rows of growth have it. */
+/* Returns the rows with live blocks, in the form of growing ones. */
 static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
                                              const struct mpr_heap_peak *h, size_t *count)
 {
@@ -235,8 +235,8 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                 mpr_doc_size(doc, (uint64_t)bytes_a_step(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
-/* Of a heap whose sum is exact, that must grow, too; where nothing but a sample of its blocks is in
- * the log, that is enough. */
+/* Returns true if there are too few samples to decide which sites grow.  A heap with an exact sum
+ * must grow itself, or have only a sample of its blocks in the log. */
 static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
     const bool sampled = l->peaks.log[0].summary.recording.blocks == MPR_RECORDED_SAMPLE &&
@@ -244,7 +244,7 @@ static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
     return !h->growings && (h->grows ? h->fews || sampled : h->fews && h->live->inside);
 }
 
-/* "7 at most, of load (srv.py:12)": as many samples as make the growth as certain as it is. */
+/* "7 at most, of load (srv.py:12)": the number of samples that gives the error of the growth. */
 static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
 {
     const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
@@ -262,10 +262,9 @@ static bool jumped(const struct mpr_leaks_heap *h)
            (uint64_t)h->grown_bytes <= live;
 }
 
-/* A heap that grows without one site that grows may be at work: a loader, a compiler. */
 static bool is_by_clock(const struct mpr_leaks *l) { return !*l->range; }
 
-/* Where no site grows: perhaps the heap does, or there are too few samples to tell. */
+/* Says whether the heap grows although no site does, and whether the samples are too few. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
@@ -378,7 +377,7 @@ static void held_at_last(struct mpr_document *doc, const struct mpr_leaks *l,
                  mpr_doc_time(doc, l->last_ns), mpr_shell_word(&doc->arena, s->path));
 }
 
-/* What to record where the samples were too few. */
+/* Says what to record if the samples were too few. */
 static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     bool python = false, others = false;
@@ -401,7 +400,7 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_report_run(doc, s, sampled ? "memprof run --host=sample:64K" : "memprof run --stacks=all");
 }
 
-/* There are fewer instants than it takes. */
+/* Says why growth is unknown: there are too few instants. */
 static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_number every;
@@ -468,7 +467,7 @@ static const struct mpr_column fields[] = {
 };
 // clang-format on
 
-/* Of a heap that was larger when growth was last looked at, what grew. */
+/* Replaces the live rows by the growing ones if those held more bytes at the last instant. */
 static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,
                       const struct mpr_leaks_heap *h)
 {
@@ -485,7 +484,7 @@ static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,
     live->peak_bytes = bytes;
 }
 
-/* What to record the next time: a program that gave its memory back has nothing at its end. */
+/* Says what to record the next time.  A program that freed its memory has nothing at its end. */
 static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_log_peaks log = l->peaks.log[0];

@@ -1,4 +1,4 @@
-/* What every report says of its log: fields, and lines above the report. */
+/* The log of a report: fields of JSON, and lines above the report. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "summary.h"
 #include "utf8.h"
 
-enum { ARGUMENTS = 16, ARGUMENT = 60 }; /* of the command line, in a title; bytes of one */
+enum { ARGUMENTS = 16, ARGUMENT = 60 }; /* in a title; bytes of an argument */
 
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {
@@ -31,7 +31,7 @@ static struct mpr_value running(const void *row, const void *context)
     return s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS);
 }
 
-/* Absent where each block is recorded. */
+/* Absent if each block is recorded. */
 static struct mpr_value blocks(const void *row, const void *context)
 {
     const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
@@ -41,7 +41,7 @@ static struct mpr_value blocks(const void *row, const void *context)
                : mpr_value_known_text(mpr_recorded_name(r->blocks), MPR_UNKNOWN);
 }
 
-/* 0 tells something: that none was ever open. */
+/* 0 means that none was ever open. */
 static struct mpr_value windows(const void *row, const void *context)
 {
     const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
@@ -50,7 +50,7 @@ static struct mpr_value windows(const void *row, const void *context)
                            : mpr_value_absent;
 }
 
-/* Where there was one: it may be open from the start. */
+/* Absent without a window; 0 is the start of the process. */
 static struct mpr_value windows_from(const void *row, const void *context)
 {
     const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
@@ -141,7 +141,7 @@ static const struct mpr_column loss_columns[] = {
     { .key = "events", .type = MPR_COUNT, MPR_FIELD(mpr_loss_row, events) },
 };
 
-/* Only where the run's record has it. */
+/* Adds the end of the process from the run's record. */
 static void death(struct mpr_document *doc, const struct mpr_summary *s)
 {
     static const char *const oom[] = {
@@ -218,7 +218,7 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_end(doc);
 }
 
-/* How the log ends, in a few words. */
+/* Says how the log ends, in a few words. */
 static void ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
     struct mpr_fate_text fate;
@@ -277,7 +277,7 @@ static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
                 good);
 }
 
-/* What its reports cannot show as it was. */
+/* Says for which time only counts are left. */
 static void folded(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (!s->fold.until_ns) return;
@@ -299,13 +299,13 @@ static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc, "%s.fold %s", mpr_basename(s->path), wrong[s->fold.state]);
 }
 
-/* Before what is only in the journal, if frames between the log and that are missing. */
+/* Returns the time of the first gap, if frames between the log and its journal are missing. */
 static uint64_t whole_until(const struct mpr_summary *s)
 {
     return s->missing_frames ? s->good_ns : s->duration_ns;
 }
 
-/* LOG.fold without the newest part, which is kept whole in LOG. */
+/* Returns true for LOG.fold without the newest part of the log, which LOG has. */
 static bool is_beginning(const struct mpr_summary *s)
 {
     return s->fold.until_ns && whole_until(s) <= s->fold.until_ns && s->end == MPF_END_NONE &&
@@ -370,7 +370,7 @@ void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
         doc, "host/heap: lines are estimated from these, +- a standard error; sums are counted");
 }
 
-static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
+static void notes_on_recording(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (*s->unseen_malloc)
         mpr_doc_line(doc,
@@ -389,7 +389,7 @@ static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
                      plural(s->missed_frees, "", "s"));
 }
 
-/* Of which day, and in which zone. */
+/* The day and the time zone of the following times. */
 static void clock_line(struct mpr_document *doc, uint64_t start)
 {
     char text[64];
@@ -414,10 +414,10 @@ void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
     warn_fold(doc, s);
     warn_damage(doc, s);
     warn_missing(doc, s);
-    oddities(doc, s);
+    notes_on_recording(doc, s);
 }
 
-/* Times are printed in ms: one that was copied from the line above may be half of one more. */
+/* A time that was copied from a report is rounded to ms, so it may be later by half a ms. */
 static bool is_too_late(const struct mpr_summary *s, struct mpr_instant at)
 {
     return !mpr_instant_is_peak(at) && at.from > s->duration_ns + 1000000;

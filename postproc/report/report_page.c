@@ -8,7 +8,7 @@
 #include "utf8.h"
 
 enum { ROWS = 40 };                    /* of a heap */
-enum { ARGUMENTS = 4, ARGUMENT = 60 }; /* of the command line in a heading; bytes of one */
+enum { ARGUMENTS = 4, ARGUMENT = 60 }; /* in a heading; bytes of an argument */
 
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s)
 {

@@ -1,6 +1,5 @@
 /* The processes of a run as a tree. */
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "family.h"
@@ -9,26 +8,6 @@
 #include "reports.h"
 
 enum { GENERATIONS = 8 }; /* that indentation shows */
-
-/* ---- how it ended */
-
-static const char *killed(struct mpr_arena *arena, const struct mpr_summary *s)
-{
-    const char *name = sigabbrev_np(s->fate_status);
-    return name ? mpr_arena_format(arena, "SIG%s", name)
-                : mpr_arena_format(arena, "signal %d", s->fate_status);
-}
-
-const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s)
-{
-    if (s->life == MPR_RUNS) return "runs";
-    if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
-    if (s->fate == MPR_FATE_SIGNAL) return killed(arena, s);
-    if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(arena, "exit %d", s->fate_status);
-    if (s->fate == MPR_FATE_UNKNOWN) return "not told";
-    if (s->status_told && s->fate_status) return mpr_arena_format(arena, "exit %d", s->fate_status);
-    return s->end ? mpf_end_name[s->end] : "not told";
-}
 
 /* ---- lines */
 

@@ -1,10 +1,9 @@
-/* The ranks of a job side by side: what is missing, who failed first, spread, who lies apart and
- * why. */
+/* The ranks of a job compared: missing ones, the first failure, outliers with their causes, and the
+ * spread of each measure. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "amount.h"
 #include "report_ranks.h"
 #include "reports.h"
@@ -88,7 +87,7 @@ static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
                                             MPR_ROWS(r->clock, r->clocks) });
 }
 
-/* ---- which ranks these are */
+/* ---- the set of ranks */
 
 static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
 
@@ -118,7 +117,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_end_wrapped(doc, 2);
 }
 
-static void wrong(struct mpr_document *doc, const struct mpr_ranks *r)
+static void missing_and_doubled(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     enum { DOUBLES = 4 };
     if (r->missings) {
@@ -147,7 +146,7 @@ static void incomplete(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_end(doc);
 }
 
-/* Of the first one that has not each: others may have less. */
+/* Quotes the setting of the first log without some blocks; other logs may have fewer. */
 static void blocks(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     const char *which = "";
@@ -177,7 +176,7 @@ static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
     }
 }
 
-/* ---- who failed first */
+/* ---- the first failure */
 
 static const struct mpr_column failed_columns[] = {
     { .key = "rank", .get = rank_number },
@@ -186,8 +185,8 @@ static const struct mpr_column failed_columns[] = {
     { .key = "failed_realtime_ns", .type = MPR_COUNT, OF_RANK(failed_ns) },
 };
 
-/* The lack of memory that the rank did not get over first; NULL: there were too
- * many, or it was killed for host memory. */
+/* Returns the first out-of-memory failure that the rank did not survive, or NULL if the digest has
+ * no room for it or the rank was killed for host memory. */
 static const struct mpr_digest_oom *first_oom(const struct mpr_digest *d)
 {
     for (size_t i = 0; i < d->ooms; i++)
@@ -226,7 +225,7 @@ static void failures(struct mpr_document *doc, const struct mpr_ranks *r)
     if (r->failures) first_to_fail(doc, r);
 }
 
-/* How they ended, where not all ended alike; each word with its ranks. */
+/* Counts the endings of processes, unless all ended in the same way. */
 static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     enum { WORDS = 6 };
@@ -309,7 +308,7 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
                                             MPR_ROWS(row + heaps, r->measures - heaps) });
 }
 
-/* ---- CSV: a row a rank and a measure */
+/* ---- CSV: a row for each rank and measure */
 
 struct cell {
     const char *name, *host, *of, *measure, *stage, *cause;
@@ -391,7 +390,7 @@ void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_began(doc, r->heat_width ? r->heat_from : 0);
     fields(doc, r);
     heading(doc, r);
-    wrong(doc, r);
+    missing_and_doubled(doc, r);
     incomplete(doc, r);
     blocks(doc, r);
     clocks(doc, r);

@@ -1,5 +1,4 @@
 /* Ranks by node, by communicator, and over time. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report_ranks.h"
@@ -13,76 +12,49 @@ static struct mpr_value most_rank(const void *row, const void *context)
     return mpr_value_text(r->rank[n->most_rank].name);
 }
 
-static struct mpr_value ranks_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_COUNT, ((const struct mpr_ranks_node *)row)->ranks);
-}
-
-static struct mpr_value failed_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_COUNT, ((const struct mpr_ranks_node *)row)->failed);
-}
-
-static struct mpr_value of_shown(const struct mpr_ranks *r, uint64_t bytes)
-{
-    struct mpr_value v = mpr_value_number(MPR_BYTES, bytes);
-    v.about = r->measure[r->shown].estimated;
-    return v;
-}
-
-static struct mpr_value median_of(const void *row, const void *context)
-{
-    return of_shown(context, ((const struct mpr_ranks_node *)row)->median);
-}
-
-static struct mpr_value most_of_node(const void *row, const void *context)
-{
-    return of_shown(context, ((const struct mpr_ranks_node *)row)->most);
-}
-
 #define OF_NODE(member) MPR_FIELD(mpr_ranks_node, member)
 
 // clang-format off
 static const struct mpr_column node_columns[] = {
     { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, .get = ranks_of, .width = 7 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, .get = median_of },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, .get = most_of_node },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(ranks), .width = 7 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median), .estimate = true },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(most), .estimate = true },
     { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9, .spare = 2 },
     { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
-    { .key = "failed", .title = "failed", .type = MPR_COUNT, .get = failed_of, .width = 8 },
+    { .key = "failed", .title = "failed", .type = MPR_COUNT, OF_NODE(failed), .width = 8 },
 };
 // clang-format on
 
+static bool always(const void *row)
+{
+    (void)row;
+    return true;
+}
+
 static void nodes(struct mpr_document *doc, const struct mpr_ranks *r)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "nodes",
-                                            .title = mpr_arena_format(&doc->arena, "%s by node",
-                                                                      r->measure[r->shown].name),
-                                            .only = r->nodes > 1 ? 0 : MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(node_columns),
-                                            MPR_ROWS(r->node, r->nodes),
-                                            .context = r });
+    mpr_doc_table(
+        doc, &(struct mpr_table){
+                 .key = "nodes",
+                 .title = mpr_arena_format(&doc->arena, "%s by node", r->measure[r->shown].name),
+                 .only = r->nodes > 1 ? 0 : MPR_IN_JSON,
+                 .all = MPR_IN_JSON,
+                 MPR_COLUMNS(node_columns),
+                 MPR_ROWS(r->node, r->nodes),
+                 .context = r,
+                 .estimated = r->measure[r->shown].estimated ? always : NULL });
 }
 
 /* ---- communicators */
 
 #define OF_GROUP(member) MPR_FIELD(mpr_ranks_group, member)
 
-static struct mpr_value present_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_COUNT, ((const struct mpr_ranks_group *)row)->present);
-}
-
 // clang-format off
 static const struct mpr_column group_columns[] = {
     { .key = "communicator", .type = MPR_TEXT, OF_GROUP(name) },
     { .key = "ranks", .type = MPR_COUNT, OF_GROUP(size), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "present", .type = MPR_COUNT, .get = present_of },
+    { .key = "present", .type = MPR_COUNT, OF_GROUP(present) },
     { .key = "members", .type = MPR_TEXT, OF_GROUP(members) },
     { .key = "first_use", .type = MPR_TEXT, OF_GROUP(first_use), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "median_bytes", .type = MPR_BYTES, OF_GROUP(median) },
@@ -91,7 +63,7 @@ static const struct mpr_column group_columns[] = {
 };
 // clang-format on
 
-/* A kind of communicators as a line. */
+/* Communicators of one size and first use. */
 struct kind {
     const char *what;
     uint64_t groups, median, bytes;
@@ -108,9 +80,9 @@ static const struct mpr_column kind_columns[] = {
 };
 // clang-format on
 
-/* Groups that lie apart from the others of their kind: a stage of a pipeline that holds more. */
-static void apart(struct mpr_document *doc, const struct mpr_ranks *r,
-                  const struct mpr_ranks_kind *k)
+/* Says which groups are outliers of their kind, such as a stage of a pipeline that holds more. */
+static void outliers(struct mpr_document *doc, const struct mpr_ranks *r,
+                     const struct mpr_ranks_kind *k)
 {
     enum { SHOWN = 3 };
     if (!k->aparts) return;
@@ -151,7 +123,7 @@ static void groups(struct mpr_document *doc, const struct mpr_ranks *r)
                                        .only = MPR_FOR_PEOPLE,
                                        MPR_COLUMNS(kind_columns),
                                        MPR_ROWS(kind, r->kinds) });
-    for (size_t i = 0; i < r->kinds; i++) apart(doc, r, &r->kind[i]);
+    for (size_t i = 0; i < r->kinds; i++) outliers(doc, r, &r->kind[i]);
 }
 
 void mpr_report_ranks_groups(struct mpr_document *doc, const struct mpr_ranks *r)
@@ -207,7 +179,7 @@ static const char *shade(uint64_t bytes, uint64_t most)
     return eighth[filled < 1 ? 1 : filled > 8 ? 8 : (int)filled];
 }
 
-/* The most of some ranks in a row. */
+/* Returns the largest value of consecutive ranks. */
 static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_t column)
 {
     uint64_t most = 0;
@@ -217,7 +189,7 @@ static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_
     return most;
 }
 
-/* "rank 3", "32-63"; what is too long for its column, a process's number, alone. */
+/* "rank 3", "32-63"; without the first word if it is too long for the column. */
 static const char *label(struct mpr_document *doc, const struct mpr_ranks *r, size_t from,
                          size_t to)
 {

@@ -1,4 +1,4 @@
-/* What reports on rows by path share.  Private to this layer. */
+/* Tables of rows by path for people, and texts about such rows.  Private to this layer. */
 #ifndef MPR_REPORT_ROWS_H
 #define MPR_REPORT_ROWS_H
 
@@ -15,7 +15,7 @@ struct mpr_rows {
     const char *title; /* for example "host/heap by range" */
     const char *bytes; /* title of the column with their bytes */
     uint64_t whole;    /* the total of the shares */
-    size_t top;        /* lines that people see without --top; 0 means MPR_TOP */
+    size_t top;        /* lines that people see without --top, or 0 for MPR_TOP */
     bool changes;      /* blocks are differences, and 0 is not shown */
 };
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);

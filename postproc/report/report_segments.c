@@ -248,8 +248,8 @@ static int by_address(const void *left, const void *right)
     return a->segment < b->segment ? -1 : a->segment > b->segment;
 }
 
-/* Several paths pin the same free bytes, so a line has those of the segments that any of its paths
- * lies in, each once. */
+/* Several paths pin the same free bytes, so a line counts each segment with blocks of its paths
+ * once. */
 static void join_pins(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {
     struct mpr_segment_pin *sum = line;

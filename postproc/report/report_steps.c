@@ -1,6 +1,6 @@
 /* The instances of a repeated range: headlines about outliers, the difference between the worst
- * instance and the median one, then all instances.  People see similar instances in a row as one
- * line, and outliers as lines of their own, however many instances there are. */
+ * instance and the median one, then all instances.  For people similar instances in a row are one
+ * line, and outliers stay separate, however many instances there are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,7 +172,7 @@ static int by_peak(const void *left, const void *right)
     return (*a)->number < (*b)->number ? -1 : 1;
 }
 
-/* Chooses the largest outliers that stay lines of their own.  Each needs two lines, with the one
+/* Chooses the largest outliers, which stay separate lines.  Each needs two lines, with the one
  * between it and the next outlier. */
 static void choose_outliers(struct step *line, size_t lines, size_t top)
 {
@@ -337,7 +337,7 @@ static const char *and_more(struct mpr_document *doc, size_t count)
                      : "";
 }
 
-/* ", 1.50 GiB more in step > forward", for the heap that is shown */
+/* ", 1.50 GiB more in step > forward" */
 static void say_cause(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_row *c = mpr_steps_cause(s);

@@ -1,5 +1,5 @@
-/* One screen about a log: failures for lack of memory, the peaks of devices and heaps and their
- * largest owners, the first findings, and commands for more. */
+/* One screen about a log: out-of-memory failures, the peaks of devices and heaps with their largest
+ * owners, the first findings, and commands for more. */
 #include <stdlib.h>
 #include <string.h>
 

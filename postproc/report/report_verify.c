@@ -1,4 +1,4 @@
-/* Are logs whole? */
+/* Whether logs are complete, and up to which byte. */
 #include <inttypes.h>
 
 #include "reports.h"
@@ -35,17 +35,17 @@ static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
                  s->frames == 1 ? "" : "s", v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
 }
 
-/* told: people see more of it than the verdict. */
-static void one_log(struct mpr_document *doc, const struct mpr_verified *v, bool told)
+/* @detailed: people see more than the verdict. */
+static void one_log(struct mpr_document *doc, const struct mpr_verified *v, bool detailed)
 {
     verdict(doc, v);
     mpr_report_fields(doc, &v->summary);
-    if (told) mpr_report_lines(doc, &v->summary);
-    if (told) mpr_report_losses(doc, &v->summary);
+    if (detailed) mpr_report_lines(doc, &v->summary);
+    if (detailed) mpr_report_losses(doc, &v->summary);
     mpr_doc_facts(doc, fields, v);
 }
 
-/* Of one log the fields are the report's own. */
+/* A report on one log has its fields at the top instead. */
 static void several(struct mpr_document *doc, const struct mpr_verify *v)
 {
     mpr_doc_list(doc, "logs");

@@ -545,6 +545,140 @@ static void an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_
     mpr_doc_free(&doc);
 }
 
+/* ---- people see other rows and columns than programs */
+
+struct site {
+    struct mpr_path path;
+    uint64_t bytes, peak, first_ns, last_ns, all_bytes, error;
+    int64_t growth;
+    bool estimated;
+};
+
+#define OF_SITE(member) MPR_FIELD(site, member)
+
+static const struct mpr_column site_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(site, path), .width = 18 },
+    { .key = "bytes",
+      .title = "bytes",
+      .type = MPR_BYTES,
+      OF_SITE(bytes),
+      .share = MPR_SHARE_FIRST,
+      .sums = true,
+      .estimate = true },
+    { .key = "peak_bytes",
+      .title = "peak",
+      .type = MPR_BYTES,
+      OF_SITE(peak),
+      .merge = MPR_MERGE_PEAK },
+    { .key = "first_ns",
+      .title = "from",
+      .type = MPR_TIME,
+      OF_SITE(first_ns),
+      .merge = MPR_MERGE_MIN },
+    { .key = "last_ns", .title = "to", .type = MPR_TIME, OF_SITE(last_ns), .merge = MPR_MERGE_MAX },
+    { .key = "all_bytes",
+      .title = "in all",
+      .type = MPR_BYTES,
+      OF_SITE(all_bytes),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "growth_bytes", .title = "growth", .type = MPR_CHANGE, OF_SITE(growth) },
+    { .key = "error_bytes",
+      .title = "error",
+      .type = MPR_BYTES,
+      OF_SITE(error),
+      .merge = MPR_MERGE_SQUARES },
+    { .key = "estimated", .type = MPR_FLAG, OF_SITE(estimated), .unless = MPR_OMITTED_AT_0 },
+};
+
+static struct mpr_row row_of_site(const void *row)
+{
+    const struct site *s = row;
+    return (struct mpr_row){ .path = s->path, .bytes = s->bytes, .own_peak = s->peak };
+}
+
+static bool is_estimated_site(const void *row) { return ((const struct site *)row)->estimated; }
+
+static void rows_of_one_path_are_one_line_for_people(void **state)
+{
+    (void)state;
+    static const struct site row[] = {
+        { { step, 2 }, 1024, 4096, 5000000, 6000000, 2048, 3, 1, false },
+        { { step, 1 }, 512, 512, 1000000, 2000000, UINT64_MAX, 0, 5, false },
+        { { step, 2 }, 512, 1024, 2000000, 9000000, 1024, 4, -3, true },
+        { { step, 1 }, 256, 256, 1000000, 2000000, 1024, 0, 5, false },
+    };
+    struct mpr_document doc = { 0 };
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows",
+                                             .title = "sites",
+                                             MPR_COLUMNS(site_columns),
+                                             MPR_ROWS(row, 4),
+                                             .whole = 4096,
+                                             .estimated = is_estimated_site,
+                                             .lines = { .merged = true, .row_of = row_of_site } });
+    expect(
+        mpr_text_document, &doc, 0,
+        "\n"
+        "sites                      bytes    share        peak          from            to      in all      growth       error\n"
+        "  step > loss          ~1.50 KiB   37.5 %   ≥4.00 KiB  00:00:00.002  00:00:00.009    3.00 KiB        -2 B         5 B\n"
+        "  step                     768 B   18.8 %       768 B  00:00:00.001  00:00:00.002           -       +10 B         0 B\n");
+    char *json = written(mpr_json_report, &doc, 0, false);
+    assert_non_null(strstr(json, "\"bytes\": 1024"));
+    assert_non_null(strstr(json, "\"omitted_bytes\": 0"));
+    assert_null(strstr(json, "share"));
+    assert_null(strstr(json, "\"estimated\": false"));
+    free(json);
+    mpr_doc_free(&doc);
+}
+
+static struct mpr_value name_for_people(const void *row, const void *context)
+{
+    (void)row;
+    (void)context;
+    return mpr_value_text("a longer name");
+}
+
+static const struct mpr_column arranged[] = {
+    { .key = "growth_bytes", .title = "growth", .type = MPR_CHANGE, OF(growth), .after = "blocks" },
+    { .key = "name",
+      .title = "name",
+      .type = MPR_TEXT,
+      OF(name),
+      MPR_SHOWN(MPR_TEXT, name_for_people),
+      .width = 4,
+      .fits = true },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF(bytes), .if_any = true },
+    { .key = "blocks",
+      .title = "blocks",
+      .type = MPR_COUNT,
+      OF(blocks),
+      .sums = true,
+      .sums_in = MPR_IN_JSON },
+};
+
+static void columns_for_people_have_another_order_and_other_values(void **state)
+{
+    (void)state;
+    static const struct row row[] = { { .name = "a", .blocks = 2, .growth = 1 },
+                                      { .name = "b", .blocks = 3 } };
+    struct mpr_document doc = { 0 };
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows",
+                                             .title = "rows",
+                                             .only = MPR_EVERYWHERE,
+                                             MPR_COLUMNS(arranged),
+                                             MPR_ROWS(row, 2) });
+    mpr_doc_csv(&doc, arranged);
+    expect(mpr_text_document, &doc, 1,
+           "\n"
+           "rows               blocks      growth\n"
+           "  a longer name         2        +1 B\n"
+           "  (1 more)\n");
+    expect(mpr_csv_report, &doc, 0, "growth_bytes,name,bytes,blocks\n1,\"a\",0,2\n0,\"b\",0,3\n");
+    char *json = written(mpr_json_report, &doc, 1, false);
+    assert_non_null(strstr(json, "\"omitted_blocks\": 3"));
+    free(json);
+    mpr_doc_free(&doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +702,8 @@ int main(void)
         cmocka_unit_test(lines_have_tones_where_there_is_color),
         cmocka_unit_test(json_has_objects_lists_pairs_and_members),
         cmocka_unit_test(an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_text),
+        cmocka_unit_test(rows_of_one_path_are_one_line_for_people),
+        cmocka_unit_test(columns_for_people_have_another_order_and_other_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
