@@ -70,24 +70,14 @@ struct matching {
     bool matched[MPF_GPUS]; /* by the log's own number */
 };
 
-static bool same_uuid(const struct mpr_device *a, const struct mpr_device *b)
+/* Returns how alike two devices are: 4 for one UUID, 3 for one name and number, 2 for one name, 1 for
+ * one number. */
+static int likeness(const struct mpr_device *a, const struct mpr_device *b)
 {
-    return *a->uuid && strcmp(a->uuid, b->uuid) == 0;
-}
-
-static bool same_name(const struct mpr_device *a, const struct mpr_device *b)
-{
-    return *a->name && strcmp(a->name, b->name) == 0;
-}
-
-static bool same_number(const struct mpr_device *a, const struct mpr_device *b)
-{
-    return a->index == b->index;
-}
-
-static bool same_name_and_number(const struct mpr_device *a, const struct mpr_device *b)
-{
-    return same_name(a, b) && same_number(a, b);
+    const bool number = a->index == b->index;
+    if (*a->uuid && strcmp(a->uuid, b->uuid) == 0) return 4;
+    if (*a->name && strcmp(a->name, b->name) == 0) return 2 + number;
+    return number;
 }
 
 static void add_note(struct mpr_diff *diff, const char *text)
@@ -98,23 +88,24 @@ static void add_note(struct mpr_diff *diff, const char *text)
     diff->note = note;
 }
 
-static void match(struct matching *m,
-                  bool (*is_same)(const struct mpr_device *a, const struct mpr_device *b))
+/* Matches devices of at least that likeness. */
+static void match(struct matching *m, int least)
 {
     struct mpr_arena *arena = &m->diff->peaks.arena;
     const char *base = m->base->summary.path, *log = m->log->summary.path;
     for (size_t i = 0; i < m->log->devices; i++)
         for (size_t k = 0; k < m->base->devices; k++) {
             const struct mpr_device *a = &m->base->device[k], *b = &m->log->device[i];
-            if (m->matched[b->index] || m->taken[a->index] || !is_same(a, b)) continue;
+            const int alike = likeness(a, b);
+            if (m->matched[b->index] || m->taken[a->index] || alike < least) continue;
             m->matched[b->index] = m->taken[a->index] = true;
             m->out->number[b->index] = a->index;
             if (a->index != b->index)
                 add_note(m->diff, mpr_arena_format(arena, "gpu%u is gpu%u of %s: %s", a->index,
                                                    b->index, log,
-                                                   same_uuid(a, b) ? "it has the same UUID"
-                                                                   : "it has the same name"));
-            else if (*a->name && *b->name && !same_name(a, b) && !same_uuid(a, b))
+                                                   alike == 4 ? "it has the same UUID"
+                                                              : "it has the same name"));
+            else if (*a->name && *b->name && alike == 1)
                 add_note(m->diff,
                          mpr_arena_format(arena,
                                           "gpu%u is %s in %s and %s in %s: matched by its number",
@@ -139,10 +130,7 @@ static void match_devices(struct mpr_diff *diff, size_t run)
                           .out = &diff->devices[run] };
     for (unsigned i = 0; i < MPF_GPUS; i++) m.out->number[i] = i;
     if (!run) return;
-    match(&m, same_uuid);
-    match(&m, same_name_and_number);
-    match(&m, same_name);
-    match(&m, same_number);
+    for (int least = 4; least > 0; least--) match(&m, least);
     for (size_t i = 0; i < m.log->devices; i++) {
         const unsigned own = m.log->device[i].index;
         unsigned number = own;
