@@ -17,26 +17,97 @@ static const char *exact_time(struct mpr_document *doc, uint64_t ns)
     return mpr_doc_instant(doc, ns, 1);
 }
 
-/* ---- the request and the free memory */
+/* ---- records: each event of a device, in CSV also each group of refusals of host memory, and each
+ * process that was killed for host memory or is at its limit */
 
-#define OF(member) MPR_FIELD(mpr_oom_story, member)
+/* Unknown numbers are UINT64_MAX. */
+struct record {
+    const char *log, *rank, *kind, *outcome, *heap, *thread, *library;
+    struct mpr_path path, python;
+    uint64_t pid, time, bytes, needed, free, total, flushed, attempts, error, count;
+    bool hard, capturing;
+};
 
-static const struct mpr_column story_columns[] = {
-    { .key = "hard", .type = MPR_FLAG, OF(hard) },
-    { .key = "time_ns", .type = MPR_TIME, OF(time) },
+#define OF(member)    MPR_FIELD(record, member)
+#define KNOWN(member) MPR_FIELD(record, member), .unless = MPR_UNKNOWN_AT_MAX
+
+// clang-format off
+static const struct mpr_column record_columns[] = {
+    { .key = "log", .type = MPR_TEXT, OF(log), .only = MPR_IN_CSV },
+    { .key = "pid", .type = MPR_COUNT, OF(pid), .only = MPR_IN_CSV },
+    { .key = "rank", .type = MPR_TEXT, OF(rank), .only = MPR_IN_CSV },
+    { .key = "kind", .type = MPR_TEXT, OF(kind), .only = MPR_IN_CSV },
+    { .key = "outcome", .type = MPR_TEXT, OF(outcome), .only = MPR_IN_CSV },
+    { .key = "hard", .type = MPR_FLAG, OF(hard), .only = MPR_IN_JSON },
+    { .key = "time_ns", .type = MPR_TIME, KNOWN(time) },
     { .key = "heap", .type = MPR_TEXT, OF(heap) },
     { .key = "thread", .type = MPR_TEXT, OF(thread) },
     { .key = "library", .type = MPR_TEXT, OF(library) },
-    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path) },
-    { .key = "python", MPR_PATH_FIELD(mpr_oom_story, python) },
-    { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
-    { .key = "needed_bytes", .type = MPR_BYTES, OF(needed) },
-    { .key = "free_bytes", .type = MPR_BYTES, OF(free), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "total_bytes", .type = MPR_BYTES, OF(total), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "flushed_bytes", .type = MPR_BYTES, OF(flushed) },
-    { .key = "driver_refusals", .type = MPR_COUNT, OF(attempts) },
-    { .key = "capturing", .type = MPR_FLAG, OF(capturing) },
+    { .key = "path", MPR_PATH_FIELD(record, path), .only = MPR_IN_JSON },
+    { .key = "python", MPR_PATH_FIELD(record, python), .only = MPR_IN_JSON },
+    { .key = "path", MPR_PATH_FIELD(record, path), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_CSV },
+    { .key = "python", MPR_PATH_FIELD(record, python), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_CSV },
+    { .key = "bytes", .type = MPR_BYTES, KNOWN(bytes) },
+    { .key = "needed_bytes", .type = MPR_BYTES, KNOWN(needed) },
+    { .key = "free_bytes", .type = MPR_BYTES, KNOWN(free) },
+    { .key = "total_bytes", .type = MPR_BYTES, KNOWN(total) },
+    { .key = "flushed_bytes", .type = MPR_BYTES, KNOWN(flushed) },
+    { .key = "driver_refusals", .type = MPR_COUNT, KNOWN(attempts) },
+    { .key = "capturing", .type = MPR_FLAG, OF(capturing), .only = MPR_IN_JSON },
+    { .key = "errno", .type = MPR_COUNT, KNOWN(error), .only = MPR_IN_CSV },
+    { .key = "count", .type = MPR_COUNT, KNOWN(count), .only = MPR_IN_CSV },
 };
+// clang-format on
+
+/* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
+ * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
+static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_story *s,
+                               const struct mpr_host_refusal *f)
+{
+    const struct mpr_host_story *host = &log->host;
+    const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
+    struct record r = { .log = log->summary.path,
+                        .rank = log->summary.process.rank,
+                        .kind = s ? "device" : "host",
+                        .outcome = s              ? s->hard ? "hard" : "got_over"
+                                   : f            ? "refused"
+                                   : host->killed ? "killed"
+                                                  : "at_limit",
+                        .heap = s   ? mpr_heap_name(s->heap)
+                                : f ? mpr_heap_name(f->heap)
+                                    : "host",
+                        .thread = s   ? s->thread
+                                  : f ? f->thread
+                                      : "",
+                        .library = s ? s->library : "",
+                        .pid = log->summary.process.pid,
+                        .time = s   ? s->time
+                                : f ? f->time
+                                    : host->end,
+                        .bytes = s   ? s->bytes
+                                 : f ? f->largest
+                                     : unknown,
+                        .needed = s ? s->needed : unknown,
+                        .free = s ? s->free : unknown,
+                        .total = s ? s->total : unknown,
+                        .flushed = s ? s->flushed : unknown,
+                        .attempts = s ? s->attempts : unknown,
+                        .error = f ? f->error : unknown,
+                        .count = f ? f->count : 1 };
+    if (s) {
+        r.python = s->python;
+        r.hard = s->hard;
+        r.capturing = s->capturing;
+    }
+    if (s || f) r.path = s ? s->path : f->path;
+    if (s || f || !host->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
+    r.total = cgroup[MPF_CGROUP_LIMIT];
+    if (cgroup[MPF_CGROUP_USAGE] <= r.total) r.free = r.total - cgroup[MPF_CGROUP_USAGE];
+    return r;
+}
+
+/* ---- the request and the free memory */
 
 /* Returns the call in the program's own code: "f (a.py:3) > Linear.forward <- main". */
 static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_story *s)
@@ -157,8 +228,10 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                   const struct mpr_oom_story *s, size_t number, const char *order)
 {
     const char *flame_root = NULL;
+    struct record *record = mpr_arena_alloc(&doc->arena, sizeof *record);
+    *record = record_of(log, s, NULL);
     mpr_doc_open(doc, NULL);
-    mpr_doc_facts(doc, story_columns, s);
+    mpr_doc_facts(doc, record_columns, record);
     if (s->hard) {
         flame_root = mpr_arena_format(&doc->arena, "OOM %zu, gpu%u", number, s->index);
         heading(doc, log, s, number, order);
@@ -256,84 +329,6 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     soft_ones(doc, log);
     mpr_report_oom_host(doc, log, told && !is_bystander(ooms, log));
     mpr_doc_close(doc);
-}
-
-/* ---- CSV: a record for each event of a device, each group of refusals of host memory, and each
- * process that was killed for host memory or is at its limit */
-
-/* Unknown numbers are UINT64_MAX. */
-struct record {
-    const char *log, *rank, *kind, *outcome, *heap, *thread, *library;
-    struct mpr_path path, python;
-    uint64_t pid, time, bytes, needed, free, total, flushed, attempts, error, count;
-};
-
-#define RECORD(member) MPR_FIELD(record, member)
-#define KNOWN(member)  MPR_FIELD(record, member), .unless = MPR_UNKNOWN_AT_MAX
-
-static const struct mpr_column record_columns[] = {
-    { .key = "log", .type = MPR_TEXT, RECORD(log) },
-    { .key = "pid", .type = MPR_COUNT, RECORD(pid) },
-    { .key = "rank", .type = MPR_TEXT, RECORD(rank) },
-    { .key = "kind", .type = MPR_TEXT, RECORD(kind) },
-    { .key = "outcome", .type = MPR_TEXT, RECORD(outcome) },
-    { .key = "time_ns", .type = MPR_TIME, KNOWN(time) },
-    { .key = "heap", .type = MPR_TEXT, RECORD(heap) },
-    { .key = "thread", .type = MPR_TEXT, RECORD(thread) },
-    { .key = "library", .type = MPR_TEXT, RECORD(library) },
-    { .key = "path", MPR_PATH_FIELD(record, path), .unless = MPR_ABSENT_AT_0 },
-    { .key = "python", MPR_PATH_FIELD(record, python), .unless = MPR_ABSENT_AT_0 },
-    { .key = "bytes", .type = MPR_BYTES, KNOWN(bytes) },
-    { .key = "needed_bytes", .type = MPR_BYTES, KNOWN(needed) },
-    { .key = "free_bytes", .type = MPR_BYTES, KNOWN(free) },
-    { .key = "total_bytes", .type = MPR_BYTES, KNOWN(total) },
-    { .key = "flushed_bytes", .type = MPR_BYTES, KNOWN(flushed) },
-    { .key = "driver_refusals", .type = MPR_COUNT, KNOWN(attempts) },
-    { .key = "errno", .type = MPR_COUNT, KNOWN(error) },
-    { .key = "count", .type = MPR_COUNT, KNOWN(count) },
-};
-
-/* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
- * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
-static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_story *s,
-                               const struct mpr_host_refusal *f)
-{
-    const struct mpr_host_story *host = &log->host;
-    const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
-    struct record r = { .log = log->summary.path,
-                        .rank = log->summary.process.rank,
-                        .kind = s ? "device" : "host",
-                        .outcome = s              ? s->hard ? "hard" : "got_over"
-                                   : f            ? "refused"
-                                   : host->killed ? "killed"
-                                                  : "at_limit",
-                        .heap = s   ? mpr_heap_name(s->heap)
-                                : f ? mpr_heap_name(f->heap)
-                                    : "host",
-                        .thread = s   ? s->thread
-                                  : f ? f->thread
-                                      : "",
-                        .library = s ? s->library : "",
-                        .pid = log->summary.process.pid,
-                        .time = s   ? s->time
-                                : f ? f->time
-                                    : host->end,
-                        .bytes = s   ? s->bytes
-                                 : f ? f->largest
-                                     : unknown,
-                        .needed = s ? s->needed : unknown,
-                        .free = s ? s->free : unknown,
-                        .total = s ? s->total : unknown,
-                        .flushed = s ? s->flushed : unknown,
-                        .attempts = s ? s->attempts : unknown,
-                        .error = f ? f->error : unknown,
-                        .count = f ? f->count : 1 };
-    if (s) r.python = s->python;
-    if (s || f) r.path = s ? s->path : f->path;
-    if (s || f || !host->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
-    r.total = cgroup[MPF_CGROUP_LIMIT];
-    if (cgroup[MPF_CGROUP_USAGE] <= r.total) r.free = r.total - cgroup[MPF_CGROUP_USAGE];
-    return r;
 }
 
 static void records(struct mpr_document *doc, const struct mpr_ooms *ooms)
