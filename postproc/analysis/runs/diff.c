@@ -70,8 +70,8 @@ struct matching {
     bool matched[MPF_GPUS]; /* by the log's own number */
 };
 
-/* Returns how alike two devices are: 4 for one UUID, 3 for one name and number, 2 for one name, 1 for
- * one number. */
+/* Returns how alike two devices are: 4 for one UUID, 3 for one name and number, 2 for one name, 1
+ * for one number. */
 static int likeness(const struct mpr_device *a, const struct mpr_device *b)
 {
     const bool number = a->index == b->index;
@@ -101,10 +101,10 @@ static void match(struct matching *m, int least)
             m->matched[b->index] = m->taken[a->index] = true;
             m->out->number[b->index] = a->index;
             if (a->index != b->index)
-                add_note(m->diff, mpr_arena_format(arena, "gpu%u is gpu%u of %s: %s", a->index,
-                                                   b->index, log,
-                                                   alike == 4 ? "it has the same UUID"
-                                                              : "it has the same name"));
+                add_note(
+                    m->diff,
+                    mpr_arena_format(arena, "gpu%u is gpu%u of %s: %s", a->index, b->index, log,
+                                     alike == 4 ? "it has the same UUID" : "it has the same name"));
             else if (*a->name && *b->name && alike == 1)
                 add_note(m->diff,
                          mpr_arena_format(arena,
@@ -250,7 +250,7 @@ static size_t median_run(const struct mpr_diff_account *a, size_t from, size_t t
         size_t before = 0; /* runs with smaller totals, or earlier ones with the same */
         for (size_t k = from; k < to; k++)
             before +=
-                a->run[k].total < a->run[i].total || (a->run[k].total == a->run[i].total && k < i);
+                a->run[k].total < a->run[i].total || (k < i && a->run[k].total == a->run[i].total);
         if (before == (runs - 1) / 2) return i;
     }
     return from;
