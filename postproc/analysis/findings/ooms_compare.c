@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "growth.h"
 #include "held.h"
 #include "kin.h"
@@ -252,15 +253,9 @@ static int by_path(const void *left, const void *right)
     return mpr_frame_compare_paths(a->path, b->path);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static uint64_t median(uint64_t *value, size_t count)
 {
-    qsort(value, count, sizeof *value, by_value);
+    qsort(value, count, sizeof *value, mpr_compare_numbers);
     return count % 2 ? value[count / 2] : value[count / 2 - 1] / 2 + value[count / 2] / 2;
 }
 
