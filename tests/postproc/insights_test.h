@@ -1,5 +1,5 @@
-/* What the tests of insights share: rules are looked at near their borders, and on what no log of a
- * test holds. */
+/* The fixture of the tests of insights, which check rules near their limits and on evidence that no
+ * test log has. */
 #ifndef INSIGHTS_TEST_H
 #define INSIGHTS_TEST_H
 
@@ -18,7 +18,7 @@
 enum { MIB = 1 << 20 };
 
 struct fixture {
-    struct mpr_insights out; /* what the rules found */
+    struct mpr_insights out; /* findings of the rules */
     struct mpr_device device;
     struct mpr_log_peaks log;
     struct mpr_device_state state[MPF_GPUS];
@@ -27,7 +27,7 @@ struct fixture {
 /* Returns the sentences of a finding, which live until the end of the test. */
 struct mpr_finding_text text(struct fixture *f, size_t finding);
 
-/* Of each test: one log, with one device. */
+/* Set-up and tear-down of each test: one log with one device. */
 int begin(void **state);
 int end(void **state);
 

@@ -104,7 +104,7 @@ static void a_part_without_its_value_is_left_out(void **state)
                         "40.00 MiB in half of them");
 }
 
-/* A variant after the last alternative of a sentence has that one. */
+/* A variant beyond the last alternative of a sentence has the last one. */
 static void variants_choose_sentences(void **state)
 {
     struct mpr_finding f = {

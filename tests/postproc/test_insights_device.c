@@ -1,4 +1,4 @@
-/* Rules on what lies on a device beside PyTorch's blocks, and on the memory pools of graphs. */
+/* Rules on device memory outside of PyTorch, and on the memory pools of graphs. */
 #include "insights_test.h"
 
 static void look(struct fixture *f, const struct mpr_comm_row *comm, size_t comms)
@@ -61,7 +61,7 @@ static void communicators_of_a_mesh_are_not_doubled(void **state)
                         "300.00 MiB");
 }
 
-/* Rank 3 is rank 1 of both; the other ranks' logs tell as much. */
+/* Rank 3 is rank 1 of both; the logs of the other ranks show it. */
 static void communicators_of_a_part_of_the_ranks_are_not_doubled(void **state)
 {
     struct fixture *f = *state;
@@ -105,7 +105,7 @@ static void look_at_graphs(struct fixture *f, bool at_oom, uint64_t pool_free)
                                                         .at_oom = { at_oom } });
 }
 
-static void what_graphs_pools_keep_free_counts_when_memory_ran_out(void **state)
+static void free_memory_of_graph_pools_counts_when_memory_ran_out(void **state)
 {
     struct fixture *f = *state;
     look_at_graphs(f, true, 205 * MIB); /* more than a twentieth */
@@ -114,7 +114,7 @@ static void what_graphs_pools_keep_free_counts_when_memory_ran_out(void **state)
     assert_int_equal(f->out.finding[0].bytes, 205 * MIB);
 }
 
-static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
+static void free_memory_of_graph_pools_is_fine_otherwise(void **state)
 {
     struct fixture *f = *state;
     look_at_graphs(f, false, 2048ull * MIB);
@@ -122,14 +122,14 @@ static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
-static void pools_of_graphs_that_are_there_together_are_separate(void **state)
+static void graph_pools_that_exist_together_are_separate(void **state)
 {
     struct fixture *f = *state;
     struct mpr_segment_pool pool[] = {
         { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
         { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
         { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs are gone: a default one's now */
-        { .bytes = 100 * MIB, .graph = true },    /* nobody knows how many these are */
+        { .bytes = 100 * MIB, .graph = true },    /* of unknown number */
     };
     struct mpr_segments_device device = { .pool = pool, .pools = 4 };
     const struct mpr_segments segments = { .device = &device, .devices = 1 };
@@ -154,11 +154,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(communicators_of_a_part_of_the_ranks_are_not_doubled, begin,
                                         end),
         cmocka_unit_test_setup_teardown(small_or_different_communicators_are_fine, begin, end),
-        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_counts_when_memory_ran_out,
+        cmocka_unit_test_setup_teardown(free_memory_of_graph_pools_counts_when_memory_ran_out,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
-        cmocka_unit_test_setup_teardown(pools_of_graphs_that_are_there_together_are_separate, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(free_memory_of_graph_pools_is_fine_otherwise, begin, end),
+        cmocka_unit_test_setup_teardown(graph_pools_that_exist_together_are_separate, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

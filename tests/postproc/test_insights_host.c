@@ -1,11 +1,11 @@
-/* Rules on what malloc keeps, and on what forked workers hold. */
+/* Rules on memory that malloc keeps, on growth, and on forked workers. */
 #include "frame_text.h"
 #include "insights_test.h"
 #include "startup.h"
 
 /* ---- malloc */
 
-/* 400 MiB of the process's that no block holds, of which 50 MiB were there at the heap's peak. */
+/* 400 MiB of the process are in no block; 50 MiB of these existed at the heap's peak. */
 static void look_at_retained(struct fixture *f, uint64_t fallen, uint64_t kept)
 {
     struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .allocations = 1 };
@@ -21,7 +21,7 @@ static void look_at_retained(struct fixture *f, uint64_t fallen, uint64_t kept)
                                                                      .kept_at_most = kept } });
 }
 
-static void what_was_freed_may_have_been_kept(void **state)
+static void freed_blocks_may_have_been_kept_by_malloc(void **state)
 {
     struct fixture *f = *state;
     look_at_retained(f, 1000 * MIB, 1000 * MIB);
@@ -37,8 +37,8 @@ static void what_was_freed_may_have_been_kept(void **state)
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
 }
 
-/* The rest is memory that nobody told of: a library's own system calls. */
-static void what_was_not_freed_is_not_kept(void **state)
+/* The remainder is memory that memprof does not see: system calls of a library. */
+static void memory_that_was_never_freed_is_not_kept_by_malloc(void **state)
 {
     struct fixture *f = *state;
     look_at_retained(f, 0, 0);
@@ -78,7 +78,7 @@ static void look_at_growth(struct fixture *f, const char *const *path, size_t de
     mpr_insights_growth(&f->out, &(struct mpr_evidence){ .log = &f->log, .leaks = &leaks });
 }
 
-static void imports_are_no_leak(void **state)
+static void imports_are_not_leaks(void **state)
 {
     struct fixture *f = *state;
     const char *const import[] = { "<module> (main.py:1)",
@@ -110,7 +110,7 @@ static void leaks_leaves_out_imports(void **state)
     mpr_arena_free(&arena);
 }
 
-static void what_an_imported_module_runs_may_leak(void **state)
+static void code_that_an_imported_module_runs_may_leak(void **state)
 {
     struct fixture *f = *state;
     const char *const path[] = { "<module> (main.py:1)",
@@ -132,8 +132,8 @@ static void growth_without_a_stack_has_no_known_reason(void **state)
 
 /* ---- workers */
 
-/* A parent and children of it, of the same command, that hold so much; the log is the first
- * child's. */
+/* A parent and its children, which have the same command and these bytes.  The log is that of the
+ * first child. */
 enum { CHILDREN = 8 };
 static void look_at_children(struct fixture *f, struct mpr_process child, const uint64_t *bytes,
                              size_t children)
@@ -168,8 +168,8 @@ static void look_at_workers(struct fixture *f, struct mpr_process child, const u
     look_at_children(f, child, bytes, 3);
 }
 
-/* One that leaks among its like is told, and is none of those that hold as much. */
-static void a_worker_above_its_like_is_told(void **state)
+/* A worker that leaks is reported by itself, and not with the similar ones. */
+static void a_worker_above_similar_ones_is_reported(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
@@ -189,7 +189,7 @@ static void a_worker_above_its_like_is_told(void **state)
                         "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
 }
 
-static void workers_that_hold_as_much_are_copies(void **state)
+static void workers_with_similar_bytes_are_reported_together(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
@@ -202,8 +202,8 @@ static void workers_that_hold_as_much_are_copies(void **state)
                         "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
 }
 
-/* A pool of two, and another one when that has gone: never more than two held anything. */
-static void workers_of_pools_that_follow_each_other_are_not_added(void **state)
+/* A pool of two workers, then another pool: never more than two held memory. */
+static void workers_of_consecutive_pools_are_not_added_up(void **state)
 {
     struct fixture *f = *state;
     static const char *const argv[] = { "python3", "train.py" };
@@ -238,8 +238,8 @@ static void a_small_worker_is_not_one_of_the_large_ones(void **state)
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
 }
 
-/* Python's objects lie in mappings; of mappings that are not touched nobody holds anything. */
-static void what_workers_map_and_touch_is_theirs(void **state)
+/* Python's objects are in mappings; mappings that were never touched hold nothing. */
+static void touched_mappings_count_as_the_workers_bytes(void **state)
 {
     struct fixture *f = *state;
     struct mpr_process_heap map = { .heap = MPF_HEAP_MMAP, .peak_bytes = 80 * MIB, .peak_time = 9 };
@@ -262,8 +262,8 @@ static void what_workers_map_and_touch_is_theirs(void **state)
     assert_int_equal(f->out.finding[1].bytes, 180 * MIB);
 }
 
-/* What a worker has to itself beyond what it made is of its parent. */
-static void pages_that_workers_copied_are_told(void **state)
+/* Private bytes that the worker did not allocate are pages of its parent. */
+static void pages_that_workers_copied_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct mpr_process child = { .image_of = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
@@ -280,8 +280,9 @@ static void pages_that_workers_copied_are_told(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
-/* Who uses a fork server is not their parent: that one executed another command. */
-static void workers_of_a_fork_server_are_told(void **state)
+/* The process that uses a fork server is not the parent of the workers: the server executed another
+ * command. */
+static void workers_of_a_fork_server_are_reported(void **state)
 {
     struct fixture *f = *state;
     static const char *const main_argv[] = { "train.py" }, *const server_argv[] = { "server.py" };
@@ -320,22 +321,23 @@ static void workers_that_differ_and_other_children_are_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(freed_blocks_may_have_been_kept_by_malloc, begin, end),
+        cmocka_unit_test_setup_teardown(memory_that_was_never_freed_is_not_kept_by_malloc, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(memory_that_appears_without_a_free_is_not_malloc_s, begin,
                                         end),
-        cmocka_unit_test_setup_teardown(imports_are_no_leak, begin, end),
+        cmocka_unit_test_setup_teardown(imports_are_not_leaks, begin, end),
         cmocka_unit_test(leaks_leaves_out_imports),
-        cmocka_unit_test_setup_teardown(what_an_imported_module_runs_may_leak, begin, end),
+        cmocka_unit_test_setup_teardown(code_that_an_imported_module_runs_may_leak, begin, end),
         cmocka_unit_test_setup_teardown(growth_without_a_stack_has_no_known_reason, begin, end),
-        cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
-        cmocka_unit_test_setup_teardown(workers_of_pools_that_follow_each_other_are_not_added,
-                                        begin, end),
+        cmocka_unit_test_setup_teardown(a_worker_above_similar_ones_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(workers_with_similar_bytes_are_reported_together, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(workers_of_consecutive_pools_are_not_added_up, begin, end),
         cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
-        cmocka_unit_test_setup_teardown(what_workers_map_and_touch_is_theirs, begin, end),
-        cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_told, begin, end),
-        cmocka_unit_test_setup_teardown(workers_of_a_fork_server_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(touched_mappings_count_as_the_workers_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_reported, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_a_fork_server_are_reported, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
                                         end),
     };

@@ -17,7 +17,7 @@ static void look_at_roles(struct fixture *f, struct mpr_breakdown_heap *h)
     mpr_insights_roles(&f->out, &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
 }
 
-/* 1000 MiB at the peak, with so much of the optimizer's state and of parameters. */
+/* 1000 MiB at the peak, with these bytes of the optimizer's state and of parameters. */
 static void look_at_state(struct fixture *f, uint64_t state, uint64_t parameters, uint64_t steps)
 {
     struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .steps = steps };
@@ -26,7 +26,7 @@ static void look_at_state(struct fixture *f, uint64_t state, uint64_t parameters
     look_at_roles(f, &h);
 }
 
-static void state_of_the_first_step_is_late(void **state)
+static void optimizer_state_appears_after_the_first_step(void **state)
 {
     struct fixture *f = *state;
     look_at_state(f, 200 * MIB, 100 * MIB, 1);
@@ -38,7 +38,7 @@ static void state_of_the_first_step_is_late(void **state)
                                          "more");
 }
 
-static void small_state_and_that_of_8_bits_are_fine(void **state)
+static void small_optimizer_state_and_8_bit_state_are_fine(void **state)
 {
     struct fixture *f = *state;
     look_at_state(f, 63 * MIB, 50 * MIB, 1);
@@ -56,7 +56,7 @@ static void look_at_buckets(struct fixture *f, uint64_t gradients, uint64_t buck
     look_at_roles(f, &h);
 }
 
-static void gradients_beside_their_buckets_are_copies(void **state)
+static void gradients_outside_of_buckets_are_copies(void **state)
 {
     struct fixture *f = *state;
     look_at_buckets(f, 260 * MIB, 160 * MIB);
@@ -87,7 +87,7 @@ static void look_at_temporaries(struct fixture *f, enum mpr_phase phase, uint64_
     look_at_roles(f, &h);
 }
 
-static void a_place_of_many_temporaries_is_told(void **state)
+static void a_call_site_with_many_temporaries_is_reported(void **state)
 {
     struct fixture *f = *state;
     look_at_temporaries(f, MPR_PHASE_BACKWARD, 100 * MIB, 1);
@@ -100,7 +100,7 @@ static void a_place_of_many_temporaries_is_told(void **state)
                         "backward pass, 100.00 MiB of it in one place");
 }
 
-static void without_passes_no_pass_is_told_of_temporaries(void **state)
+static void temporaries_name_no_pass_if_the_log_has_none(void **state)
 {
     struct fixture *f = *state;
     passes = 0;
@@ -125,12 +125,12 @@ static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(state_of_the_first_step_is_late, begin, end),
-        cmocka_unit_test_setup_teardown(small_state_and_that_of_8_bits_are_fine, begin, end),
-        cmocka_unit_test_setup_teardown(gradients_beside_their_buckets_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(optimizer_state_appears_after_the_first_step, begin, end),
+        cmocka_unit_test_setup_teardown(small_optimizer_state_and_8_bit_state_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(gradients_outside_of_buckets_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
-        cmocka_unit_test_setup_teardown(a_place_of_many_temporaries_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(without_passes_no_pass_is_told_of_temporaries, begin, end),
+        cmocka_unit_test_setup_teardown(a_call_site_with_many_temporaries_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(temporaries_name_no_pass_if_the_log_has_none, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
                                         end),
     };

@@ -1,8 +1,8 @@
 /* Rules on the instances of a repeated range. */
 #include "insights_test.h"
 
-/* Five instances of "step" on one heap, of which the third is the worst; each ends with so many
- * bytes more than the one before. */
+/* Five instances of "step" on one heap.  The third has the largest peak, @worst; each ends with
+ * @rise bytes more than the previous one. */
 static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64_t kept,
                           uint64_t rise)
 {
@@ -28,7 +28,7 @@ static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
 }
 
-static void an_instance_that_stands_out_is_named(void **state)
+static void an_outlier_among_instances_is_named(void **state)
 {
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_TORCH, 1500 * (uint64_t)MIB, 0, 0);
@@ -40,7 +40,7 @@ static void an_instance_that_stands_out_is_named(void **state)
                                          "gpu0/torch, 500.00 MiB above the median");
 }
 
-static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
+static void the_instance_with_the_peak_of_several_is_named(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_instance_heap of = { .peak_bytes = 500 * MIB, .peak_number = 10002 };
@@ -78,7 +78,7 @@ static void an_instance_below_the_heaps_peak_is_fine(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
-static void what_each_instance_keeps_is_growth(void **state)
+static void memory_that_each_instance_keeps_is_growth(void **state)
 {
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
@@ -91,7 +91,7 @@ static void what_each_instance_keeps_is_growth(void **state)
 }
 
 /* Once is not with each: the optimizer's state. */
-static void what_came_once_is_no_growth(void **state)
+static void memory_that_was_allocated_once_is_not_growth(void **state)
 {
     struct fixture *f = *state;
     struct mpr_instance_heap of[8] = { 0 };
@@ -113,8 +113,8 @@ static void what_came_once_is_no_growth(void **state)
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
 }
 
-/* An entry may stand for several instances. */
-static void what_an_instance_keeps_is_told_of_one(void **state)
+/* An entry may represent several instances. */
+static void kept_memory_is_reported_per_instance(void **state)
 {
     struct fixture *f = *state;
     struct mpr_instance_heap of[4] = { 0 };
@@ -136,9 +136,9 @@ static void what_an_instance_keeps_is_told_of_one(void **state)
                         "200.00 MiB in half of them");
 }
 
-/* Of a device 64 MiB are worth a finding, of the host a twentieth of its peak; two instances of
- * five are half of them. */
-static void what_is_given_back_between_instances_is_no_growth(void **state)
+/* The limits are 64 MiB on a device and a twentieth of the peak on the host.  Two of five instances
+ * count as half of them. */
+static void memory_that_is_freed_between_instances_is_not_growth(void **state)
 {
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 0);
@@ -154,7 +154,7 @@ static void what_is_given_back_between_instances_is_no_growth(void **state)
     assert_int_equal(f->out.findings, 3);
 }
 
-static void steps_alike_and_segments_are_fine(void **state)
+static void similar_steps_and_segments_are_fine(void **state)
 {
     struct fixture *f = *state;
     look_at_steps(f, MPF_HEAP_TORCH, 1000 * (uint64_t)MIB, 10 * MIB, 10 * MIB);
@@ -166,16 +166,15 @@ static void steps_alike_and_segments_are_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
-        cmocka_unit_test_setup_teardown(of_several_in_a_row_the_one_with_the_peak_is_named, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(an_outlier_among_instances_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(the_instance_with_the_peak_of_several_is_named, begin, end),
         cmocka_unit_test_setup_teardown(an_instance_below_the_heaps_peak_is_fine, begin, end),
-        cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
-        cmocka_unit_test_setup_teardown(what_came_once_is_no_growth, begin, end),
-        cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_given_back_between_instances_is_no_growth, begin,
+        cmocka_unit_test_setup_teardown(memory_that_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(memory_that_was_allocated_once_is_not_growth, begin, end),
+        cmocka_unit_test_setup_teardown(kept_memory_is_reported_per_instance, begin, end),
+        cmocka_unit_test_setup_teardown(memory_that_is_freed_between_instances_is_not_growth, begin,
                                         end),
-        cmocka_unit_test_setup_teardown(steps_alike_and_segments_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(similar_steps_and_segments_are_fine, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

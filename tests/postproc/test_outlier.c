@@ -19,7 +19,7 @@ static struct mpr_timeline run[RUNS];
 static struct mpr_heap_line heap[RUNS][2];
 static char path[RUNS][32];
 
-/* Started one after the other by nobody that has a log; each holds 100 MiB. */
+/* Processes without a common parent that has a log; each holds 100 MiB. */
 static int alone(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void the_farthest_in_any_heap_is_found(void **state)
     assert_int_equal(out.heap, MPF_HEAP_MMAP);
 }
 
-static void a_fork_among_independent_runs_hides_none(void **state)
+static void a_fork_among_independent_runs_hides_no_outlier(void **state)
 {
     struct mpr_outlier out;
     (void)state;
@@ -68,7 +68,7 @@ static void a_fork_among_independent_runs_hides_none(void **state)
     assert_int_equal(out.outlier, 1);
 }
 
-static void workers_are_compared_without_who_started_them(void **state)
+static void workers_are_compared_without_their_parent(void **state)
 {
     struct mpr_outlier out;
     (void)state;
@@ -83,8 +83,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_farthest_in_any_heap_is_found, alone),
-        cmocka_unit_test_setup(a_fork_among_independent_runs_hides_none, alone),
-        cmocka_unit_test_setup(workers_are_compared_without_who_started_them, alone),
+        cmocka_unit_test_setup(a_fork_among_independent_runs_hides_no_outlier, alone),
+        cmocka_unit_test_setup(workers_are_compared_without_their_parent, alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
