@@ -115,7 +115,7 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
     mpr_doc_end(doc);
 }
 
-/* A limit that matches nothing in this log is kept if it is optional or another log has it. */
+/* A limit that matches nothing in this log is kept if it is optional or matches in another log. */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)

@@ -1,5 +1,5 @@
-/* The processes of a run in two lines: the one that started it, the reported one, and the largest
- * or a dead one. */
+/* The processes of a run in two lines: the process that started it, the reported process, and the
+ * largest or a dead one. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

@@ -101,8 +101,7 @@ static void limited(struct cause *c, const struct mpr_rlimit *l)
     line(c, "do", "raise it (ulimit %s, setrlimit), or hold less", l->option);
 }
 
-/* Returns the bytes of memprof's files on tmpfs if they are a large part of the cgroup's limit.
- */
+/* Returns the bytes on tmpfs that memprof wrote, if they are a large part of the cgroup's limit. */
 static uint64_t own_files(const struct cause *c)
 {
     enum { SHARE = 4 };
