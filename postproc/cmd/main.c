@@ -28,8 +28,8 @@ static mpr_run_command run_log;
 static const struct command commands[] = {
     { "What happened", NULL, NULL },
     { "summary", mpr_cmd_summary, "what happened, on one screen: the same as no command" },
-    { "oom", mpr_cmd_oom, "the story of each lack of memory" },
-    { "html", mpr_cmd_html, "a page of one or more runs, for a browser" },
+    { "oom", mpr_cmd_oom, "each out-of-memory event: the request, the free bytes, the owners" },
+    { "html", mpr_cmd_html, "one page about one or more runs" },
     { "Who holds memory", NULL, NULL },
     { "peaks", mpr_cmd_peaks, "who held the memory at the peak, by range, call stack, thread, ..." },
     { "timeline", mpr_cmd_timeline, "each heap over time" },
@@ -61,8 +61,8 @@ static const struct command log_commands[] = {
     { "verify", mpr_cmd_verify, "checks every frame of each log" },
     { "recover", mpr_cmd_recover, "folds the journal of a dead process into its log" },
     { "compact", mpr_cmd_compact, "keeps logs within a size or a time: thins what is older" },
-    { "symbolize", mpr_cmd_symbolize, "the names of a log's call stacks, as a small file beside it" },
-    { "digest", mpr_cmd_digest, "what reports say of a log, as a small file beside it" },
+    { "symbolize", mpr_cmd_symbolize, "stores the names of a log's calls in a small file next to it" },
+    { "digest", mpr_cmd_digest, "stores the reports of a log in a small file next to it" },
     { 0 },
 };
 
@@ -164,7 +164,7 @@ static int run_log(int argc, char **argv)
     static const struct argp log_argp = {
         .parser = parse_log,
         .args_doc = "COMMAND [OPTION...] LOG|DIR...",
-        .doc = "Shows, checks and keeps log files and what lies beside them.\n"
+        .doc = "Shows, checks and maintains log files and the files next to them.\n"
                "\vExamples:\n"
                "  memprof-report log info memprof.n03.4242.zst\n"
                "  memprof-report log recover logs/\n"
@@ -191,7 +191,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
     { "max-memory", 'm', "MIB", 0,
-      "allocate at most so much; 0: no limit (default: half of the machine's memory, or of the container's)",
+      "allocate at most this many MiB, or with 0 without a limit (default: half of the memory of the machine or container)",
       0 },
     { 0 },
 };
