@@ -35,10 +35,10 @@ UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
 # the unit tests of a file, by the beginning of its name: the first that fits
 NEAREST = (("format/", "unit_format_(columns|frame|journal|pairs|settings|golden)"), ("postproc/replay/gpu", "test_gpu_.*"),
-           ("postproc/replay/picture", "test_gpu_.*"), ("postproc/replay/asleep", "test_gpu_.*"), ("postproc/replay/backward", "test_gpu_.*"),
-           ("postproc/replay/instants", "test_gpu_.*"), ("postproc/replay/estimates", "test_sites|test_gpu_owners"),
-           ("postproc/replay/totals", "test_history"),
-           *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "flows", "lasting", "sites", "traceme", "nvtx_heaps")),
+           ("postproc/replay/backward", "test_gpu_.*"), ("postproc/replay/instants", "test_gpu_.*"),
+           ("postproc/replay/estimates", "test_sites|test_gpu_owners"), ("postproc/replay/counted", "test_history"),
+           ("postproc/replay/ranges", "test_traceme|test_replay(_.*)?"),
+           *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "flows", "lasting", "sites", "nvtx_heaps")),
            ("", "test_replay(_.*)?|test_gpu_random"))
 LIMIT = 60                      # seconds: a mutant may never end
 MEMORY = 8 << 30                # bytes that it may take meanwhile

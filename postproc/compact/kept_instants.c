@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "absent.h"
 #include "alloc.h"
 #include "amount.h"
+#include "counted.h"
 #include "mpf/event.h"
 #include "reader.h"
 #include "repeats.h"

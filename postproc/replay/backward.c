@@ -1,16 +1,16 @@
-/* A node and its operator meet by the node's number; the tables are by thread, as the numbers are.
- */
+/* A node and its operator are matched by the node's number. Each thread has its own table, because
+ * numbers are per thread. */
 #include "backward.h"
 
 #include "alloc.h"
-#include "gpu_path.h"
+#include "maker.h"
 
 static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
 {
     return &f->mark[index % MPR_FORWARD_MARKS];
 }
 
-/* The mark of the number that comes next. */
+/* Returns the mark of the next number, made when new. */
 static struct mpr_forward_mark *newest(struct mpr_forward *f)
 {
     if (f->end == f->first || mark_at(f, f->end - 1)->number != f->next) {
@@ -24,7 +24,7 @@ void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t)
 {
     bool inherited;
     const uint32_t backward = mpr_backward_path(r, t);
-    newest(t->forward)->node = backward ? backward : mpr_gpu_path(r, t, &inherited);
+    newest(t->forward)->node = backward ? backward : mpr_thread_inherited_path(r, t, &inherited);
 }
 
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -41,15 +41,7 @@ void mpr_forward_block(struct mpr_thread *t)
     if (!mark->python) mark->python = t->at.python;
 }
 
-/* ---- looking up */
-
-static struct mpr_forward *forward_of(const struct mpr_threads *threads, uint64_t thread)
-{
-    const uint32_t number = mpr_index_get(&threads->forward_of, thread);
-    return number ? threads->at[number - 1]->forward : NULL;
-}
-
-/* The last mark of at most this number; NULL: they are all of greater ones. */
+/* Returns the last mark with at most this number, or NULL. */
 static const struct mpr_forward_mark *find(struct mpr_forward *f, uint64_t number)
 {
     uint64_t low = f->first, high = f->end;
@@ -69,8 +61,8 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
     return node && ranges->node[node].name == MPR_BACKWARD_NAME;
 }
 
-/* The same path below "backward of"; what a backward pass made again (a checkpoint's forward) is
- * there already. */
+/* Returns the same path below "backward of". The path of a forward pass that runs again in a
+ * backward pass (checkpointing) is there already. */
 static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 {
     uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;
@@ -86,7 +78,9 @@ static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 
 void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_forward *f = t->depth && !t->beyond ? forward_of(&r->threads, e->size) : NULL;
+    const bool runs = t->depth && !t->beyond;
+    const uint32_t maker = runs ? mpr_index_get(&r->threads.forward_of, e->size) : 0;
+    struct mpr_forward *f = maker ? r->threads.at[maker - 1]->forward : NULL;
     const struct mpr_forward_mark *made = f ? find(f, e->addr) : NULL,
                                   *block = f ? find(f, e->addr + 1) : NULL;
     const uint32_t python = block && block->number == e->addr + 1 ? block->python : 0;
@@ -96,7 +90,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
     range->forward =
         mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
     if (python) range->python = below(&r->ranges, python);
-    if (t->forward) mpr_forward_range(r, t); /* what it makes itself */
+    if (t->forward) mpr_forward_range(r, t); /* for nodes that it makes itself */
 }
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)

@@ -1,6 +1,6 @@
-/* A form of its own, not index.h's: every event of the host looks here, at an address that nothing
- * foretells, so a block stands with its key in one place, four to the cache line that is fetched
- * ahead, and the table lies on huge pages. */
+/* This table is not an index.h, because every event of the host looks here, at an address that
+ * nothing predicts: a block is stored with its key in one place, four places fill the cache line
+ * that is prefetched, and the table is on huge pages. */
 #include "blocks.h"
 
 #include <assert.h>
@@ -13,10 +13,8 @@
 static_assert(sizeof(struct mpr_block) == 16, "four to a cache line");
 static_assert(sizeof(struct mpr_block_line) == 64, "a cache line");
 
-static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->line; }
-
-/* Huge pages: blocks land anywhere in the table, so with small ones nearly each access misses the
- * TLB. */
+/* Blocks are scattered over the table, so with small pages nearly every access would miss the TLB.
+ */
 static void make_table(struct mpr_blocks *b, size_t lines)
 {
     void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE,
@@ -36,21 +34,21 @@ void mpr_blocks_init(struct mpr_blocks *b)
 
 void mpr_blocks_free(struct mpr_blocks *b)
 {
-    if (b->line) munmap(b->line, table_bytes(b));
+    if (b->line) munmap(b->line, (b->mask + 1) * sizeof *b->line);
     *b = (struct mpr_blocks){ 0 };
 }
 
-/* Both without branches: which place it is cannot be foretold. */
+/* The functions on a line have no branches, because which place it is cannot be predicted. */
 
-/* The place that has the key, if any has. */
+/* Returns the place of the key if the line has it, or any place. */
 static inline struct mpr_block *look(struct mpr_block_line *line, uint64_t key)
 {
     struct mpr_block *at = line->at;
     return &at[(at[1].key == key) + 2 * (at[2].key == key) + 3 * (at[3].key == key)];
 }
 
-/* How many places of a line that is not full are taken: they are the first ones. */
-static inline unsigned taken(const struct mpr_block_line *line)
+/* Returns how many places of a line that is not full are used: the first ones. */
+static inline unsigned used_places(const struct mpr_block_line *line)
 {
     return (unsigned)(line->at[0].key != 0) + (line->at[1].key != 0) + (line->at[2].key != 0);
 }
@@ -60,14 +58,14 @@ static inline bool is_full(const struct mpr_block_line *line)
     return line->at[MPR_LINE - 1].key != 0;
 }
 
-/* The block's place, or the empty one where it belongs. */
+/* Returns the block's place, or the empty place where it belongs. */
 static inline struct mpr_block *find(const struct mpr_blocks *b, uint64_t key)
 {
     for (size_t at = mpr_blocks_home(b, key);; at = (at + 1) & b->mask) {
         struct mpr_block_line *line = &b->line[at];
         struct mpr_block *block = look(line, key);
         if (block->key == key) return block;
-        if (!is_full(line)) return &line->at[taken(line)];
+        if (!is_full(line)) return &line->at[used_places(line)];
     }
 }
 
@@ -93,17 +91,18 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
     return block;
 }
 
-/* The last block of the line moves into the place. */
+/* Moves the last block of the line into the gap. */
 static inline void close_gap(struct mpr_block_line *line, struct mpr_block *gap)
 {
-    struct mpr_block *last = is_full(line) ? &line->at[MPR_LINE - 1] : &line->at[taken(line) - 1];
+    struct mpr_block *last =
+        is_full(line) ? &line->at[MPR_LINE - 1] : &line->at[used_places(line) - 1];
     *gap = *last;
     last->key = 0;
 }
 
-/* The place in line `at` of a block that would be in line `gap` or before it, had there been room;
- * NULL: none. */
-static struct mpr_block *strayed(const struct mpr_blocks *b, size_t at, size_t gap)
+/* Returns a block in line `at` that would be in line `gap` or an earlier one if there had been
+ * room, or NULL. */
+static struct mpr_block *displaced_entry(const struct mpr_blocks *b, size_t at, size_t gap)
 {
     for (unsigned i = 0; i < MPR_LINE; i++) {
         struct mpr_block *block = &b->line[at].at[i];
@@ -114,7 +113,7 @@ static struct mpr_block *strayed(const struct mpr_blocks *b, size_t at, size_t g
     return NULL;
 }
 
-/* Empties a place of a full line.  What strayed moves back, so that probes may end at the first
+/* Empties a place of a full line. Displaced blocks move back, so that searches may end at the first
  * line that is not full. */
 MPR_COLD static void take_of_full(struct mpr_blocks *b, struct mpr_block *gap)
 {
@@ -123,7 +122,7 @@ MPR_COLD static void take_of_full(struct mpr_blocks *b, struct mpr_block *gap)
     for (size_t at = line; full;) {
         at = (at + 1) & b->mask;
         full = is_full(&b->line[at]);
-        struct mpr_block *block = strayed(b, at, line);
+        struct mpr_block *block = displaced_entry(b, at, line);
         if (!block) continue;
         *gap = *block;
         gap = block;

@@ -1,11 +1,11 @@
 /* The live table: address of every live block -> its size and cell.
  *
  * Open addressing by cache lines of four places, at most half full: 32 to 64 bytes a block, 96
- * while it grows.  19 of 20 blocks lie in their own line.  Callers prefetch it, so that a batch of
- * events hides the cache misses.
+ * while it grows. 19 of 20 blocks are in their own line. Callers prefetch the line, so that a batch
+ * of events hides the cache misses.
  *
- * Invariants: the taken places of a line are its first ones; a block lies outside of its line only
- * where that and all lines between are full. */
+ * Invariants: the used places of a line are its first ones; a block is outside of its line only if
+ * that line and all lines between are full. */
 #ifndef MPR_BLOCKS_H
 #define MPR_BLOCKS_H
 
@@ -15,15 +15,15 @@
 
 #include "hash.h"
 
-/* What few events need stays out of the way of those that do not. */
+/* Keeps code that few events need apart from the code of the others. */
 #define MPR_COLD __attribute__((noinline, cold))
 
-/* An address in a heap: heaps nest (a tensor inside a device segment), so the same address may be
- * live in two. */
+/* An address in a heap. Heaps nest (a tensor inside a device segment), so the same address may be
+ * live in two of them. */
 static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr << 8 | heap; }
 
-/* No bit-fields: each would be stored for itself, and who soon loads them all would wait for the
- * store buffer. */
+/* No bit-fields: each would be stored separately, and a load of all of them soon after would wait
+ * for the store buffer. */
 struct mpr_block {
     uint64_t key;  /* 0: an empty place */
     uint64_t what; /* size, cell, and whether it counts in the cell's estimate */
@@ -62,13 +62,13 @@ struct mpr_blocks {
 
 void mpr_blocks_init(struct mpr_blocks *b);
 void mpr_blocks_free(struct mpr_blocks *b);
-/* The block's place, with its key set: *existed tells whether it was live already.  Valid until the
- * next call. */
+/* Returns the block's place with its key set, and in *existed whether it was live already. The
+ * place is valid until the next call. */
 struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *existed);
-/* Takes the block out into *out; false when it is not live. */
+/* Moves the block into *out. Returns false if it is not live. */
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out);
 
-/* The line where the block is, unless that is full. */
+/* Returns the line of the block, unless that line is full. */
 static inline size_t mpr_blocks_home(const struct mpr_blocks *b, uint64_t key)
 {
     return mpr_hash(key) & b->mask;

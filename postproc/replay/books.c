@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "excerpts.h"
+#include "levels.h"
 
 void mpr_books_init(struct mpr_books *books)
 {
@@ -17,7 +19,7 @@ void mpr_books_free(struct mpr_books *books)
     mpr_index_free(&books->number);
 }
 
-/* More cells than a block can name are more than there is memory for. */
+/* Memory is exhausted long before there are more cells than a block can name. */
 uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap)
 {
     const uint64_t hash = mpr_hash(key) + ((uint64_t)site << 8 | heap);
@@ -43,8 +45,31 @@ void mpr_books_used(const struct mpr_books *books, struct mpr_used_heaps *used)
     }
 }
 
-/* The present state stands for the peak. */
-static void stand(struct mpr_heap *heap, uint64_t time)
+/* ---- at the peak */
+
+static bool is_saved(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return cell->epoch == books->heap[cell->heap].epoch;
+}
+
+uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return is_saved(books, cell) ? cell->saved_bytes : cell->bytes;
+}
+
+uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return is_saved(books, cell) ? cell->saved_inherited : cell->inherited;
+}
+
+uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return is_saved(books, cell) ? cell->saved_blocks : cell->blocks;
+}
+
+/* ---- the selected instant */
+
+static void set_peak(struct mpr_heap *heap, uint64_t time)
 {
     heap->peak_bytes = heap->bytes;
     heap->peak_blocks = heap->blocks;
@@ -52,39 +77,75 @@ static void stand(struct mpr_heap *heap, uint64_t time)
     heap->epoch++;
 }
 
-/* What a heap held before does not count where it changed at the instant's first time. */
-void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap)
-{
-    const uint64_t now = *books->chosen;
-    const bool first = now == books->chosen_from && !heap->noted;
-    if (!first && heap->bytes <= heap->peak_bytes) return;
-    heap->noted = true;
-    stand(heap, now);
-}
-
-void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now)
+void mpr_books_instant_begin(struct mpr_books *books, uint64_t from, const uint64_t *now)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
         books->heap[i].ceiling = UINT64_MAX;
-        stand(&books->heap[i], from);
+        set_peak(&books->heap[i], from);
     }
-    books->chosen = now;
-    books->chosen_from = from;
+    books->instant_now = now;
+    books->instant_from = from;
 }
 
-void mpr_books_chosen(struct mpr_books *books) { books->chosen = NULL; }
+void mpr_books_instant_end(struct mpr_books *books) { books->instant_now = NULL; }
 
-uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+/* If a heap changes at the instant's first time, its state before that does not count. */
+static void changed_in_instant(const struct mpr_books *books, struct mpr_heap *heap)
 {
-    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_bytes : cell->bytes;
+    const uint64_t now = *books->instant_now;
+    const bool first = now == books->instant_from && !heap->changed_in_instant;
+    if (!first && heap->bytes <= heap->peak_bytes) return;
+    heap->changed_in_instant = true;
+    set_peak(heap, now);
 }
 
-uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+/* ---- observers */
+
+static void touch(struct mpr_touches *t, uint32_t index)
 {
-    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_inherited : cell->inherited;
+    mpr_touches_tick(t);
+    MPR_REACH(t->is_touched, index, t->cells);
+    if (t->is_touched[index]) return;
+    t->is_touched[index] = true;
+    MPR_GROW(t->cell, t->count, t->cap);
+    t->cell[t->count++] = index;
 }
 
-uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+static inline void before_change(struct mpr_books *books, uint32_t index, uint64_t size, bool added)
 {
-    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_blocks : cell->blocks;
+    const uint8_t code = books->cell[index].heap;
+    const struct mpr_heap *heap = &books->heap[code];
+    if (books->levels && index >= books->levels->cells) mpr_levels_room(books->levels, index);
+    if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
+    if (books->excerpts)
+        mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, added);
+    if (books->touches) touch(books->touches, index);
+}
+
+static inline void after_change(struct mpr_books *books, uint32_t index, bool added)
+{
+    const uint8_t code = books->cell[index].heap;
+    if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, added);
+    if (books->instant_now) changed_in_instant(books, &books->heap[code]);
+}
+
+__attribute__((noinline)) void mpr_books_add_observed(struct mpr_books *books, uint32_t index,
+                                                      uint64_t size, uint64_t blocks, uint64_t time)
+{
+    before_change(books, index, size, true);
+    mpr_books_add_unobserved(books, &books->cell[index], size, blocks, time);
+    after_change(books, index, true);
+    if (!books->highs) return;
+    const uint8_t code = books->cell[index].heap;
+    struct mpr_high *high = &books->highs->heap[code];
+    const uint64_t bytes = books->heap[code].bytes;
+    if (bytes > high->bytes) *high = (struct mpr_high){ bytes, time };
+}
+
+__attribute__((noinline)) void mpr_books_remove_observed(struct mpr_books *books, uint32_t index,
+                                                         uint64_t size, uint64_t blocks)
+{
+    before_change(books, index, size, false);
+    mpr_books_remove_unobserved(books, &books->cell[index], size, blocks);
+    after_change(books, index, false);
 }

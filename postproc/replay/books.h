@@ -1,11 +1,11 @@
-/* The accounts: bytes and blocks of each heap and of each cell (a heap's share of one range, thread
- * or size class).
+/* The accounts: bytes and blocks of each heap and of each cell. A cell is a heap's share of one
+ * range, thread, size class or call stack.
  *
  * "Bytes of every cell at the heap's peak" needs no copy at a new peak: a heap counts its peaks
- * (epoch), and a cell saves its values when it first changes after the epoch moved on.
+ * (epoch), and a cell saves its values at its first change in a new epoch.
  *
- * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell of another
- * epoch than its heap's has not changed since the peak. */
+ * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell whose
+ * epoch is not the heap's has not changed since the peak. */
 #ifndef MPR_BOOKS_H
 #define MPR_BOOKS_H
 
@@ -19,21 +19,21 @@
 struct mpr_levels;
 struct mpr_excerpts;
 
-/* What each event touches comes first: a cache line. */
+/* The members that every event uses come first and fill a cache line. */
 struct mpr_cell {
     uint64_t bytes, blocks; /* now */
     uint64_t epoch;
-    uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
+    uint64_t saved_bytes, saved_blocks; /* at the peak, if epoch is the heap's */
     uint64_t own_peak;
     uint64_t allocations;
     uint8_t heap;
-    uint32_t site; /* by MPR_GROUP_ALL: number of sites.h, 0 where none is known; otherwise 0 */
-    uint64_t key;  /* range node, thread, size class, ..., or all of them (mpr_all) */
-    uint64_t inherited, saved_inherited; /* of bytes: by ranges of another thread than the one that
-                                            made the block */
+    uint32_t site; /* by MPR_GROUP_ALL: number of sites.h, 0 if unknown; otherwise 0 */
+    uint64_t key;  /* range node, thread, size class, ..., or all of them (struct mpr_all) */
+    uint64_t inherited, saved_inherited; /* bytes whose range was open on another thread than the
+                                            one that made the block */
 };
 
-#define MPR_CELLS_MAX (UINT32_C(1) << 23) /* so many that a block can name (blocks.h) */
+#define MPR_CELLS_MAX (UINT32_C(1) << 23) /* as many as a block can name (blocks.h) */
 
 struct mpr_failure {
     uint64_t time, size;
@@ -42,52 +42,53 @@ struct mpr_failure {
 
 struct mpr_heap {
     uint64_t bytes, blocks;
-    uint64_t ceiling; /* above this is a new peak; UINT64_MAX once pinned */
+    uint64_t ceiling; /* more bytes are a new peak; UINT64_MAX once an instant is selected */
     uint64_t peak_bytes, peak_blocks, peak_time;
     uint64_t epoch; /* peaks so far, from 1 */
     uint64_t allocations, frees, failures;
-    uint64_t made_bytes;        /* by the allocations of the host's */
-    uint64_t unmatched;         /* frees of blocks never seen */
+    uint64_t made_bytes;        /* allocated in heaps of the host */
+    uint64_t unmatched;         /* frees of unknown blocks */
     uint64_t inherited;         /* frees of the parent process's blocks */
-    uint64_t missed;            /* blocks whose address was handed out again without a free */
-    uint64_t repairs;           /* events put in order */
+    uint64_t missed;            /* blocks whose address was allocated again without a free */
+    uint64_t repairs;           /* events that were put in order */
     struct mpr_failure largest; /* failed allocation */
-    uint64_t huge_failures;     /* failed allocations of huge pages; `failures` leaves them out */
+    uint64_t huge_failures;     /* failed allocations of huge pages, not among `failures` */
     struct mpr_failure largest_huge;
     bool used;
-    bool noted; /* it has changed at the chosen instant's first time */
+    bool changed_in_instant; /* at the first time of the selected instant */
 };
 
 #define MPR_HEAPS 256
 
-/* Cells without a site that were looked up last, by hash. */
+/* Cache of the cells without a site that were looked up last, by hash. */
 struct mpr_hint {
     uint64_t key;
     uint32_t cell;
-    uint8_t heap; /* 0: an empty place */
+    uint8_t heap; /* 0: empty */
 };
 enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
 
-/* Each heap's largest state since an observer set it to 0; bytes 0: it has not grown. */
+/* Maximum of each heap since an observer reset it to 0 bytes. */
 struct mpr_highs {
     struct mpr_high {
         uint64_t bytes, time;
     } heap[MPR_HEAPS];
 };
 
-/* Cells that changed since an observer forgot them; and a time that it waits for. */
+/* Cells that changed since an observer cleared the list, and a callback before the first change at
+ * a time. */
 struct mpr_touches {
     uint8_t *is_touched; /* by cell */
     uint32_t cells;
-    uint32_t *cell; /* those that are touched */
+    uint32_t *cell; /* the touched ones */
     uint32_t count, cap;
     const uint64_t *now;     /* replay's clock */
-    uint64_t next;           /* ns: before the first change then or later ... */
-    void (*tick)(void *arg); /* ... this is called, which sets it anew */
+    uint64_t next;           /* ns: before the first change at this time or later ... */
+    void (*tick)(void *arg); /* ... this is called, and sets `next` again */
     void *arg;
 };
 
-/* Before anything changes that such an observer asks for. */
+/* Call before anything changes that such an observer reads. */
 static inline void mpr_touches_tick(struct mpr_touches *t)
 {
     if (t && *t->now >= t->next) t->tick(t->arg);
@@ -103,36 +104,40 @@ struct mpr_books {
     struct mpr_excerpts *excerpts;
     struct mpr_highs *highs;
     struct mpr_touches *touches;
-    const uint64_t *chosen; /* replay's clock while the chosen instant lasts; NULL: it does not */
-    uint64_t chosen_from;
+    const uint64_t *instant_now; /* replay's clock during the selected instant, otherwise NULL */
+    uint64_t instant_from;
 };
 
 void mpr_books_init(struct mpr_books *books);
 void mpr_books_free(struct mpr_books *books);
-/* Index of the cell, made when new. */
+/* Returns the index of the cell, made when new. */
 uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
-/* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits.
- */
+/* Uses the high bits of the hash, because a size class is in the high bits of its key and does not
+ * reach the low ones. */
 static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t key, uint8_t heap)
 {
     return &books->hint[mpr_hash(key) >> (64 - MPR_HINT_BITS) ^ heap];
 }
-/* From now on every heap's largest state since `from`, now, stands for its peak; after
- * mpr_books_chosen that is for good.  now: replay's clock, ns. */
-void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now);
-void mpr_books_chosen(struct mpr_books *books);
-/* Heaps that have cells, in order of their first one; all zero at first. */
+/* From `begin` on, each heap's largest state since `from` replaces its peak; from `end` on it is
+ * final.
+ * @now: replay's clock, ns. */
+void mpr_books_instant_begin(struct mpr_books *books, uint64_t from, const uint64_t *now);
+void mpr_books_instant_end(struct mpr_books *books);
+/* Heaps that have cells, in order of their first one. All zero at first. */
 struct mpr_used_heaps {
     uint8_t code[MPR_HEAPS];
-    uint32_t count, cells; /* cells: that were looked at */
+    uint32_t count, cells; /* cells: how many were examined */
 };
-/* Adds those that came since it was asked last. */
+/* Adds the heaps that are new since the previous call. */
 void mpr_books_used(const struct mpr_books *books, struct mpr_used_heaps *used);
-/* A cell's values at its heap's peak. */
+/* Return a cell's values at its heap's peak. */
 uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 
+/* ---- changes */
+
+/* Call before a cell changes. */
 static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *heap)
 {
     if (cell->epoch == heap->epoch) return;
@@ -142,8 +147,8 @@ static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *
     cell->epoch = heap->epoch;
 }
 
-static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell, uint64_t size,
-                                  uint64_t blocks, uint64_t time)
+static inline void mpr_books_add_unobserved(struct mpr_books *books, struct mpr_cell *cell,
+                                            uint64_t size, uint64_t blocks, uint64_t time)
 {
     struct mpr_heap *heap = &books->heap[cell->heap];
     mpr_books_save(cell, heap);
@@ -159,8 +164,8 @@ static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell
     heap->epoch++;
 }
 
-static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *cell, uint64_t size,
-                                    uint64_t blocks)
+static inline void mpr_books_remove_unobserved(struct mpr_books *books, struct mpr_cell *cell,
+                                               uint64_t size, uint64_t blocks)
 {
     struct mpr_heap *heap = &books->heap[cell->heap];
     mpr_books_save(cell, heap);
@@ -170,36 +175,34 @@ static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *ce
     heap->blocks -= blocks;
 }
 
-/* A heap has changed in the chosen instant. */
-void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap);
+/* The same with observers. */
+void mpr_books_add_observed(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t blocks,
+                            uint64_t time);
+void mpr_books_remove_observed(struct mpr_books *books, uint32_t index, uint64_t size,
+                               uint64_t blocks);
 
-/* The same where observers look on (observers.c). */
-void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t blocks,
-                        uint64_t time);
-void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t blocks);
-
-static inline bool mpr_books_seen(const struct mpr_books *books)
+static inline bool mpr_books_are_observed(const struct mpr_books *books)
 {
-    return books->levels || books->excerpts || books->highs || books->touches || books->chosen;
+    return books->levels || books->excerpts || books->highs || books->touches || books->instant_now;
 }
 
-/* Blocks come into a cell, or leave it, in one change: modulo 2^64, so that bytes may come while
- * blocks leave. */
+/* Adds blocks to a cell, or removes them, in one change. @blocks: modulo 2^64, so that bytes may be
+ * added while blocks are removed. */
 static inline void mpr_books_add_many(struct mpr_books *books, uint32_t index, uint64_t size,
                                       uint64_t blocks, uint64_t time)
 {
-    if (mpr_books_seen(books)) mpr_books_add_seen(books, index, size, blocks, time);
-    else mpr_books_grow(books, &books->cell[index], size, blocks, time);
+    if (mpr_books_are_observed(books)) mpr_books_add_observed(books, index, size, blocks, time);
+    else mpr_books_add_unobserved(books, &books->cell[index], size, blocks, time);
 }
 
 static inline void mpr_books_remove_many(struct mpr_books *books, uint32_t index, uint64_t size,
                                          uint64_t blocks)
 {
-    if (mpr_books_seen(books)) mpr_books_remove_seen(books, index, size, blocks);
-    else mpr_books_shrink(books, &books->cell[index], size, blocks);
+    if (mpr_books_are_observed(books)) mpr_books_remove_observed(books, index, size, blocks);
+    else mpr_books_remove_unobserved(books, &books->cell[index], size, blocks);
 }
 
-/* A block. */
+/* Adds one block; removes it. */
 static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size,
                                  uint64_t time)
 {

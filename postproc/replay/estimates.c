@@ -46,7 +46,7 @@ struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t si
     return (struct mpr_weight){ (double)more.bytes, more.blocks, variance_of(s, size) };
 }
 
-/* The cell's estimate, with its state at the peak kept. */
+/* Returns the cell's estimate, after saving its state at the peak. */
 static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books,
                                           uint32_t cell)
 {
@@ -90,8 +90,8 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     c->live -= is_sample(s, size);
 }
 
-uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
-                            uint64_t size)
+uint64_t mpr_estimates_add_only(struct mpr_estimates *e, const struct mpr_books *books,
+                                uint32_t cell, uint64_t size)
 {
     const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
@@ -104,8 +104,8 @@ uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *boo
     return size + (uint64_t)more.bytes;
 }
 
-uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
-                          uint64_t size)
+uint64_t mpr_estimates_remove_only(struct mpr_estimates *e, const struct mpr_books *books,
+                                   uint32_t cell, uint64_t size)
 {
     const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
@@ -116,7 +116,7 @@ uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books
     return size + (uint64_t)more.bytes;
 }
 
-/* Has it changed since the peak? */
+/* Returns true if the cell has changed since the peak. */
 static bool is_saved(const struct mpr_estimate *c, const struct mpr_books *books, uint32_t cell)
 {
     return c->epoch == books->heap[books->cell[cell].heap].epoch;

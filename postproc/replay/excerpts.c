@@ -5,10 +5,7 @@
 
 #include "alloc.h"
 #include "books.h"
-#include "levels.h"
 #include "mpf/event.h"
-
-enum { HEAPS = 256 };
 
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now)
 {
@@ -28,7 +25,7 @@ static void free_excerpt(struct mpr_excerpt *excerpt)
 void mpr_excerpts_free(struct mpr_excerpts *w)
 {
     if (!w) return;
-    for (int i = 0; i < HEAPS; i++) {
+    for (int i = 0; i < MPR_HEAPS; i++) {
         free(w->heap[i].ring);
         for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
             for (int n = 0; n < MPR_EXCERPTS_KEPT; n++) free_excerpt(&w->heap[i].kept[k][n]);
@@ -46,15 +43,6 @@ static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
     return bytes;
 }
 
-/* The ring's changes, oldest first. */
-static struct mpr_excerpt_change *copy_ring(const struct mpr_excerpts_heap *h, size_t size,
-                                            size_t count)
-{
-    struct mpr_excerpt_change *change = mpr_alloc(count, sizeof *change);
-    for (size_t i = 0; i < count; i++) change[i] = h->ring[(h->count - count + i) & (size - 1)];
-    return change;
-}
-
 static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
                  enum mpr_excerpt_kind kind, bool last)
 {
@@ -66,10 +54,13 @@ static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t 
         .changes = count, .cells = books->cells, .first = !before, .last = last
     };
     excerpt.known = peak ? h->at[kind] - before : count;
-    excerpt.change = copy_ring(h, size, count);
+    excerpt.change = mpr_alloc(count, sizeof *excerpt.change);
     if (!peak) excerpt.bytes = copy_vector(books, heap);
     excerpt.allocs = h->grown;
-    for (size_t i = 0; i < count; i++) excerpt.allocs -= excerpt.change[i].grown;
+    for (size_t i = 0; i < count; i++) { /* the oldest first */
+        excerpt.change[i] = h->ring[(before + i) & w->mask];
+        excerpt.allocs -= excerpt.change[i].grown;
+    }
     excerpt.frees = before - excerpt.allocs;
     struct mpr_excerpt *place = &h->kept[kind][peak ? 0 : h->keeps[kind]++ % MPR_EXCERPTS_KEPT];
     free_excerpt(place);
@@ -94,7 +85,7 @@ static void make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint6
     h->due = MPR_EXCERPTS_NONE;
 }
 
-/* There has been a new peak: the newest change made it. */
+/* A new epoch means a new peak, which the newest change made. */
 static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
 {
     if (h->epoch == epoch) return;
@@ -117,6 +108,7 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, ui
     set_due(h, w->half);
 }
 
+/* Returns true if both heaps are of the host, or both of the same device. */
 static bool same_side(unsigned a, unsigned b)
 {
     if (mpf_heap_is_gpu(a) != mpf_heap_is_gpu(b)) return false;
@@ -126,7 +118,7 @@ static bool same_side(unsigned a, unsigned b)
 void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
                        enum mpr_excerpt_kind kind)
 {
-    for (unsigned i = 0; i < HEAPS; i++) {
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring || !same_side(i, heap) || h->at[kind] != MPR_EXCERPTS_NONE) continue;
         see_peak(h, books->heap[i].epoch);
@@ -137,7 +129,7 @@ void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, ui
 
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
 {
-    for (unsigned i = 0; i < HEAPS; i++) {
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring) continue;
         see_peak(h, books->heap[i].epoch);
@@ -146,9 +138,9 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
     }
 }
 
-/* ---- from an excerpt to a series: its changes once more, in books of their own */
+/* ---- from an excerpt to a series: its changes are applied again, to a copy of the accounts */
 
-/* The vector before the excerpt's first change. */
+/* Sets the cells of the heap to the vector before the excerpt's first change. */
 static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerpt,
                          const struct mpr_books *books, uint8_t heap)
 {
@@ -168,14 +160,6 @@ static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerp
     own->heap[heap].bytes = sum;
 }
 
-/* The levels know of cells that have changed alone. */
-static void tell_levels(const struct mpr_books *own, uint8_t heap)
-{
-    for (uint32_t i = 0; i < own->cells; i++)
-        if (own->cell[i].heap == heap && own->cell[i].bytes)
-            mpr_levels_note(own->levels, own, i, heap, own->heap[heap].bytes);
-}
-
 static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uint64_t *now,
                    struct mpr_excerpt_series *out)
 {
@@ -188,33 +172,30 @@ static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uin
     }
 }
 
-/* Of the first and the last instant some changes may be missing. */
-static void set_limits(const struct mpr_excerpt *excerpt, struct mpr_excerpt_series *out)
-{
-    *out = (struct mpr_excerpt_series){ .allocs = excerpt->allocs, .frees = excerpt->frees };
-    out->from = excerpt->first ? 0 : excerpt->change[0].time + 1;
-    out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
-}
-
 void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books,
                         uint8_t heap, struct mpr_excerpt_series *out)
 {
     uint64_t now = 0;
-    set_limits(excerpt, out);
+    *out = (struct mpr_excerpt_series){ .allocs = excerpt->allocs, .frees = excerpt->frees };
+    /* Some changes of the first and the last instant may be missing. */
+    out->from = excerpt->first ? 0 : excerpt->change[0].time + 1;
+    out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
     if (out->from >= out->to) return;
     const struct mpr_levels_options every = {
         .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX
     };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
     struct mpr_books *own = mpr_alloc(1, sizeof *own);
-    mpr_levels_room(levels, books->cells); /* and one more, where there are none */
+    mpr_levels_room(levels, books->cells); /* at least one, even without cells */
     *own = *books;
     own->levels = levels;
     own->excerpts = NULL;
     own->cell = mpr_alloc(books->cells, sizeof *own->cell);
     if (books->cells) memcpy(own->cell, books->cell, books->cells * sizeof *own->cell);
     rewind_cells(own, excerpt, books, heap);
-    tell_levels(own, heap);
+    for (uint32_t i = 0; i < own->cells; i++) /* levels know only cells that have changed */
+        if (own->cell[i].heap == heap && own->cell[i].bytes)
+            mpr_levels_note(levels, own, i, heap, own->heap[heap].bytes);
     repeat(own, excerpt, &now, out);
     mpr_levels_finish(levels, own);
     out->series = levels->level[heap].series;

@@ -1,9 +1,10 @@
-/* Spans of time in which every change of a heap is kept: around its peak, and around failures and
- * graphs.  An observer of the books.
+/* Excerpts: spans of time in which every change of a heap is kept, around its peak, failures and
+ * graphs. An observer of the accounts.
  *
- * The newest changes of each heap are in a ring, and half a ring after such an instant they are
- * copied: one pass is enough, and memory is bounded.  An excerpt needs one vector to count from: of
- * the peak the books have it; of another instant that of the excerpt's end is copied, too. */
+ * A ring has the newest changes of each heap, and half a ring after such an instant they are
+ * copied: one pass is enough, and memory is bounded. An excerpt needs one vector (bytes of every
+ * cell) to count from: of the peak the accounts have it; of another instant the vector at the
+ * excerpt's end is copied. */
 #ifndef MPR_EXCERPTS_H
 #define MPR_EXCERPTS_H
 
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "series.h"
+#include "levels.h"
 
 struct mpr_books;
 
@@ -22,7 +23,7 @@ enum mpr_excerpt_kind {
     MPR_EXCERPT_KINDS
 };
 
-/* Of each kind the newest ones; of the peak the last. */
+/* The newest ones of each kind are kept; of peaks only the last. */
 enum { MPR_EXCERPTS_KEPT = 8 };
 
 struct mpr_excerpt_change {
@@ -34,21 +35,20 @@ struct mpr_excerpt_change {
 struct mpr_excerpt {
     struct mpr_excerpt_change *change; /* NULL: an empty place */
     size_t changes;
-    size_t known; /* behind so many of them the vector is known: `bytes`, or, NULL, the books' peak
-                   */
-    uint64_t *bytes; /* by cell */
+    size_t known;    /* number of changes after which the vector is known */
+    uint64_t *bytes; /* that vector, by cell; NULL: it is the accounts' peak */
     size_t cells;
-    uint64_t allocs, frees; /* of the heap before the first of them */
+    uint64_t allocs, frees; /* of the heap before the first change */
     bool first, last;       /* nothing changed before it; after it */
 };
 
 struct mpr_excerpts_heap {
     struct mpr_excerpt_change *ring; /* NULL until the first change */
     uint64_t count, grown;           /* changes so far */
-    uint64_t epoch;                  /* of the books' heap when it was looked at last */
-    uint64_t due;                    /* the change at which something is to be done */
-    uint64_t at[MPR_EXCERPT_KINDS];  /* the instant, as a count, whose excerpt is not copied yet;
-                                        MPR_EXCERPTS_NONE */
+    uint64_t epoch;                  /* of the accounts' heap when it was examined last */
+    uint64_t due;                    /* number of the change at which something is copied */
+    /* Number of the change whose excerpt is not copied yet; MPR_EXCERPTS_NONE: there is none. */
+    uint64_t at[MPR_EXCERPT_KINDS];
     struct mpr_excerpt kept[MPR_EXCERPT_KINDS][MPR_EXCERPTS_KEPT];
     size_t keeps[MPR_EXCERPT_KINDS]; /* so far: the next goes to keeps % MPR_EXCERPTS_KEPT */
 };
@@ -58,23 +58,22 @@ struct mpr_excerpts_heap {
 struct mpr_excerpts {
     const uint64_t *now; /* replay's clock, ns */
     size_t half;         /* changes on either side of the instant; a power of two */
-    size_t mask;         /* of a ring, which has twice as many */
+    size_t mask;         /* of a ring's index: it has twice as many */
     struct mpr_excerpts_heap heap[256];
 };
 
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now);
 void mpr_excerpts_free(struct mpr_excerpts *w);
-/* What happened now is worth an excerpt in all heaps of the host, or of the GPU that `heap` is of.
- */
+/* Requests an excerpt around now of all heaps of the host, or of the GPU that `heap` belongs to. */
 void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
                        enum mpr_excerpt_kind kind);
 /* Copies what is due before a change. */
 void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
                        uint64_t epoch);
-/* After the last change. */
+/* Call after the last change. */
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books);
 
-/* Called before each change of a cell of `heap`; epoch: the heap's. */
+/* Call before each change of a cell of `heap`. @epoch: the heap's. */
 static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_books *books,
                                     uint8_t heap, uint64_t epoch, uint32_t cell, uint64_t size,
                                     bool grown)
@@ -85,9 +84,9 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_boo
     h->grown += grown;
 }
 
-/* An excerpt as a series in which every instant has its own bucket, exact from `from` (0: from the
- * beginning) to before `to` (UINT64_MAX: to the end); allocs and frees: of the heap before `from`.
- */
+/* An excerpt as a series in which every instant has its own bucket. It is exact from `from` (0:
+ * from the beginning) to before `to` (UINT64_MAX: to the end). allocs and frees: of the heap before
+ * `from`. */
 struct mpr_excerpt_series {
     struct mpr_series series;
     uint64_t from, to, allocs, frees;

@@ -25,7 +25,7 @@ void mpr_flows_free(struct mpr_flows *flows)
     free(flows);
 }
 
-/* ---- rows */
+/* ---- a table */
 
 void mpr_flow_add(struct mpr_flow_table *table, const struct mpr_flow *flow)
 {
@@ -45,13 +45,14 @@ void mpr_flow_add(struct mpr_flow_table *table, const struct mpr_flow *flow)
     mpr_index_add(&table->number, hash, table->flows);
 }
 
+/* In place: an entry never moves behind its old place. */
 void mpr_flow_widen(struct mpr_flow_table *table)
 {
     const uint32_t flows = table->flows;
     mpr_index_free(&table->number);
     table->number = (struct mpr_index){ 0 };
     table->flows = 0;
-    for (uint32_t i = 0; i < flows; i++) { /* each lands at its own place or before it */
+    for (uint32_t i = 0; i < flows; i++) {
         struct mpr_flow flow = table->flow[i];
         flow.born /= 2;
         if (flow.gone != MPR_FLOW_LIVES) flow.gone /= 2;
@@ -62,17 +63,17 @@ void mpr_flow_widen(struct mpr_flow_table *table)
     table->shift++;
 }
 
-/* ---- slices */
+/* ---- changes of a heap */
 
-static struct mpr_flow_heap *heap_of(struct mpr_flows *flows, uint64_t key)
+static struct mpr_flow_heap *heap_of(struct mpr_flows *flows, uint8_t code)
 {
-    struct mpr_flow_heap **heap = &flows->heap[(uint8_t)key];
+    struct mpr_flow_heap **heap = &flows->heap[code];
     if (!*heap) *heap = mpr_alloc(1, sizeof **heap);
     return *heap;
 }
 
-/* A change begins; its number. */
-static uint64_t change(struct mpr_flow_heap *heap, uint64_t time)
+/* Counts a change and returns its number. */
+static uint64_t count_change(struct mpr_flow_heap *heap, uint64_t time)
 {
     struct mpr_flow_table *table = &heap->table;
     const uint64_t number = heap->changes++;
@@ -83,21 +84,8 @@ static uint64_t change(struct mpr_flow_heap *heap, uint64_t time)
     return number;
 }
 
-/* ---- blocks */
-
-void mpr_flows_born(struct mpr_flows *flows, uint64_t key, uint64_t size, uint32_t cell,
-                    uint64_t time)
-{
-    struct mpr_flow_heap *heap;
-    if ((uint8_t)key == MPF_HEAP_PYTHON) return; /* estimates */
-    heap = heap_of(flows, key);
-    heap->dropped |= ++heap->births > MPR_FLOWS_BIRTHS;
-    if (heap->dropped) return;
-    const struct mpr_birth birth = { .time = change(heap, time), .size = size, .cell = cell };
-    mpr_births_add(&flows->live, key, &birth);
-}
-
-static void went(struct mpr_flow_heap *heap, const struct mpr_birth *birth, uint32_t gone)
+/* @gone: slice. */
+static void add_block(struct mpr_flow_heap *heap, const struct mpr_birth *birth, uint32_t gone)
 {
     const struct mpr_flow flow = { .whose = birth->cell,
                                    .born = (uint32_t)(birth->time >> heap->table.shift),
@@ -107,21 +95,33 @@ static void went(struct mpr_flow_heap *heap, const struct mpr_birth *birth, uint
     mpr_flow_add(&heap->table, &flow);
 }
 
+void mpr_flows_born(struct mpr_flows *flows, uint64_t key, uint64_t size, uint32_t cell,
+                    uint64_t time)
+{
+    struct mpr_flow_heap *heap;
+    if ((uint8_t)key == MPF_HEAP_PYTHON) return; /* its bytes are estimates */
+    heap = heap_of(flows, (uint8_t)key);
+    heap->dropped |= ++heap->births > MPR_FLOWS_BIRTHS;
+    if (heap->dropped) return;
+    const struct mpr_birth birth = { .time = count_change(heap, time), .size = size, .cell = cell };
+    mpr_live_index_add(&flows->live, key, &birth);
+}
+
 void mpr_flows_gone(struct mpr_flows *flows, uint64_t key, uint64_t time)
 {
     struct mpr_birth birth;
-    if (!mpr_births_take(&flows->live, key, &birth)) return;
+    if (!mpr_live_index_take(&flows->live, key, &birth)) return;
     struct mpr_flow_heap *heap = flows->heap[(uint8_t)key];
     if (heap->dropped) return;
-    const uint64_t now = change(heap, time);
-    went(heap, &birth, (uint32_t)(now >> heap->table.shift));
+    const uint64_t now = count_change(heap, time); /* may widen the slices */
+    add_block(heap, &birth, (uint32_t)(now >> heap->table.shift));
 }
 
-static void lives(void *arg, uint64_t key, const struct mpr_birth *birth)
+static void add_live(void *arg, uint64_t key, const struct mpr_birth *birth)
 {
     const struct mpr_flows *flows = arg;
     struct mpr_flow_heap *heap = flows->heap[(uint8_t)key];
-    if (!heap->dropped) went(heap, birth, MPR_FLOW_LIVES);
+    if (!heap->dropped) add_block(heap, birth, MPR_FLOW_LIVES);
 }
 
 void mpr_flows_leave_out(struct mpr_flows *flows, uint8_t heap)
@@ -129,4 +129,4 @@ void mpr_flows_leave_out(struct mpr_flows *flows, uint8_t heap)
     heap_of(flows, heap)->dropped = true;
 }
 
-void mpr_flows_end(struct mpr_flows *flows) { mpr_births_each(&flows->live, lives, flows); }
+void mpr_flows_end(struct mpr_flows *flows) { mpr_live_index_each(&flows->live, add_live, flows); }

@@ -1,99 +1,173 @@
-/* Events of device memory, and of what belongs to it: gpu.c takes them, and its parts, one a file,
- * what is theirs. */
+/* Device memory: events, queries, peaks and snapshots.
+ *
+ * A device's peak is the instant at which most of it was used: the newest measurement plus what was
+ * allocated since; of equal ones, the instant at which PyTorch held most. Its snapshot lists the
+ * blocks that were live then. */
 #ifndef MPR_GPU_H
 #define MPR_GPU_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <string.h>
 
-#include "replay_state.h"
+#include "replay.h"
+
+/* Returns the i-th u64 of an event's data, MPF_UNKNOWN if the data is shorter. */
+static inline uint64_t mpr_gpu_word(const struct mpf_event *e, unsigned i)
+{
+    uint64_t v = MPF_UNKNOWN;
+    if ((i + 1) * sizeof v <= e->size) memcpy(&v, e->data + i * sizeof v, sizeof v);
+    return v;
+}
+/* Returns true if the event is about a block of PyTorch's allocator. */
+static inline bool mpr_gpu_of_torch(const struct mpf_event *e)
+{
+    return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH;
+}
 
 void mpr_gpu_init(struct mpr_gpu *g);
 void mpr_gpu_free(struct mpr_gpu *g);
-/* Every event of a heap from MPF_HEAP_PINNED on, and every operation from 48 on. */
+/* Takes every event of a heap from MPF_HEAP_PINNED on, and every operation from 48 on. */
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 
-/* ---- gpu_comms.c: whose blocks NCCL's are: its ranges name the communicator at work. */
+/* ---- blocks and pools (gpu_blocks.c) */
 
+/* Returns the key of the block's cell. */
+uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* Describes the block that the event makes in *out and adds it to the accounts. */
+void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                     struct mpr_gpu_block *out);
+/* Adds the block to its cell and sets b->cell; removes it. */
+void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b);
+void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* Informs observers that the block got its address (and lives since `from`), or lost it. */
+void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
+void mpr_gpu_observe_unmapped(struct mpr_replay *r, const struct mpr_gpu_block *b);
+
+void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e);
+/* A free by the driver: its call, its return, and a call that failed. */
+void mpr_gpu_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t);
+void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t);
+/* The context was destroyed: frees its blocks. */
+void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context);
+/* GPU_LEVEL. Growth is attributed to the thread's ranges and to the call stack of its newest pool
+ * block. The newest growth shrinks first. */
+void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The device's pools and blocks hold at most `limit` bytes together: takes the excess from the
+ * pools. Logs before 1.11 have no event for pools that the driver trims. */
+void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit);
+
+/* ---- communicators of NCCL's blocks (gpu_comms.c) */
+
+/* SCHEMA. */
+void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e);
 /* A PUSH, POP or RANGE_DATA has been applied. */
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The block is the communicator's, unless that is told later. */
+/* Assigns the block to the communicator if its current one is a guess. It stays a guess. */
 void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm);
-/* The block's communicator may be told later; object: its number where it has a handle, else 0. */
+/* Remembers a block whose communicator is a guess. @object: its number if it has a handle, else 0.
+ */
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object);
 
-/* ---- gpu_graphs.c: captures, the graphs' executables, and who holds the memory pool that a
- * capture allocated from. */
+/* ---- captures, executable graphs, and the pools that captures allocate from (gpu_graphs.c) */
 
-/* CAPTURE_BEGIN, TORCH_CAPTURE; CAPTURE_END, TORCH_CAPTURE_END. */
+/* CAPTURE_BEGIN or TORCH_CAPTURE; CAPTURE_END or TORCH_CAPTURE_END. */
 void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Number of the capture that what the thread makes now belongs to; 0: none. */
-uint32_t mpr_graph_under_way(const struct mpr_thread *t);
-/* The block was made; is it a capture's? */
+/* Counts a new block in its capture, if it has one. @torch: it is one of PyTorch's allocator. */
 void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch);
 /* PyTorch's graph object gives up its pool. */
 void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time);
-/* A GPU_RETURN, and the growth of used bytes that belongs to it. */
+/* GPU_RETURN. @growth: of used bytes, by this call. */
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                     int64_t growth);
-/* Until when a graph holds the memory that was made in the capture, ns; UINT64_MAX: still.  After
- * that it is the allocator's to reuse.  Pools are shared: the last graph decides.  capture 0: no
- * graph's. */
+/* Returns until when (ns) a graph holds memory that was made in the capture, UINT64_MAX if it still
+ * does. Then the allocator reuses it. Pools may be shared: the last graph decides. 0 for capture 0.
+ */
 uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture);
-/* Does it then? */
+/* Returns true if a graph holds that memory at `time`. */
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
-/* ---- gpu_handles.c: physical memory with handles (cuMemCreate): references and mappings are
- * counted, and the bytes leave the books with the last of them.  What is mapped where memory of the
- * same library was unmapped is that memory, awake: PyTorch's segment or its communicator's. */
+/* ---- physical memory with handles, from cuMemCreate (gpu_handles.c) */
 
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e);
-/* One more reference; the handle may be a new name of the memory that is mapped at `at`. */
+/* Adds a reference. The handle may be a new name of the memory that is mapped at `at`. */
 void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at);
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle);
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes);
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 
-/* ---- gpu_hidden.c: memory that no allocation names: how much more is used after a call than
- * before, less what was tracked meanwhile. */
+/* ---- used bytes, and memory that only measurements show (gpu_used.c) */
 
+/* Returns true if the log has anything about the device. */
+bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device);
+/* Returns the bytes of gpuN/device. */
+uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
+/* Returns the newest measurement plus what changed since, or the tracked bytes without one. */
+uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
+/* Tracked bytes changed. A measurement of at most MPR_IN_FLIGHT_NS ago may already have the change.
+ */
+#define MPR_IN_FLIGHT_NS UINT64_C(100000000)
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
+/* GPU_ENTER; GPU_RETURN. */
 void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Cuts parts of the device to what the process itself can have; returns true if it did. */
+/* Cuts the parts of the device to what the process itself can have. Returns true if it did. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part);
 /* The driver refused memory while `used` bytes of the device were in use. */
 void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used);
-/* NVML's measurement. */
+/* SAMPLE_GPU: a measurement by NVML. */
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e);
 
-/* ---- gpu_ooms.c: lack of device memory: a refusal of the driver is hard until who asked gets what
- * it wanted; PyTorch gives back its cache and asks again, and says itself when it gives up. */
+/* ---- out-of-memory events (gpu_ooms.c) */
 
-/* GPU_FAIL */
+/* GPU_FAIL; TORCH_OOM. */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* TORCH_OOM */
 void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The thread has freed a driver block: after a refusal that is PyTorch giving back its cache. */
+/* The thread has freed a driver block: after a refusal this is PyTorch that empties its cache. */
 void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes);
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
                       bool torch);
-/* The newest that nobody got over; NULL: none. */
+/* Returns the newest failure that the program did not recover from, or NULL. */
 const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g);
-/* What the driver would have had to give for it: to PyTorch a segment. */
+/* Returns the bytes that the driver would have had to give: a segment if PyTorch asked. */
 uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 
-/* ---- gpu_pools.c: stream-ordered pools and the memory of graphs: how much of a device each holds,
- * by who made it grow. */
+/* ---- snapshots (gpu_snapshot.c) */
 
-/* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest
- * block of a pool; what was given back is the newest. */
-void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The device's pools and blocks together hold at most `limit` bytes: takes the excess from the
- * pools. In logs before 1.11 no event tells that the driver trimmed a pool. */
-void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit);
-void mpr_pools_free(struct mpr_gpu *g);
+/* A snapshot is begun, told about each block that is removed or loses its address, and finished
+ * after the last event. `take` does all at once. The caller frees the snapshot. */
+void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                        uint64_t time);
+void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *removed);
+void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r);
+void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                      uint64_t time);
+void mpr_picture_free(struct mpr_picture *p);
+/* Sorts blocks by birth and keeps one entry for each block. Returns how many it kept. */
+size_t mpr_snapshot_unique(struct mpr_gpu_block *removed, size_t count);
+/* Adds the range to `ever`, the address ranges that were ever unmapped. */
+void mpr_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to);
+
+/* ---- when snapshots are taken: peaks, windows and the selected instant (gpu_peaks.c) */
+
+/* The used bytes may be a new maximum. @measured: only a measurement changed. If less is tracked
+ * than at the maximum so far, a slightly larger measurement does not count. */
+void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured);
+/* Call before an event that may shrink what is live. */
+void mpr_gpu_take_snapshots(struct mpr_replay *r);
+/* A block of device memory is removed or loses its address: open snapshots keep a copy. */
+void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* The selected instant begins: devices have no peaks yet. Then what they hold counts as of `time`.
+ * Then the instant ends. */
+void mpr_gpu_instant_begin(struct mpr_replay *r);
+void mpr_gpu_instant_carry(struct mpr_replay *r, uint64_t time);
+void mpr_gpu_instant_end(struct mpr_replay *r);
+/* Call before an event: finishes windows that are over. */
+void mpr_gpu_close_windows(struct mpr_replay *r);
+/* Call after the last event. */
+void mpr_gpu_finish(struct mpr_replay *r);
 
 #endif

@@ -1,14 +1,16 @@
-#include "gpu_blocks.h"
-
+/* Blocks of device memory, of the driver and of PyTorch, and stream-ordered pools: their tables and
+ * their bytes in the accounts. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
+#include "backward.h"
+#include "block_observers.h"
+#include "gpu.h"
+#include "maker.h"
 
-void mpr_gpu_blocks_free(struct mpr_gpu_blocks *b)
-{
-    free(b->at);
-    mpr_index_free(&b->number);
-}
+/* ---- the table */
 
 struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64_t addr)
 {
@@ -32,4 +34,307 @@ bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu
     mpr_index_set(&b->number, at->addr, (uint32_t)(at - b->at) + 1);
     mpr_index_set(&b->number, addr, 0);
     return true;
+}
+
+/* ---- accounts */
+
+static struct mpr_alloc_context context_of(const struct mpr_gpu_block *b)
+{
+    return (struct mpr_alloc_context){ b->size, b->node, b->thread, b->site, b->comm, b->capture };
+}
+
+uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    const struct mpr_alloc_context context = context_of(b);
+    return mpr_alloc_context_key(r, &context);
+}
+
+static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    const struct mpr_alloc_context context = context_of(b);
+    return mpr_alloc_context_cell(r, &context, b->heap);
+}
+
+void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
+{
+    b->cell = cell_of(r, b);
+    if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
+    mpr_books_add(&r->books, b->cell, b->size, r->now);
+    mpr_observe_counted(r, b->heap, b->birth, b->size, b->cell);
+    if (b->inherited) r->books.cell[b->cell].inherited += b->size;
+}
+
+void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (b->addr) mpr_gpu_observe_unmapped(r, b);
+    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
+    mpr_books_remove(&r->books, b->cell, b->size);
+    mpr_observe_uncounted(r, b->heap, b->birth);
+    if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
+}
+
+void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
+{
+    const struct mpr_large_block block = { .addr = b->addr,
+                                           .size = b->size,
+                                           .from = from,
+                                           .to = UINT64_MAX,
+                                           .cell = b->cell,
+                                           .capture = b->capture,
+                                           .segment = b->segment,
+                                           .mapped = b->handle };
+    mpr_observe_alloc(r, b->heap, &block);
+}
+
+void mpr_gpu_observe_unmapped(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
+}
+
+/* Returns everything that is known about the block that the thread makes with this event. */
+static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
+                                     const struct mpf_event *e)
+{
+    struct mpr_gpu_block b = { .addr = e->addr,
+                               .size = e->size,
+                               .time = e->time,
+                               .birth = ++r->gpu.births,
+                               .context = t->gpu.context,
+                               .thread = t->number,
+                               .heap = e->heap,
+                               .capture = t->gpu.capture_early ? 0 : t->gpu.capture };
+    const struct mpr_site at = { t->at.stack,
+                                 t->at.python ? t->at.python : mpr_backward_python(r, t) };
+    b.node = mpr_backward_path(r, t);
+    if (!b.node) b.node = mpr_thread_inherited_path(r, t, &b.inherited);
+    b.node = mpr_alloc_context_path(r, b.node, t->at.python);
+    b.site = mpr_sites_site(&r->sites, at);
+    b.library = mpr_sites_library(&r->sites, at.stack);
+    b.python = at.python;
+    b.segment = mpr_sites_for_torch(&r->sites, at.stack);
+    b.weighed = r->options.by == MPR_GROUP_PYTHON && r->options.torch_sample_mean != 0 &&
+                t->at.python && mpr_gpu_of_torch(e);
+    if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
+        b.comm_guessed = !t->gpu.comm;
+        b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
+    }
+    return b;
+}
+
+void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                     struct mpr_gpu_block *out)
+{
+    *out = describe(r, t, e);
+    mpr_gpu_accounts_add(r, out);
+    r->books.heap[e->heap].allocations++;
+    r->books.cell[out->cell].allocations++;
+}
+
+/* ---- allocations */
+
+void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool torch = mpr_gpu_of_torch(e), device = mpf_heap_code(e->heap) == MPF_HEAP_DEVICE;
+    struct mpr_gpu_blocks *table = torch ? &r->gpu.torch : &r->gpu.driver;
+    struct mpr_gpu_block b, old;
+    if (!e->addr) return;
+    if (torch && t->forward && t->at.python) mpr_forward_block(t);
+    if (mpr_gpu_blocks_take(table, e->addr, &old)) { /* its free was not recorded */
+        mpr_gpu_removed(r, &old);
+        mpr_gpu_accounts_remove(r, &old);
+        r->books.heap[old.heap].missed++;
+    }
+    const uint64_t total = device ? r->gpu.device[mpf_heap_device(e->heap)].total : 0;
+    if (total && total != MPF_UNKNOWN)
+        mpr_pools_limit(r, mpf_heap_device(e->heap), mpr_less(total, e->size));
+    mpr_gpu_account(r, t, e, &b);
+    if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
+    mpr_gpu_observe_mapped(r, &b, b.time);
+    mpr_gpu_blocks_put(table, &b);
+    mpr_gpu_guess(r, &b, 0);
+    if (device) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
+    mpr_graph_count(&r->gpu, &b, torch);
+    mpr_oom_got_over(r, t, &b, torch);
+    if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
+}
+
+/* ---- frees */
+
+/* @b: taken out of its table. */
+static void free_block(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    r->books.heap[b->heap].frees++;
+    mpr_gpu_removed(r, b);
+    mpr_gpu_accounts_remove(r, b);
+    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE)
+        mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_amount(b->size));
+}
+
+void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_gpu_block b;
+    mpr_gpu_take_snapshots(r);
+    if (mpr_gpu_blocks_take(&r->gpu.torch, e->addr, &b)) {
+        free_block(r, &b);
+        return;
+    }
+    r->books.heap[e->heap].used = true;
+    r->books.heap[e->heap].frees++;
+    r->books.heap[e->heap].unmatched++;
+}
+
+/* The block leaves the table, because another thread may get its address before the driver returns.
+ * Its bytes count until then. */
+void mpr_gpu_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    t->gpu.freeing = true;
+    if (!mpr_gpu_blocks_take(&r->gpu.driver, e->addr, &t->gpu.freed))
+        t->gpu.freed = (struct mpr_gpu_block){ .heap = e->heap };
+}
+
+void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
+{
+    if (!t->gpu.freeing) return;
+    mpr_gpu_take_snapshots(r);
+    t->gpu.freeing = false;
+    if (t->gpu.freed.addr) {
+        free_block(r, &t->gpu.freed);
+        mpr_oom_freed(r, t, t->gpu.freed.size);
+    } else r->books.heap[t->gpu.freed.heap].unmatched++;
+}
+
+void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
+{
+    struct mpr_gpu_block impossible; /* nobody can have got the address meanwhile */
+    if (t->gpu.freeing && t->gpu.freed.addr) {
+        mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &impossible);
+        mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed);
+    }
+    t->gpu.freeing = false;
+}
+
+/* ---- the end of a context */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct mpr_gpu_block *a = left, *b = right;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Returns true if the address is in one of the segments, which are sorted by address. */
+static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_t addr)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (segment[middle].addr <= addr) low = middle + 1;
+        else count = middle;
+    }
+    return low && addr - segment[low - 1].addr < segment[low - 1].size;
+}
+
+/* PyTorch's blocks are freed together with the segments that they are in. The loops run backwards,
+ * because the last block of a table moves to the place of a removed one. */
+void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
+{
+    struct mpr_gpu_blocks *driver = &r->gpu.driver, *torch = &r->gpu.torch;
+    struct mpr_gpu_block *freed = mpr_alloc(driver->live + torch->live, sizeof *freed);
+    size_t count = 0;
+    for (size_t i = driver->live; i-- > 0;)
+        if (driver->at[i].context == context)
+            mpr_gpu_blocks_take(driver, driver->at[i].addr, &freed[count++]);
+    qsort(freed, count, sizeof *freed, by_address);
+    const size_t segments = count;
+    for (size_t i = torch->live; i-- > 0;)
+        if (is_inside(freed, segments, torch->at[i].addr))
+            mpr_gpu_blocks_take(torch, torch->at[i].addr, &freed[count++]);
+    qsort(freed + segments, count - segments, sizeof *freed, by_address);
+    for (size_t i = 0; i < count; i++) free_block(r, &freed[i]);
+    r->gpu.context_blocks += segments;
+    free(freed);
+}
+
+/* ---- stream-ordered pools, and the memory nodes of graphs */
+
+/* Returns the pool that the event names, made when new. */
+static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
+{
+    const uint32_t newest = mpr_index_get(&g->pool_of, e->addr);
+    for (uint32_t number = newest; number; number = g->pool[number - 1].older)
+        if (g->pool[number - 1].heap == e->heap) return &g->pool[number - 1];
+    MPR_GROW(g->pool, g->pools, g->pool_cap);
+    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap, .older = newest };
+    mpr_index_set(&g->pool_of, e->addr, g->pools + 1);
+    return &g->pool[g->pools++];
+}
+
+/* @change: of the pool's bytes, modulo 2^64. */
+static void change_bytes(struct mpr_gpu *g, struct mpr_pool *p, uint64_t change)
+{
+    const unsigned device = mpf_heap_device(p->heap);
+    p->bytes += change;
+    *(p->id ? &g->pool_bytes[device] : &g->graph_bytes[device]) += change;
+}
+
+/* Each part is one block of the accounts. */
+static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
+{
+    struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
+    if (r->flows) mpr_flows_leave_out(r->flows, p->heap);
+    if (!newest || newest->cell != cell) {
+        MPR_GROW(p->part, p->parts, p->part_cap);
+        newest = &p->part[p->parts++];
+        *newest = (struct mpr_pool_part){ 0, cell };
+    } else mpr_books_remove(&r->books, cell, newest->bytes);
+    newest->bytes += bytes;
+    change_bytes(&r->gpu, p, bytes);
+    mpr_books_add(&r->books, cell, newest->bytes, r->now);
+}
+
+static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
+{
+    while (bytes && p->parts) {
+        struct mpr_pool_part *newest = &p->part[p->parts - 1];
+        const uint64_t removed = newest->bytes < bytes ? newest->bytes : bytes;
+        mpr_books_remove(&r->books, newest->cell, newest->bytes);
+        newest->bytes -= removed;
+        change_bytes(&r->gpu, p, -removed);
+        bytes -= removed;
+        if (newest->bytes) mpr_books_add(&r->books, newest->cell, newest->bytes, r->now);
+        else p->parts--;
+    }
+}
+
+void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit)
+{
+    uint64_t excess = mpr_less(mpr_gpu_tracked(r, device), limit);
+    if (r->options.pools_exact || !excess) return;
+    mpr_gpu_take_snapshots(r);
+    for (uint32_t i = 0; i < r->gpu.pools && excess; i++) {
+        struct mpr_pool *p = &r->gpu.pool[i];
+        if (!p->id || mpf_heap_device(p->heap) != device) continue;
+        const uint64_t removed = p->bytes < excess ? p->bytes : excess;
+        shrink(r, p, removed);
+        excess -= removed;
+    }
+}
+
+void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_pool *p = pool_of(&r->gpu, e);
+    const int64_t change = mpr_change(p->bytes, e->size);
+    if (e->size > p->bytes) {
+        struct mpr_gpu_block b = describe(r, t, e);
+        b.site = t->gpu.pool_site;
+        b.size = e->size - p->bytes;
+        if (!p->library)
+            p->library = mpr_sites_library(&r->sites, mpr_sites_of(&r->sites, b.site).stack);
+        grow(r, p, cell_of(r, &b), b.size);
+    } else if (e->size < p->bytes) {
+        mpr_gpu_take_snapshots(r);
+        shrink(r, p, p->bytes - e->size);
+    }
+    r->books.heap[e->heap].used = true;
+    mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
+    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }

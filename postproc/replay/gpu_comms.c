@@ -1,43 +1,87 @@
-#include "gpu.h"
-
+/* NCCL's communicators, and which of them each block of NCCL belongs to: NCCL's NVTX ranges name
+ * the communicator at work. */
 #include <string.h>
 
 #include "alloc.h"
 #include "backward.h"
-#include "gpu_book.h"
+#include "gpu.h"
+#include "mpf/slot.h"
 
-static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
+/* ---- communicators */
+
+/* The payloads' types that are used here have 4 bytes for int and unsigned, 8 for u64 (NVTX's
+ * numbers 5, 6 and 18). */
+static void take_entry(struct mpr_schema *schema, const char *name, uint64_t offset)
 {
-    return strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4) == 0;
+    if (!strcmp(name, "NCCL communicator ID")) schema->comm = (int)offset;
+    else if (!strcmp(name, "No. of ranks")) schema->ranks = (int)offset;
+    else if (!strcmp(name, "Rank")) schema->rank = (int)offset;
 }
+
+void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
+{
+    struct mpr_schema schema = { e->addr, -1, -1, -1 };
+    const uint8_t *p = e->data, *end = e->data + e->size;
+    uint64_t place[2];
+    while ((size_t)(end - p) > sizeof place) {
+        memcpy(place, p, sizeof place);
+        p += sizeof place;
+        const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+        if (!zero) break;
+        if (place[1] < MPF_DATA_MAX) take_entry(&schema, (const char *)p, place[1]);
+        p = zero + 1;
+    }
+    if (schema.comm < 0) return;
+    MPR_GROW(c->schema, c->schemas, c->schema_cap);
+    c->schema[c->schemas++] = schema;
+    mpr_index_set(&c->newest, schema.id, c->schemas);
+}
+
+/* Returns the number of the communicator, made when new. */
+static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
+{
+    const uint32_t known = mpr_index_get(&c->number, id);
+    if (known) return known;
+    MPR_GROW(c->comm, c->count, c->cap);
+    c->comm[c->count] =
+        (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
+    mpr_index_set(&c->number, id, ++c->count);
+    return c->count;
+}
+
+static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)
+{
+    uint64_t v = 0;
+    if (offset < 0 || (size_t)offset + bytes > e->size) return UINT64_MAX;
+    memcpy(&v, e->data + offset, bytes);
+    return v;
+}
+
+/* Returns the number of the communicator that a RANGE_DATA names, 0 if it names none. @name: of its
+ * range. */
+static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name)
+{
+    const uint32_t schema = mpr_index_get(&c->newest, e->addr);
+    const struct mpr_schema *s = schema ? &c->schema[schema - 1] : NULL;
+    const uint64_t id = s ? field(e, s->comm, sizeof id) : UINT64_MAX;
+    const uint32_t number = id != UINT64_MAX ? number_of(c, id, e->time) : 0;
+    if (!number) return 0;
+    struct mpr_comm *comm = &c->comm[number - 1];
+    if (s->ranks >= 0) {
+        comm->ranks = field(e, s->ranks, 4);
+        comm->rank = field(e, s->rank, 4);
+    } else if (!comm->first_use) comm->first_use = name;
+    return number;
+}
+
+/* ---- blocks */
 
 void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
 {
     if (!b->comm_guessed || b->comm == comm) return;
-    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_remove(r, b);
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_remove(r, b);
     b->comm = comm;
-    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_add(r, b);
-}
-
-static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
-{
-    mpr_gpu_suppose(r, b, comm);
-    b->comm_guessed = false;
-}
-
-/* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it.
- */
-static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
-{
-    struct mpr_gpu *g = &r->gpu;
-    g->comm = comm;
-    for (; g->guesses && g->guess[g->guesses - 1].time >= since; g->guesses--) {
-        const struct mpr_guess *guess = &g->guess[g->guesses - 1];
-        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block
-                                                : mpr_gpu_blocks_find(&g->driver, guess->addr);
-        const bool live = b && (!guess->object || g->object[guess->object - 1].live);
-        if (live && b->time == guess->time) claim_block(r, b, comm);
-    }
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_add(r, b);
 }
 
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
@@ -47,6 +91,25 @@ void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t
     MPR_GROW(g->guess, g->guesses, g->guess_cap);
     g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
 }
+
+/* The pop of a communicator's init names the communicator: everything that NCCL allocated since its
+ * push belongs to it. */
+static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
+{
+    struct mpr_gpu *g = &r->gpu;
+    g->comm = comm;
+    for (; g->guesses && g->guess[g->guesses - 1].time >= since; g->guesses--) {
+        const struct mpr_guess *guess = &g->guess[g->guesses - 1];
+        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block
+                                                : mpr_gpu_blocks_find(&g->driver, guess->addr);
+        const bool live = b && (!guess->object || g->object[guess->object - 1].live);
+        if (!live || b->time != guess->time) continue;
+        mpr_gpu_suppose(r, b, comm);
+        b->comm_guessed = false;
+    }
+}
+
+/* ---- ranges */
 
 static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -59,7 +122,7 @@ static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
 static void payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0;
-    const uint32_t comm = mpr_comms_payload(&r->gpu.comms, e, name);
+    const uint32_t comm = comm_of_payload(&r->gpu.comms, e, name);
     if (!comm) return;
     if (t->gpu.popped) claim(r, comm, t->gpu.nccl_since);
     else if (t->depth) t->gpu.comm = r->gpu.comm = comm;
@@ -74,8 +137,7 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     }
     if (e->op > MPF_OP_MARK) return;
     t->gpu.popped = e->op == MPF_OP_POP;
-    if (e->op == MPF_OP_PUSH && !domain) {
-        mpr_threads_carry(&r->threads, t);
-    } else if (is_nccl(r, domain)) nccl_range(t, e);
+    if (e->op == MPF_OP_PUSH && !domain) mpr_threads_carry(&r->threads, t);
+    else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) nccl_range(t, e);
     if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }

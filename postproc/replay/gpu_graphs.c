@@ -1,18 +1,48 @@
-#include "gpu.h"
-
+/* CUDA graphs: captures, the pools that captures allocate from, and executable graphs. */
 #include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
-#include "gpu_book.h"
-#include "gpu_path.h"
+#include "gpu.h"
 #include "hash.h"
 #include "instants.h"
-#include "mpf/sample.h"
+#include "maker.h"
 
 /* ---- captures */
 
-/* The pool's number, made when new. */
+/* Captures that begin less than this after the end of the previous one belong together. */
+#define BURST_NS UINT64_C(1000000000)
+
+void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
+    bool inherited;
+    /* A graph captures once, so this is another graph at the same address. */
+    if (torch) mpr_graph_reset(g, e->addr, e->time);
+    if (t->gpu.capture) {
+        t->gpu.capture_early = false;
+        return;
+    }
+    MPR_GROW(g->capture, g->captures, g->capture_cap);
+    const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
+    const uint32_t burst = !last                             ? 1
+                           : e->time - last->time < BURST_NS ? last->burst
+                                                             : last->burst + 1;
+    g->capture[g->captures++] =
+        (struct mpr_capture){ .time = e->time,
+                              .graph = torch ? e->addr : 0,
+                              .thread = t->number,
+                              .node = mpr_thread_inherited_path(r, t, &inherited),
+                              .burst = burst };
+    if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
+    t->gpu.capture = g->captures;
+    t->gpu.torch_capture = torch;
+    /* Without driver blocks the driver's calls are not recorded, nor is its capture. */
+    t->gpu.capture_early = torch && g->driver.live;
+}
+
+/* Returns the number of the pool, made when new. */
 static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
 {
     const uint64_t key = mpr_hash(mpr_hash(pool[0]) + pool[1]);
@@ -25,71 +55,34 @@ static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
     return g->shareds;
 }
 
-/* The pool is held by one graph less. */
+/* One graph less holds the pool. */
 static void give_up(struct mpr_shared *s, uint64_t time)
 {
     s->holding--;
     if (time > s->until) s->until = time;
 }
 
-static void share(struct mpr_gpu *g, struct mpr_capture *c)
-{
-    if (!c->pool[0] && !c->pool[1]) return;
-    c->shared = shared_number(g, c->pool);
-    g->shared[c->shared - 1].holding++;
-    if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
-}
-
-/* Captures that follow each other closer than this belong together */
-#define BURST_NS UINT64_C(1000000000)
-
-void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_gpu *g = &r->gpu;
-    const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
-    bool inherited;
-    if (torch)
-        mpr_graph_reset(g, e->addr, e->time); /* a graph captures once: this is another one in its
-                                                 place */
-    if (t->gpu.capture) {
-        t->gpu.capture_early = false;
-        return;
-    }
-    MPR_GROW(g->capture, g->captures, g->capture_cap);
-    const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
-    const uint32_t burst = !last                             ? 1
-                           : e->time - last->time < BURST_NS ? last->burst
-                                                             : last->burst + 1;
-    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time,
-                                                      .graph = torch ? e->addr : 0,
-                                                      .thread = t->number,
-                                                      .node = mpr_gpu_path(r, t, &inherited),
-                                                      .burst = burst };
-    if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
-    t->gpu.capture = g->captures;
-    t->gpu.torch_capture = torch;
-    t->gpu.capture_early = torch && g->driver.live; /* else the driver's calls are not recorded */
-}
-
-uint32_t mpr_graph_under_way(const struct mpr_thread *t)
-{
-    return t->gpu.capture_early ? 0 : t->gpu.capture;
-}
-
 void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
+    struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
     if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
-    struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
+    struct mpr_capture *c = &g->capture[t->gpu.capture - 1];
     if (torch)
         for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
-    if (torch) share(&r->gpu, c);
+    if (torch && (c->pool[0] || c->pool[1])) {
+        c->shared = shared_number(g, c->pool);
+        g->shared[c->shared - 1].holding++;
+        if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
+    }
     c->time = e->time;
-    if (r->gpu.instants) mpr_instants_want(r->gpu.instants);
+    if (g->instants) mpr_instants_want(g->instants);
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
     t->gpu.capture_early = false;
 }
+
+/* ---- blocks of a capture */
 
 static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t capture)
 {
@@ -134,7 +127,7 @@ void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torc
     }
 }
 
-/* ---- who holds a pool */
+/* ---- holders of a pool */
 
 void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
 {
@@ -160,10 +153,10 @@ bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
     return mpr_graph_until(g, capture) > time;
 }
 
-/* ---- executables */
+/* ---- executable graphs */
 
-static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
-                       int64_t growth)
+static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                        int64_t growth)
 {
     struct mpr_gpu *g = &r->gpu;
     bool inherited;
@@ -174,7 +167,7 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
         .nodes = mpr_gpu_word(e, MPF_RETURN_C),
         .instantiated = growth,
         .thread = t->number,
-        .node = mpr_gpu_path(r, t, &inherited),
+        .node = mpr_thread_inherited_path(r, t, &inherited),
         .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture,
         .device = (uint8_t)mpf_heap_device(e->heap),
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
@@ -185,26 +178,18 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
     t->gpu.last_capture = 0;
 }
 
-/* The newest graph executable with that handle. */
-static struct mpr_graph *graph_of(struct mpr_gpu *g, uint64_t exec)
-{
-    const uint32_t number = mpr_index_get(&g->executable, exec);
-    return number ? &g->graph[number - 1] : NULL;
-}
-
-static void destroy(struct mpr_gpu *g, struct mpr_graph *graph)
-{
-    graph->gone = true;
-    mpr_index_set(&g->executable, graph->exec, graph->older);
-}
-
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                     int64_t growth)
 {
+    struct mpr_gpu *g = &r->gpu;
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
-    struct mpr_graph *graph = graph_of(&r->gpu, mpr_gpu_word(e, MPF_RETURN_A));
-    if (call == MPF_CALL_GRAPH) note_graph(r, t, e, growth);
+    const uint32_t number = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A));
+    struct mpr_graph *graph = number ? &g->graph[number - 1] : NULL;
+    if (call == MPF_CALL_GRAPH) instantiate(r, t, e, growth);
     else if (call == MPF_CALL_GRAPH_LAUNCH && graph)
         graph->launched = mpr_plus(graph->launched, growth);
-    else if (call == MPF_CALL_GRAPH_GONE && graph) destroy(&r->gpu, graph);
+    else if (call == MPF_CALL_GRAPH_GONE && graph) {
+        graph->gone = true;
+        mpr_index_set(&g->executable, graph->exec, graph->older);
+    }
 }

@@ -1,12 +1,15 @@
-/* Invariant: an object is found by its handle while it has references; then its memory lives by its
- * mappings alone, and the driver may give the handle to other memory. */
-#include "gpu.h"
-
+/* Physical memory with handles (cuMemCreate). References and mappings are counted, and the bytes
+ * leave the accounts with the last of them. Memory that is mapped where memory of the same library
+ * was unmapped is that memory again, after sleep mode: a segment of PyTorch, or memory of the same
+ * communicator.
+ *
+ * Invariant: an object is found by its handle while it has references. Without any, only its
+ * mappings keep the memory, and the driver may give the handle to other memory. */
 #include "alloc.h"
 #include "amount.h"
-#include "asleep.h"
-#include "gpu_book.h"
-#include "gpu_peaks.h"
+#include "gpu.h"
+
+/* ---- objects by handle */
 
 static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)
 {
@@ -19,17 +22,16 @@ static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_object *o)
     return (uint32_t)(o - g->object) + 1;
 }
 
-/* From now on the handle means this object, or none. */
-static void name(struct mpr_replay *r, struct mpr_object *o, uint64_t handle)
+/* Makes the handle mean this object, or no object if it has no references. */
+static void set_handle(struct mpr_gpu *g, struct mpr_object *o, uint64_t handle)
 {
-    struct mpr_gpu *g = &r->gpu;
     if (find(g, o->handle) == o) mpr_index_set(&g->handles, o->handle, 0);
     o->handle = handle;
     if (o->refs) mpr_index_set(&g->handles, handle, number_of(g, o));
 }
 
-/* Its place can be used again. */
-static void retire(struct mpr_gpu *g, struct mpr_object *o)
+/* Allows the object's place to be reused, once nothing refers to it. */
+static void recycle(struct mpr_gpu *g, struct mpr_object *o)
 {
     if (o->live || o->owed) return;
     o->next_free = g->object_free;
@@ -42,28 +44,36 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
     o->live = false;
     if (!o->imported) {
         r->books.heap[o->block.heap].frees++;
-        mpr_gpu_gone(r, &o->block);
-        mpr_gpu_books_remove(r, &o->block);
+        mpr_gpu_removed(r, &o->block);
+        mpr_gpu_accounts_remove(r, &o->block);
         if (mpf_heap_is_gpu(o->block.heap))
             mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -mpr_amount(o->block.size));
     }
-    retire(&r->gpu, o);
+    recycle(&r->gpu, o);
 }
 
-static struct mpr_object *new_object(struct mpr_gpu *g)
+/* Returns a live object with one reference. */
+static struct mpr_object *new_object(struct mpr_gpu *g, uint64_t handle, bool imported)
 {
+    struct mpr_object *o;
     if (g->object_free) {
-        struct mpr_object *o = &g->object[g->object_free - 1];
+        o = &g->object[g->object_free - 1];
         g->object_free = o->next_free;
-        return o;
+    } else {
+        MPR_GROW(g->object, g->objects, g->object_cap);
+        o = &g->object[g->objects++];
     }
-    MPR_GROW(g->object, g->objects, g->object_cap);
-    return &g->object[g->objects++];
+    *o = (struct mpr_object){ .handle = handle, .refs = 1, .live = true, .imported = imported };
+    set_handle(g, o, handle);
+    return o;
 }
 
-/* The handle is handed out again, so its last references are dropped, though who dropped them has
- * not said so yet (a thread reports after the driver has returned): what it will say is owed. */
-static void settle(struct mpr_replay *r, uint64_t handle)
+/* ---- references */
+
+/* The driver gives the handle to other memory, so the last references to the old object were
+ * dropped, although the events for that are still to come (a thread records them after the driver
+ * has returned). They are owed. */
+static void expect_drops(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
     struct mpr_object *o = find(g, handle);
@@ -71,7 +81,7 @@ static void settle(struct mpr_replay *r, uint64_t handle)
     const bool listed = o->owed != 0;
     o->owed += o->refs;
     o->refs = 0;
-    name(r, o, handle);
+    set_handle(g, o, handle);
     if (!listed) {
         o->next_owed = mpr_index_get(&g->owed, handle);
         mpr_index_set(&g->owed, handle, number_of(g, o));
@@ -79,25 +89,25 @@ static void settle(struct mpr_replay *r, uint64_t handle)
     release_if_unused(r, o);
 }
 
-static bool pay(struct mpr_gpu *g, uint64_t handle)
+/* Takes a drop for one that is owed. Returns false if none is. */
+static bool drop_owed_reference(struct mpr_gpu *g, uint64_t handle)
 {
     const uint32_t number = mpr_index_get(&g->owed, handle);
     if (!number) return false;
     struct mpr_object *o = &g->object[number - 1];
     if (!--o->owed) {
         mpr_index_set(&g->owed, handle, o->next_owed);
-        retire(g, o);
+        recycle(g, o);
     }
     return true;
 }
 
+/* Returns true if the memory is on a device. */
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    settle(r, e->addr);
-    struct mpr_object *o = new_object(&r->gpu);
-    *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true };
-    name(r, o, e->addr);
-    mpr_gpu_book(r, t, e, &o->block);
+    expect_drops(r, e->addr);
+    struct mpr_object *o = new_object(&r->gpu, e->addr, false);
+    mpr_gpu_account(r, t, e, &o->block);
     o->block.addr = 0;
     o->block.handle = true;
     mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
@@ -107,16 +117,9 @@ bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_object *o = find(&r->gpu, e->addr);
-    if (o) {
-        o->refs++;
-        return;
-    }
-    o = new_object(&r->gpu);
-    *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true, .imported = true };
-    name(r, o, e->addr);
+    if (o) o->refs++;
+    else new_object(&r->gpu, e->addr, true);
 }
-
-/* ---- mappings */
 
 void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 {
@@ -125,19 +128,22 @@ void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
     struct mpr_object *o = map && map->start <= at ? &g->object[map->what] : find(g, handle);
     if (!o) return;
     o->refs++;
-    name(r, o, handle);
+    set_handle(g, o, handle);
 }
 
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 {
-    struct mpr_object *o = pay(&r->gpu, handle) ? NULL : find(&r->gpu, handle);
+    struct mpr_gpu *g = &r->gpu;
+    struct mpr_object *o = drop_owed_reference(g, handle) ? NULL : find(g, handle);
     if (!o) return;
-    if (!--o->refs) name(r, o, handle);
+    if (!--o->refs) set_handle(g, o, handle);
     release_if_unused(r, o);
 }
 
-/* Whose memory was there, for when it is mapped again (sleep mode, a suspended communicator). */
-static void leave(struct mpr_gpu *g, const struct mpr_gpu_block *b)
+/* ---- mappings */
+
+/* Remembers the owner of the memory, for when memory is mapped there again. */
+static void remember_owner(struct mpr_gpu *g, const struct mpr_gpu_block *b)
 {
     if (!b->segment && !b->comm) return;
     uint32_t number = mpr_index_get(&g->slept_at, b->addr);
@@ -149,31 +155,31 @@ static void leave(struct mpr_gpu *g, const struct mpr_gpu_block *b)
     g->slept[number - 1] = (struct mpr_slept){ b->library, b->comm, b->segment };
 }
 
-static void come_back(struct mpr_replay *r, struct mpr_gpu_block *b)
+/* Observers see memory with a handle at its first mapping, and take it as live since it was made.
+ * If it is mapped again later, it is live since then. */
+static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
 {
-    const uint32_t number = mpr_index_get(&r->gpu.slept_at, b->addr);
+    struct mpr_gpu_block *b = &o->block;
+    const uint64_t from = o->was_mapped ? r->now : b->time;
+    b->addr = at;
+    o->was_mapped = true;
+    if (o->imported) return;
+    const uint32_t number = mpr_index_get(&r->gpu.slept_at, at);
     const struct mpr_slept *s = number ? &r->gpu.slept[number - 1] : NULL;
-    if (!s || s->library != b->library) return;
-    b->segment |= s->segment;
-    if (s->comm) mpr_gpu_suppose(r, b, s->comm);
+    if (s && s->library == b->library) {
+        b->segment |= s->segment;
+        if (s->comm) mpr_gpu_suppose(r, b, s->comm);
+    }
+    mpr_gpu_observe_mapped(r, b, from);
 }
 
-/* Memory with a handle is a block where it is mapped first, from when it was made on; mapped again
- * later, from then on. */
-static void show(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
+static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
 {
-    const uint64_t from = o->shown ? r->now : o->block.time;
-    o->block.addr = at;
-    if (!o->imported) come_back(r, &o->block);
-    if (!o->imported) mpr_gpu_seen(r, &o->block, from);
-    o->shown = true;
-}
-
-static void hide(struct mpr_replay *r, struct mpr_object *o)
-{
-    if (!o->imported) leave(&r->gpu, &o->block);
-    if (!o->imported) mpr_gpu_gone(r, &o->block);
-    if (!o->imported) mpr_gpu_unseen(r, &o->block);
+    if (!o->imported) {
+        remember_owner(&r->gpu, &o->block);
+        mpr_gpu_removed(r, &o->block);
+        mpr_gpu_observe_unmapped(r, &o->block);
+    }
     o->block.addr = 0;
 }
 
@@ -186,7 +192,7 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
                                       (uint32_t)(o - g->object), false };
     mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
     g->mappings++;
-    if (!o->mappings++) show(r, o, at);
+    if (!o->mappings++) first_mapped(r, o, at);
 }
 
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
@@ -201,12 +207,12 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
          place = mpr_intervals_next(&g->maps, place)) {
         struct mpr_object *o = &g->object[map->what];
         o->mappings--;
-        if (o->block.addr == map->start) hide(r, o);
+        if (o->block.addr == map->start) first_mapping_removed(r, o);
         release_if_unused(r, o);
         count++;
     }
     mpr_intervals_remove(&g->maps, first, count);
     if (!count) return;
-    mpr_asleep_unmapped(&g->unmapped, at, end);
+    mpr_snapshot_unmapped(&g->unmapped, at, end);
     g->mappings++;
 }

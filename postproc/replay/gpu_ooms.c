@@ -1,12 +1,10 @@
-#include "gpu.h"
-
+/* Out-of-memory events of devices. A refusal of the driver counts as hard until the thread gets
+ * what it asked for. PyTorch empties its cache and asks again, and reports when it gives up. */
 #include <string.h>
 
 #include "alloc.h"
-#include "gpu_book.h"
-#include "gpu_path.h"
-#include "mpf/sample.h"
-#include "picture.h"
+#include "gpu.h"
+#include "maker.h"
 
 static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
                                const struct mpf_event *e)
@@ -21,7 +19,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
                            .thread = t->number,
                            .heap = e->heap,
                            .hard = true };
-    o->node = mpr_gpu_path(r, t, &o->inherited);
+    o->node = mpr_thread_inherited_path(r, t, &o->inherited);
     o->library = mpr_sites_library(&r->sites, t->at.stack);
     o->python = t->at.python;
     o->torch = mpr_sites_for_torch(&r->sites, t->at.stack);
@@ -30,37 +28,31 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     return o;
 }
 
-/* Which picture makes room: the oldest of a failure that was got over, or else the oldest. */
-static uint32_t least_wanted(const struct mpr_gpu *g)
+/* Frees the snapshot of the oldest failure that was recovered from, or else of the oldest one. */
+static void drop_snapshot(struct mpr_gpu *g)
 {
-    for (uint32_t i = 0; i < g->pictures; i++)
-        if (!g->oom[g->pictured[i]].hard) return i;
-    return 0;
-}
-
-static void make_room(struct mpr_gpu *g)
-{
-    if (g->pictures < MPR_OOM_PICTURES) return;
-    const uint32_t i = least_wanted(g);
+    uint32_t i = 0;
+    while (i < g->pictures && g->oom[g->pictured[i]].hard) i++;
+    if (i == g->pictures) i = 0;
     mpr_picture_free(&g->oom[g->pictured[i]].picture);
     g->pictures--;
     memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
 }
 
-/* The newest attempt's counts. */
-static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
+/* Of several attempts the newest has the snapshot. */
+static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 {
     struct mpr_gpu *g = &r->gpu;
     if (!mpf_heap_is_gpu(o->heap)) return;
     if (!o->picture.valid) {
-        make_room(g);
+        if (g->pictures == MPR_OOM_PICTURES) drop_snapshot(g);
         g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
     }
-    mpr_picture_begin(&o->picture, r, mpf_heap_device(o->heap), r->now);
+    mpr_snapshot_begin(&o->picture, r, mpf_heap_device(o->heap), r->now);
 }
 
-/* PyTorch asks again after it has given back its cache, and before it makes anything else: that is
- * one failure. */
+/* PyTorch asks again after it has emptied its cache and before it makes anything else: the attempts
+ * are one failure. */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
@@ -83,23 +75,22 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
         o->flushed = o->free - before;
     if (mpf_heap_is_gpu(e->heap) && o->total != MPF_UNKNOWN && o->free <= o->total)
         mpr_hidden_refused(r, mpf_heap_device(e->heap), o->total - o->free);
-    picture_oom(r, o);
+    take_snapshot(r, o);
 }
 
-/* The request came before the driver's: PyTorch rounds it up. */
+/* A driver's refusal comes first, if there was one; its size is the one that PyTorch rounded up. */
 void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
     o->torch = o->hard = true;
     o->torch_allocated = mpr_gpu_word(e, MPF_TORCH_ALLOCATED);
     o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);
-    if (!o->attempts) picture_oom(r, o);
+    if (!o->attempts) take_snapshot(r, o);
     o->time = e->time;
     t->gpu.torch_oom = (uint32_t)(o - r->gpu.oom) + 1;
     t->gpu.oom = 0;
 }
 
-/* A failure that PyTorch, or who asked, got over. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
                       bool torch)
 {
@@ -125,15 +116,11 @@ const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g)
 
 /* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB,
  * multiples of 2 MiB above (c10/cuda/CUDACachingAllocator.cpp). */
-static uint64_t segment_for(uint64_t bytes)
+uint64_t mpr_oom_needed(const struct mpr_oom *oom)
 {
-    const uint64_t mib = 1 << 20;
+    const uint64_t mib = 1 << 20, bytes = oom->bytes;
+    if (!oom->torch) return bytes;
     if (bytes <= mib) return 2 * mib;
     if (bytes < 10 * mib) return 20 * mib;
     return (bytes + 2 * mib - 1) / (2 * mib) * (2 * mib);
-}
-
-uint64_t mpr_oom_needed(const struct mpr_oom *oom)
-{
-    return oom->torch ? segment_for(oom->bytes) : oom->bytes;
 }

@@ -1,24 +1,90 @@
-/* Device memory: driver blocks, handles, PyTorch's blocks, hidden memory, graphs and failures, per
- * device.
+/* The state of device memory: driver blocks, memory with handles, PyTorch's blocks, measured
+ * memory, graphs and failures, per device.
  *
- * The books (cells of gpuN/... and host/pinned) are kept as for host heaps; what is more is here.
- * A device's peak is the instant when most of it was used: the newest measurement plus what was
- * allocated since; among equal ones the instant when PyTorch held most.  What was live then is kept
- * as a picture, taken just before the first event that can shrink it. */
+ * The accounts have cells for gpuN/... and host/pinned, as for the host's heaps. The details of
+ * each block, which reports and snapshots need, are here. */
 #ifndef MPR_GPU_STATE_H
 #define MPR_GPU_STATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "amount.h"
-#include "comms.h"
-#include "gpu_blocks.h"
 #include "index.h"
 #include "intervals.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
+
+/* ---- blocks */
+
+struct mpr_gpu_block {
+    uint64_t addr;
+    uint64_t size, time; /* bytes; ns when it was made */
+    uint64_t birth;      /* serial number of the block, from 1 */
+    uint64_t context;    /* CUDA context of the thread that made it; 0: unknown */
+    uint32_t cell, thread, node;
+    uint32_t site, library, python; /* numbers of sites.h; 0: unknown */
+    uint32_t comm;                  /* number of its NCCL communicator; 0: none */
+    uint32_t capture;               /* number of the graph capture it was made in; 0: none */
+    uint8_t heap;
+    bool inherited;    /* the ranges of `node` were open on another thread */
+    bool comm_guessed; /* comm is only a guess and may be corrected later */
+    bool weighed;      /* a PyTorch block that may represent others without a Python stack */
+    bool handle;       /* memory with a handle: adjacent blocks may belong together */
+    bool segment;      /* allocated by PyTorch's caching allocator, directly or by a plug-in */
+    uint64_t asleep;   /* PyTorch block in a snapshot: bytes without memory (sleep mode) */
+};
+
+/* Returns the bytes of the block that have memory. */
+static inline uint64_t mpr_gpu_backed(const struct mpr_gpu_block *b)
+{
+    return mpr_less(b->size, b->asleep);
+}
+
+/* Live blocks by address, in no order: the last one moves to the place of a removed one. */
+struct mpr_gpu_blocks {
+    struct mpr_gpu_block *at;
+    uint32_t live, cap;
+    struct mpr_index number; /* by address: place + 1 */
+};
+
+/* Returns the block, valid until the table changes, or NULL. */
+struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64_t addr);
+/* @block: its address must not be in the table. */
+void mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
+/* Moves the block at `addr` into *out. Returns false if the table has none. */
+bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out);
+
+/* Memory with a handle (cuMemCreate). */
+struct mpr_object {
+    uint64_t handle; /* 0: no reference is left, only mappings keep the memory */
+    uint64_t refs, mappings;
+    uint64_t owed;      /* drops of its handle that are not recorded yet, although the driver has
+                           already given the handle to other memory */
+    uint32_t next_owed; /* number of an older object that owes drops of that handle */
+    struct mpr_gpu_block block; /* addr: of the first mapping; 0: it is not mapped */
+    uint32_t next_free;
+    bool imported, live;
+    bool was_mapped;
+};
+
+/* A stream-ordered pool, or (id 0) the memory nodes of a device's graphs. */
+struct mpr_pool {
+    uint64_t id, bytes;
+    /* The parts it grew by, oldest first. */
+    struct mpr_pool_part {
+        uint64_t bytes;
+        uint32_t cell;
+    } * part;
+    uint32_t parts, part_cap;
+    uint32_t library; /* the first known library that made it grow */
+    uint32_t older;   /* number of another heap's pool with that id */
+    uint8_t heap;
+};
+
+/* ---- snapshots of a device */
 
 enum mpr_part {
     MPR_PART_GRAPHS,
@@ -30,49 +96,48 @@ enum mpr_part {
     MPR_PARTS
 };
 
-enum { MPR_POOL_USERS = 4 }; /* that a picture has at most */
+enum { MPR_POOL_USERS = 4 };
 
 /* A device at one instant. */
 struct mpr_picture {
     bool valid;
     uint64_t time;                /* ns */
-    uint64_t used, others, total; /* bytes; used by everybody, by other processes and the driver;
-                                     MPF_UNKNOWN */
-    uint64_t file_cache;          /* of others: the host's cache of files; MPF_UNKNOWN */
-    uint64_t tracked;             /* of gpuN/device */
-    int64_t part[MPR_PARTS];      /* measured growth around calls of each kind */
-    bool parts_cut;               /* other processes caused some of it, which was left out */
-    uint64_t managed;             /* live managed memory, on the device or not */
-    uint64_t pools, graph_memory; /* of tracked: held by stream-ordered pools, by graphs' memory
-                                     nodes */
-    uint32_t pool_user[MPR_POOL_USERS]; /* libraries that made pools grow which hold something,
-                                           each once */
+    uint64_t used, others, total; /* bytes used by everybody; by other processes and the driver; of
+                                     the device. MPF_UNKNOWN: not measured */
+    uint64_t file_cache;     /* bytes of `others` that are the host's file cache; MPF_UNKNOWN */
+    uint64_t tracked;        /* bytes of gpuN/device */
+    int64_t part[MPR_PARTS]; /* measured growth around the calls of each kind */
+    bool parts_cut;          /* growth that other processes caused was subtracted */
+    uint64_t managed;        /* live managed memory, on the device or not */
+    uint64_t pools, graph_memory; /* bytes of `tracked` that stream-ordered pools and the memory
+                                     nodes of graphs hold */
+    uint32_t pool_user[MPR_POOL_USERS]; /* libraries whose pools hold memory, each once */
     unsigned pool_users;
-    struct mpr_gpu_block *driver; /* by address; a handle's memory at its first mapping, 0 when it
-                                     has none */
+    struct mpr_gpu_block *driver; /* by address; a handle's memory has that of its first mapping,
+                                     or 0 */
     size_t drivers;
     struct mpr_gpu_block *torch; /* by address */
     size_t torches;
-    /* while it is open: what is not gathered yet */
+    /* Until the snapshot is finished: */
     bool open;
     unsigned device;
-    uint64_t births, mappings;  /* of blocks, and of memory with handles, up to its instant */
-    struct mpr_gpu_block *gone; /* of blocks, since */
+    uint64_t births, mappings;  /* values of struct mpr_gpu at its instant */
+    struct mpr_gpu_block *gone; /* blocks that were removed since then */
     size_t gones, gone_cap;
 };
 
-/* The instant when most was used, so far. */
+/* The best instant for a device's peak so far. */
 struct mpr_best {
     uint64_t used, torch, tracked, time;
-    bool stale; /* its picture is not taken yet */
+    bool stale; /* its snapshot is not begun yet */
 };
 
-/* A span of time whose own peak is wanted.  Belongs to the caller, who frees the picture. */
+/* A span of time whose own peak is looked for. The caller owns it and frees the snapshot. */
 struct mpr_window {
     unsigned device;
     uint64_t from, to; /* ns */
     struct mpr_best best;
-    struct mpr_picture peak; /* not valid: the device held nothing */
+    struct mpr_picture peak; /* not valid if the device held nothing */
 };
 
 struct mpr_gpu_device {
@@ -80,28 +145,27 @@ struct mpr_gpu_device {
     bool shared;                        /* its memory is the host's */
     char uuid[64], name[128], off[160]; /* off: why driver allocations are missing */
     char used_off[160];                 /* why used bytes are not sampled */
-    char by_name[160];                  /* why calls were heard of by their names; "": by CUPTI */
+    char by_name[160]; /* why calls were intercepted by name instead of CUPTI; "": by CUPTI */
     uint64_t total;
     uint64_t used, others, file_cache; /* newest measurement */
-    uint64_t tracked_then;             /* tracked bytes at that time */
-    int64_t surprise; /* what measurements had lately more, or less, than was expected */
-    uint64_t surprise_time;
-    /* At the newest GPU_RETURN */
+    uint64_t tracked_then;             /* tracked bytes at that measurement */
+    int64_t residual;                  /* measured minus expected bytes of recent measurements */
+    uint64_t residual_time;
     struct {
         uint64_t used, tracked, serial;
-    } after;
+    } after; /* at the newest GPU_RETURN */
     int64_t part[MPR_PARTS];
-    bool own_known;                               /* a sample had the process's own figure */
-    int64_t own_hidden;                           /* the most of it that was not tracked */
-    int64_t parts_then;                           /* sum of part at the newest such sample */
-    bool limit_raised;                            /* the next measured launch is cuCtxSetLimit's */
+    bool own_known;     /* a sample had the process's own bytes */
+    int64_t own_hidden; /* maximum of the process's own bytes that were not tracked */
+    int64_t parts_then; /* sum of part at the newest such sample */
+    bool limit_raised;  /* the next measured launch belongs to cuCtxSetLimit */
     uint64_t torch_reserved, torch_reserved_peak; /* PyTorch's own totals */
     struct mpr_best best;
     struct mpr_picture peak;
 };
 
-/* Used bytes: the newest measurement, and what was tracked since.  Less may be in use than is live
- * (PyTorch's sleep mode). */
+/* Returns the used bytes: the newest measurement plus what was tracked since. This may be less than
+ * the live bytes (PyTorch's sleep mode). */
 static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint64_t tracked)
 {
     if (d->used == MPF_UNKNOWN) return MPF_UNKNOWN;
@@ -109,112 +173,121 @@ static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint6
                                      : d->used + (tracked - d->tracked_then);
 }
 
+/* ---- CUDA graphs */
+
 struct mpr_capture {
-    uint64_t time, graph, pool[2]; /* ns; PyTorch's graph object and pool id, 0 when it is not
-                                      PyTorch's */
+    uint64_t time;           /* ns */
+    uint64_t graph, pool[2]; /* PyTorch's graph object and pool id; 0: not made by PyTorch */
     uint32_t thread, node, burst;
-    uint64_t segment_bytes, block_bytes; /* made while it lasted */
-    uint8_t device;                      /* of the newest of these */
-    bool instantiated; /* before it ended: PyTorch does so, unless the graph is kept */
-    uint64_t reset;    /* ns, when PyTorch's graph gave up its pool; 0: it did not */
+    uint64_t segment_bytes, block_bytes; /* made during the capture */
+    uint8_t device;                      /* of the newest of these blocks */
+    bool instantiated; /* before the capture ended, as PyTorch does unless the graph is kept */
+    uint64_t reset;    /* ns when PyTorch's graph gave up its pool; 0: it still holds it */
     uint32_t shared;   /* number of its pool; 0: none */
+};
+
+/* The memory pool of one or more captures. */
+struct mpr_shared {
+    uint64_t pool[2], until; /* until: ns when a graph gave it up last */
+    uint32_t holding, next;  /* graphs that hold it; number of another pool with the same hash */
 };
 
 struct mpr_graph {
     uint64_t time, exec, nodes;
-    int64_t instantiated, launched; /* growth of used bytes, at its instantiation and first launch
-                                     */
-    uint32_t thread, node, capture; /* capture: number from 1; 0: built by hand */
-    uint32_t older; /* number of the one before with its handle that is not gone; 0: none */
+    int64_t instantiated, launched; /* growth of used bytes at instantiation and first launch */
+    uint32_t thread, node;
+    uint32_t capture; /* number; 0: built by hand */
+    uint32_t older;   /* number of the previous live graph with its handle; 0: none */
     uint8_t device;
     bool gone;
 };
 
+/* ---- out-of-memory events */
+
 struct mpr_oom {
-    uint64_t time, bytes, free, total; /* MPF_UNKNOWN */
-    uint64_t flushed;                  /* given back between the first refusal and the last one */
+    uint64_t time, bytes, free, total; /* free and total may be MPF_UNKNOWN */
+    uint64_t flushed;                  /* bytes freed between the first refusal and the last one */
     uint32_t thread, node, library, python, attempts;
     uint8_t heap;
-    bool inherited, hard, capturing, torch;
+    bool inherited, hard, capturing, torch; /* hard: the program did not get the memory */
     uint64_t torch_allocated, torch_reserved;
-    struct mpr_picture picture; /* not valid: newer failures took its room (MPR_OOM_PICTURES), or
-                                   it was no lack of device memory */
+    struct mpr_picture picture; /* not valid if newer failures took its place (MPR_OOM_PICTURES),
+                                   or the failure was not of a device */
 };
 enum { MPR_OOM_PICTURES = 16 };
 
-/* Of a thread. */
+/* ---- NCCL's communicators, from the payloads of its NVTX ranges (domain "NCCL") */
+
+struct mpr_comm {
+    uint64_t id;          /* hash, as NCCL gives it */
+    uint64_t ranks, rank; /* UINT64_MAX: unknown */
+    uint32_t first_use;   /* name of the first range after its init; 0: none */
+    uint64_t time;        /* ns when it was first seen */
+};
+
+struct mpr_comms {
+    struct mpr_comm *comm; /* by number - 1 */
+    uint32_t count, cap;
+    struct mpr_index number, newest; /* numbers of communicators by id; of schemas by id */
+    /* Offsets of the fields in a payload; -1: it has no such field. */
+    struct mpr_schema {
+        uint64_t id;
+        int comm, ranks, rank;
+    } * schema;
+    uint32_t schemas, schema_cap;
+};
+
+/* ---- a thread's part */
+
 struct mpr_gpu_thread {
-    uint64_t context; /* of the events from now on */
+    uint64_t context; /* CUDA context of its next events */
     bool freeing, entered;
-    struct mpr_gpu_block freed; /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
+    struct mpr_gpu_block freed; /* between MOVE_BEGIN and MOVE_END; addr 0: unknown block */
     struct {
         uint32_t call;
         uint8_t device;
         uint64_t used, tracked, serial;
     } enter;
     uint32_t pool_site;  /* of its newest block of a stream-ordered pool */
-    uint32_t comm;       /* of the NCCL range that is open */
-    uint32_t nccl_open;  /* NCCL's ranges */
-    uint64_t nccl_since; /* ns: when the outermost of them, the newest, was pushed */
-    bool popped;         /* a payload that comes now is of the range that was popped */
-    uint32_t capture;    /* under way; 0: none */
+    uint32_t comm;       /* of the open NCCL range */
+    uint32_t nccl_open;  /* number of open NCCL ranges */
+    uint64_t nccl_since; /* ns when the outermost of them was pushed */
+    bool popped;         /* a payload that comes now belongs to the range that was popped */
+    uint32_t capture;    /* in progress; 0: none */
     uint32_t last_capture;
     bool torch_capture;
-    bool capture_early; /* PyTorch has begun to begin it: what it makes before the driver begins is
-                           no graph's */
-    uint32_t oom;       /* number of a failure that is not decided yet, from 1 */
-    bool oom_past; /* the thread has made something else since: the next refusal is another failure
-                    */
-    uint32_t torch_oom;          /* number of the failure that PyTorch told of last, from 1 */
-    uint32_t carried, own, path; /* path of `own` under the ranges of `carried`, as last built */
+    bool capture_early; /* PyTorch began the capture, the driver did not yet: blocks that are made
+                           now belong to no graph */
+    uint32_t oom;       /* number of a failure whose outcome is not known yet; 0: none */
+    bool oom_past;      /* the thread has allocated since, so the next refusal is another failure */
+    uint32_t torch_oom; /* number of the newest failure that PyTorch reported; 0: none */
+    uint32_t carried, own, path; /* cache: path of `own` under the ranges of `carried` */
 };
 
-/* Memory with a handle. */
-struct mpr_object {
-    uint64_t handle; /* 0: all references are dropped, it lives by its mappings */
-    uint64_t refs, mappings;
-    uint64_t owed;      /* drops of its handle to come, though the handle was handed out again */
-    uint32_t next_owed; /* number of an older object that owes drops of that handle */
-    struct mpr_gpu_block block; /* addr: first mapping */
-    uint32_t next_free;
-    bool imported, live;
-    bool shown; /* it has been mapped */
-};
+/* ---- all of it */
 
 struct mpr_instants;
 
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
-    struct mpr_object *object;                 /* memory with handles */
-    uint32_t objects, object_cap, object_free; /* object_free: number of one that is gone, from 1 */
-    struct mpr_index handles, owed; /* by handle: number of the object with references; of the
-                                       newest that owes drops */
-    struct mpr_intervals maps;      /* of objects, by index */
-    struct mpr_intervals unmapped;  /* all addresses that were, ever */
-    uint64_t mappings;              /* times that such memory was mapped or unmapped */
-    /* Whose memory was unmapped from where; slept_at: by address, numbers */
+    struct mpr_object *object;                 /* memory with handles, by number - 1 */
+    uint32_t objects, object_cap, object_free; /* object_free: number of an unused one; 0: none */
+    struct mpr_index handles;                  /* by handle: number of the object with references */
+    struct mpr_index owed;         /* by handle: number of the newest object that owes drops */
+    struct mpr_intervals maps;     /* mappings; `what` is the object's index */
+    struct mpr_intervals unmapped; /* every address range that was ever unmapped */
+    uint64_t mappings;             /* number of maps and unmaps of such memory */
+    /* Owners of unmapped memory, for when memory is mapped there again. */
     struct mpr_slept {
         uint32_t library, comm;
         bool segment;
     } * slept;
     uint32_t slepts, slept_cap;
-    struct mpr_index slept_at;
-    struct mpr_pool {
-        uint64_t id, bytes;
-        /* What it grew by, oldest first */
-        struct mpr_step {
-            uint64_t bytes;
-            uint32_t cell;
-        } * step;
-        uint32_t steps, step_cap;
-        uint32_t library; /* that made it grow first, of those that are known */
-        uint32_t older;   /* number of another heap's pool of that id */
-        uint8_t heap;
-    } * pool;
+    struct mpr_index slept_at; /* by address: number */
+    struct mpr_pool *pool;
     uint32_t pools, pool_cap;
     struct mpr_index pool_of;                             /* by id: number of the newest */
-    uint64_t pool_bytes[MPF_GPUS], graph_bytes[MPF_GPUS]; /* that the pools of a device hold; that
-                                                             its graphs' memory nodes do */
+    uint64_t pool_bytes[MPF_GPUS], graph_bytes[MPF_GPUS]; /* bytes of pools; of graphs' nodes */
     struct mpr_gpu_device device[MPF_GPUS];
     struct mpr_comms comms;
     struct mpr_capture *capture;
@@ -223,34 +296,29 @@ struct mpr_gpu {
         uint64_t from, to;
         uint32_t capture;
     } adopted;                 /* the segment around the newest block of a capture */
-    struct mpr_index captured; /* by PyTorch's graph: number of its newest capture that still holds
-                                  its pool */
-    /* Pools of captures */
-    struct mpr_shared {
-        uint64_t pool[2], until;
-        uint32_t holding, next;
-    } * shared;
+    struct mpr_index captured; /* by PyTorch's graph: number of the capture that holds its pool */
+    struct mpr_shared *shared;
     uint32_t shareds, shared_cap;
-    struct mpr_index shared_of; /* by hash of the pool: number of the first; `next` of others */
+    struct mpr_index shared_of; /* by hash of the pool's id: number of the first */
     struct mpr_graph *graph;
     uint32_t graphs, graph_cap;
-    struct mpr_index executable; /* by handle: number of the newest graph that is not gone */
+    struct mpr_index executable; /* by handle: number of the newest live graph */
     struct mpr_oom *oom;
     uint32_t ooms, oom_cap;
-    uint32_t pictured[MPR_OOM_PICTURES], pictures; /* of them, oldest picture first */
-    uint64_t serial;                               /* of measurements */
-    uint64_t births;                               /* of blocks */
-    uint32_t comm;                                 /* newest communicator at work on any thread */
-    /* Blocks whose communicator is guessed; object: number of one with a handle */
+    uint32_t pictured[MPR_OOM_PICTURES], pictures; /* failures with a snapshot, oldest first */
+    uint64_t serial;                               /* number of measurements */
+    uint64_t births;                               /* number of blocks made */
+    uint32_t comm; /* newest communicator that was at work on any thread */
+    /* Blocks whose communicator is a guess; object: number of memory with a handle, else 0. */
     struct mpr_guess {
         uint64_t addr, time;
         uint32_t object;
     } * guess;
     uint32_t guesses, guess_cap;
-    uint64_t context_blocks;   /* blocks that went with their context */
-    struct mpr_window *window; /* set before the first event; NULL: none */
+    uint64_t context_blocks;   /* blocks that were freed with their context */
+    struct mpr_window *window; /* set by the caller before the first event; NULL: none */
     size_t windows;
-    struct mpr_instants *instants; /* the same; the caller's */
+    struct mpr_instants *instants; /* likewise */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Blocks of the host's heaps: events become live blocks, and bytes in the books. */
+/* Blocks of the host's heaps: applies their events to the live table and the accounts. */
 #ifndef MPR_HOST_BLOCKS_H
 #define MPR_HOST_BLOCKS_H
 
@@ -11,15 +11,13 @@ void mpr_host_blocks_move_begin(struct mpr_replay *r, struct mpr_thread *t,
                                 const struct mpf_event *e);
 void mpr_host_blocks_move_end(struct mpr_replay *r, struct mpr_thread *t,
                               const struct mpf_event *e);
-/* Of a mapping, too. */
+/* A failed allocation of a block or a mapping. */
 void mpr_host_blocks_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Of Python's small objects the log has sampled ones only. */
+/* Small objects of Python, of which the log has samples only. */
 void mpr_host_blocks_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Those of host/heap, of which not every one is in the log; and the rest, which is counted: of
- * nobody's range, thread or size. */
+/* Blocks of host/heap in a log that does not have all of them. */
 void mpr_host_blocks_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e);
-void mpr_host_blocks_rest(struct mpr_replay *r, const struct mpf_event *e);
-/* Events that wait for a partner (repairs.h), as long as they may: it does not come. */
+/* Drops events that have waited for a partner (repairs.h) as long as they may. */
 void mpr_host_blocks_expire(struct mpr_replay *r, uint64_t now);
 
 #endif

@@ -1,37 +1,36 @@
-/* Invariant: of what has gone since the first instant, `gone` has all blocks that a kept instant
- * saw, in the order in which they went; `gones` of an instant is how many had gone before it. */
+/* Invariant: `gone` has every block that a kept instant saw and that was removed since, in order of
+ * removal; `gones` of an instant is how many had been removed before it. */
 #include "instants.h"
 
 #include <stdlib.h>
 
 #include "alloc.h"
-#include "gpu_peaks.h"
-#include "picture.h"
+#include "gpu.h"
 
 struct instant {
     uint64_t since, time, births;
     size_t gones;
-    bool wanted;
-    uint32_t peaks; /* a bit for each device of which PyTorch holds most then */
-    struct mpr_picture device[MPF_GPUS]; /* as they were begun */
+    bool requested;
+    uint32_t peaks; /* a bit for each device of which PyTorch holds most at this instant */
+    struct mpr_picture device[MPF_GPUS]; /* begun, not finished */
 };
 
 struct mpr_instants {
-    size_t most, count;
-    size_t wanted;                     /* of these */
-    uint64_t from, to, apart, changed; /* ns; changed: the newest event of a device */
-    bool used, wants;                  /* wants: the state after that event */
-    uint64_t torch[MPF_GPUS];          /* bytes that PyTorch held at most */
+    size_t limit, count;
+    size_t requested;                     /* instants of these that were requested */
+    uint64_t from, to, distance, changed; /* ns; changed: newest event of a device */
+    bool used, request_pending;           /* used: there was an event of a device */
+    uint64_t torch[MPF_GPUS];             /* maximum bytes that PyTorch held */
     struct instant *at;
     struct mpr_gpu_block *gone;
     size_t gones, gone_cap;
 };
 
-struct mpr_instants *mpr_instants_new(size_t most, uint64_t from, uint64_t to)
+struct mpr_instants *mpr_instants_new(size_t limit, uint64_t from, uint64_t to)
 {
     struct mpr_instants *in = mpr_alloc(1, sizeof *in);
-    *in = (struct mpr_instants){ .most = most, .from = from, .to = to, .apart = 1 };
-    in->at = mpr_alloc(most + 1 + MPF_GPUS, sizeof *in->at);
+    *in = (struct mpr_instants){ .limit = limit, .from = from, .to = to, .distance = 1 };
+    in->at = mpr_alloc(limit + 1 + MPF_GPUS, sizeof *in->at);
     return in;
 }
 
@@ -43,26 +42,23 @@ void mpr_instants_free(struct mpr_instants *in)
     free(in);
 }
 
-/* ---- what goes */
+/* ---- removed blocks */
 
-/* What went between two instants is the same to both: each block once. */
-static void make_room(struct mpr_instants *in)
-{
-    const size_t last = in->at[in->count - 1].gones;
-    if (in->gones < in->gone_cap) return;
-    in->gones = last + mpr_picture_once(in->gone + last, in->gones - last);
-    if (in->gones >= in->gone_cap / 2)
-        in->gone = mpr_grow(in->gone, &in->gone_cap, SIZE_MAX, sizeof *in->gone);
-}
-
+/* Blocks that were removed between two instants are the same to both, so one entry for each is
+ * enough. */
 void mpr_instants_gone(struct mpr_instants *in, const struct mpr_gpu_block *b)
 {
     if (!in->count || b->birth > in->at[in->count - 1].births) return;
-    make_room(in);
+    if (in->gones == in->gone_cap) {
+        const size_t newest = in->at[in->count - 1].gones;
+        in->gones = newest + mpr_snapshot_unique(in->gone + newest, in->gones - newest);
+        if (in->gones >= in->gone_cap / 2)
+            in->gone = mpr_grow(in->gone, &in->gone_cap, SIZE_MAX, sizeof *in->gone);
+    }
     in->gone[in->gones++] = *b;
 }
 
-/* Which of the instants was the first to see the block. */
+/* Returns the index of the first instant that saw the block. */
 static size_t first_to_see(const struct mpr_instants *in, uint64_t birth)
 {
     size_t low = 0, high = in->count;
@@ -74,8 +70,8 @@ static size_t first_to_see(const struct mpr_instants *in, uint64_t birth)
     return low;
 }
 
-/* Leaves what an instant has seen. */
-static void forget(struct mpr_instants *in)
+/* Drops the blocks that no kept instant has seen. */
+static void drop_unseen(struct mpr_instants *in)
 {
     size_t kept = 0, next = 0;
     for (size_t i = 0; i < in->gones; i++) {
@@ -88,34 +84,35 @@ static void forget(struct mpr_instants *in)
 
 /* ---- instants */
 
-static bool stays(const struct instant *i) { return i->wanted || i->peaks; }
+static bool stays(const struct instant *i) { return i->requested || i->peaks; }
 
-/* Half of the others are left at most, as far apart as so many are that are spread evenly: where
- * little happens they are few anyhow, so they go where they are many. */
+/* Keeps at most half of the instants that do not stay, at least as far apart as evenly spread ones.
+ * Where little happens there are few of them, so they are dropped where there are many. */
 static void thin_out(struct mpr_instants *in)
 {
-    const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->most / 2) + 1;
+    const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->limit / 2) + 1;
     size_t kept = 1;
-    in->apart = even > 2 * in->apart ? even : 2 * in->apart;
+    in->distance = even > 2 * in->distance ? even : 2 * in->distance;
     for (size_t i = 1; i < in->count; i++)
-        if (stays(&in->at[i]) || in->at[i].time - in->at[kept - 1].time >= in->apart)
+        if (stays(&in->at[i]) || in->at[i].time - in->at[kept - 1].time >= in->distance)
             in->at[kept++] = in->at[i];
     in->count = kept;
-    forget(in);
+    drop_unseen(in);
 }
 
-static void take(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
+static struct instant *take(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
 {
     struct instant *i = &in->at[in->count++];
     *i = (struct instant){
         .since = in->changed, .time = time, .births = r->gpu.births, .gones = in->gones
     };
     for (unsigned d = 0; d < MPF_GPUS; d++)
-        if (mpr_gpu_is_there(r, d)) mpr_picture_begin(&i->device[d], r, d, time);
+        if (mpr_gpu_is_there(r, d)) mpr_snapshot_begin(&i->device[d], r, d, time);
+    return i;
 }
 
-/* Is the devices' state at that time that of no other?  Something has changed before it, and not at
- * it. */
+/* Returns true if the devices' state at that time is unambiguous: something changed before it, and
+ * nothing changes at it. */
 static bool is_settled(const struct mpr_instants *in, uint64_t time)
 {
     return in->used && time > in->changed && time >= in->from && time <= in->to;
@@ -123,10 +120,10 @@ static bool is_settled(const struct mpr_instants *in, uint64_t time)
 
 static bool is_due(const struct mpr_instants *in, uint64_t time)
 {
-    return !in->count || time - in->at[in->count - 1].time >= in->apart;
+    return !in->count || time - in->at[in->count - 1].time >= in->distance;
 }
 
-/* The devices of which PyTorch holds more than ever. */
+/* Returns a bit for each device of which PyTorch holds more than ever. */
 static uint32_t new_peaks(struct mpr_instants *in, const struct mpr_replay *r)
 {
     uint32_t peaks = 0;
@@ -139,25 +136,26 @@ static uint32_t new_peaks(struct mpr_instants *in, const struct mpr_replay *r)
     return peaks;
 }
 
-/* With what it alone had seen. */
+/* Drops the newest instant, and the blocks that it alone has seen. */
 static void drop_newest(struct mpr_instants *in)
 {
     size_t kept = in->at[--in->count].gones;
-    const struct instant *last = &in->at[in->count - 1];
+    const struct instant *newest = &in->at[in->count - 1];
     for (size_t i = kept; i < in->gones; i++)
-        if (in->gone[i].birth <= last->births) in->gone[kept++] = in->gone[i];
+        if (in->gone[i].birth <= newest->births) in->gone[kept++] = in->gone[i];
     in->gones = kept;
 }
 
-/* The peaks so far are none any more; the newest instant goes if it was nothing else, so that a
- * device that fills has one and not very many. */
-static void forget_peaks(struct mpr_instants *in, uint32_t peaks)
+/* The peaks so far are superseded. The newest instant is dropped if that was its only purpose, so
+ * that a device that fills up has one instant and not very many. */
+static void supersede_peaks(struct mpr_instants *in, uint32_t peaks)
 {
     for (size_t i = 0; i < in->count; i++) {
         struct instant *of = &in->at[i];
-        const bool only = of->peaks && !(of->peaks & ~peaks) && !of->wanted;
+        const bool only = of->peaks && !(of->peaks & ~peaks) && !of->requested;
         of->peaks &= ~peaks;
-        if (only && i && i + 1 == in->count && of->time - of[-1].time < in->apart) drop_newest(in);
+        if (only && i && i + 1 == in->count && of->time - of[-1].time < in->distance)
+            drop_newest(in);
     }
 }
 
@@ -165,22 +163,22 @@ static bool is_full(const struct mpr_instants *in)
 {
     size_t others = 0;
     for (size_t i = 0; i < in->count; i++) others += !in->at[i].peaks;
-    return others >= in->most;
+    return others >= in->limit;
 }
 
 static void keep(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
 {
     const uint32_t peaks = new_peaks(in, r);
-    const bool wanted = in->wants && in->wanted < in->most / 4;
-    in->wants = false;
-    if (peaks) forget_peaks(in, peaks);
-    if (!peaks && !wanted && !is_due(in, time)) return;
+    const bool requested = in->request_pending && in->requested < in->limit / 4;
+    in->request_pending = false;
+    if (peaks) supersede_peaks(in, peaks);
+    if (!peaks && !requested && !is_due(in, time)) return;
     if (is_full(in)) thin_out(in);
-    if (!peaks && !wanted && !is_due(in, time)) return;
-    take(in, r, time);
-    in->at[in->count - 1].wanted = wanted;
-    in->at[in->count - 1].peaks = peaks;
-    in->wanted += wanted;
+    if (!peaks && !requested && !is_due(in, time)) return;
+    struct instant *i = take(in, r, time);
+    i->requested = requested;
+    i->peaks = peaks;
+    in->requested += requested;
 }
 
 void mpr_instants_turn(struct mpr_instants *in, const struct mpr_replay *r)
@@ -191,14 +189,14 @@ void mpr_instants_turn(struct mpr_instants *in, const struct mpr_replay *r)
     in->changed = r->now;
 }
 
-void mpr_instants_want(struct mpr_instants *in) { in->wants = true; }
+void mpr_instants_want(struct mpr_instants *in) { in->request_pending = true; }
 
 void mpr_instants_end(struct mpr_instants *in, const struct mpr_replay *r)
 {
     if (is_settled(in, r->now)) take(in, r, r->now);
 }
 
-/* ---- what they saw */
+/* ---- results */
 
 size_t mpr_instants_count(const struct mpr_instants *in) { return in->count; }
 
@@ -216,7 +214,7 @@ struct mpr_picture mpr_instants_picture(const struct mpr_instants *in, size_t in
                                         unsigned device, const struct mpr_replay *r)
 {
     struct mpr_picture p = in->at[index].device[device];
-    for (size_t i = in->at[index].gones; i < in->gones; i++) mpr_picture_gone(&p, &in->gone[i]);
-    mpr_picture_end(&p, r);
+    for (size_t i = in->at[index].gones; i < in->gones; i++) mpr_snapshot_keep(&p, &in->gone[i]);
+    mpr_snapshot_finish(&p, r);
     return p;
 }

@@ -1,39 +1,40 @@
-/* Pictures of the devices at instants that are spread over the run: each just before an event of a
- * device, when nothing has changed for a while.
+/* Snapshots of the devices at instants that are spread over the run. Each is taken just before an
+ * event of a device, after nothing has changed for a while.
  *
- * At most so many are kept, however long the run is: when there are more, those go that are nearer
- * to the one before than so many would be that are spread evenly.  Some stay whatever their
- * distance: when PyTorch held most of a device, and those that somebody wants, a quarter of all at
- * most.  A picture holds on to what goes after it, so the memory grows with what is live at the
- * kept instants. */
+ * Their number is limited, however long the run is. If there are too many, those are dropped that
+ * are closer to the previous one than evenly spread ones would be. Some are kept whatever their
+ * distance: the instants at which PyTorch held most of a device, and requested ones, at most a
+ * quarter of all. A snapshot keeps copies of blocks that are removed after it, so memory grows with
+ * the live blocks at the kept instants. */
 #ifndef MPR_INSTANTS_H
 #define MPR_INSTANTS_H
 
-#include "replay_state.h"
+#include "replay.h"
 
 struct mpr_instants;
 
-/* most: an even number.  from, to: ns, both included. */
-struct mpr_instants *mpr_instants_new(size_t most, uint64_t from, uint64_t to);
+/* @limit: number of instants that are kept, even. @from, @to: ns, both included. */
+struct mpr_instants *mpr_instants_new(size_t limit, uint64_t from, uint64_t to);
 void mpr_instants_free(struct mpr_instants *instants);
 
-/* Before an event of a device. */
+/* Call before an event of a device. */
 void mpr_instants_turn(struct mpr_instants *instants, const struct mpr_replay *r);
-/* A block goes, or loses its address. */
+/* A block is removed or loses its address. */
 void mpr_instants_gone(struct mpr_instants *instants, const struct mpr_gpu_block *b);
-/* What is so after the event under way stays, if it stays so for a while. */
+/* Requests the state after the current event, if it lasts for a while. */
 void mpr_instants_want(struct mpr_instants *instants);
-/* After the last event. */
+/* Call after the last event. */
 void mpr_instants_end(struct mpr_instants *instants, const struct mpr_replay *r);
 
-/* In order of time; at most `most`, one, and one for each device. */
+/* Returns how many there are, in order of time: at most `limit`, plus one, plus one for each
+ * device. */
 size_t mpr_instants_count(const struct mpr_instants *instants);
-/* Is it one of those that stay? */
+/* Returns true if it is kept whatever its distance. */
 bool mpr_instants_stays(const struct mpr_instants *instants, size_t index);
-/* ns: since when the devices were as they are in the pictures. */
+/* Returns since when (ns) the devices were in that state. */
 uint64_t mpr_instants_since(const struct mpr_instants *instants, size_t index);
-/* Of a device then, gathered after the last event; the caller frees it.  Not valid: the device was
- * not used yet. */
+/* Returns a device's snapshot, gathered after the last event. The caller frees it. It is not valid
+ * if the device was not used yet. */
 struct mpr_picture mpr_instants_picture(const struct mpr_instants *instants, size_t index,
                                         unsigned device, const struct mpr_replay *r);
 

@@ -1,8 +1,9 @@
-/* Intervals of addresses in order, each with a number: what is mapped, loaded or reserved where.
+/* Intervals of addresses in order, each with a number: which memory is mapped, loaded or reserved
+ * where.
  *
- * An array of leaves, each an array of some hundred intervals: a change moves the rest of a leaf,
- * and of the array of leaves only where one is full or empty.  No leaf is empty.  Places are valid
- * until the next change. */
+ * An array of leaves, each an array of some hundred intervals. A change moves the rest of a leaf,
+ * and the array of leaves only if a leaf is full or becomes empty. No leaf is empty. Positions are
+ * valid until the next change. */
 #ifndef MPR_INTERVALS_H
 #define MPR_INTERVALS_H
 
@@ -25,15 +26,15 @@ struct mpr_position {
 };
 
 void mpr_intervals_free(struct mpr_intervals *s);
-/* The first interval that ends after `address`. */
+/* Returns the first interval that ends after `address`. */
 struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t address);
-/* NULL behind the last one. */
+/* Returns NULL after the last one. */
 struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_position place);
 struct mpr_position mpr_intervals_next(const struct mpr_intervals *s, struct mpr_position place);
-/* Puts it before what is at the place. */
+/* Inserts the interval before the one at the place. */
 void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
                           const struct mpr_interval *span);
-/* Takes out `count` intervals from the place on. */
+/* Removes `count` intervals from the place on. */
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count);
 
 #endif

@@ -1,19 +1,20 @@
 #include "large.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "books.h"
 
-/* So many births may be looked at in a heap, and one in so many of all. */
+/* Births that may be kept in a heap: a fixed number, and one in so many of all heaps. */
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
 
-/* With too many, fewer are looked at; and fewer still if so many more come. */
+/* If there are more, fewer are kept, and again fewer after this many further births. */
 enum { PATIENCE = 512 };
 
-/* Where one in so many is of at least twice `least`, that may rise without losing what stands out.
- */
+/* If one in this many births has at least twice `least`, that may rise without losing notable
+ * blocks. */
 enum { ONE_LARGER_IN = 8 };
 
 struct mpr_large *mpr_large_new(const struct mpr_books *books)
@@ -51,7 +52,7 @@ static struct mpr_large_heap *heap_of(struct mpr_large *l, uint8_t code)
 
 /* ---- live blocks */
 
-/* The last one fills the place. */
+/* Moves the last block to the place. */
 static void remove_at(struct mpr_large_heap *h, size_t place)
 {
     const uint64_t addr = h->live[place].addr;
@@ -66,33 +67,33 @@ static int by_size(const void *left, const void *right)
     return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Forgets the blocks that are no longer looked at. */
-static void forget(struct mpr_large_heap *h)
+/* Drops the blocks that are no longer to be kept. */
+static void drop_ignored(struct mpr_large_heap *h)
 {
     for (size_t i = h->lives; i-- > 0;)
-        if (!mpr_large_looks(h, h->live[i].addr, h->live[i].size)) remove_at(h, i);
+        if (!mpr_large_is_kept(h, h->live[i].addr, h->live[i].size)) remove_at(h, i);
 }
 
 static void raise_to(struct mpr_large_heap *h, uint64_t least)
 {
     h->least = least;
     h->mask = 0;
-    forget(h);
+    drop_ignored(h);
 }
 
-static void look_at_fewer(struct mpr_large_heap *h)
+static void keep_fewer(struct mpr_large_heap *h)
 {
     if (h->larger >= h->since / ONE_LARGER_IN) {
         raise_to(h, 2 * h->least);
     } else {
         h->mask = 2 * h->mask + 1;
-        forget(h);
+        drop_ignored(h);
     }
     h->patience = h->births + PATIENCE;
     h->since = h->larger = 0;
 }
 
-/* Only blocks above the median stay; where all are of one size, none does. */
+/* Keeps only blocks above the median: none if all have the same size. */
 static void drop_smaller_half(struct mpr_large_heap *h)
 {
     static struct mpr_large_block sorted[MPR_LARGE_LIVE];
@@ -111,14 +112,14 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
     h->births++;
     h->since++;
     h->larger += block->size >= 2 * h->least;
-    if (h->births > births_allowed(l) && h->births > h->patience) look_at_fewer(h);
-    if (!mpr_large_looks(h, block->addr, block->size)) return;
+    if (h->births > births_allowed(l) && h->births > h->patience) keep_fewer(h);
+    if (!mpr_large_is_kept(h, block->addr, block->size)) return;
     uint32_t number = mpr_index_get(&h->number, block->addr);
     if (!number) mpr_index_set(&h->number, block->addr, number = (uint32_t)++h->lives);
     h->live[number - 1] = *block;
 }
 
-/* Where a heap has had few births of late and has room, more are looked at. */
+/* If a heap had few births recently and has room, more are kept. */
 void mpr_large_tick(struct mpr_large *l)
 {
     for (int i = 0; i < 256; i++) {
@@ -130,7 +131,7 @@ void mpr_large_tick(struct mpr_large *l)
     }
 }
 
-/* ---- blocks that are gone */
+/* ---- freed blocks */
 
 void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time, uint32_t freer)
 {
@@ -156,4 +157,137 @@ void mpr_large_each(const struct mpr_large *l, uint8_t heap,
     if (!h) return;
     for (size_t i = 0; i < h->lives; i++) each(arg, &h->live[i]);
     for (size_t i = 0; i < h->gones; i++) each(arg, &h->gone[i]);
+}
+
+/* ---- notable blocks */
+
+/* A rank by size times lifetime counts as this many by size; this many ranks at the peak count as
+ * one. */
+enum { OF_LIFE = 4, OF_PEAK = 32 };
+
+/* A block, and the value that it is ranked by. */
+struct weight {
+    double weight;
+    uint32_t block;
+};
+
+struct selection {
+    const struct mpr_large_block *block;
+    struct weight *order;
+    uint32_t *rank; /* by block */
+    size_t count;
+    uint64_t width, now; /* ns: of an interval; the end of the run */
+};
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct weight *a = left, *b = right;
+    if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
+    return a->block < b->block ? -1 : a->block > b->block;
+}
+
+static uint64_t end_of(const struct selection *c, const struct mpr_large_block *b)
+{
+    return b->to < c->now ? b->to : c->now;
+}
+
+/* Takes the next rank in every interval of the block's life and returns the best of them. */
+static uint32_t take_rank(const struct selection *c, uint32_t *taken,
+                          const struct mpr_large_block *b)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++) {
+        const uint32_t rank = taken[cell]++;
+        if (rank < best) best = rank;
+    }
+    return best;
+}
+
+static void improve(uint32_t *rank, uint32_t with)
+{
+    if (with < *rank) *rank = with;
+}
+
+static void rank_by_size(struct selection *c, uint64_t peak)
+{
+    uint32_t taken[MPR_NOTABLE_CELLS] = { 0 }, at_peak = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        c->order[i] = (struct weight){ (double)c->block[i].size, i };
+    qsort(c->order, c->count, sizeof *c->order, by_weight);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct mpr_large_block *b = &c->block[c->order[i].block];
+        uint32_t *rank = &c->rank[c->order[i].block];
+        *rank = take_rank(c, taken, b);
+        if (b->from <= peak && b->to > peak) improve(rank, at_peak++ / OF_PEAK);
+    }
+}
+
+/* Quarters of a power of two: the rank by lifetime need not be finer. */
+enum { LIFE_CLASSES = 512 };
+
+static unsigned life_class(const struct selection *c, const struct mpr_large_block *b)
+{
+    const double life = (double)b->size * (double)(end_of(c, b) - b->from) + 1;
+    int power;
+    const double part = frexp(life, &power); /* 0.5 to 1 */
+    const int class = 4 * power + (int)(8 * (part - 0.5));
+    return class < LIFE_CLASSES ? LIFE_CLASSES - 1 - (unsigned)class : 0;
+}
+
+/* As by size, except that blocks of one class are in no order. */
+static void rank_by_life(struct selection *c, uint32_t (*taken)[MPR_NOTABLE_CELLS])
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct mpr_large_block *b = &c->block[i];
+        for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++)
+            taken[life_class(c, b) + 1][cell]++;
+    }
+    for (unsigned i = 1; i <= LIFE_CLASSES; i++)
+        for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++)
+            taken[i][cell] += taken[i - 1][cell];
+    for (size_t i = 0; i < c->count; i++)
+        improve(&c->rank[i],
+                take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
+}
+
+/* Returns the first rank of which not all blocks find room, and in *room how many of them do. @of:
+ * scratch space for count + 1 numbers. */
+static uint32_t last_rank(const struct selection *c, size_t keep, uint32_t *of, size_t *room)
+{
+    uint32_t rank = 0;
+    memset(of, 0, (c->count + 1) * sizeof *of);
+    for (size_t i = 0; i < c->count; i++) of[c->rank[i] < c->count ? c->rank[i] : c->count]++;
+    for (; of[rank] <= keep; rank++) keep -= of[rank];
+    *room = keep;
+    return rank;
+}
+
+static void move_kept(const struct selection *c, struct mpr_large_block *block, size_t keep)
+{
+    size_t room, kept = 0;
+    const uint32_t last = last_rank(c, keep, (uint32_t *)c->order, &room);
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->rank[i] > last || (c->rank[i] == last && !room)) continue;
+        room -= c->rank[i] == last;
+        block[kept++] = block[i];
+    }
+}
+
+void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak,
+                      uint64_t now)
+{
+    if (count <= keep) return;
+    struct selection c = { .block = block,
+                           .order = mpr_alloc(count, sizeof *c.order),
+                           .rank = mpr_alloc(count, sizeof *c.rank),
+                           .count = count,
+                           .width = now / MPR_NOTABLE_CELLS + 1,
+                           .now = now };
+    uint32_t(*taken)[MPR_NOTABLE_CELLS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *taken);
+    rank_by_size(&c, peak);
+    rank_by_life(&c, taken);
+    move_kept(&c, block, keep);
+    free(c.order);
+    free(c.rank);
+    free(taken);
 }

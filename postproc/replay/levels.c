@@ -5,6 +5,110 @@
 #include "alloc.h"
 #include "books.h"
 
+/* ---- a series */
+
+void mpr_series_free(struct mpr_series *s)
+{
+    free(s->bucket);
+    free(s->change);
+}
+
+void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
+{
+    MPR_GROW(s->bucket, s->buckets, s->bucket_cap);
+    s->bucket[s->buckets] = *bucket;
+    s->bucket[s->buckets++].end = s->changes;
+}
+
+void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
+{
+    MPR_GROW(s->change, s->changes, s->change_cap);
+    s->change[s->changes++] = (struct mpr_change){ group, bytes };
+}
+
+/* Widening is done in place: the write position never overtakes the read position. */
+struct widening {
+    struct mpr_series *s;
+    size_t *place;
+    size_t buckets, changes, taken; /* written; written; read */
+};
+
+/* Copies the changes up to `end`. Of several changes of a group the last one counts. */
+static void copy_changes(struct widening *w, size_t end)
+{
+    struct mpr_series *s = w->s;
+    const size_t first = w->changes;
+    for (; w->taken < end; w->taken++) {
+        const struct mpr_change c = s->change[w->taken];
+        const size_t at = w->place[c.group];
+        if (at >= first && at < w->changes && s->change[at].group == c.group) {
+            s->change[at].bytes = c.bytes;
+        } else {
+            w->place[c.group] = w->changes;
+            s->change[w->changes++] = c;
+        }
+    }
+}
+
+/* Writes a bucket with the vector of the old one whose changes end at `end`. */
+static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end)
+{
+    struct mpr_series *s = w->s;
+    copy_changes(w, end);
+    s->bucket[w->buckets] = *bucket;
+    s->bucket[w->buckets++].end = w->changes;
+}
+
+static void absorb(struct mpr_bucket *sum, const struct mpr_bucket *next)
+{
+    if (next->max > sum->max) {
+        sum->max = next->max;
+        sum->time = next->time;
+        sum->end = next->end;
+        sum->final = next->final;
+    } else {
+        sum->final = false;
+    }
+    if (next->min < sum->min) sum->min = next->min;
+    sum->close = next->close;
+    sum->allocs += next->allocs;
+    sum->frees += next->frees;
+}
+
+/* Returns a bucket in which nothing changes. */
+static struct mpr_bucket quiet_bucket(uint64_t key, uint64_t time, uint64_t level)
+{
+    return (struct mpr_bucket){
+        .key = key, .time = time, .max = level, .min = level, .close = level, .final = true
+    };
+}
+
+void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place)
+{
+    struct widening w = { .s = s, .place = place };
+    size_t next;
+    s->shift += by;
+    for (size_t i = 0; i < s->buckets; i = next) {
+        struct mpr_bucket sum = s->bucket[i];
+        sum.key >>= by;
+        for (next = i + 1; next < s->buckets && s->bucket[next].key >> by == sum.key; next++)
+            absorb(&sum, &s->bucket[next]);
+        const struct mpr_bucket last = s->bucket[next - 1];
+        const uint64_t after = next < s->buckets ? s->bucket[next].key >> by : upto >> s->shift;
+        const bool gap = after > sum.key + 1;
+        emit(&w, &sum, sum.end);
+        if (!gap || sum.final || !last.final) continue;
+        const struct mpr_bucket quiet =
+            quiet_bucket(sum.key + 1, (sum.key + 1) << s->shift, last.close);
+        emit(&w, &quiet, last.end);
+    }
+    copy_changes(&w, s->changes); /* changes after the last maximum belong to the next bucket */
+    s->buckets = w.buckets;
+    s->changes = w.changes;
+}
+
+/* ---- all heaps */
+
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now)
 {
     struct mpr_levels *l = mpr_alloc(1, sizeof *l);
@@ -49,7 +153,7 @@ static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     v->listed[v->count++] = index;
 }
 
-/* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed.
+/* Stores the open bucket with the vector at its maximum. Cells that have changed since stay listed.
  */
 static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books)
 {
@@ -69,22 +173,17 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct 
     mpr_series_bucket(&v->series, &v->open);
 }
 
-/* A bucket in which nothing changes: its vector is what the books say now. */
+/* Stores a quiet bucket, whose vector is the current state of the accounts. */
 static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v,
                         const struct mpr_books *books, uint64_t level, uint64_t time)
 {
-    v->open = (struct mpr_bucket){ .key = time >> v->series.shift,
-                                   .time = time,
-                                   .max = level,
-                                   .min = level,
-                                   .close = level,
-                                   .final = true };
+    v->open = quiet_bucket(time >> v->series.shift, time, level);
     v->epoch++;
     store(l, v, books);
 }
 
-/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts must
- * not look so high. */
+/* Ends the open bucket. If nothing changes for longer than a bucket, a quiet one follows, so that
+ * the lasting level does not appear as high as the maximum. */
 static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
                 uint64_t level, uint64_t now)
 {
@@ -101,18 +200,19 @@ static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mp
     if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
 }
 
-/* Instants of a log are about 1 us apart: no less than the first shift joins any. */
+/* Instants of a log are about 1 us apart, so a smaller first width would join none. */
 static void widen(struct mpr_series *s, uint64_t now, size_t *place)
 {
     enum { FIRST_SHIFT = 9 };
     mpr_series_widen(s, s->shift ? 1 : FIRST_SHIFT, now, place);
 }
 
+/* Begins the bucket of a change at `now`. */
 static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
                  uint64_t level, uint64_t now)
 {
     struct mpr_series *s = &v->series;
-    /* what was before does not count where the first change is at options.from */
+    /* If the first change is at options.from, the state before it does not count. */
     if (v->open.key != MPR_LEVELS_NONE || now > l->options.from) end(l, v, books, level, now);
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
         widen(s, now, l->place);

@@ -1,8 +1,18 @@
-/* Levels of detail: every heap's series, taken while replay runs.  An observer of the books.
+/* Levels of detail: every heap over time, in buckets, recorded while replay runs. An observer of
+ * the accounts.
  *
- * The vector at a bucket's maximum needs no copy at each new maximum: as for the peaks, an epoch
- * moves on and a cell keeps its value when it first changes after it.  Memory is bounded: a series
- * that has too many buckets or changes doubles the width of its buckets. */
+ * A bucket has the vector (bytes of every cell) at the instant of its maximum, so that the bands of
+ * a chart always sum to an exact total at every zoom level. No copy is made at a new maximum: as
+ * for the peaks, an epoch moves on and a cell saves its value at its first change after that. A
+ * vector is stored as its changes against the previous one.
+ *
+ * A bucket is 2^shift ns wide. It exists only if something changed in it, or if the level after the
+ * previous bucket is not the one at that bucket's maximum: then a quiet bucket follows. With shift
+ * 0 every change has its own bucket. Memory is bounded: a series with too many buckets or changes
+ * doubles the width of its buckets.
+ *
+ * Invariant: if the next bucket's key is not the following one, the bucket is final: its vector
+ * holds until then. */
 #ifndef MPR_LEVELS_H
 #define MPR_LEVELS_H
 
@@ -10,31 +20,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "series.h"
-
 struct mpr_books;
 
-struct mpr_levels_options {
-    uint64_t from, to;       /* ns: what changes outside is not looked at */
-    size_t buckets, changes; /* of a heap at most */
+/* ---- a heap over time */
+
+struct mpr_bucket {
+    uint64_t key;             /* begins at key << shift */
+    uint64_t time;            /* ns, of the maximum */
+    uint64_t max, min, close; /* bytes; min: of levels that lasted; close: at its end */
+    uint64_t allocs, frees;
+    size_t end; /* end of its changes in the series, which begin at the end of the previous ones */
+    bool final; /* the maximum is the last state */
 };
 
-/* A cell as its heap's series sees it. */
+struct mpr_change {
+    uint32_t group;
+    uint64_t bytes;
+};
+
+struct mpr_series {
+    unsigned shift;
+    struct mpr_bucket *bucket;
+    size_t buckets, bucket_cap;
+    struct mpr_change *change;
+    size_t changes, change_cap;
+};
+
+void mpr_series_free(struct mpr_series *s);
+void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket);
+void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes);
+/* Makes buckets 2^by times as wide; 0 joins those with the same key. @upto: ns at which the level
+ * after the last bucket ends, or the next bucket begins. @place: scratch space, one entry for each
+ * group. */
+void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place);
+
+/* ---- all heaps, during replay */
+
+struct mpr_levels_options {
+    uint64_t from, to;       /* ns: changes outside are ignored */
+    size_t buckets, changes; /* limits for each heap */
+};
+
 struct mpr_levels_cell {
-    uint64_t epoch, saved; /* its bytes at the maximum, when epoch is the level's */
+    uint64_t epoch, saved; /* saved: its bytes at the maximum, if epoch is the heap's */
     uint64_t stored;       /* its bytes in the newest vector */
     bool listed;           /* it may differ from that */
 };
 
 struct mpr_levels_heap {
     struct mpr_series series;
-    struct mpr_bucket open; /* the bucket that now is in; key MPR_LEVELS_NONE: none yet, or none any
-                               more */
+    struct mpr_bucket open; /* the current bucket; key MPR_LEVELS_NONE: there is none */
     uint64_t until;         /* the open bucket takes changes before this; 0: there is none */
-    uint64_t epoch, last;   /* time of the newest change */
+    uint64_t epoch, last;   /* last: time of the newest change */
     uint32_t *listed;
     size_t count, cap;
-    bool closed; /* options.to has passed */
+    bool closed; /* options.to is over */
 };
 
 #define MPR_LEVELS_NONE UINT64_MAX
@@ -43,20 +83,20 @@ struct mpr_levels {
     struct mpr_levels_options options;
     const uint64_t *now; /* replay's clock, ns */
     struct mpr_levels_heap level[256];
-    struct mpr_levels_cell *cell; /* by the index of the books' */
-    size_t *place;                /* scratch of mpr_series_widen, by the same */
+    struct mpr_levels_cell *cell; /* by the accounts' index */
+    size_t *place;                /* scratch space of mpr_series_widen, likewise */
     size_t cells;
 };
 
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
 void mpr_levels_free(struct mpr_levels *l);
-/* Makes room for a cell: before its first change. */
+/* Makes room for a cell. Call before its first change. */
 void mpr_levels_room(struct mpr_levels *l, uint32_t cell);
-/* The first change of a cell since a maximum, or of a bucket; before it happens. */
+/* Call before the first change of a cell since a maximum, or in a bucket. */
 void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell,
                      uint8_t heap, uint64_t level);
 
-/* Called before and after each change of a cell of `heap`, with the heap's bytes then. */
+/* Call before and after each change of a cell of `heap`. @level: bytes of the heap then. */
 static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books,
                                      uint32_t cell, uint8_t heap, uint64_t level)
 {
@@ -66,7 +106,7 @@ static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_book
         mpr_levels_note(l, books, cell, heap, level);
         return;
     }
-    /* what was freed and taken again at one instant is no minimum */
+    /* Memory that is freed and allocated again at one instant makes no minimum. */
     if (now > v->last && level < v->open.min) v->open.min = level;
     v->last = now;
 }
@@ -85,7 +125,7 @@ static inline void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t
     if (grown) open->allocs++;
     else open->frees++;
 }
-/* After the last change. */
+/* Call after the last change. */
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books);
 
 #endif

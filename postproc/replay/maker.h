@@ -1,27 +1,27 @@
-/* What a block's cell depends on, and which cell that is. */
+/* The context of an allocation (range path, thread, call stack, size), and the cell that it
+ * selects. */
 #ifndef MPR_MAKER_H
 #define MPR_MAKER_H
 
-#include "replay_state.h"
+#include "replay.h"
 
-/* Of keys by AUTO: a library's number, not a range's. */
+/* Flag in keys by MPR_GROUP_AUTO: the number of a library, not of a range. */
 #define MPR_KEY_LIBRARY (UINT64_C(1) << 32)
 
-/* Size class of a block: 0 for no bytes, otherwise n + 1 for sizes over 2^(n-1) up to 2^n. */
+/* Returns the size class of a block: 0 for 0 bytes, n + 1 for sizes over 2^(n-1) up to 2^n. */
 static inline uint32_t mpr_size_class(uint64_t size)
 {
     if (size < 2) return (uint32_t)size;
     return 65 - (uint32_t)__builtin_clzll(size - 1);
 }
 
-/* What a block's cell depends on; site, comm and graph: 0 where they are not known. */
-struct mpr_maker {
+/* site, comm and graph are 0 if unknown. */
+struct mpr_alloc_context {
     uint64_t size;
     uint32_t node, thread, site, comm, graph;
 };
 
-/* A cell's key by MPR_GROUP_ALL: who shares range, thread and size class; the cell's site stands
- * beside it. */
+/* A cell's key by MPR_GROUP_ALL. The cell's site is a field of its own. */
 struct mpr_all {
     uint32_t node, thread, class;
 };
@@ -35,20 +35,26 @@ static inline struct mpr_all mpr_all_of(uint64_t key)
                              (uint32_t)(key >> 54) };
 }
 
-/* The path of a block that is made in a range, with that Python stack: with its frames where the
- * range is a wrapper's (wrappers.h), by AUTO and ALL, which give a block the best name that it has.
- */
-uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python);
-/* The key of a block's cell. */
-uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m);
-/* The index of its cell, made when new. */
-uint32_t mpr_maker_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap);
+/* Returns the path of a block that is allocated in range `node` with that Python stack. By AUTO and
+ * ALL, which give a block its best name, a range of PyTorch that is named after a Python call (such
+ * as "DistributedDataParallel.forward") is continued with the frames inside that call: otherwise
+ * everything that a wrapped model does would have the wrapper's name. */
+uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t python);
+/* Returns the key of the cell; the index of the cell, made when new. */
+uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_alloc_context *c);
+uint32_t mpr_alloc_context_cell(struct mpr_replay *r, const struct mpr_alloc_context *c,
+                                uint8_t heap);
 
-/* ---- the cell of what a thread makes now */
+/* Returns the path of device blocks that the thread allocates: that of its own ranges, below those
+ * of the thread that pushed a range last if it has no ranges of the application (then *inherited is
+ * true). */
+uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);
 
-/* Its key without a call stack, as most blocks are. */
-static inline uint64_t mpr_maker_plain_key(const struct mpr_replay *r, const struct mpr_thread *t,
-                                           uint64_t size)
+/* ---- the cell of a block that a thread allocates now */
+
+/* Returns its key if no call stack is known, which is so for most blocks. */
+static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const struct mpr_thread *t,
+                                            uint64_t size)
 {
     switch (r->options.by) {
     case MPR_GROUP_RANGE:
@@ -61,20 +67,20 @@ static inline uint64_t mpr_maker_plain_key(const struct mpr_replay *r, const str
     }
 }
 
-/* With the call stack that is known, which is taken; without one, of a key that the hints do not
- * know. */
-MPR_COLD uint32_t mpr_maker_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
-                                    uint64_t size);
-MPR_COLD uint32_t mpr_maker_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
+/* With the thread's call stack, which is used up; without one, for a key that has no hint yet. */
+MPR_COLD uint32_t mpr_thread_cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                          uint64_t size);
+MPR_COLD uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
 
-static inline uint32_t mpr_maker_new(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
-                                     uint64_t size)
+static inline uint32_t mpr_thread_cell(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                       uint64_t size)
 {
-    if (__builtin_expect(t->at.stack | t->at.python, 0)) return mpr_maker_at_site(r, t, heap, size);
-    const uint64_t key = mpr_maker_plain_key(r, t, size);
+    if (__builtin_expect(t->at.stack | t->at.python, 0))
+        return mpr_thread_cell_at_site(r, t, heap, size);
+    const uint64_t key = mpr_thread_plain_key(r, t, size);
     const struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
     return hint->key == key && hint->heap == heap && heap ? hint->cell
-                                                          : mpr_maker_look_up(r, key, heap);
+                                                          : mpr_thread_cell_look_up(r, key, heap);
 }
 
 #endif

@@ -1,16 +1,15 @@
-/* Invariants: each live region is in the list of its heap; the blocks of replay's books in
- * nvtx/regions are those regions, and so are those of the books by name.
+/* Invariants: each live region is in the list of its heap; the blocks of nvtx/regions in the
+ * accounts are these regions, and so are those of the accounts by name.
  *
- * What a program tells NVTX wrongly is no event: a region or heap that is not known ends as a free
- * of a block never seen, and one that is told twice takes the place of the first. */
+ * Wrong use of NVTX by a program has these effects: the end of an unknown region or heap counts as
+ * the free of an unknown block, and one that is registered twice replaces the first. */
 #include "nvtx_heaps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "amount.h"
-#include "lives.h"
+#include "block_observers.h"
 #include "maker.h"
 #include "mpf/sample.h"
 
@@ -25,17 +24,20 @@ void mpr_nvtx_free(struct mpr_nvtx *n)
     mpr_index_free(&n->region_number);
 }
 
-/* ---- rows */
+static uint64_t limited(uint64_t size) { return size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX; }
 
-static struct mpr_books *books_of(struct mpr_nvtx *n)
+/* A region or heap that is not known. */
+static void count_unknown(struct mpr_replay *r)
 {
-    if (n->books) return n->books;
-    n->books = mpr_alloc(1, sizeof *n->books);
-    mpr_books_init(n->books);
-    return n->books;
+    struct mpr_heap *heap = &r->books.heap[MPF_HEAP_NVTX];
+    heap->used = true;
+    if (r->options.has_parent) heap->inherited++;
+    else heap->unmatched++;
 }
 
-/* From 1.  The last one is of all names that have no other. */
+/* ---- rows */
+
+/* Returns a number from 1. The last row is shared by all names that have no other one. */
 static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
 {
     uint32_t number = mpr_index_get(&n->row_number, name);
@@ -47,14 +49,38 @@ static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
     return n->rows;
 }
 
-/* The name as the log has it; a number that no text can have means none. */
+/* Returns the name of the log; MPR_NVTX_UNNAMED for a number that no text can have. */
 static uint32_t name_of(const struct mpr_replay *r, uint64_t id)
 {
     const bool is_none = id <= MPR_NVTX_UNTOLD || id >= MPR_FRAME_NAME;
     return is_none ? MPR_NVTX_UNNAMED : mpr_ranges_name(&r->ranges, (uint32_t)id);
 }
 
-/* ---- regions */
+/* ---- heaps by handle */
+
+static uint32_t new_heap(struct mpr_nvtx *n, uint64_t handle, uint32_t row)
+{
+    uint32_t place = n->heap_free;
+    if (place) n->heap_free = n->heap[place - 1].next;
+    else {
+        MPR_GROW(n->heap, n->heaps, n->heap_cap);
+        place = ++n->heaps;
+    }
+    mpr_index_set(&n->heap_number, handle, place);
+    n->heap[place - 1] = (struct mpr_nvtx_heap){ .handle = handle, .row = row };
+    return place - 1;
+}
+
+/* Returns the heap's place. A heap whose registration is not in the log begins with its first
+ * region. */
+static uint32_t heap_of(struct mpr_nvtx *n, uint64_t handle)
+{
+    const uint32_t number = mpr_index_get(&n->heap_number, handle);
+    if (number) return number - 1;
+    return new_heap(n, handle, row_of(n, handle ? MPR_NVTX_UNTOLD : MPR_NVTX_PROCESS));
+}
+
+/* ---- regions by address */
 
 static struct mpr_nvtx_region *region_at(const struct mpr_nvtx *n, uint64_t addr)
 {
@@ -62,8 +88,10 @@ static struct mpr_nvtx_region *region_at(const struct mpr_nvtx *n, uint64_t addr
     return number ? &n->region[number - 1] : NULL;
 }
 
-static struct mpr_nvtx_region *new_region(struct mpr_nvtx *n, uint64_t addr)
+/* @heap: place. */
+static struct mpr_nvtx_region *new_region(struct mpr_nvtx *n, uint64_t addr, uint32_t heap)
 {
+    const uint32_t older = n->heap[heap].first;
     uint32_t place = n->region_free;
     if (place) n->region_free = n->region[place - 1].newer;
     else {
@@ -71,17 +99,11 @@ static struct mpr_nvtx_region *new_region(struct mpr_nvtx *n, uint64_t addr)
         place = ++n->regions;
     }
     mpr_index_set(&n->region_number, addr, place);
-    n->region[place - 1] = (struct mpr_nvtx_region){ .addr = addr };
-    return &n->region[place - 1];
-}
-
-static void put_into(struct mpr_nvtx *n, struct mpr_nvtx_region *region, uint32_t heap)
-{
-    const uint32_t number = (uint32_t)(region - n->region) + 1, older = n->heap[heap].first;
-    region->heap = heap;
-    region->older = older;
-    if (older) n->region[older - 1].newer = number;
-    n->heap[heap].first = number;
+    if (older) n->region[older - 1].newer = place;
+    n->heap[heap].first = place;
+    struct mpr_nvtx_region *region = &n->region[place - 1];
+    *region = (struct mpr_nvtx_region){ .addr = addr, .heap = heap, .older = older };
+    return region;
 }
 
 static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
@@ -95,10 +117,10 @@ static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
     n->region_free = (uint32_t)(region - n->region) + 1;
 }
 
-/* ---- in the books */
+/* ---- accounts */
 
-/* A block outside of any range, without a Python stack, has the name of its heap; but where stacks
- * are sampled, those without one are the rest that samples stand for, and have no name. */
+/* A block outside of any range, without a Python stack, gets the name of its heap. But if stacks
+ * are sampled, blocks without one are represented by the samples and have no name. */
 static uint32_t python_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap)
 {
     const uint32_t name = r->nvtx.row[r->nvtx.heap[heap].row - 1].name;
@@ -108,75 +130,68 @@ static uint32_t python_of(struct mpr_replay *r, const struct mpr_thread *t, uint
     return text ? mpr_sites_named(&r->sites, &r->ranges, text) : t->at.python;
 }
 
-static bool is_sample(const struct mpr_replay *r, const struct mpr_thread *t)
-{
-    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
-    return sampled && (!t->node || r->options.by != MPR_GROUP_AUTO);
-}
-
 static uint32_t cell_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap,
                         uint64_t size)
 {
     const struct mpr_site at = { t->at.stack, python_of(r, t, heap) };
-    const struct mpr_maker maker = { .size = size,
-                                     .node = mpr_maker_path(r, t->node, t->at.python),
-                                     .thread = t->number,
-                                     .site = mpr_sites_site(&r->sites, at) };
-    return mpr_maker_cell(r, &maker, MPF_HEAP_NVTX);
+    const struct mpr_alloc_context context = { .size = size,
+                                               .node =
+                                                   mpr_alloc_context_path(r, t->node, t->at.python),
+                                               .thread = t->number,
+                                               .site = mpr_sites_site(&r->sites, at) };
+    return mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX);
 }
 
+/* @name: the region's. */
 static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint32_t name)
 {
-    struct mpr_books *by_name = books_of(&r->nvtx);
-    const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
-    region->told = mpr_books_cell(by_name, name, 0, row);
-    region->epoch = by_name->heap[row].epoch;
-    by_name->heap[row].allocations++;
-    by_name->cell[region->told].allocations++;
-    mpr_books_add(by_name, region->told, region->size, r->now);
+    struct mpr_nvtx *n = &r->nvtx;
+    const uint8_t row = (uint8_t)n->heap[region->heap].row;
+    if (!n->books) {
+        n->books = mpr_alloc(1, sizeof *n->books);
+        mpr_books_init(n->books);
+    }
+    region->row_cell = mpr_books_cell(n->books, name, 0, row);
+    region->epoch = n->books->heap[row].epoch;
+    n->books->heap[row].allocations++;
+    n->books->cell[region->row_cell].allocations++;
+    mpr_books_add(n->books, region->row_cell, region->size, r->now);
     r->books.heap[MPF_HEAP_NVTX].allocations++;
     r->books.cell[region->cell].allocations++;
     if (region->weighed) mpr_estimates_add(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_add(&r->books, region->cell, region->size, r->now);
-    if (!mpr_lives_watched(r)) return;
+    if (!mpr_blocks_are_observed(r)) return;
     const struct mpr_large_block block = { .addr = region->addr,
                                            .size = region->size,
                                            .from = r->now,
                                            .to = UINT64_MAX,
                                            .cell = region->cell };
-    mpr_lives_born(r, MPF_HEAP_NVTX, &block);
-    mpr_lives_counted(r, MPF_HEAP_NVTX, block.addr, block.size, block.cell);
+    mpr_observe_alloc(r, MPF_HEAP_NVTX, &block);
+    mpr_observe_counted(r, MPF_HEAP_NVTX, block.addr, block.size, block.cell);
 }
 
 static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region)
 {
     r->nvtx.books->heap[r->nvtx.heap[region->heap].row].frees++;
-    mpr_books_remove(r->nvtx.books, region->told, region->size);
-    if (mpr_lives_watched(r)) {
-        mpr_lives_gone(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
-        mpr_lives_uncounted(r, MPF_HEAP_NVTX, region->addr);
+    mpr_books_remove(r->nvtx.books, region->row_cell, region->size);
+    if (mpr_blocks_are_observed(r)) {
+        mpr_observe_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
+        mpr_observe_uncounted(r, MPF_HEAP_NVTX, region->addr);
     }
     if (region->weighed) mpr_estimates_remove(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_remove(&r->books, region->cell, region->size);
 }
 
-static void unknown(struct mpr_replay *r)
-{
-    struct mpr_heap *heap = &r->books.heap[MPF_HEAP_NVTX];
-    heap->used = true;
-    if (r->options.has_parent) heap->inherited++;
-    else heap->unmatched++;
-}
-
 /* ---- events of regions */
 
+/* @heap: place. @name: the region's. */
 static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                  uint32_t heap, uint32_t name)
 {
-    struct mpr_nvtx_region *region = new_region(&r->nvtx, e->addr);
-    region->size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
-    put_into(&r->nvtx, region, heap);
-    region->weighed = is_sample(r, t);
+    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
+    struct mpr_nvtx_region *region = new_region(&r->nvtx, e->addr, heap);
+    region->size = limited(e->size);
+    region->weighed = sampled && (!t->node || r->options.by != MPR_GROUP_AUTO);
     region->cell = cell_of(r, t, heap, region->size);
     count_in(r, region, name);
 }
@@ -188,13 +203,11 @@ static void end(struct mpr_replay *r, struct mpr_nvtx_region *region)
     drop(&r->nvtx, region);
 }
 
-static uint32_t heap_of(struct mpr_nvtx *n, uint64_t handle);
-
 static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *known = region_at(&r->nvtx, e->addr);
     if (!e->addr) return;
-    if (known) { /* its end was not seen */
+    if (known) { /* its end was not recorded */
         r->actor = MPR_NOBODY;
         count_out(r, known);
         drop(&r->nvtx, known);
@@ -208,26 +221,27 @@ static void on_unregister(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
     if (region) end(r, region);
-    else unknown(r);
+    else count_unknown(r);
 }
 
-/* It keeps its heap and its name. */
+/* The region keeps its heap and its name. */
 static void on_resize(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
     if (!region) {
-        unknown(r);
+        count_unknown(r);
         return;
     }
-    const uint32_t heap = region->heap, name = (uint32_t)r->nvtx.books->cell[region->told].key;
+    const uint32_t heap = region->heap, name = (uint32_t)r->nvtx.books->cell[region->row_cell].key;
     end(r, region);
     make(r, t, e, heap, name);
 }
 
-/* From one cell to another of the same heap, as if it had been there all the time. */
+/* Moves the region from its cell to another one of the same heap, as if it had always been there.
+ */
 static void move(struct mpr_books *books, const struct mpr_nvtx_region *region, uint32_t to_cell)
 {
-    struct mpr_cell *from = &books->cell[region->told], *to = &books->cell[to_cell];
+    struct mpr_cell *from = &books->cell[region->row_cell], *to = &books->cell[to_cell];
     const struct mpr_heap *heap = &books->heap[to->heap];
     const bool at_peak = heap->epoch != region->epoch;
     mpr_books_save(from, heap);
@@ -250,40 +264,17 @@ static void on_name(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
     if (!region) {
-        unknown(r);
+        count_unknown(r);
         return;
     }
     const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
     const uint32_t cell = mpr_books_cell(r->nvtx.books, name_of(r, e->size), 0, row);
-    if (cell == region->told) return;
+    if (cell == region->row_cell) return;
     move(r->nvtx.books, region, cell);
-    region->told = cell;
+    region->row_cell = cell;
 }
 
 /* ---- events of heaps */
-
-static uint32_t new_heap(struct mpr_nvtx *n, uint64_t handle)
-{
-    uint32_t place = n->heap_free;
-    if (place) n->heap_free = n->heap[place - 1].next;
-    else {
-        MPR_GROW(n->heap, n->heaps, n->heap_cap);
-        place = ++n->heaps;
-    }
-    mpr_index_set(&n->heap_number, handle, place);
-    n->heap[place - 1] = (struct mpr_nvtx_heap){ .handle = handle };
-    return place - 1;
-}
-
-/* The heap's place; what the log does not tell of begins with its first region. */
-static uint32_t heap_of(struct mpr_nvtx *n, uint64_t handle)
-{
-    const uint32_t number = mpr_index_get(&n->heap_number, handle);
-    if (number) return number - 1;
-    const uint32_t place = new_heap(n, handle);
-    n->heap[place].row = row_of(n, handle ? MPR_NVTX_UNTOLD : MPR_NVTX_PROCESS);
-    return place;
-}
 
 static void end_regions(struct mpr_replay *r, struct mpr_nvtx_heap *heap)
 {
@@ -308,29 +299,32 @@ static void on_heap(struct mpr_replay *r, const struct mpf_event *e)
     const uint32_t known = mpr_index_get(&n->heap_number, e->addr);
     if (!e->addr) return;
     if (known) end_heap(r, known - 1);
-    const uint32_t place = new_heap(n, e->addr), row = row_of(n, name_of(r, v[MPF_NVTX_NAME]));
+    const uint32_t row = row_of(n, name_of(r, v[MPF_NVTX_NAME]));
+    const uint32_t place = new_heap(n, e->addr, row); /* may move n->heap */
+    struct mpr_nvtx_heap *heap = &n->heap[place];
     struct mpr_nvtx_row *sum = &n->row[row - 1];
-    n->heap[place].row = row;
-    n->heap[place].bytes = v[MPF_NVTX_BYTES] < MPF_SIZE_MAX ? v[MPF_NVTX_BYTES] : MPF_SIZE_MAX;
+    heap->bytes = limited(v[MPF_NVTX_BYTES]);
     sum->heaps++;
-    sum->bytes += n->heap[place].bytes;
+    sum->bytes += heap->bytes;
     if (sum->bytes > sum->most_bytes) sum->most_bytes = sum->bytes;
     r->books.heap[MPF_HEAP_NVTX].used = true;
 }
 
+/* @e: its size is 0 at the heap's end, otherwise the heap is only reset. */
 static void on_heap_end(struct mpr_replay *r, const struct mpf_event *e)
 {
     const uint32_t number = mpr_index_get(&r->nvtx.heap_number, e->addr);
     if (!number) {
-        if (e->addr) unknown(r);
+        if (e->addr) count_unknown(r);
         return;
     }
     if (!e->size) {
         end_heap(r, number - 1);
         return;
     }
-    end_regions(r, &r->nvtx.heap[number - 1]);
-    r->nvtx.row[r->nvtx.heap[number - 1].row - 1].resets++;
+    struct mpr_nvtx_heap *heap = &r->nvtx.heap[number - 1];
+    end_regions(r, heap);
+    r->nvtx.row[heap->row - 1].resets++;
 }
 
 void mpr_nvtx_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)

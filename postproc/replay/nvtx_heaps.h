@@ -1,8 +1,7 @@
-/* Heaps that libraries told NVTX of, and regions in them: blocks of nvtx/regions, which lie in
- * memory that other heaps count.
+/* Heaps that libraries register with NVTX, and the regions in them: blocks of nvtx/regions, whose
+ * memory other heaps also count.
  *
- * What is told of heaps is summed up by their names, so that pools that come and go are few rows.
- */
+ * Heaps are summed up by name, so that pools that are created and destroyed are few rows. */
 #ifndef MPR_NVTX_HEAPS_H
 #define MPR_NVTX_HEAPS_H
 
@@ -16,40 +15,40 @@
 struct mpr_replay;
 struct mpr_thread;
 
-/* All heaps of a name: a heap of `books`, by the same number from 1. */
+/* All heaps of a name. Row n - 1 is heap n of `books`. */
 enum { MPR_NVTX_ROWS = MPR_HEAPS - 1 };
 struct mpr_nvtx_row {
-    uint32_t name; /* of the ranges' names; or one of those below */
+    uint32_t name; /* a name of the ranges, or one of those below */
     uint64_t heaps, resets;
-    uint64_t bytes, most_bytes; /* that the heaps have which are registered, now and at most */
+    uint64_t bytes, most_bytes; /* of the registered heaps, now and at their maximum */
 };
-/* No names of the log. */
+/* Numbers that no name of the log has. */
 enum {
     MPR_NVTX_UNNAMED = 0,
     MPR_NVTX_PROCESS = 1,       /* regions of the process, in no heap */
     MPR_NVTX_UNTOLD = 2,        /* in heaps whose registration is not in the log */
-    MPR_NVTX_OTHER = UINT32_MAX /* heaps of further names than there are rows */
+    MPR_NVTX_OTHER = UINT32_MAX /* heaps with further names than there are rows */
 };
 
 struct mpr_nvtx_heap {
     uint64_t handle, bytes;
     uint32_t row;
-    uint32_t first; /* of its regions: place + 1 */
-    uint32_t next;  /* of the free places, + 1 */
+    uint32_t first; /* its newest region: place + 1 */
+    uint32_t next;  /* of an unused place: the next one + 1 */
 };
 
 struct mpr_nvtx_region {
     uint64_t addr, size;
-    uint64_t epoch;        /* of its row, just before it came: peaks since then have it in them */
-    uint32_t cell, told;   /* of replay's books, and of those by name */
-    uint32_t heap;         /* place */
-    uint32_t newer, older; /* in its heap: places + 1; newer also of the free places */
+    uint64_t epoch;          /* of its row before it was made: later peaks include it */
+    uint32_t cell, row_cell; /* in the accounts of replay; in those by name */
+    uint32_t heap;           /* place */
+    uint32_t newer, older;   /* in its heap: places + 1. newer: also of unused places */
     bool weighed;
 };
 
 struct mpr_nvtx {
-    struct mpr_books *books; /* by the heap's name, and in it by the region's: a cell's key; NULL:
-                                nothing was told */
+    struct mpr_books *books; /* accounts by the heap's name; a cell's key is the region's name.
+                                NULL: there are no regions */
     struct mpr_nvtx_row row[MPR_NVTX_ROWS];
     uint32_t rows;
     struct mpr_index row_number; /* by name: number from 1 */
@@ -62,7 +61,7 @@ struct mpr_nvtx {
 };
 
 void mpr_nvtx_free(struct mpr_nvtx *n);
-/* Every event of MPF_HEAP_NVTX. */
+/* Takes every event of MPF_HEAP_NVTX. */
 void mpr_nvtx_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "traceme.h"
+#include "basename.h"
 
 /* ---- texts */
 
@@ -41,6 +41,101 @@ const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain)
     return name ? name : "";
 }
 
+/* ---- names without their numbers */
+
+struct piece {
+    const char *at, *end;
+};
+
+static bool is_key(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Returns where the value of a pair begins, or NULL if there is no key. */
+static const char *value_of(struct piece pair)
+{
+    const char *p = pair.at;
+    while (p < pair.end && is_key(*p)) p++;
+    return p > pair.at && p < pair.end && *p == '=' ? p + 1 : NULL;
+}
+
+/* Returns the pair that begins at `at`. TSL escapes nothing: a comma ends a pair only if a key and
+ * "=" follow. */
+static struct piece pair_at(const char *at, const char *end)
+{
+    for (const char *p = at; p < end; p++)
+        if (*p == ',' && value_of((struct piece){ p + 1, end })) return (struct piece){ at, p };
+    return (struct piece){ at, end };
+}
+
+static bool is_number(struct piece value)
+{
+    for (const char *p = value.at; p < value.end; p++)
+        if (*p < '0' || *p > '9') return false;
+    return true;
+}
+
+static char *put(char *to, const char *separator, struct piece text)
+{
+    const size_t bytes = (size_t)(text.end - text.at), before = strlen(separator);
+    memcpy(to, separator, before);
+    memcpy(to + before, text.at, bytes);
+    return to + before + bytes;
+}
+
+bool mpr_traceme_is(const char *name, size_t bytes)
+{
+    if (bytes < 2 || name[bytes - 1] != '#') return false;
+    const char *mark = memchr(name, '#', bytes - 1);
+    return mark && mark > name && value_of((struct piece){ mark + 1, name + bytes - 1 });
+}
+
+size_t mpr_traceme_plain(const char *name, size_t bytes, char *out)
+{
+    const char *mark = memchr(name, '#', bytes), *end = name + bytes - 1, *head = mark;
+    while (head > name && head[-1] == ':') head--; /* "XlaModule" of "XlaModule:#...#" */
+    char *to = put(out, "", (struct piece){ name, head });
+    const char *separator = " ";
+    for (struct piece pair = pair_at(mark + 1, end);; pair = pair_at(pair.end + 1, end)) {
+        const struct piece value = { value_of(pair), pair.end };
+        if (!is_number(value)) {
+            to = put(to, separator, value);
+            separator = ", ";
+        }
+        if (pair.end == end) return (size_t)(to - out);
+    }
+}
+
+/* Makes the name mean the first one with the same text, which may be itself. */
+static void join(struct mpr_ranges *r, uint32_t id, const char *text, size_t bytes)
+{
+    uint64_t hash = bytes;
+    uint32_t number;
+    for (size_t i = 0; i < bytes; i++) hash = mpr_hash(hash ^ (uint8_t)text[i]);
+    for (struct mpr_probe p = mpr_index_probe(&r->plain, hash); (number = mpr_probe_next(&p));) {
+        size_t length;
+        const char *known = mpr_texts_get(&r->names, number - 1, &length);
+        if (length != bytes || memcmp(known, text, bytes) != 0) continue;
+        mpr_index_set(&r->same, id, number);
+        return;
+    }
+    mpr_index_add(&r->plain, hash, id + 1);
+}
+
+void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes)
+{
+    if (!mpr_traceme_is((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
+        mpr_texts_set(&r->names, id, data, bytes);
+        return;
+    }
+    char *plain = mpr_alloc(bytes, 1);
+    const size_t length = mpr_traceme_plain((const char *)data, bytes, plain);
+    mpr_texts_set(&r->names, id, (const uint8_t *)plain, length);
+    if (mpr_index_get(&r->names.number, id)) join(r, id, plain, length);
+    free(plain);
+}
+
 /* ---- frames of Python */
 
 uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame)
@@ -68,35 +163,46 @@ struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t na
                                       r->line[frame] };
 }
 
-/* ---- names without their numbers */
-
-/* Finds the first name of the same text; this may be it. */
-static void join(struct mpr_ranges *r, uint32_t id, const char *text, size_t bytes)
+/* Returns the path below a folder of installed packages, including the folder if it is a single
+ * file. */
+static const char *in_packages(const char *path, const char *folder)
 {
-    uint64_t hash = bytes;
-    uint32_t number;
-    for (size_t i = 0; i < bytes; i++) hash = mpr_hash(hash ^ (uint8_t)text[i]);
-    for (struct mpr_probe p = mpr_index_probe(&r->plain, hash); (number = mpr_probe_next(&p));) {
-        size_t length;
-        const char *known = mpr_texts_get(&r->names, number - 1, &length);
-        if (length != bytes || memcmp(known, text, bytes) != 0) continue;
-        mpr_index_set(&r->same, id, number);
-        return;
-    }
-    mpr_index_add(&r->plain, hash, id + 1);
+    const char *at = NULL;
+    for (const char *next = path; (next = strstr(next, folder)); next++) at = next;
+    if (!at) return NULL;
+    const char *package = at + strlen(folder);
+    return strchr(package, '/') ? package : at + 1;
 }
 
-void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes)
+/* Returns the path from "python3.12/" on, if it is in a folder of libraries. */
+static const char *in_library(const char *path, const char *folder)
 {
-    if (!mpr_traceme_is((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
-        mpr_texts_set(&r->names, id, data, bytes);
-        return;
-    }
-    char *plain = mpr_alloc(bytes, 1);
-    const size_t length = mpr_traceme_plain((const char *)data, bytes, plain);
-    mpr_texts_set(&r->names, id, (const uint8_t *)plain, length);
-    if (mpr_index_get(&r->names.number, id)) join(r, id, plain, length);
-    free(plain);
+    const char *at = strstr(path, folder);
+    if (!at) return NULL;
+    const char *version = at + strlen(folder);
+    const size_t digits = strspn(version, "0123456789");
+    return digits && version[digits] == '/' ? version - strlen("python3.") : NULL;
+}
+
+/* Returns "bin/torchrun": a script that pip wrote. */
+static const char *as_script(const char *path)
+{
+    static const char folder[] = "/bin/";
+    const char *name = mpr_basename(path);
+    const size_t before = (size_t)(name - path);
+    if (!*name || strchr(name, '.') || before < strlen(folder)) return NULL;
+    return strncmp(name - strlen(folder), folder, strlen(folder)) == 0 ? name - strlen(folder) + 1
+                                                                       : NULL;
+}
+
+const char *mpr_python_file(const char *path)
+{
+    const char *library = in_packages(path, "/site-packages/");
+    if (!library) library = in_packages(path, "/dist-packages/");
+    if (!library) library = in_library(path, "/lib/python3.");
+    if (!library) library = in_library(path, "/lib64/python3.");
+    if (!library) library = as_script(path);
+    return library ? library : mpr_basename(path);
 }
 
 /* ---- the tree */

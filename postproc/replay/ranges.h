@@ -1,7 +1,7 @@
-/* Names, domains and the tree of range paths.
+/* Names, domains, Python frames, and the tree of range paths.
  *
- * A node is one path: its parent and the name and domain of its innermost range.  Node 0 is the
- * empty path. */
+ * A node of the tree is one path: its parent, and the name and domain of its innermost range. Node
+ * 0 is the empty path. */
 #ifndef MPR_RANGES_H
 #define MPR_RANGES_H
 
@@ -33,53 +33,62 @@ struct mpr_python_frame {
 };
 
 struct mpr_ranges {
-    struct mpr_texts names, domains; /* a Python frame's: function, 0, file */
-    uint64_t *line;                  /* each Python frame's */
+    struct mpr_texts names, domains; /* the name of a Python frame is: function, 0, file */
+    uint64_t *line;                  /* of each Python frame */
     uint32_t frames, frame_cap;
-    struct mpr_index plain; /* of names that lost their numbers (traceme.h), by hash of their text:
-                               number + 1 of the first of each */
-    struct mpr_index same;  /* by a later one's number: that first one's + 1 */
+    struct mpr_index plain; /* names without their numbers, by hash: number + 1 of the first one */
+    struct mpr_index same;  /* by the number of a later name with the same text: that first one + 1
+                             */
     struct mpr_node *node;
     uint32_t nodes, node_cap;
-    struct mpr_index number; /* of nodes by hash of (parent, name, domain) */
+    struct mpr_index number; /* nodes by hash of (parent, name, domain) */
 };
 
-void mpr_ranges_init(struct mpr_ranges *r);
-void mpr_ranges_free(struct mpr_ranges *r);
-
-/* Names that are no texts of the log: of Python frames, from here on; and of the ranges that stand
- * below "backward of". */
+/* Numbers from here on are names of Python frames, not of the log. The last one is the name of the
+ * node that backward ranges are below ("backward of"). */
 #define MPR_FRAME_NAME    UINT32_C(0x80000000)
 #define MPR_BACKWARD_NAME UINT32_MAX
 
-/* Names in one path; deeper ranges belong to the path of this depth */
+/* Maximum depth of a path. Deeper ranges belong to the path of this depth. */
 #define MPR_PATH_MAX 512u
 
-/* The child of a node, made when new; at the longest path's end the parent itself. */
-uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
-/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are
- * dropped: bounded memory. */
-void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
-/* NULL when the number was never defined. */
-const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
+/* More bytes of texts are dropped, so that memory is bounded. */
+#define MPR_TEXTS_BYTES ((size_t)32 << 20)
 
-/* Defines a name as the log has it.  Those that differ only in numbers of a compilation become one:
- * mpr_ranges_name is its number, or the number itself. */
+void mpr_ranges_init(struct mpr_ranges *r);
+void mpr_ranges_free(struct mpr_ranges *r);
+/* Returns the child of a node, made when new, or the parent itself at the maximum depth. */
+uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
+
+/* Defines a text. The first definition of a number counts. */
+void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
+/* Returns NULL if the number was never defined. */
+const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
+/* Returns the domain's name, "" if there is none. */
+const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);
+
+/* Defines a name of the log. Names that differ only in numbers of a compilation become one:
+ * mpr_ranges_name returns its number, for other names the number itself. */
 void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes);
 static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
 {
     const uint32_t same = mpr_index_get(&r->same, id);
     return same ? same - 1 : id;
 }
+/* Returns true for names of ranges as TSL and XLA write them (TraceMe):
+ * "XlaModule:#hlo_module=jit_step,program_id=78765#". The numbers are new with each compilation. */
+bool mpr_traceme_is(const char *name, size_t bytes);
+/* Writes such a name without its numbers ("XlaModule jit_step"), which is shorter, and without a
+ * final zero. Returns the number of bytes. */
+size_t mpr_traceme_plain(const char *name, size_t bytes, char *out);
 
 /* Adds a Python frame, copies its texts and returns its name. */
 uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_frame *frame);
-/* The frame of a name; its function is NULL if it is unknown. */
+/* Returns the frame of a name. Its function is NULL if the name is unknown. */
 struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t name);
-
-/* The domain's name; "" for none, and for one that was never defined. */
-const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);
-
-#define MPR_TEXTS_BYTES ((size_t)32 << 20)
+/* Returns the end of a Python file's path that identifies the file: its base name, with folders for
+ * code that is not the program's own, so that there is a slash: "torch/nn/modules/module.py",
+ * "site-packages/six.py", "python3.12/json/__init__.py", "bin/torchrun". */
+const char *mpr_python_file(const char *path);
 
 #endif

@@ -1,8 +1,34 @@
 #include "repairs.h"
 
-#include <stddef.h>
+#include <string.h>
 
 #include "blocks.h"
+
+/* ---- the newest events */
+
+static size_t min(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Copies at most two pieces, because this runs for each batch of every log. */
+void mpr_recent_end(struct mpr_recent *r, size_t count)
+{
+    const size_t kept = min(count, MPR_RECENT), at = r->count % MPR_RECENT;
+    const size_t first = min(kept, MPR_RECENT - at);
+    const struct mpf_event *from = r->batch + count - kept;
+    memcpy(r->before + at, from, first * sizeof *from);
+    memcpy(r->before, from + first, (kept - first) * sizeof *from);
+    r->count += kept;
+}
+
+/* Returns the n-th event before r->at, from 1 on, or NULL if it is no longer known. */
+static const struct mpf_event *event_back(const struct mpr_recent *r, uint32_t n)
+{
+    const uint64_t in_batch = (uint64_t)(r->at - r->batch);
+    if (n > MPR_RECENT || n > in_batch + r->count) return NULL;
+    if (n <= in_batch) return r->at - n;
+    return &r->before[(r->count - (n - in_batch)) % MPR_RECENT];
+}
+
+/* ---- events that wait */
 
 static struct mpr_repair *nth(struct mpr_repairs *r, uint32_t n)
 {
@@ -34,7 +60,7 @@ bool mpr_repairs_match(struct mpr_repairs *r, uint64_t key, enum mpr_waiting kin
     return repair;
 }
 
-/* What the event does to the number of blocks at `key`. */
+/* Returns by how much the event changes the number of blocks at `key`. */
 static int change(const struct mpf_event *e, uint64_t key)
 {
     const uint8_t heap = e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap;
@@ -42,24 +68,19 @@ static int change(const struct mpf_event *e, uint64_t key)
     return e->op == MPF_OP_ALLOC || e->op == MPF_OP_MOVE_END ? 1 : -1;
 }
 
-static bool is_it(const struct mpr_repair *waiting, const struct mpf_event *e)
-{
-    return e->time == waiting->time && e->thread == waiting->thread;
-}
-
-/* Back from recent.at to the free that waits, and on to one of another thread that takes the last
- * block: its allocation is on the other side of it. */
-static bool is_behind_anothers(const struct mpr_repairs *r, const struct mpr_repair *waiting)
+/* Looks back from recent.at to the free that waits, and on to another thread's free that takes the
+ * last block: the allocation of that block is earlier still. */
+static bool follows_other_thread(const struct mpr_repairs *r, const struct mpr_repair *waiting)
 {
     const struct mpf_event *alloc = r->recent.at, *e;
     bool found = false;
     int blocks = 0;
-    for (uint32_t n = 1; blocks <= 0 && (e = mpr_recent_back(&r->recent, n)); n++) {
+    for (uint32_t n = 1; blocks <= 0 && (e = event_back(&r->recent, n)); n++) {
         const int by = change(e, waiting->key);
         if (alloc->time - e->time > MPR_REPAIR_NS) return false;
         if (found && by < 0 && e->thread != alloc->thread) return true;
         if (found) blocks -= by;
-        else found = by < 0 && is_it(waiting, e);
+        else found = by < 0 && e->time == waiting->time && e->thread == waiting->thread;
     }
     return false;
 }
@@ -67,7 +88,7 @@ static bool is_behind_anothers(const struct mpr_repairs *r, const struct mpr_rep
 bool mpr_repairs_swap(struct mpr_repairs *r, uint64_t key)
 {
     struct mpr_repair *waiting = oldest(r, key, MPR_WAIT_ALLOC, 0);
-    if (!waiting || !is_behind_anothers(r, waiting)) return false;
+    if (!waiting || !follows_other_thread(r, waiting)) return false;
     waiting->kind = 0;
     return true;
 }
@@ -75,10 +96,10 @@ bool mpr_repairs_swap(struct mpr_repairs *r, uint64_t key)
 bool mpr_repairs_expire(struct mpr_repairs *r, uint64_t now, struct mpr_repair *out)
 {
     while (r->count) {
-        const struct mpr_repair *oldest = nth(r, 0);
-        if (oldest->kind && now - oldest->time <= MPR_REPAIR_NS && r->count < MPR_REPAIRS_MAX)
+        const struct mpr_repair *first = nth(r, 0);
+        if (first->kind && now - first->time <= MPR_REPAIR_NS && r->count < MPR_REPAIRS_MAX)
             return false;
-        *out = *oldest;
+        *out = *first;
         r->first = (r->first + 1) % MPR_REPAIRS_MAX;
         r->count--;
         if (out->kind) return true;

@@ -1,38 +1,59 @@
-/* Events that were seen in the wrong order.
+/* Puts events in order that were recorded in the wrong one.
  *
- * Two threads that exchange a block read their clocks within 20 us of each other, so the log may
- * hold the free of a block after the next allocation of its address, or before its own allocation.
- * The k-th allocation of an address pairs with its k-th free: what came too early waits here for
- * its partner, at most MPR_REPAIR_NS.
+ * Two threads that exchange a block read their clocks within 20 us of each other, so in the log the
+ * free of a block may come after the next allocation of its address, or before its own allocation.
+ * The k-th allocation of an address pairs with its k-th free: an event that came too early waits
+ * here for its partner, at most MPR_REPAIR_NS.
  *
- * A thread's own events are in order, so a free that waits is not that of its own thread's next
+ * A thread's own events are in order, so a free that waits does not belong to its own thread's next
  * allocation, unless two frees changed places:
  *
- *     as it was            in the log
+ *     what happened        in the log
  *     1 allocates X        1 allocates X
- *     1 frees X            2 frees X        taken for the end of the first block
+ *     1 frees X            2 frees X        taken as the free of the first block
  *     1 allocates X        1 frees X        waits
  *     2 frees X            1 allocates X    the block that 2 freed
  *
- * So it is where the free before the one that waits, with no block of that address between them, is
- * another thread's and at most MPR_REPAIR_NS old: behind the allocation it leaves all in order.
- * Without such a free the one that waits belongs to no block, or to one of another thread's that is
- * still to come.  The other way round, a thread's own free may be taken for the one that its own
- * allocation waits for: the block that was there may be of an allocation that is seen too early,
- * and its free come at any time. */
+ * That is the case if the free before the one that waits, with no block of that address between
+ * them, is another thread's and at most MPR_REPAIR_NS old: after the allocation it would be in
+ * order. Without such a free the one that waits belongs to no block, or to a later allocation of
+ * another thread. The reverse is not done: a thread's own free may be taken as the one that its own
+ * allocation waits for, because the block that was there may belong to an allocation that came too
+ * early, and its free may come at any time. */
 #ifndef MPR_REPAIRS_H
 #define MPR_REPAIRS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "recent.h"
+#include "mpf/event.h"
+
+/* ---- the newest events of a log: those of the current batch, and the last ones of earlier batches
+ */
+
+#define MPR_RECENT 512u /* maximum distance */
+
+struct mpr_recent {
+    const struct mpf_event *batch, *at;  /* at: the event of the batch to look back from */
+    struct mpf_event before[MPR_RECENT]; /* a ring; their data is no longer valid */
+    uint64_t count;                      /* events that were ever put there */
+};
+
+static inline void mpr_recent_begin(struct mpr_recent *r, const struct mpf_event *events)
+{
+    r->batch = events;
+}
+/* The batch ends. */
+void mpr_recent_end(struct mpr_recent *r, size_t count);
+
+/* ---- events that wait */
 
 #define MPR_REPAIR_NS   20000u
-#define MPR_REPAIRS_MAX 1024u /* waiting at once; the oldest gives way */
+#define MPR_REPAIRS_MAX 1024u /* waiting at the same time; the oldest is dropped */
 
 enum mpr_waiting {
-    MPR_WAIT_FREE = 1, /* a block's address was handed out again: its free is to come */
+    MPR_WAIT_FREE = 1, /* a block's address was allocated again: its free is to come */
     MPR_WAIT_ALLOC,    /* a free of a block that is not live: its allocation is to come */
 };
 
@@ -45,19 +66,19 @@ struct mpr_repair {
 struct mpr_repairs {
     struct mpr_repair at[MPR_REPAIRS_MAX]; /* a ring in time order; kind 0: its partner came */
     uint32_t first, count;
-    struct mpr_recent recent; /* at: the event at hand, set while something waits */
+    struct mpr_recent recent; /* at: the current event, set while something waits */
 };
 
 void mpr_repairs_wait(struct mpr_repairs *r, const struct mpr_repair *repair);
-/* The oldest entry of that kind and key, and not of thread `not_thread` (0: any), is taken out:
- * true when there was one. */
+/* Takes out the oldest entry of that kind and key that is not of thread `not_thread` (0: of any
+ * thread). Returns true if there was one. */
 bool mpr_repairs_match(struct mpr_repairs *r, uint64_t key, enum mpr_waiting kind,
                        uint32_t not_thread);
-/* The same of a free that waits, whichever thread's, where another thread's changed places with it
- * and may be that of recent.at, the allocation at hand. */
+/* Likewise takes out a free of any thread, if another thread's free changed places with it and may
+ * belong to recent.at, the current allocation. */
 bool mpr_repairs_swap(struct mpr_repairs *r, uint64_t key);
-/* Takes out the oldest entry when it was waiting for longer than MPR_REPAIR_NS at `now`, or there
- * is no room for one more. */
+/* Takes out the oldest entry if it has waited for longer than MPR_REPAIR_NS at `now`, or there is
+ * no room for another one. Returns true if there was one. */
 bool mpr_repairs_expire(struct mpr_repairs *r, uint64_t now, struct mpr_repair *out);
 
 #endif

@@ -1,21 +1,29 @@
-/* Each event goes to who takes it: blocks and mappings of the host to host_blocks.c and
- * host_maps.c, device memory to gpu.c, and what defines something is small enough to be here. */
+/* Applies each event: those of the host's memory and of devices go to host_blocks.c, mappings.c and
+ * gpu.c; definitions are short enough to be handled here. */
 #include "replay.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "absent.h"
-#include "chosen.h"
 #include "gpu.h"
-#include "gpu_peaks.h"
 #include "host_blocks.h"
-#include "host_maps.h"
-#include "mpf/slot.h"
-#include "nvtx_heaps.h"
 
 #define PREFETCH_AHEAD 32
+
+/* The window opens or closes. */
+static void set_window(struct mpr_windows *w, bool open, uint64_t time)
+{
+    if (open == w->open) return;
+    w->open = open;
+    if (open) {
+        if (!w->count++) w->first_ns = time;
+        w->since = time;
+        return;
+    }
+    w->last_ns = time;
+    w->closed_ns += time - w->since;
+}
 
 void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
 {
@@ -28,13 +36,16 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
         (struct mpr_sampling){ options->python_sample_mean, options->sample_below };
     r->estimates.host =
         (struct mpr_sampling){ options->host_sample_mean, options->host_sample_below };
+    const struct mpr_instant at = options->at;
+    r->turn = at.settled ? at.to : at.from;
+    if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
+    r->chosen_turn = r->turn;
     mpr_samples_init(&r->samples);
-    mpr_chosen_init(r);
     mpr_books_init(&r->books);
     mpr_blocks_init(&r->blocks);
     mpr_ranges_init(&r->ranges);
     mpr_gpu_init(&r->gpu);
-    mpr_windows_turn(&r->windows, options->in_window, 0);
+    set_window(&r->windows, options->in_window, 0);
 }
 
 void mpr_replay_free(struct mpr_replay *r)
@@ -44,14 +55,61 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_estimates_free(&r->estimates);
     mpr_totals_free(&r->totals);
     mpr_ranges_free(&r->ranges);
-    mpr_regions_free(&r->regions);
+    mpr_intervals_free(&r->mappings.spans);
     mpr_sites_free(&r->sites);
     mpr_gpu_free(&r->gpu);
     mpr_nvtx_free(&r->nvtx);
     mpr_threads_free(&r->threads);
 }
 
-/* ---- threads and definitions */
+/* ---- the selected instant (options.at), and the clock
+ *
+ * Several events share a time, so there is something to do before the first event in the instant,
+ * before the first one later than its first time, and before the first one later than all of it. */
+
+void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
+{
+    r->clock = *clock;
+    if (clock->next < r->turn) r->turn = clock->next;
+}
+
+/* @time: of the next event; UINT64_MAX at the end of the log. An instant later than the end of the
+ * log is the end. */
+static void turn_instant(struct mpr_replay *r, uint64_t time)
+{
+    if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->chosen_turn) return;
+    if (!r->instant_begun) {
+        r->instant_begun = true;
+        if (time == UINT64_MAX && r->now < r->options.at.from)
+            r->options.at = MPR_INSTANT_END_OF(r->now);
+        mpr_books_instant_begin(&r->books, r->options.at.from, &r->now);
+        mpr_gpu_instant_begin(r);
+    }
+    const struct mpr_instant at = r->options.at;
+    if (time > at.from) mpr_gpu_instant_carry(r, at.from);
+    if (time > at.to) {
+        mpr_books_instant_end(&r->books);
+        mpr_gpu_instant_end(r);
+        r->pinned = true;
+    }
+    r->chosen_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+}
+
+/* Call before an event of that time, which is r->turn or later; with UINT64_MAX after the last
+ * event. */
+MPR_COLD static void turn(struct mpr_replay *r, uint64_t time)
+{
+    struct mpr_clock *clock = &r->clock;
+    if (clock->tick && time >= clock->next && time != UINT64_MAX) {
+        clock->tick(clock->arg, r, time);
+        clock->next = time + clock->every;
+    }
+    turn_instant(r, time);
+    const uint64_t next = clock->tick ? clock->next : UINT64_MAX;
+    r->turn = next < r->chosen_turn ? next : r->chosen_turn;
+}
+
+/* ---- definitions */
 
 static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -81,22 +139,24 @@ static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
 
 static void on_unwritten(struct mpr_replay *r, const struct mpf_event *e)
 {
-    const size_t most = sizeof r->unwritten / sizeof *r->unwritten;
-    if (e->size >= sizeof *r->unwritten && r->unwrittens < most)
+    const size_t room = sizeof r->unwritten / sizeof *r->unwritten;
+    if (e->size >= sizeof *r->unwritten && r->unwrittens < room)
         memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
 }
+
+/* ---- events other than allocations and frees */
 
 static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     switch (e->op) {
     case MPF_OP_FAIL: mpr_host_blocks_fail(r, t, e); break;
     case MPF_OP_MAP:
-    case MPF_OP_RESERVE: mpr_host_maps_map(r, t, e); break;
-    case MPF_OP_UNMAP: mpr_host_maps_unmap(r, e); break;
+    case MPF_OP_RESERVE: mpr_mappings_map(r, t, e); break;
+    case MPF_OP_UNMAP: mpr_mappings_unmap(r, e); break;
     case MPF_OP_PROTECT_RW:
-    case MPF_OP_PROTECT_NONE: mpr_host_maps_protect(r, t, e); break;
-    case MPF_OP_REMAP_FROM: mpr_host_maps_remap_from(r, t, e); break;
-    case MPF_OP_REMAP_TO: mpr_host_maps_remap_to(r, t, e); break;
+    case MPF_OP_PROTECT_NONE: mpr_mappings_protect(r, t, e); break;
+    case MPF_OP_REMAP_FROM: mpr_mappings_remap_from(r, t, e); break;
+    case MPF_OP_REMAP_TO: mpr_mappings_remap_to(r, t, e); break;
     case MPF_OP_PUSH:
         mpr_thread_push(t, &r->ranges, r->count[e->op],
                         mpr_ranges_name(&r->ranges, (uint32_t)e->addr), (uint32_t)(e->addr >> 32));
@@ -114,15 +174,14 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     case MPF_OP_SAMPLE_JEMALLOC:
         mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e);
         break;
-    case MPF_OP_SAMPLE_HOST: mpr_host_blocks_rest(r, e); break;
-    case MPF_OP_WINDOW: mpr_windows_turn(&r->windows, e->addr != 0, e->time); break;
+    case MPF_OP_SAMPLE_HOST: mpr_totals_take(r, e); break;
+    case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST: on_lost(r, e); break;
     case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
-    default: break; /* a newer minor version's, or nothing that changes the books */
+    default: break; /* of a newer minor version, or without effect on the accounts */
     }
 }
 
-/* Those of the host that are no blocks. */
 static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     apply_host(r, t, e);
@@ -131,36 +190,22 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     if (e->op != MPF_OP_THREAD) t->at = (struct mpr_site){ 0, 0 };
 }
 
-/* Device memory and what belongs to it. */
-static void apply_gpu(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    mpr_gpu_event(r, t, e);
-    if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
-}
-
-/* Of the higher codes. */
+/* Events with the higher codes: of devices, and of heaps that are part of another one. */
 static void apply_later(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (e->op == MPF_OP_FOLDED) mpr_absent_take(r, e);
+    if (e->op == MPF_OP_FOLDED) mpr_counted_thinned(r, e);
     else if (e->heap == MPF_HEAP_PYTHON) mpr_host_blocks_python(r, t, e);
     else if (e->heap == MPF_HEAP_PART) mpr_host_blocks_part(r, t, *e);
     else if (e->heap == MPF_HEAP_NVTX) mpr_nvtx_event(r, t, e);
-    else apply_gpu(r, t, e);
+    else {
+        mpr_gpu_event(r, t, e);
+        if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+    }
 }
 
-/* AT and AT_PYTHON are about the thread's next event, whatever it is. */
-static inline bool is_place(const struct mpf_event *e)
-{
-    return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON);
-}
+/* ---- every event */
 
-static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
-    else t->at.python = mpr_sites_python(&r->sites, e->addr);
-}
-
-/* One test tells an event of the host: its operations and heaps have the lower codes. */
+/* The host's operations and heaps have the lower codes, so one test recognises them. */
 static_assert(MPF_OP_SAMPLE_HOST < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED,
               "the host's come first");
 static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 &&
@@ -172,9 +217,21 @@ static inline bool is_gpu(const struct mpf_event *e)
     return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE);
 }
 
+/* AT and AT_PYTHON define the call stack of the thread's next event. */
+static inline bool is_place(const struct mpf_event *e)
+{
+    return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON);
+}
+
+static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
+    else t->at.python = mpr_sites_python(&r->sites, e->addr);
+}
+
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
-    if (__builtin_expect(e->time >= r->turn, 0)) mpr_chosen_turn(r, e->time);
+    if (__builtin_expect(e->time >= r->turn, 0)) turn(r, e->time);
     r->now = e->time;
     r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
     r->count[e->op]++;
@@ -193,7 +250,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     else apply_other(r, t, e);
 }
 
-/* Who looks for a partner of the event looks back from it. */
+/* The search for a partner of the event looks back from it. */
 MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_event *e)
 {
     r->repairs.recent.at = e;
@@ -211,35 +268,33 @@ static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *
     mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
 }
 
-static bool is_of_malloc(const struct mpf_event *e)
-{
-    return e->heap == MPF_HEAP_HOST && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
-                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
-}
-
-/* Its time passes, and its call stack is nobody else's. */
-static void leave_out(struct mpr_replay *r, const struct mpf_event *e)
-{
-    if (e->time >= r->turn) mpr_chosen_turn(r, e->time);
-    r->now = e->time;
-    if (e->op != MPF_OP_FREE)
-        mpr_threads_get(&r->threads, e->thread)->at = (struct mpr_site){ 0, 0 };
-}
-
-static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *events, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (is_of_malloc(&events[i])) leave_out(r, &events[i]);
-        else take(r, &events[i]);
-    }
-}
-
 static void batch_of_all(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
     for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
     for (size_t i = 0; i < count; i++) {
         if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
         take(r, &events[i]);
+    }
+}
+
+static bool is_of_malloc(const struct mpf_event *e)
+{
+    return e->heap == MPF_HEAP_HOST && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
+                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
+}
+
+/* A skipped event still advances the time, and uses up the thread's call stack. */
+static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+{
+    for (const struct mpf_event *e = events; e < events + count; e++) {
+        if (!is_of_malloc(e)) {
+            take(r, e);
+            continue;
+        }
+        if (e->time >= r->turn) turn(r, e->time);
+        r->now = e->time;
+        if (e->op != MPF_OP_FREE)
+            mpr_threads_get(&r->threads, e->thread)->at = (struct mpr_site){ 0, 0 };
     }
 }
 
@@ -255,7 +310,7 @@ void mpr_replay_finish(struct mpr_replay *r)
 {
     r->actor = MPR_NOBODY;
     mpr_host_blocks_expire(r, UINT64_MAX);
-    mpr_chosen_turn(r, UINT64_MAX);
+    turn(r, UINT64_MAX);
     mpr_gpu_finish(r);
     mpr_totals_finish(&r->totals, &r->books);
     mpr_samples_finish(&r->samples, &r->books);

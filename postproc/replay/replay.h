@@ -1,38 +1,154 @@
-/* Replay: from events in time order to who holds what, now and at each heap's peak.
+/* Replay: turns events in time order into who holds which memory, now and at each heap's peak.
  *
- * One pass; memory grows with live blocks, ranges and threads, never with events.  Not thread-safe.
+ * One pass. Memory grows with live blocks, ranges and threads, never with events. Not thread-safe.
  */
 #ifndef MPR_REPLAY_H
 #define MPR_REPLAY_H
 
-#include "replay_state.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "books.h"
+#include "counted.h"
+#include "estimates.h"
+#include "flows.h"
+#include "gpu_state.h"
+#include "group.h"
+#include "instant.h"
+#include "large.h"
+#include "lasting.h"
+#include "live_index.h"
+#include "mappings.h"
+#include "mpf/event.h"
+#include "mpf/slot.h"
+#include "nvtx_heaps.h"
+#include "ranges.h"
+#include "repairs.h"
+#include "samples.h"
+#include "sites.h"
+#include "threads.h"
+
+struct mpr_replay_options {
+    enum mpr_group by;         /* grouping of the cells */
+    struct mpr_instant at;     /* the selected instant, whose state replaces the peaks */
+    bool has_parent;           /* a forked child: unknown blocks that it frees are its parent's */
+    bool no_inherit;           /* threads without ranges do not take those of another thread */
+    bool backward_of;          /* PyTorch's backward ranges are put below their forward operators */
+    bool without_malloc;       /* skip malloc's blocks, for a caller that reports on devices only */
+    double sample_mean;        /* mean bytes between sampled call stacks; 0: not sampled */
+    double torch_sample_mean;  /* likewise for Python stacks of PyTorch's blocks. If a log has both,
+                                  the means are equal */
+    double python_sample_mean; /* likewise for Python's small objects: only samples are recorded */
+    uint64_t sample_below;     /* blocks of this size and above are not sampled */
+    double host_sample_mean;   /* likewise for blocks of host/heap, if only samples are recorded */
+    uint64_t host_sample_below;
+    bool in_window;     /* a capture window is open at the start of the log */
+    bool pools_exact;   /* the levels of stream-ordered pools are never late (format 1.11) */
+    char rest_name[80]; /* name of blocks that are counted, but not recorded (counted.h) */
+};
+
+struct mpr_replay;
+
+/* Sees every event except allocations and frees, after it was applied. */
+struct mpr_watch {
+    void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                  const struct mpf_event *e);
+    void *arg;
+};
+
+/* Called before the first event at `next` or later, with that event's time, and then at intervals
+ * of at least `every` ns. The accounts have not changed since r->now. */
+struct mpr_clock {
+    void (*tick)(void *arg, const struct mpr_replay *r, uint64_t time); /* NULL: none */
+    void *arg;
+    uint64_t every, next;
+};
+
+/* Times (ns since the log's start) at which capture windows were open, from WINDOW events. */
+struct mpr_windows {
+    bool open;
+    uint64_t since;             /* of the open one */
+    uint64_t count;             /* opened so far */
+    uint64_t first_ns, last_ns; /* the first opening, the last closing */
+    uint64_t closed_ns;         /* total duration of closed windows */
+};
+
+enum { MPR_WRAPPER_PATHS = 1024 };
+
+struct mpr_replay {
+    struct mpr_replay_options options;
+    struct mpr_books books;
+    struct mpr_blocks blocks;
+    struct mpr_ranges ranges;
+    struct mpr_mappings mappings;
+    struct mpr_threads threads;
+    struct mpr_repairs repairs;
+    struct mpr_samples samples;
+    struct mpr_sites sites; /* call stacks */
+    struct mpr_gpu gpu;
+    struct mpr_nvtx nvtx;
+    struct mpr_estimates estimates;
+    struct mpr_totals totals;
+    uint32_t absent_site; /* of blocks in thinned parts of the log; 0: there are none */
+    struct mpr_counted_blocks thinned[MPR_HEAPS];
+    struct mpr_windows windows;
+    /* Cache of mpr_alloc_context_path, by hash. */
+    struct mpr_wrapper_path {
+        uint32_t node, python, path;
+    } wrapper_path[MPR_WRAPPER_PATHS];
+    struct mpr_large *large; /* observers of blocks; NULL: none */
+    struct mpr_lasting *lasting;
+    struct mpr_flows *flows;
+    struct mpr_ledger *ledger;
+    struct mpr_watch watch; /* event NULL: none */
+    uint64_t count[256];    /* events by operation */
+    uint64_t lost;          /* lost events, and by reason */
+    uint64_t lost_by[16];
+    struct mpf_unwritten unwritten[8]; /* first times at which frames could not be written */
+    uint32_t unwrittens;
+    uint64_t now;   /* time of the newest event */
+    uint32_t actor; /* its thread; MPR_NOBODY: unknown */
+    uint64_t turn;  /* ns: an event at this time or later begins or ends the selected instant, or
+                       makes the clock tick; UINT64_MAX: never */
+    uint64_t chosen_turn; /* likewise for the selected instant alone */
+    struct mpr_clock clock;
+    bool instant_begun;
+    bool pinned; /* the selected instant is over */
+};
 
 void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);
 void mpr_replay_free(struct mpr_replay *r);
+/* Sets the clock; call it before the first event. */
+void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock);
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);
-/* After the last event. */
+/* Call after the last event. */
 void mpr_replay_finish(struct mpr_replay *r);
-/* Are cells known by call stacks, so that sampled blocks stand for others that have none?  By the
- * best name those outside any range do; the others are in their range. */
+
+/* Returns true if cells are grouped by call stacks, so that sampled blocks represent others without
+ * one. By AUTO those outside of any range do; the others are grouped by their range. */
 static inline bool mpr_replay_by_stacks(const struct mpr_replay *r)
 {
     const enum mpr_group by = r->options.by;
     return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY ||
            by == MPR_GROUP_AUTO;
 }
-/* Is the log's host/heap a sample of its blocks, with totals of the others? */
+/* Returns true if the log has only a sample of the blocks of host/heap, and totals of the others.
+ */
 static inline bool mpr_replay_samples_host(const struct mpr_replay *r)
 {
     return r->options.host_sample_mean > 0;
 }
-/* Do sampled blocks of the heap stand for others, which lie in another cell of it?  Those of
- * host/python stand for others that are nowhere. */
+/* Returns true if sampled blocks of the heap represent others, which are in another cell of it.
+ * Those of host/python represent blocks that are in no cell. */
 static inline bool mpr_replay_weighs(const struct mpr_replay *r, uint8_t heap)
 {
     if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
     return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && mpr_replay_by_stacks(r);
 }
-/* Is it that cell: what has no stack, or is not recorded? */
+/* Returns true if the cell is that other one: the blocks without a stack, or that are not recorded.
+ */
 static inline bool mpr_replay_is_rest(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
     if (cell->heap == MPF_HEAP_HOST && mpr_replay_samples_host(r))

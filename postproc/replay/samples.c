@@ -43,7 +43,8 @@ static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *s
     }
 }
 
-/* Heaps whose peak came after the newest sample: that one was before it, `next` is after it. */
+/* For heaps whose peak is later than the newest sample: that one is before it, `next` is after it.
+ */
 static void settle(struct mpr_track *track, const struct mpr_books *books,
                    const struct mpr_sample *next)
 {
@@ -64,7 +65,7 @@ static uint64_t touched_bytes(const struct mpr_sample *sample)
     return anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN ? anonymous : anonymous + swap;
 }
 
-/* Adds a sample to those at the heap's peak, if the heap fell by no more than an eighth since. */
+/* Adds a sample to those at the heap's peak, if the heap shrank by at most an eighth since. */
 static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap,
                         const struct mpr_sample *sample)
 {
@@ -79,7 +80,7 @@ static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap
     at->time = sample->time;
 }
 
-/* Before settle, which takes note of new peaks. */
+/* Call before settle, which notes new peaks. */
 static void see_at_peaks(struct mpr_samples *samples, const struct mpr_books *books,
                          const struct mpr_sample *sample)
 {

@@ -1,14 +1,10 @@
 #include "sites.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "basename.h"
-#include "python_file.h"
 
 enum { FRAMES_MAX = 512 };
 
@@ -20,27 +16,46 @@ void mpr_sites_free(struct mpr_sites *s)
     free(s->module);
     mpr_index_free(&s->library_number);
     mpr_intervals_free(&s->loaded);
-    for (int i = 0; i < MPR_KNOWN; i++) mpr_index_free(&s->known[i]);
+    for (int i = 0; i < MPR_ID_KINDS; i++) mpr_index_free(&s->by_id[i]);
     free(s->site);
     mpr_index_free(&s->site_number);
-    mpr_stacks_free(&s->stacks);
+    free(s->stacks.node);
+    mpr_index_free(&s->stacks.number);
 }
 
 /* ---- ids */
 
-static void set_known(struct mpr_sites *s, enum mpr_known kind, uint64_t id, uint32_t value)
+static void set_id(struct mpr_sites *s, enum mpr_id_kind kind, uint64_t id, uint32_t value)
 {
-    if (id) mpr_index_set(&s->known[kind], id, value);
+    if (id) mpr_index_set(&s->by_id[kind], id, value);
 }
 
-static uint32_t get_known(const struct mpr_sites *s, enum mpr_known kind, uint64_t id)
+static uint32_t get_id(const struct mpr_sites *s, enum mpr_id_kind kind, uint64_t id)
 {
-    return mpr_index_get(&s->known[kind], id);
+    return mpr_index_get(&s->by_id[kind], id);
+}
+
+uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
+{
+    return get_id(s, MPR_ID_STACK, id);
+}
+
+uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
+{
+    return get_id(s, MPR_ID_PYTHON, id);
+}
+
+/* Reads the event's data as numbers and returns how many there are. */
+static size_t words_of(const struct mpf_event *e, uint64_t *words, size_t max)
+{
+    const size_t count = e->size / sizeof *words < max ? e->size / sizeof *words : max;
+    memcpy(words, e->data, count * sizeof *words);
+    return count;
 }
 
 /* ---- object files */
 
-/* The number of a library, made when new. */
+/* Returns the number of a library, made when new. */
 static uint32_t library_number(struct mpr_sites *s, const char *path)
 {
     const char *name = mpr_basename(path);
@@ -55,23 +70,23 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
     return s->libraries;
 }
 
-/* What was loaded there before is gone. */
+/* Puts the module at its addresses instead of those that were loaded there before. */
 static void load(struct mpr_sites *s, uint32_t index)
 {
     const struct mpr_module *m = &s->module[index];
     const struct mpr_position place = mpr_intervals_after(&s->loaded, m->from);
     const struct mpr_interval *span;
-    size_t gone = 0;
+    size_t replaced = 0;
     for (struct mpr_position at = place;
          (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to;
          at = mpr_intervals_next(&s->loaded, at))
-        gone++;
-    mpr_intervals_remove(&s->loaded, place, gone);
+        replaced++;
+    mpr_intervals_remove(&s->loaded, place, replaced);
     mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from),
                          &(struct mpr_interval){ m->from, m->to, index + 1, false });
 }
 
-/* The number of the module at an address. */
+/* Returns the number of the module at an address. */
 static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
 {
     const struct mpr_interval *span =
@@ -79,20 +94,20 @@ static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
     return span && span->start <= pc ? span->what : 0;
 }
 
-/* It is told again after a frame was lost. */
+/* Modules are recorded again after a frame of the log was lost. */
 static bool is_loaded(const struct mpr_sites *s, const struct mpr_module *m)
 {
     const uint32_t number = module_at(s, m->from);
-    const struct mpr_module *before = number ? &s->module[number - 1] : NULL;
-    return before && before->from == m->from && before->to == m->to &&
-           before->build_id_bytes == m->build_id_bytes &&
-           !memcmp(before->build_id, m->build_id, m->build_id_bytes) &&
-           !strcmp(before->path, m->path);
+    const struct mpr_module *known = number ? &s->module[number - 1] : NULL;
+    return known && known->from == m->from && known->to == m->to &&
+           known->build_id_bytes == m->build_id_bytes &&
+           !memcmp(known->build_id, m->build_id, m->build_id_bytes) &&
+           !strcmp(known->path, m->path);
 }
 
 static void add_module(struct mpr_sites *s, const struct mpf_event *e)
 {
-    uint64_t head[2];
+    uint64_t head[2]; /* the end of its addresses; bytes of the build id */
     struct mpr_module m = { .from = e->addr };
     if (e->size < sizeof head) return;
     memcpy(head, e->data, sizeof head);
@@ -112,6 +127,8 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
     load(s, s->modules++);
 }
 
+/* ---- libraries that are not the reason for an allocation */
+
 static bool is_one_of(const char *name, const char *const *prefix)
 {
     for (; *prefix; prefix++)
@@ -119,8 +136,7 @@ static bool is_one_of(const char *name, const char *const *prefix)
     return false;
 }
 
-/* They are nobody's reason to allocate: CUDA's own and ours; and what passes a request on: the
- * languages' runtimes, allocators. */
+/* CUDA's libraries and memprof's. */
 static bool is_cuda(const char *name)
 {
     static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof",
@@ -128,12 +144,14 @@ static bool is_cuda(const char *name)
     return is_one_of(name, own);
 }
 
-static bool tells_of_calls(const char *name)
+/* Libraries that intercept driver calls. */
+static bool is_interceptor(const char *name)
 {
     static const char *const tools[] = { "libcupti.so", "libmemprof-cuda.so", NULL };
     return is_one_of(name, tools);
 }
 
+/* Runtimes of languages, and allocators: they pass a request on. */
 static bool is_runtime(const char *name)
 {
     static const char *const runtime[] = { "libc.so",     "libstdc++.so", "libc++", "libjemalloc",
@@ -141,14 +159,25 @@ static bool is_runtime(const char *name)
     return is_one_of(name, runtime);
 }
 
-static size_t words_of(const struct mpf_event *e, uint64_t *words, size_t max)
-{
-    const size_t count = e->size / sizeof *words < max ? e->size / sizeof *words : max;
-    memcpy(words, e->data, count * sizeof *words);
-    return count;
-}
+/* ---- native stacks */
 
-/* ---- stacks */
+/* Returns the node with that parent, pc and module, made when new. */
+static uint32_t stack_child(struct mpr_sites *s, const struct mpr_stack_node *node)
+{
+    const uint64_t hash = mpr_hash(node->pc) + ((uint64_t)node->module << 32 | node->parent);
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&s->stacks.number, hash);
+         (number = mpr_probe_next(&p));) {
+        const struct mpr_stack_node *n = &s->stacks.node[number];
+        if (n->pc == node->pc && n->parent == node->parent && n->module == node->module)
+            return number;
+    }
+    MPR_GROW(s->stacks.node, s->stacks.nodes, s->stacks.node_cap);
+    if (!s->stacks.nodes) s->stacks.node[s->stacks.nodes++] = (struct mpr_stack_node){ 0 };
+    s->stacks.node[s->stacks.nodes] = *node;
+    mpr_index_add(&s->stacks.number, hash, s->stacks.nodes);
+    return s->stacks.nodes++;
+}
 
 static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
@@ -158,8 +187,8 @@ static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return callers && is_runtime(s->library[library - 1]) ? callers : library;
 }
 
-/* The caching allocator is in libc10_cuda; what it calls is a plug-in that asks the driver for it.
- * But NCCL, which is told of segments and may be a plug-in, too, has much that is its own. */
+/* The caching allocator is in libc10_cuda. Code that it calls is a plug-in that asks the driver on
+ * its behalf. NCCL, which may be a plug-in too, also has memory that is not PyTorch's. */
 static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
     const char *name = module ? s->library[s->module[module - 1].library - 1] : "";
@@ -167,64 +196,69 @@ static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return parent && s->stacks.node[parent].for_torch && strncmp(name, "libnccl", 7) != 0;
 }
 
-static bool is_in(const struct mpr_sites *s, uint64_t pc, bool (*one)(const char *name))
+/* Returns how many of the innermost frames only intercept a driver call: those of CUPTI or
+ * libmemprof-cuda.so, and CUDA's frames above them. */
+static size_t interceptor_frames(const struct mpr_sites *s, const uint64_t *pc, size_t count)
 {
-    const uint32_t module = module_at(s, pc), library = module ? s->module[module - 1].library : 0;
-    return library && one(s->library[library - 1]);
-}
-
-/* How many of the innermost frames only say that a driver call was listened to: CUPTI's, or of the
- * library that stands before the driver's names, and those of CUDA below it. */
-static size_t listening(const struct mpr_sites *s, const uint64_t *pc, size_t count)
-{
-    size_t n = 0;
-    while (n < count && is_in(s, pc[n], n ? is_cuda : tells_of_calls)) n++;
-    return n < count ? n : 0;
+    for (size_t n = 0; n < count; n++) {
+        const uint32_t module = module_at(s, pc[n]);
+        const char *name = module ? s->library[s->module[module - 1].library - 1] : NULL;
+        if (!name || !(n ? is_cuda(name) : is_interceptor(name))) return n;
+    }
+    return 0;
 }
 
 static void add_cut(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t cut;
     if (words_of(e, &cut, 1) == 1 && cut)
-        set_known(s, MPR_KNOWN_CUT, e->addr,
-                  cut < MPR_STACK_CUTS ? (uint32_t)cut : MPR_STACK_CUTS - 1);
-}
-
-/* Returns the node that replaces the missing callers of a stack, or 0 if it was not cut. */
-static uint32_t missing_callers(struct mpr_sites *s, uint64_t id)
-{
-    const uint32_t cut = get_known(s, MPR_KNOWN_CUT, id);
-    return cut ? mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ .pc = cut }) : 0;
+        set_id(s, MPR_ID_CUT, e->addr, cut < MPR_STACK_CUTS ? (uint32_t)cut : MPR_STACK_CUTS - 1);
 }
 
 static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
-    uint32_t node = missing_callers(s, e->addr);
-    const size_t count = words_of(e, pc, FRAMES_MAX), first = listening(s, pc, count);
+    const uint32_t cut = get_id(s, MPR_ID_CUT, e->addr); /* replaces the missing callers */
+    uint32_t node = cut ? stack_child(s, &(struct mpr_stack_node){ .pc = cut }) : 0;
+    const size_t count = words_of(e, pc, FRAMES_MAX), first = interceptor_frames(s, pc, count);
     for (size_t i = count; i-- > first;) {
         const uint32_t module = module_at(s, pc[i]);
-        node = mpr_stacks_child(
-            &s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module),
-                                                  is_for_torch(s, node, module) });
+        node =
+            stack_child(s, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module),
+                                                     is_for_torch(s, node, module) });
     }
-    set_known(s, MPR_KNOWN_STACK, e->addr, node);
+    set_id(s, MPR_ID_STACK, e->addr, node);
 }
 
-/* ---- Python */
+uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
+{
+    return stack && stack < s->stacks.nodes ? s->stacks.node[stack].owner : 0;
+}
 
-/* Returns the name in the ranges of all frames that people read alike. The table also has ids of
- * the log, which have 48 bits. */
+bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack)
+{
+    return stack && stack < s->stacks.nodes && s->stacks.node[stack].for_torch;
+}
+
+const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)
+{
+    return library && library <= s->libraries ? s->library[library - 1] : "";
+}
+
+/* ---- Python stacks */
+
+/* Returns the name in the ranges. Frames that reports render alike share one. The hash has its
+ * highest bit set, because the table also has ids of the log, which have 48 bits. */
 static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges,
                            const struct mpr_python_frame *frame)
 {
     const uint64_t place = mpr_hash_text(mpr_python_file(frame->file)) + frame->line,
-                   id = mpr_hash(mpr_hash_text(frame->function) ^ mpr_hash(place)) | UINT64_C(1)
-                                                                                         << 63;
-    uint32_t name = get_known(s, MPR_KNOWN_NAME, id);
+                   hash = mpr_hash(mpr_hash_text(frame->function) ^ mpr_hash(place)),
+                   id = hash | UINT64_C(1) << 63;
+    uint32_t name = get_id(s, MPR_ID_NAME, id);
     if (name) return name;
     name = mpr_ranges_add_frame(ranges, frame);
-    set_known(s, MPR_KNOWN_NAME, id, name);
+    set_id(s, MPR_ID_NAME, id, name);
     return name;
 }
 
@@ -236,7 +270,7 @@ static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const stru
     frame.function = (const char *)e->data + sizeof frame.line;
     frame.file = frame.function + strlen(frame.function) + 1;
     if (frame.file >= (const char *)e->data + e->size) return;
-    set_known(s, MPR_KNOWN_FRAME, e->addr, frame_name(s, ranges, &frame));
+    set_id(s, MPR_ID_FRAME, e->addr, frame_name(s, ranges, &frame));
 }
 
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name)
@@ -250,20 +284,20 @@ static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const str
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
     for (size_t i = words_of(e, frame, FRAMES_MAX); i-- > 0;)
-        node = mpr_ranges_child(ranges, node, get_known(s, MPR_KNOWN_FRAME, frame[i]), 0);
-    set_known(s, MPR_KNOWN_PYTHON, e->addr, node);
+        node = mpr_ranges_child(ranges, node, get_id(s, MPR_ID_FRAME, frame[i]), 0);
+    set_id(s, MPR_ID_PYTHON, e->addr, node);
 }
 
 /* ---- sites */
 
-uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted)
+uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site pair)
 {
-    if (!wanted.stack && !wanted.python) return 0;
-    const uint64_t key = (uint64_t)wanted.python << 32 | wanted.stack;
+    if (!pair.stack && !pair.python) return 0;
+    const uint64_t key = (uint64_t)pair.python << 32 | pair.stack;
     const uint32_t known = mpr_index_get(&s->site_number, key);
     if (known) return known;
     MPR_GROW(s->site, s->sites, s->site_cap);
-    s->site[s->sites] = wanted;
+    s->site[s->sites] = pair;
     mpr_index_set(&s->site_number, key, ++s->sites);
     return s->sites;
 }
@@ -283,28 +317,4 @@ void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     case MPF_OP_PYTHON: add_python(s, ranges, e); break;
     default: break;
     }
-}
-
-uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
-{
-    return get_known(s, MPR_KNOWN_STACK, id);
-}
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
-{
-    return get_known(s, MPR_KNOWN_PYTHON, id);
-}
-
-uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
-{
-    return stack && stack < s->stacks.nodes ? s->stacks.node[stack].owner : 0;
-}
-
-bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack)
-{
-    return stack && stack < s->stacks.nodes && s->stacks.node[stack].for_torch;
-}
-
-const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)
-{
-    return library && library <= s->libraries ? s->library[library - 1] : "";
 }

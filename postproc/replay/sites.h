@@ -1,8 +1,8 @@
-/* Where in the program: object files, native and Python call stacks.
+/* Places in the program: object files, native and Python call stacks.
  *
- * Modules, libraries and sites have small numbers, from 1; 0 is "not known".  A site is a pair of
- * stacks, a native one (a node of `stacks`) and a Python one (a node of the ranges): what a block
- * was made by. */
+ * Modules, libraries and sites have small numbers, from 1; 0 means unknown. A site is a pair of
+ * stacks, a native one (a node of `stacks`) and a Python one (a node of the ranges): where a block
+ * was allocated. */
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
@@ -13,7 +13,6 @@
 #include "intervals.h"
 #include "mpf/event.h"
 #include "ranges.h"
-#include "stacks.h"
 
 struct mpr_module {
     uint64_t from, to;
@@ -22,52 +21,78 @@ struct mpr_module {
     uint8_t build_id[64];
 };
 
+/* A native call stack as a path in a tree: its parent, towards main, and its innermost return
+ * address. Node 0 is the empty path; a stack's number is its node. */
+struct mpr_stack_node {
+    uint64_t pc; /* return address */
+    uint32_t parent;
+    uint32_t module; /* number; 0: unknown */
+    uint32_t owner;  /* library of mpr_sites_library; 0: unknown */
+    bool for_torch;  /* mpr_sites_for_torch */
+};
+
+/* No code is below this address: the outermost node of a stack that was cut has an enum mpf_cut
+ * instead of an address. */
+enum { MPR_STACK_CUTS = 256 };
+static inline bool mpr_stack_is_cut(const struct mpr_stack_node *n)
+{
+    return !n->parent && !n->module && n->pc && n->pc < MPR_STACK_CUTS;
+}
+
 struct mpr_site {
     uint32_t stack, python;
 };
-enum mpr_known {
-    MPR_KNOWN_STACK,
-    MPR_KNOWN_CUT,
-    MPR_KNOWN_FRAME,
-    MPR_KNOWN_PYTHON,
-    MPR_KNOWN_NAME,
-    MPR_KNOWN
-}; /* native stacks and why they are cut; frames and stacks of Python; names of frames */
+
+/* What ids of the log mean. */
+enum mpr_id_kind {
+    MPR_ID_STACK,
+    MPR_ID_CUT, /* why a native stack was cut */
+    MPR_ID_FRAME,
+    MPR_ID_PYTHON,
+    MPR_ID_NAME, /* names of Python frames, by a hash of the frame */
+    MPR_ID_KINDS
+};
 
 struct mpr_sites {
     struct mpr_module *module; /* by number - 1 */
     uint32_t modules, module_cap;
-    struct mpr_intervals loaded; /* numbers of the newest ones at their addresses: they do not
-                                    overlap */
+    struct mpr_intervals loaded; /* numbers of modules; of several at an address the newest */
     char **library;              /* file names, by number - 1 */
     uint32_t libraries, library_cap;
-    struct mpr_index library_number;   /* by hash of the name */
-    struct mpr_index known[MPR_KNOWN]; /* what an id of the log means */
-    struct mpr_stacks stacks;
+    struct mpr_index library_number; /* by hash of the name */
+    struct mpr_index by_id[MPR_ID_KINDS];
+    struct {
+        struct mpr_stack_node *node;
+        uint32_t nodes, node_cap;
+        struct mpr_index number; /* by hash of (parent, pc, module) */
+    } stacks;
     struct mpr_site *site; /* by number - 1 */
     uint32_t sites, site_cap;
     struct mpr_index site_number; /* by the pair */
 };
 
 void mpr_sites_free(struct mpr_sites *s);
-/* MODULE, STACK_CUT, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`. */
+/* MODULE, STACK_CUT, STACK, FRAME and PYTHON events. Python stacks become paths of `ranges`. */
 void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
-/* A native stack's node, by its id in the log. */
+/* Returns the node of a native stack, by its id in the log. */
 uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);
-/* The node of a Python stack's path in the ranges, outermost frame first, by its id in the log. */
+/* Returns the node of a Python stack's path in the ranges, outermost frame first, by its id in the
+ * log. */
 uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
-/* The node of a path in the ranges that stands for no place in code, but for what the memory is. */
+/* Returns the node of a path in the ranges that is the name of some memory instead of a place in
+ * code. */
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name);
-/* The number of a pair of stacks, made when new; 0 when neither is known. */
-uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
-/* The stacks of a site; both 0 for site 0. */
+/* Returns the number of a pair of stacks, made when new; 0 if neither is known. */
+uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site pair);
+/* Returns the stacks of a site, both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
-/* The owner of a native stack: the first object file on it outside CUDA's own libraries and
- * memprof; the C and C++ libraries and allocators only where there is no other. */
+/* Returns the library that a native stack's allocation is attributed to: the first object file on
+ * it other than CUDA's own libraries and memprof; one of the C and C++ libraries and allocators
+ * only if there is no other. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
-/* Did PyTorch's caching allocator ask, itself or through a plug-in that takes memory for it? */
+/* Returns true if PyTorch's caching allocator made the request, directly or through a plug-in. */
 bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack);
-/* File name, "" for 0. */
+/* Returns the file name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);
 
 #endif

@@ -18,37 +18,18 @@ struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number)
 void mpr_threads_free(struct mpr_threads *threads)
 {
     for (uint32_t i = 0; i < threads->count; i++) {
-        if (threads->at[i]) free(threads->at[i]->stack);
-        if (threads->at[i]) free(threads->at[i]->forward);
-        for (unsigned m = 0; threads->at[i] && m < threads->at[i]->remaps; m++)
-            free(threads->at[i]->remap[m].span);
-        free(threads->at[i]);
+        struct mpr_thread *t = threads->at[i];
+        if (!t) continue;
+        free(t->stack);
+        free(t->forward);
+        for (unsigned m = 0; m < t->remaps; m++) free(t->remap[m].span);
+        free(t);
     }
     free(threads->at);
     mpr_index_free(&threads->forward_of);
 }
 
-static void leave_list(struct mpr_threads *threads, struct mpr_thread *t)
-{
-    if (t->newer) t->newer->older = t->older;
-    else if (threads->newest == t) threads->newest = t->older;
-    if (t->older) t->older->newer = t->newer;
-    t->newer = t->older = NULL;
-}
-
-void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t)
-{
-    leave_list(threads, t);
-    t->older = threads->newest;
-    if (t->older) t->older->newer = t;
-    threads->newest = t;
-}
-
-struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
-{
-    while (threads->newest && !threads->newest->application) leave_list(threads, threads->newest);
-    return threads->newest;
-}
+/* ---- ranges */
 
 void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name,
                      uint32_t domain)
@@ -83,6 +64,30 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
             mpr_ranges_child(ranges, node, t->stack[i].name, t->stack[i].domain);
     }
     t->node = node;
+}
+
+/* ---- the list of threads with ranges of the application */
+
+static void leave_list(struct mpr_threads *threads, struct mpr_thread *t)
+{
+    if (t->newer) t->newer->older = t->older;
+    else if (threads->newest == t) threads->newest = t->older;
+    if (t->older) t->older->newer = t->newer;
+    t->newer = t->older = NULL;
+}
+
+void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t)
+{
+    leave_list(threads, t);
+    t->older = threads->newest;
+    if (t->older) t->older->newer = t;
+    threads->newest = t;
+}
+
+struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
+{
+    while (threads->newest && !threads->newest->application) leave_list(threads, threads->newest);
+    return threads->newest;
 }
 
 void mpr_thread_end(struct mpr_thread *t, uint64_t time)

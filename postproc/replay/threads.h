@@ -9,66 +9,67 @@
 #include "blocks.h"
 #include "gpu_state.h"
 #include "index.h"
+#include "mappings.h"
 #include "ranges.h"
-#include "regions.h"
 #include "sites.h"
 
-#define MPR_THREADS_MAX (1u << 22) /* larger numbers are taken as thread 0 */
+#define MPR_THREADS_MAX (1u << 22) /* larger numbers count as thread 0 */
 #define MPR_STACK_MAX   4096u      /* open ranges of one thread; deeper ones are only counted */
-#define MPR_REMAPS      2u         /* of one thread; of older ones the end was lost */
+#define MPR_REMAPS      2u         /* mremaps of one thread; the end of an older one was lost */
 
 struct mpr_forward;
 
 struct mpr_open_range {
-    uint64_t push; /* which PUSH of the log it is */
+    uint64_t push; /* number of its PUSH in the log */
     uint32_t name, domain, node;
-    uint32_t forward, python; /* of the run of a node of autograd: where its operator ran
-                                 (backward.h); else 0 */
+    uint32_t forward, python; /* of the run of an autograd node: path and Python stack of its
+                                 operator (backward.h); otherwise 0 */
 };
 
 struct mpr_thread {
     uint32_t number;
-    uint32_t node;               /* path that is open now */
-    struct mpr_site at;          /* of the next event */
-    uint32_t application;        /* open ranges of the default domain */
-    uint32_t depth, cap, beyond; /* of `stack`; pushes beyond MPR_STACK_MAX */
+    uint32_t node;               /* path of the open ranges */
+    struct mpr_site at;          /* call stack of the next event */
+    uint32_t application;        /* number of open ranges of the default domain */
+    uint32_t depth, cap, beyond; /* of `stack`; beyond: pushes deeper than MPR_STACK_MAX */
     struct mpr_open_range *stack;
-    uint64_t popped; /* the PUSH of the range that the newest POP closed; 0: none that is known */
+    uint64_t popped; /* PUSH of the range that the newest POP closed; 0: unknown */
     bool ended, moving;
-    struct mpr_block moved; /* moving: the block that realloc works on; key 0: it was not known */
-    unsigned remaps;        /* that are under way: a handler's interrupts another one */
+    struct mpr_block moved; /* moving: the block that realloc works on; key 0: unknown */
+    unsigned remaps;        /* mremaps in progress: a signal handler's may interrupt another one */
     struct mpr_leaving remap[MPR_REMAPS];
     uint64_t refused[2]; /* start and size of the last one that a FAIL ended */
-    uint64_t nvtx_heap;  /* that its regions lie in (nvtx_heaps.h) */
+    uint64_t nvtx_heap;  /* heap of its next NVTX regions (nvtx_heaps.h) */
     struct mpr_gpu_thread gpu;
-    struct mpr_forward *forward; /* NULL: it makes no nodes of autograd, or they are not wanted */
-    uint64_t tid;                /* the kernel's; 0: not known */
-    uint64_t first_ns, ended_ns; /* ended_ns: where it has ended */
+    struct mpr_forward *forward; /* NULL: it makes no autograd nodes, or they are not followed */
+    uint64_t tid;                /* the kernel's; 0: unknown */
+    uint64_t first_ns, ended_ns;
     struct mpr_thread *newer, *older; /* in the list of threads with ranges of the application */
-    char name[32];                    /* newest, as the program gave it */
+    char name[32];                    /* the newest, as the program set it */
 };
 
 struct mpr_threads {
-    struct mpr_thread **at;    /* by number; NULL: not seen */
-    uint32_t count, cap;       /* highest number + 1 */
-    struct mpr_thread *newest; /* of those with ranges of the application, and of some that had: by
-                                  newest PUSH of one, then `older` */
+    struct mpr_thread **at; /* by number; NULL: unused */
+    uint32_t count, cap;    /* count: highest number + 1 */
+    /* Threads with open ranges of the application, and some that had: by their newest PUSH of one.
+     */
+    struct mpr_thread *newest;
     struct mpr_index forward_of; /* by PyTorch's number of the thread: number + 1 */
 };
 
-/* The thread of that number, made when new. */
+/* Returns the thread of that number, made when new. */
 struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number);
 void mpr_threads_free(struct mpr_threads *threads);
 void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name,
                      uint32_t domain);
-/* Closes the newest range of the domain; what was opened inside it and belongs to other domains
- * stays open. */
+/* Closes the newest range of the domain. Ranges of other domains that were opened inside it stay
+ * open. */
 void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain);
-/* It has pushed a range of the application: it becomes the newest. */
+/* The thread has pushed a range of the application: makes it the newest one. */
 void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t);
-/* The thread with open ranges of the application that pushed one last; NULL: none has any. */
+/* Returns the thread with open ranges of the application that pushed one last, or NULL. */
 struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads);
-/* It is gone: gives back its stack. */
+/* The thread has ended: frees its stack of ranges. */
 void mpr_thread_end(struct mpr_thread *t, uint64_t time);
 
 #endif

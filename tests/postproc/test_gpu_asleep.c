@@ -1,7 +1,7 @@
 /* Replay of device memory: PyTorch's blocks whose memory an allocator unmaps below them, and whose
  * what is mapped there later is. */
+#include "gpu.h"
 #include "gpu_test.h"
-#include "picture.h"
 
 static void map(uint64_t handle, uint64_t at, uint64_t bytes)
 {

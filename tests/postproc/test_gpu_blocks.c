@@ -1,7 +1,7 @@
 /* Replay of device memory: blocks of the driver, memory with handles, pools. */
+#include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
-#include "picture.h"
 
 /* ---- blocks of the driver */
 

@@ -1,8 +1,7 @@
 /* Replay of device memory: what no allocation names, and the peak of a device. */
-#include "gpu_peaks.h"
+#include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
-#include "picture.h"
 
 /* ---- hidden memory */
 

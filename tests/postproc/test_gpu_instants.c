@@ -1,8 +1,8 @@
 /* Pictures at instants that are spread over a run: each is the one that a replay to that instant
  * takes, and there are never more than were asked for; some stay wherever they lie. */
+#include "gpu.h"
 #include "gpu_test.h"
 #include "instants.h"
-#include "picture.h"
 
 enum { PLACES = 24, STEPS = 3000, MOST = 16, GRAPHS = MOST / 4 };
 enum { ROOM = MOST + 1 + MPF_GPUS };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "python_file.h"
+#include "ranges.h"
 #include "replay.h"
 
 static struct mpr_replay replay;

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "ranges.h"
-#include "traceme.h"
 
 static const char *plain(const char *name)
 {

@@ -8,9 +8,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "chosen.h"
-#include "gpu_book.h"
-#include "gpu_peaks.h"
+#include "gpu.h"
 #include "intervals.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"

@@ -7,7 +7,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "chosen.h"
 #include "device.h"
 #include "evidence.h"
 #include "first_look.h"

@@ -15,7 +15,6 @@
 #include "index.h"
 #include "labels.h"
 #include "mpf/sample.h"
-#include "picture.h"
 #include "reader.h"
 #include "repeats.h"
 

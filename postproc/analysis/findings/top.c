@@ -8,12 +8,11 @@
 #include "amount.h"
 #include "device.h"
 #include "error.h"
-#include "gpu_peaks.h"
+#include "gpu.h"
 #include "growth.h"
 #include "held.h"
 #include "labels.h"
 #include "mpf/sample.h"
-#include "picture.h"
 #include "reader.h"
 #include "repeats.h"
 

@@ -11,7 +11,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "gpu_book.h"
+#include "gpu.h"
 #include "index.h"
 #include "labels.h"
 #include "mpf/gpu.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "gpu_book.h"
-#include "python_file.h"
+#include "gpu.h"
+#include "ranges.h"
 
 /* ---- names */
 

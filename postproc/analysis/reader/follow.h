@@ -37,7 +37,7 @@ static inline bool mpr_follow_is_full(const struct mpr_follow *f)
     return f->count == MPR_FOLLOW_MAX;
 }
 
-/* A watch (replay_state.h): arg is the struct mpr_follow. */
+/* A watch (replay.h): arg is the struct mpr_follow. */
 void mpr_follow_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                     const struct mpf_event *e);
 /* After the last event. */

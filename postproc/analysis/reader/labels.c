@@ -7,7 +7,7 @@
 #include "heap_names.h"
 #include "maker.h"
 #include "names.h"
-#include "python_file.h"
+#include "ranges.h"
 #include "symbols.h"
 
 bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap)

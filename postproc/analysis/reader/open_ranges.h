@@ -22,7 +22,7 @@ struct mpr_open_ranges {
     uint32_t threads;
 };
 
-/* A watch (replay_state.h): arg is the struct mpr_open_ranges. */
+/* A watch (replay.h): arg is the struct mpr_open_ranges. */
 void mpr_open_ranges_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e);
 /* After the last event. */

@@ -1,7 +1,6 @@
 #include "teardown.h"
 
 #include "amount.h"
-#include "chosen.h"
 #include "error.h"
 #include "reader.h"
 

@@ -1,10 +1,68 @@
-#include "gpu.h"
-
+/* Used bytes of a device, by measurement. Allocations that no event names (contexts, modules,
+ * graphs) are the growth of used bytes around the calls that cause it, less what was tracked
+ * meanwhile. */
 #include "amount.h"
-#include "gpu_book.h"
-#include "gpu_peaks.h"
-#include "mpf/sample.h"
+#include "gpu.h"
 #include "mpf/slot.h"
+
+bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
+{
+    return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
+}
+
+uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
+{
+    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
+}
+
+uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
+{
+    const uint64_t tracked = mpr_gpu_tracked(r, device),
+                   used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
+    return used == MPF_UNKNOWN ? tracked : used;
+}
+
+/* ---- differences between measured and expected bytes */
+
+/* An allocation is recorded after the driver has returned, so a measurement by another thread may
+ * already include it, or no longer include a block that is being freed. Then the residual has about
+ * that size, and the change is attributed to the measurement. */
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t residual = change < 0 ? mpr_minus(0, d->residual) : d->residual,
+                  size = change < 0 ? mpr_minus(0, change) : change;
+    if (size == 0 || residual < size - size / 16 || r->now - d->residual_time > MPR_IN_FLIGHT_NS)
+        return;
+    d->tracked_then += (uint64_t)change;
+    d->residual = mpr_minus(d->residual, change);
+}
+
+/* @difference: measured minus expected bytes. The driver takes longer for a large allocation than
+ * from one measurement to the next, so the residuals of several measurements may belong to one. */
+static void note_residual(struct mpr_replay *r, struct mpr_gpu_device *d, int64_t difference)
+{
+    const int64_t large = INT64_C(256) << 20;
+    const bool goes_on = r->now - d->residual_time <= MPR_IN_FLIGHT_NS && d->residual >= large;
+    if (goes_on && !difference) return;
+    d->residual = goes_on ? mpr_plus(d->residual, difference) : difference;
+    d->residual_time = r->now;
+}
+
+/* A measurement that only confirms the peak does not move it to an instant with less tracked
+ * memory: another process may still map memory that is freed here (NCCL's peers), and it is
+ * explained better while it belongs to this process. */
+static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    mpr_gpu_take_snapshots(r);
+    note_residual(r, d, d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used));
+    d->used = used;
+    d->tracked_then = mpr_gpu_tracked(r, device);
+    mpr_gpu_note_peak(r, device, true);
+}
+
+/* ---- growth around calls */
 
 static int part_of(struct mpr_gpu_device *d, uint64_t call)
 {
@@ -37,45 +95,19 @@ void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct m
     t->gpu.enter.serial = ++r->gpu.serial;
 }
 
-/* What is used beyond the tracked change since the entry, or since a call of another thread that
- * returned meanwhile. */
+/* Returns the growth of used bytes beyond the tracked change since the entry, or since a call of
+ * another thread that returned meanwhile. */
 static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
     const bool overlapped = d->after.serial > t->gpu.enter.serial;
-    const uint64_t before = overlapped ? d->after.used : t->gpu.enter.used;
-    const uint64_t tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked;
-    const uint64_t now = mpr_gpu_tracked(r, t->gpu.enter.device);
+    const uint64_t used_before = overlapped ? d->after.used : t->gpu.enter.used,
+                   tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked,
+                   tracked = mpr_gpu_tracked(r, t->gpu.enter.device);
     d->after.used = used;
-    d->after.tracked = now;
+    d->after.tracked = tracked;
     d->after.serial = ++r->gpu.serial;
-    return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
-}
-
-/* The driver needs longer for so much than from one measurement to the next, so several are of one
- * allocation. */
-#define LONG_BYTES (INT64_C(256) << 20)
-
-/* What a measurement has more, or less, than is expected. */
-static void surprise(struct mpr_replay *r, struct mpr_gpu_device *d, int64_t change)
-{
-    const bool goes_on = r->now - d->surprise_time <= MPR_IN_FLIGHT_NS && d->surprise >= LONG_BYTES;
-    if (goes_on && !change) return;
-    d->surprise = goes_on ? mpr_plus(d->surprise, change) : change;
-    d->surprise_time = r->now;
-}
-
-/* A measurement that only confirms the peak does not move it to where less is tracked: memory that
- * is dropped here may be mapped by another process for a while (NCCL's peers), and is explained
- * better while it is this one's. */
-static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    mpr_gpu_take_pictures(r);
-    surprise(r, d, d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used));
-    d->used = used;
-    d->tracked_then = mpr_gpu_tracked(r, device);
-    mpr_gpu_note_peak(r, device, true);
+    return mpr_minus(mpr_change(used_before, used), mpr_change(tracked_before, tracked));
 }
 
 /* Returns the part of a launch's measured growth that is local memory of kernels. */
@@ -105,11 +137,7 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
         mpr_graph_call(r, t, e, growth);
 }
 
-/* The process's own bytes and the used bytes are read one after the other and differ by some MiB.
- */
-#define OWN_SLACK (INT64_C(16) << 20)
-/* Below this the free bytes of a refusal and the last sample agree. */
-#define REFUSED_SLACK (INT64_C(64) << 20)
+/* ---- the process's own bytes */
 
 static int64_t sum_of(const int64_t *part)
 {
@@ -127,15 +155,17 @@ static void note_own(struct mpr_replay *r, unsigned device, uint64_t own)
     d->parts_then = sum_of(d->part);
 }
 
-/* Used bytes are those of all processes, so growth around a call may be another process's: this
- * process has no more than its own figure, and what was measured after that. */
+/* Used bytes are those of all processes, so growth around a call may belong to another process.
+ * This process has at most its own measured bytes plus what was measured after that. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
 {
+    /* Own and used bytes are read one after the other and differ by some MiB. */
+    const int64_t slack = INT64_C(16) << 20;
     const int64_t sum = sum_of(part), later = mpr_minus(sum, d->parts_then),
                   own = d->own_hidden > 0 ? d->own_hidden : 0,
-                  most = mpr_plus(own, later > 0 ? later : 0);
-    int64_t excess = mpr_minus(sum, most);
-    if (!d->own_known || excess < OWN_SLACK) return false;
+                  limit = mpr_plus(own, later > 0 ? later : 0);
+    int64_t excess = mpr_minus(sum, limit);
+    if (!d->own_known || excess < slack) return false;
     for (int i = 0; i < MPR_PARTS && excess > 0; i++) {
         const int64_t cut = part[i] <= 0 ? 0 : part[i] < excess ? part[i] : excess;
         part[i] -= cut;
@@ -144,15 +174,18 @@ bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
     return true;
 }
 
-/* The driver's figure at a refusal is newer than the last sample.  If they differ, nothing shows
- * which process the difference belongs to.  Without any sample the figure is left out: it could
- * not be compared with an earlier instant. */
+/* ---- measurements */
+
+/* The driver's figure at a refusal is newer than the last sample. If they differ, nothing shows
+ * which process the difference belongs to. Without any sample the figure is ignored, because it
+ * could not be compared with an earlier instant. */
 void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used)
 {
+    const int64_t slack = INT64_C(64) << 20;
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const int64_t change = mpr_change(mpr_gpu_used(r, device), used);
     if (d->used == MPF_UNKNOWN) return;
-    if (change > REFUSED_SLACK || change < -REFUSED_SLACK) d->others = MPF_UNKNOWN;
+    if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
     measured(r, device, used);
 }
 
@@ -163,7 +196,7 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
                    own = mpr_gpu_word(e, MPF_GPU_OWN),
                    file_cache = mpr_gpu_word(e, MPF_GPU_FILE_CACHE);
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    mpr_gpu_take_pictures(r);
+    mpr_gpu_take_snapshots(r);
     if (total != MPF_UNKNOWN) d->total = total;
     if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
     if (used == MPF_UNKNOWN) return;

@@ -1,0 +1,51 @@
+/* Informs the observers of blocks: the largest blocks, lifetimes, the matrix of allocations and
+ * frees, and the ledger. */
+#ifndef MPR_BLOCK_OBSERVERS_H
+#define MPR_BLOCK_OBSERVERS_H
+
+#include "replay.h"
+
+static inline bool mpr_blocks_are_observed(const struct mpr_replay *r)
+{
+    return r->large || r->lasting || r->flows || r->ledger;
+}
+
+/* The block got its address. `block->from` may be earlier: memory with a handle is made before it
+ * has an address. */
+static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
+                                     const struct mpr_large_block *block)
+{
+    const uint64_t key = mpr_block_key(block->addr, heap);
+    if (r->large) mpr_large_born(r->large, heap, block);
+    if (r->lasting) mpr_lasting_born(r->lasting, key, block->size, block->cell, block->from);
+    if (r->ledger) mpr_ledger_add(r->ledger, key, block->size, block->cell, block->from);
+}
+
+/* The block loses its address. */
+static inline void mpr_observe_free(struct mpr_replay *r, uint64_t key, uint64_t size)
+{
+    mpr_touches_tick(r->books.touches);
+    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now, r->actor);
+    if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
+    if (!r->ledger) return;
+    const struct mpr_thread *t = r->actor < r->threads.count ? r->threads.at[r->actor] : NULL;
+    mpr_ledger_remove(r->ledger, key, r->now, (struct mpr_freer){ r->actor, t ? t->node : 0 });
+}
+
+/* The block's bytes count from now on; they no longer count. @number: the block's number in its
+ * heap, which is its address except for device memory: memory with a handle counts from when it is
+ * made until its last reference is dropped, whatever its address. */
+static inline void mpr_observe_counted(struct mpr_replay *r, uint8_t heap, uint64_t number,
+                                       uint64_t size, uint32_t cell)
+{
+    const bool sampled = heap == MPF_HEAP_HOST && mpr_replay_samples_host(r);
+    if (r->flows && !sampled)
+        mpr_flows_born(r->flows, mpr_block_key(number, heap), size, cell, r->now);
+}
+
+static inline void mpr_observe_uncounted(struct mpr_replay *r, uint8_t heap, uint64_t number)
+{
+    if (r->flows) mpr_flows_gone(r->flows, mpr_block_key(number, heap), r->now);
+}
+
+#endif

@@ -1,0 +1,150 @@
+#include "counted.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "amount.h"
+#include "maker.h"
+
+/* A limit for the bytes and blocks of a heap, whatever a log claims. */
+#define LIVE_MAX ((uint64_t)1 << 60)
+
+/* Returns the cell of blocks with this name, and their site in *site. */
+static uint32_t cell_named(struct mpr_replay *r, const char *name, uint8_t heap, uint32_t *site)
+{
+    const uint32_t node = mpr_sites_named(&r->sites, &r->ranges, name);
+    *site = mpr_sites_site(&r->sites, (struct mpr_site){ .python = node });
+    const struct mpr_alloc_context context = { .node = node, .site = *site };
+    return mpr_alloc_context_cell(r, &context, heap);
+}
+
+/* Changes a cell's bytes and blocks from the old values to the new ones in one change, so that a
+ * peak has both. */
+static void change(struct mpr_books *books, uint32_t cell, const struct mpr_counted_blocks *before,
+                   const struct mpr_counted_blocks *after, uint64_t time)
+{
+    const uint64_t blocks = after->blocks - before->blocks; /* modulo 2^64 */
+    if (after->bytes >= before->bytes)
+        mpr_books_add_many(books, cell, after->bytes - before->bytes, blocks, time);
+    else mpr_books_remove_many(books, cell, before->bytes - after->bytes, 0 - blocks);
+}
+
+/* ---- totals */
+
+/* A forked child may have freed more than it made: blocks of its parent. */
+static uint64_t counted(const struct mpr_totals *t, unsigned made)
+{
+    const uint64_t live = mpr_less(t->value[made], t->value[made + 2]);
+    return live < LIVE_MAX ? live : LIVE_MAX;
+}
+_Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
+                   MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
+               "what was freed follows what was made");
+
+static void set_live(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks,
+                     uint64_t time)
+{
+    change(books, t->cell, &(struct mpr_counted_blocks){ t->live, t->live_blocks },
+           &(struct mpr_counted_blocks){ bytes, blocks }, time);
+    t->live = bytes;
+    t->live_blocks = blocks;
+}
+
+/* Six standard errors: in a long log hardly any instant is beyond that by chance. A difference that
+ * counted already goes on to count while it is more than three, because near the limit the total
+ * would otherwise change again and again by all of it. */
+static bool is_certain(const struct mpr_since *s)
+{
+    return fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
+}
+
+static uint64_t with(uint64_t counted, double more)
+{
+    if (more < 0) return mpr_less(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
+    return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
+}
+
+void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign, uint64_t key,
+                        const struct mpr_weight *more, uint64_t time)
+{
+    struct mpr_since *s = &t->since;
+    if (!t->told) return;
+    s->bytes += sign * more->bytes;
+    s->blocks += sign * more->blocks;
+    if (sign > 0) s->made += more->blocks;
+    /* A block that is made and freed since cancels out, so its variance does too. */
+    const bool is_new = sign > 0 || mpr_index_get(&s->made_live, key);
+    if (is_new) mpr_index_set(&s->made_live, key, sign > 0);
+    s->variance += sign < 0 && is_new ? -more->variance : more->variance;
+    s->certain = is_certain(s);
+    const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
+                   blocks = counted(t, MPF_HOST_MADE_BLOCKS);
+    if (s->certain) set_live(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);
+    else if (t->live != bytes) set_live(t, books, bytes, blocks, time);
+}
+
+static void count_made(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes,
+                       uint64_t blocks)
+{
+    books->heap[MPF_HEAP_HOST].made_bytes += bytes;
+    books->heap[MPF_HEAP_HOST].allocations += blocks;
+    books->cell[t->cell].allocations += blocks;
+}
+
+void mpr_totals_free(struct mpr_totals *t)
+{
+    mpr_index_free(&t->since.made_live);
+    t->since = (struct mpr_since){ 0 };
+}
+
+void mpr_totals_take(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_totals *t = &r->totals;
+    struct mpr_books *books = &r->books;
+    uint64_t now[MPF_HOST_COUNT];
+    if (!t->told) t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
+    if (e->size < sizeof now) return;
+    memcpy(now, e->data, sizeof now);
+    t->told = books->heap[MPF_HEAP_HOST].used = true;
+    count_made(t, books, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
+               now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
+    books->heap[MPF_HEAP_HOST].frees +=
+        now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
+    memcpy(t->value, now, sizeof now);
+    mpr_totals_free(t);
+    set_live(t, books, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS), e->time);
+}
+
+void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books)
+{
+    const struct mpr_since *s = &t->since;
+    if (!t->told || !s->certain) return;
+    count_made(t, books, 0, with(0, s->made));
+    books->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
+}
+
+/* ---- thinned parts of a log */
+
+struct mpr_absent mpr_absent_of(const struct mpf_event *e)
+{
+    struct mpr_absent v = { 0 };
+    if (e->size >= sizeof v.value) memcpy(v.value, e->data, sizeof v.value);
+    return v;
+}
+
+/* By call stack these blocks are in the cell of all blocks without one. */
+void mpr_counted_thinned(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const struct mpr_absent v = mpr_absent_of(e);
+    struct mpr_heap *heap = &r->books.heap[e->heap];
+    const uint64_t bytes = v.value[MPF_FOLDED_BYTES], blocks = v.value[MPF_FOLDED_BLOCKS];
+    heap->used = true;
+    heap->allocations += v.value[MPF_FOLDED_MADE];
+    heap->frees += v.value[MPF_FOLDED_FREED];
+    if (!bytes && !blocks && !r->absent_site) return;
+    const struct mpr_counted_blocks now = { bytes < LIVE_MAX ? bytes : LIVE_MAX,
+                                            blocks < LIVE_MAX ? blocks : LIVE_MAX };
+    const uint32_t cell = cell_named(r, "(folded)", e->heap, &r->absent_site);
+    change(&r->books, cell, &r->thinned[e->heap], &now, r->now);
+    r->thinned[e->heap] = now;
+}

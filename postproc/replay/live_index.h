@@ -1,0 +1,73 @@
+/* Observers of replay that need to know when each live block was made, how large it is, and in
+ * which cell: the index that they keep it in, and the ledger, which reports every block once.
+ *
+ * Blocks are known by heap and address (blocks.h). Places are reused. Memory for each live block: a
+ * place and two entries of the index, twice that just after both have grown: 56 to 112 bytes. */
+#ifndef MPR_LIVE_INDEX_H
+#define MPR_LIVE_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "index.h"
+
+struct mpr_birth {
+    uint64_t time, size;
+    uint32_t cell; /* MPR_NO_CELL: an unused place */
+    union {
+        uint32_t marks; /* the observer's marks before it was made */
+        uint32_t next;  /* of an unused place: the next one + 1 */
+    };
+};
+#define MPR_NO_CELL UINT32_MAX
+
+/* All zero: empty. */
+struct mpr_live_index {
+    struct mpr_birth *at; /* live blocks and unused places */
+    uint32_t count, cap, free;
+    struct mpr_index number; /* by key: place + 1 */
+};
+
+void mpr_births_free(struct mpr_live_index *live);
+/* Replaces the block at that key if there is one, because its end was not recorded. */
+void mpr_live_index_add(struct mpr_live_index *live, uint64_t key, const struct mpr_birth *birth);
+/* Moves the block into *birth. Returns false if it is unknown. */
+bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_birth *birth);
+/* Calls `each` for every block, in no order. */
+void mpr_live_index_each(const struct mpr_live_index *live,
+                         void (*each)(void *arg, uint64_t key, const struct mpr_birth *birth),
+                         void *arg);
+
+/* ---- the ledger: an observer that reports every block once, when it is freed, or at the end if it
+ * is still live. Memory that is counted by pages (host/mmap, host/shm) has no blocks. */
+
+#define MPR_NOBODY UINT32_MAX
+
+/* Who freed a block: the thread, and the node of the ranges that were open on it. thread is
+ * MPR_NOBODY if it is unknown, or the block was not freed. */
+struct mpr_freer {
+    uint32_t thread, node;
+};
+
+struct mpr_ledger_entry {
+    uint64_t key;            /* of blocks.h */
+    uint64_t size, from, to; /* ns; to is UINT64_MAX for a live block */
+    uint32_t cell;
+    struct mpr_freer freer;
+};
+
+struct mpr_ledger {
+    void (*tell)(void *arg, const struct mpr_ledger_entry *entry);
+    void *arg;
+    struct mpr_live_index live;
+};
+
+void mpr_ledger_free(struct mpr_ledger *ledger);
+void mpr_ledger_add(struct mpr_ledger *ledger, uint64_t key, uint64_t size, uint32_t cell,
+                    uint64_t time);
+void mpr_ledger_remove(struct mpr_ledger *ledger, uint64_t key, uint64_t time,
+                       struct mpr_freer freer);
+/* Call after the last event: reports the live blocks, in no order. */
+void mpr_ledger_end(struct mpr_ledger *ledger);
+
+#endif

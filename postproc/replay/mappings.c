@@ -1,0 +1,268 @@
+#include "mappings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "maker.h"
+
+static uint64_t range_end(uint64_t start, uint64_t size)
+{
+    return size > UINT64_MAX - start ? UINT64_MAX : start + size;
+}
+
+/* ---- bytes */
+
+static void remove_bytes(struct mpr_replay *r, const struct mpr_interval *span)
+{
+    if (span->writable) mpr_books_remove(&r->books, span->what, span->end - span->start);
+}
+
+static void add_bytes(struct mpr_replay *r, const struct mpr_interval *span, uint64_t time)
+{
+    if (span->writable) mpr_books_add(&r->books, span->what, span->end - span->start, time);
+}
+
+/* @made, @freed: numbers of intervals; several count as one event. */
+static void count_event(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_t made,
+                        size_t freed)
+{
+    if (made) {
+        r->books.heap[heap].allocations++;
+        r->books.cell[cell].allocations++;
+    }
+    if (freed) r->books.heap[heap].frees++;
+}
+
+/* ---- intervals */
+
+static struct mpr_interval *first_after(const struct mpr_intervals *spans, uint64_t address)
+{
+    return mpr_intervals_at(spans, mpr_intervals_after(spans, address));
+}
+
+static void insert(struct mpr_intervals *spans, const struct mpr_interval *span)
+{
+    mpr_intervals_insert(spans, mpr_intervals_after(spans, span->start), span);
+}
+
+/* Makes `address` a border between intervals. The bytes stay; the accounts count one more block. */
+static void split(struct mpr_replay *r, uint64_t address)
+{
+    struct mpr_intervals *spans = &r->mappings.spans;
+    const struct mpr_position place = mpr_intervals_after(spans, address);
+    struct mpr_interval *span = mpr_intervals_at(spans, place);
+    if (!span || span->start >= address) return;
+    struct mpr_interval left = *span;
+    left.end = address;
+    mpr_intervals_insert(spans, place, &left);
+    span = first_after(spans, address);
+    const struct mpr_interval right = { address, span->end, span->what, span->writable };
+    remove_bytes(r, span);
+    *span = right;
+    add_bytes(r, &left, 0);
+    add_bytes(r, &right, 0);
+}
+
+/* Splits at both ends and returns the place of the first interval inside. */
+static struct mpr_position cut_out(struct mpr_replay *r, uint64_t start, uint64_t end)
+{
+    split(r, start);
+    split(r, end);
+    return mpr_intervals_after(&r->mappings.spans, start);
+}
+
+/* Returns the interval at the place if it begins before `end`, otherwise NULL. */
+static struct mpr_interval *inside(const struct mpr_replay *r, struct mpr_position place,
+                                   uint64_t end)
+{
+    struct mpr_interval *span = mpr_intervals_at(&r->mappings.spans, place);
+    return span && span->start < end ? span : NULL;
+}
+
+/* Unmaps the range and returns how many intervals that were. */
+static size_t unmap(struct mpr_replay *r, uint64_t start, uint64_t size)
+{
+    const uint64_t end = range_end(start, size);
+    size_t count = 0;
+    if (!size) return 0;
+    const struct mpr_position first = cut_out(r, start, end);
+    const struct mpr_interval *span;
+    for (struct mpr_position at = first; (span = inside(r, at, end));
+         at = mpr_intervals_next(&r->mappings.spans, at), count++)
+        remove_bytes(r, span);
+    mpr_intervals_remove(&r->mappings.spans, first, count);
+    return count;
+}
+
+/* Returns true if any byte of the range is known, and in *heap the heap of the first. */
+static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, uint8_t *heap)
+{
+    const struct mpr_interval *span = first_after(&r->mappings.spans, start);
+    if (!span || span->start >= range_end(start, size)) return false;
+    *heap = r->books.cell[span->what].heap;
+    return true;
+}
+
+/* ---- mmap, munmap, mprotect */
+
+/* shmdt has only the start of a mapping: size 0 is all of it. */
+void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e)
+{
+    uint8_t heap;
+    uint64_t size = e->size;
+    if (!size) {
+        const struct mpr_interval *span = first_after(&r->mappings.spans, e->addr);
+        if (span && span->start == e->addr) size = span->end - e->addr;
+    }
+    if (is_known(r, e->addr, size, &heap)) count_event(r, heap, 0, 0, unmap(r, e->addr, size));
+}
+
+void mpr_mappings_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool writable = e->op == MPF_OP_MAP;
+    const struct mpr_interval span = { e->addr, range_end(e->addr, e->size),
+                                       mpr_thread_cell(r, t, e->heap, e->size), writable };
+    mpr_mappings_unmap(r, e);
+    if (!e->size) return;
+    unmap(r, e->addr, e->size);
+    insert(&r->mappings.spans, &span);
+    add_bytes(r, &span, e->time);
+    count_event(r, e->heap, span.what, writable, 0);
+}
+
+/* A range that was never mapped stays unknown. */
+void mpr_mappings_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    uint8_t heap;
+    const bool writable = e->op == MPF_OP_PROTECT_RW;
+    const uint64_t end = range_end(e->addr, e->size);
+    struct mpr_interval *span;
+    size_t changed = 0;
+    if (!is_known(r, e->addr, e->size, &heap)) return;
+    const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
+    for (struct mpr_position at = cut_out(r, e->addr, end); (span = inside(r, at, end));
+         at = mpr_intervals_next(&r->mappings.spans, at)) {
+        if (span->writable == writable) continue;
+        remove_bytes(r, span);
+        span->writable = writable;
+        if (writable) span->what = cell;
+        add_bytes(r, span, e->time);
+        changed++;
+    }
+    count_event(r, heap, cell, writable ? changed : 0, writable ? 0 : changed);
+}
+
+/* ---- mremap */
+
+static void leave(struct mpr_replay *r, struct mpr_leaving *leaving, uint64_t start, uint64_t size)
+{
+    struct mpr_intervals *spans = &r->mappings.spans;
+    const uint64_t end = range_end(start, size);
+    const struct mpr_interval *span;
+    size_t count = 0;
+    *leaving = (struct mpr_leaving){ .from = start, .size = size };
+    if (!size) return;
+    const struct mpr_position first = cut_out(r, start, end);
+    for (struct mpr_position at = first; inside(r, at, end); at = mpr_intervals_next(spans, at))
+        count++;
+    if (!count) return;
+    leaving->span = mpr_alloc(count, sizeof *leaving->span);
+    for (struct mpr_position at = first; (span = inside(r, at, end));
+         at = mpr_intervals_next(spans, at))
+        leaving->span[leaving->count++] = *span;
+    mpr_intervals_remove(spans, first, count);
+}
+
+static void release(struct mpr_leaving *leaving)
+{
+    free(leaving->span);
+    *leaving = (struct mpr_leaving){ 0 };
+}
+
+/* Moves the interval to its new place and clips it to [to[0], to[0] + to[1]). Returns false if
+ * nothing is left of it. */
+static bool shift(struct mpr_interval *span, const struct mpr_leaving *leaving,
+                  const uint64_t to[2])
+{
+    const uint64_t limit = range_end(to[0], to[1]);
+    span->start = span->start - leaving->from + to[0];
+    span->end = span->end - leaving->from + to[0];
+    if (span->end > limit) span->end = limit;
+    return span->start < span->end;
+}
+
+/* Intervals keep their owner. Bytes beyond the old size belong to `cell`. Returns how many arrived.
+ */
+static size_t arrive(struct mpr_replay *r, struct mpr_leaving *leaving, const uint64_t to[2],
+                     uint32_t cell, uint64_t time)
+{
+    struct mpr_interval added = { to[0] + leaving->size, range_end(to[0], to[1]), cell, false };
+    size_t arrived = 0;
+    for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
+    unmap(r, to[0], to[1]);
+    for (size_t i = 0; i < leaving->count; i++) {
+        struct mpr_interval span = leaving->span[i];
+        if (!shift(&span, leaving, to)) continue;
+        added.writable = span.writable;
+        insert(&r->mappings.spans, &span);
+        add_bytes(r, &span, time);
+        arrived++;
+    }
+    if (arrived && to[1] > leaving->size) {
+        insert(&r->mappings.spans, &added);
+        add_bytes(r, &added, time);
+        arrived++;
+    }
+    release(leaving);
+    return arrived;
+}
+
+/* The call failed, so the intervals are still at their old place. If something else was mapped
+ * there meanwhile, which no kernel does, that is newer. */
+static void stay(struct mpr_replay *r, struct mpr_leaving *leaving)
+{
+    for (size_t i = 0; i < leaving->count; i++) {
+        const struct mpr_interval *span = &leaving->span[i];
+        const struct mpr_interval *other = first_after(&r->mappings.spans, span->start);
+        if (other && other->start < span->end) remove_bytes(r, span);
+        else insert(&r->mappings.spans, span);
+    }
+    release(leaving);
+}
+
+void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (t->remaps == MPR_REMAPS) {
+        stay(r, &t->remap[0]);
+        memmove(t->remap, t->remap + 1, --t->remaps * sizeof *t->remap);
+    }
+    leave(r, &t->remap[t->remaps++], e->addr, e->size);
+}
+
+void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t to[2] = { e->addr, e->size };
+    if (!t->remaps && t->refused[1]) { /* the FAIL did not end it */
+        leave(r, &t->remap[t->remaps++], t->refused[0], t->refused[1]);
+        t->refused[1] = 0;
+    }
+    if (!t->remaps) return;
+    struct mpr_leaving *leaving = &t->remap[--t->remaps];
+    if (!leaving->count) {
+        mpr_mappings_unmap(r, e);
+        return;
+    }
+    const uint8_t heap = r->books.cell[leaving->span->what].heap;
+    const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
+    const size_t arrived = arrive(r, leaving, to, cell, e->time);
+    count_event(r, heap, cell, arrived, arrived);
+}
+
+void mpr_mappings_remap_failed(struct mpr_replay *r, struct mpr_thread *t)
+{
+    struct mpr_leaving *leaving = &t->remap[--t->remaps];
+    t->refused[0] = leaving->from;
+    t->refused[1] = leaving->size;
+    stay(r, leaving);
+}
