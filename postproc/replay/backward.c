@@ -22,9 +22,8 @@ static struct mpr_forward_mark *newest(struct mpr_forward *f)
 
 void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t)
 {
-    bool inherited;
     const uint32_t backward = mpr_backward_path(r, t);
-    newest(t->forward)->node = backward ? backward : mpr_thread_inherited_path(r, t, &inherited);
+    newest(t->forward)->node = backward ? backward : mpr_thread_inherited_path(r, t, NULL);
 }
 
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)

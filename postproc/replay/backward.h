@@ -15,7 +15,7 @@
 struct mpr_forward_mark {
     uint64_t number;
     uint32_t node;   /* path of the ranges */
-    uint32_t python; /* Python stack of the previous number's node; 0: unknown */
+    uint32_t python; /* Python stack of the previous number's node, 0 if unknown */
 };
 
 struct mpr_forward {

@@ -48,4 +48,22 @@ static inline void mpr_observe_uncounted(struct mpr_replay *r, uint8_t heap, uin
     if (r->flows) mpr_flows_gone(r->flows, mpr_block_key(number, heap), r->now);
 }
 
+/* A block of another heap than a device's is allocated, freed: it has its address while it counts.
+ */
+static inline void mpr_observe_block(struct mpr_replay *r, uint8_t heap, uint64_t addr,
+                                     uint64_t size, uint32_t cell)
+{
+    const struct mpr_large_block block = {
+        .addr = addr, .size = size, .from = r->now, .to = UINT64_MAX, .cell = cell
+    };
+    mpr_observe_alloc(r, heap, &block);
+    mpr_observe_counted(r, heap, addr, size, cell);
+}
+
+static inline void mpr_observe_block_free(struct mpr_replay *r, uint64_t key, uint64_t size)
+{
+    mpr_observe_free(r, key, size);
+    mpr_observe_uncounted(r, (uint8_t)key, key >> 8);
+}
+
 #endif

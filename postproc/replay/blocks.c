@@ -40,7 +40,7 @@ void mpr_blocks_free(struct mpr_blocks *b)
 
 /* The functions on a line have no branches, because which place it is cannot be predicted. */
 
-/* Returns the place of the key if the line has it, or any place. */
+/* Returns the place of the key, or any place if the line does not have the key. */
 static inline struct mpr_block *look(struct mpr_block_line *line, uint64_t key)
 {
     struct mpr_block *at = line->at;

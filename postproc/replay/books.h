@@ -29,8 +29,9 @@ struct mpr_cell {
     uint8_t heap;
     uint32_t site; /* by MPR_GROUP_ALL: number of sites.h, 0 if unknown; otherwise 0 */
     uint64_t key;  /* range node, thread, size class, ..., or all of them (struct mpr_all) */
-    uint64_t inherited, saved_inherited; /* bytes whose range was open on another thread than the
-                                            one that made the block */
+    /* Bytes of blocks whose range was open on another thread, not on the thread that made the
+     * block. */
+    uint64_t inherited, saved_inherited;
 };
 
 #define MPR_CELLS_MAX (UINT32_C(1) << 23) /* as many as a block can name (blocks.h) */
@@ -100,7 +101,7 @@ struct mpr_books {
     uint32_t cells, cell_cap;
     struct mpr_index number; /* by hash of (key, site, heap): cell index + 1 */
     struct mpr_hint hint[MPR_HINTS];
-    struct mpr_levels *levels; /* observers; NULL: none */
+    struct mpr_levels *levels; /* observers, or NULL */
     struct mpr_excerpts *excerpts;
     struct mpr_highs *highs;
     struct mpr_touches *touches;

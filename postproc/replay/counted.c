@@ -39,7 +39,7 @@ static uint64_t counted(const struct mpr_totals *t, unsigned made)
 }
 _Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
                    MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
-               "what was freed follows what was made");
+               "the numbers of freed blocks follow those of made ones");
 
 static void set_live(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks,
                      uint64_t time)
@@ -48,14 +48,6 @@ static void set_live(struct mpr_totals *t, struct mpr_books *books, uint64_t byt
            &(struct mpr_counted_blocks){ bytes, blocks }, time);
     t->live = bytes;
     t->live_blocks = blocks;
-}
-
-/* Six standard errors: in a long log hardly any instant is beyond that by chance. A difference that
- * counted already goes on to count while it is more than three, because near the limit the total
- * would otherwise change again and again by all of it. */
-static bool is_certain(const struct mpr_since *s)
-{
-    return fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
 }
 
 static uint64_t with(uint64_t counted, double more)
@@ -76,7 +68,10 @@ void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
     const bool is_new = sign > 0 || mpr_index_get(&s->made_live, key);
     if (is_new) mpr_index_set(&s->made_live, key, sign > 0);
     s->variance += sign < 0 && is_new ? -more->variance : more->variance;
-    s->certain = is_certain(s);
+    /* Six standard errors: in a long log hardly any instant is beyond that by chance. A difference
+     * that is counted already stays counted while it is more than three, because near the limit the
+     * total would otherwise change again and again by all of it. */
+    s->certain = fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
     const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
                    blocks = counted(t, MPF_HOST_MADE_BLOCKS);
     if (s->certain) set_live(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);

@@ -1,4 +1,4 @@
-/* Blocks of the host of which only counts are known, in a cell of their own: malloc's blocks that
+/* Blocks of the host of which only counts are known. They have separate cells: malloc's blocks that
  * are not recorded one by one, and blocks of the thinned part of a log.
  *
  * The totals of malloc's blocks are the counters of the threads (SAMPLE_HOST), as of the last time
@@ -29,8 +29,8 @@ struct mpr_totals {
     uint64_t value[MPF_HOST_COUNT];
     struct mpr_since {
         double bytes, blocks, made; /* represented by samples, without the samples themselves */
-        double variance;            /* of bytes: of samples that were made and live, and of earlier
-                                       ones that were freed */
+        /* Of bytes: of samples that were made and live, and of earlier ones that were freed. */
+        double variance;
         struct mpr_index made_live; /* by the block's key: samples that were made and live */
         bool certain;               /* the difference is not chance, and counts */
     } since;                        /* since the counters were recorded */
@@ -60,7 +60,7 @@ struct mpr_absent {
 /* Returns the event's values, zeros if it is too short. */
 struct mpr_absent mpr_absent_of(const struct mpf_event *e);
 
-/* What a heap has of such blocks now. */
+/* The current number of such blocks in a heap, and their bytes. */
 struct mpr_counted_blocks {
     uint64_t bytes, blocks;
 };

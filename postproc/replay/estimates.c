@@ -90,29 +90,19 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     c->live -= is_sample(s, size);
 }
 
-uint64_t mpr_estimates_add_only(struct mpr_estimates *e, const struct mpr_books *books,
-                                uint32_t cell, uint64_t size)
+uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_books *books,
+                                   uint32_t cell, uint64_t size, int sign)
 {
     const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
     const struct mpr_more more = more_of(s, size);
-    c->now.blocks += more.blocks;
-    c->allocations += more.blocks;
-    c->came += variance_of(s, size);
-    c->samples++;
-    c->live++;
-    return size + (uint64_t)more.bytes;
-}
-
-uint64_t mpr_estimates_remove_only(struct mpr_estimates *e, const struct mpr_books *books,
-                                   uint32_t cell, uint64_t size)
-{
-    const struct mpr_sampling *s = sampling(e, books, cell);
-    struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(s, size);
-    c->now.blocks -= more.blocks;
-    c->went += variance_of(s, size);
-    c->live--;
+    c->now.blocks += sign * more.blocks;
+    c->live += (uint64_t)sign;
+    if (sign > 0) {
+        c->allocations += more.blocks;
+        c->samples++;
+    }
+    *(sign > 0 ? &c->came : &c->went) += variance_of(s, size);
     return size + (uint64_t)more.bytes;
 }
 

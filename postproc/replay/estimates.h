@@ -23,12 +23,12 @@ struct mpr_estimate {
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
     double came, went;     /* variances (bytes squared) of all blocks added, and removed */
-    double saved_variance; /* of the blocks that were live at the peak */
+    double saved_variance; /* variance of the blocks that were live at the peak */
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
 struct mpr_sampling {
-    double mean;    /* bytes between samples; 0: nothing is sampled */
+    double mean;    /* bytes between samples, 0 without sampling */
     uint64_t below; /* blocks of this size and above are all recorded */
 };
 
@@ -46,14 +46,12 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
                        uint64_t size);
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                           uint64_t size);
-/* Likewise if only samples are recorded, so that the accounts do not have the others: return the
- * bytes that the block represents, including its own. */
-uint64_t mpr_estimates_add_only(struct mpr_estimates *e, const struct mpr_books *books,
-                                uint32_t cell, uint64_t size);
-uint64_t mpr_estimates_remove_only(struct mpr_estimates *e, const struct mpr_books *books,
-                                   uint32_t cell, uint64_t size);
+/* Likewise (@sign: 1 or -1) if only samples are recorded, so that the accounts do not have the
+ * others: returns the bytes that the block represents, including its own. */
+uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_books *books,
+                                   uint32_t cell, uint64_t size, int sign);
 
-/* What a sampled block of this size represents beyond itself. */
+/* The blocks that a sampled block of this size represents, without itself. */
 struct mpr_weight {
     double bytes, blocks, variance; /* variance: of the bytes */
 };
@@ -72,7 +70,7 @@ struct mpr_unseen {
     uint64_t blocks, end_blocks, allocations; /* at the peak; at the end of the log; ever */
     uint64_t samples;                         /* at the peak */
 };
-/* What rounding left over in the heap's previous cells, zeros at first. So the cells add up to the
+/* The rounding errors of the heap's previous cells, zeros at first. So the cells add up to the
  * heap's own number, rounded once, whatever the grouping. */
 struct mpr_unseen_rest {
     double blocks, end_blocks, allocations;
@@ -88,13 +86,13 @@ struct mpr_excess {
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
                                        const struct mpr_cell *rest);
 
-/* Returns the number rounded to a whole one, 0 if it is negative. The rounding error is carried to
- * the heap's next number in *lack (0 at first), so that they add up to the rounded sum. */
-static inline uint64_t mpr_estimates_whole(double number, double *lack)
+/* Returns the number rounded to a whole one, 0 if it is negative. The rounding error, *error (0 at
+ * first), is added to the heap's next number, so that the numbers add up to the rounded sum. */
+static inline uint64_t mpr_estimates_whole(double number, double *error)
 {
     if (number < 0) number = 0;
-    const uint64_t whole = (uint64_t)(number + *lack + 0.5);
-    *lack += number - (double)whole;
+    const uint64_t whole = (uint64_t)(number + *error + 0.5);
+    *error += number - (double)whole;
     return whole;
 }
 

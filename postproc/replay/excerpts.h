@@ -2,9 +2,9 @@
  * graphs. An observer of the accounts.
  *
  * A ring has the newest changes of each heap, and half a ring after such an instant they are
- * copied: one pass is enough, and memory is bounded. An excerpt needs one vector (bytes of every
- * cell) to count from: of the peak the accounts have it; of another instant the vector at the
- * excerpt's end is copied. */
+ * copied: one pass is enough, and memory is bounded. An excerpt needs the bytes of every cell at
+ * one instant (a vector) to count from. The accounts have the vector of the peak. For another
+ * instant the vector at the excerpt's end is copied. */
 #ifndef MPR_EXCERPTS_H
 #define MPR_EXCERPTS_H
 
@@ -36,18 +36,18 @@ struct mpr_excerpt {
     struct mpr_excerpt_change *change; /* NULL: an empty place */
     size_t changes;
     size_t known;    /* number of changes after which the vector is known */
-    uint64_t *bytes; /* that vector, by cell; NULL: it is the accounts' peak */
+    uint64_t *bytes; /* that vector, by cell, or NULL if it is the accounts' peak */
     size_t cells;
-    uint64_t allocs, frees; /* of the heap before the first change */
+    uint64_t allocs, frees; /* allocations and frees of the heap before the first change */
     bool first, last;       /* nothing changed before it; after it */
 };
 
 struct mpr_excerpts_heap {
     struct mpr_excerpt_change *ring; /* NULL until the first change */
     uint64_t count, grown;           /* changes so far */
-    uint64_t epoch;                  /* of the accounts' heap when it was examined last */
+    uint64_t epoch;                  /* epoch of the accounts' heap when it was examined last */
     uint64_t due;                    /* number of the change at which something is copied */
-    /* Number of the change whose excerpt is not copied yet; MPR_EXCERPTS_NONE: there is none. */
+    /* Number of the change whose excerpt is not copied yet, or MPR_EXCERPTS_NONE. */
     uint64_t at[MPR_EXCERPT_KINDS];
     struct mpr_excerpt kept[MPR_EXCERPT_KINDS][MPR_EXCERPTS_KEPT];
     size_t keeps[MPR_EXCERPT_KINDS]; /* so far: the next goes to keeps % MPR_EXCERPTS_KEPT */
@@ -58,7 +58,7 @@ struct mpr_excerpts_heap {
 struct mpr_excerpts {
     const uint64_t *now; /* replay's clock, ns */
     size_t half;         /* changes on either side of the instant; a power of two */
-    size_t mask;         /* of a ring's index: it has twice as many */
+    size_t mask;         /* mask of an index of the ring, which has 2 * half places */
     struct mpr_excerpts_heap heap[256];
 };
 

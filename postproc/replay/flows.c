@@ -45,7 +45,7 @@ void mpr_flow_add(struct mpr_flow_table *table, const struct mpr_flow *flow)
     mpr_index_add(&table->number, hash, table->flows);
 }
 
-/* In place: an entry never moves behind its old place. */
+/* Works in place: an entry never moves to a later place. */
 void mpr_flow_widen(struct mpr_flow_table *table)
 {
     const uint32_t flows = table->flows;

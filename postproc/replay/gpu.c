@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "amount.h"
 #include "backward.h"
 #include "instants.h"
 #include "mpf/header.h"
@@ -93,31 +92,6 @@ static void on_torch_level(struct mpr_replay *r, const struct mpf_event *e)
 
 /* ---- dispatch */
 
-static void apply_to_handle(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    switch (e->op) {
-    case MPF_OP_HANDLE_NEW:
-        if (!mpr_handle_new(r, t, e)) break;
-        mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_amount(e->size));
-        mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
-        break;
-    case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
-    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
-    case MPF_OP_HANDLE_DROP:
-        mpr_gpu_take_snapshots(r);
-        mpr_handle_drop(r, e->addr);
-        break;
-    case MPF_OP_HANDLE_MAP:
-        mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1));
-        break;
-    case MPF_OP_HANDLE_UNMAP:
-        mpr_gpu_take_snapshots(r);
-        mpr_handle_unmap(r, e->addr, e->size);
-        break;
-    default: break;
-    }
-}
-
 static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     switch (e->op) {
@@ -133,12 +107,14 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_FAIL: mpr_oom_driver(r, t, e); break;
     case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: mpr_hidden_sample(r, e); break;
-    case MPF_OP_HANDLE_NEW:
-    case MPF_OP_HANDLE_IMPORT:
-    case MPF_OP_HANDLE_RETAIN:
-    case MPF_OP_HANDLE_DROP:
+    case MPF_OP_HANDLE_NEW: mpr_handle_new(r, t, e); break;
+    case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e->addr); break;
+    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
+    case MPF_OP_HANDLE_DROP: mpr_handle_drop(r, e->addr); break;
     case MPF_OP_HANDLE_MAP:
-    case MPF_OP_HANDLE_UNMAP: apply_to_handle(r, t, e); break;
+        mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1));
+        break;
+    case MPF_OP_HANDLE_UNMAP: mpr_handle_unmap(r, e->addr, e->size); break;
     case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
     case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE:

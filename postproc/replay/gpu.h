@@ -38,9 +38,8 @@ void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mp
 /* Adds the block to its cell and sets b->cell; removes it. */
 void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b);
 void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
-/* Informs observers that the block got its address (and lives since `from`), or lost it. */
+/* Informs observers that the block got its address. @from: ns since when it is live. */
 void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
-void mpr_gpu_observe_unmapped(struct mpr_replay *r, const struct mpr_gpu_block *b);
 
 void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e);
@@ -90,8 +89,8 @@ bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
 /* ---- physical memory with handles, from cuMemCreate (gpu_handles.c) */
 
-bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e);
+void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+void mpr_handle_import(struct mpr_replay *r, uint64_t handle);
 /* Adds a reference. The handle may be a new name of the memory that is mapped at `at`. */
 void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at);
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle);

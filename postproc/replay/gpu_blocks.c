@@ -36,6 +36,13 @@ bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu
     return true;
 }
 
+int mpr_gpu_block_by_address(const void *left, const void *right)
+{
+    const struct mpr_gpu_block *a = left, *b = right;
+    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
+    return a->birth < b->birth ? -1 : a->birth > b->birth;
+}
+
 /* ---- accounts */
 
 static struct mpr_alloc_context context_of(const struct mpr_gpu_block *b)
@@ -66,7 +73,7 @@ void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 
 void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    if (b->addr) mpr_gpu_observe_unmapped(r, b);
+    if (b->addr) mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
     if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_remove(&r->books, b->cell, b->size);
     mpr_observe_uncounted(r, b->heap, b->birth);
@@ -84,11 +91,6 @@ void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b,
                                            .segment = b->segment,
                                            .mapped = b->handle };
     mpr_observe_alloc(r, b->heap, &block);
-}
-
-void mpr_gpu_observe_unmapped(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
 }
 
 /* Returns everything that is known about the block that the thread makes with this event. */
@@ -205,7 +207,7 @@ void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
 
 void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
-    struct mpr_gpu_block impossible; /* nobody can have got the address meanwhile */
+    struct mpr_gpu_block impossible; /* the driver cannot have reused the address meanwhile */
     if (t->gpu.freeing && t->gpu.freed.addr) {
         mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &impossible);
         mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed);
@@ -214,12 +216,6 @@ void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 }
 
 /* ---- the end of a context */
-
-static int by_address(const void *left, const void *right)
-{
-    const struct mpr_gpu_block *a = left, *b = right;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
 
 /* Returns true if the address is in one of the segments, which are sorted by address. */
 static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_t addr)
@@ -243,12 +239,12 @@ void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
     for (size_t i = driver->live; i-- > 0;)
         if (driver->at[i].context == context)
             mpr_gpu_blocks_take(driver, driver->at[i].addr, &freed[count++]);
-    qsort(freed, count, sizeof *freed, by_address);
+    qsort(freed, count, sizeof *freed, mpr_gpu_block_by_address);
     const size_t segments = count;
     for (size_t i = torch->live; i-- > 0;)
         if (is_inside(freed, segments, torch->at[i].addr))
             mpr_gpu_blocks_take(torch, torch->at[i].addr, &freed[count++]);
-    qsort(freed + segments, count - segments, sizeof *freed, by_address);
+    qsort(freed + segments, count - segments, sizeof *freed, mpr_gpu_block_by_address);
     for (size_t i = 0; i < count; i++) free_block(r, &freed[i]);
     r->gpu.context_blocks += segments;
     free(freed);

@@ -11,25 +11,22 @@
 
 /* The payloads' types that are used here have 4 bytes for int and unsigned, 8 for u64 (NVTX's
  * numbers 5, 6 and 18). */
-static void take_entry(struct mpr_schema *schema, const char *name, uint64_t offset)
-{
-    if (!strcmp(name, "NCCL communicator ID")) schema->comm = (int)offset;
-    else if (!strcmp(name, "No. of ranks")) schema->ranks = (int)offset;
-    else if (!strcmp(name, "Rank")) schema->rank = (int)offset;
-}
-
 void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
 {
     struct mpr_schema schema = { e->addr, -1, -1, -1 };
     const uint8_t *p = e->data, *end = e->data + e->size;
-    uint64_t place[2];
+    uint64_t place[2]; /* the second one is the offset */
     while ((size_t)(end - p) > sizeof place) {
         memcpy(place, p, sizeof place);
         p += sizeof place;
         const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
         if (!zero) break;
-        if (place[1] < MPF_DATA_MAX) take_entry(&schema, (const char *)p, place[1]);
+        const char *name = (const char *)p;
         p = zero + 1;
+        if (place[1] >= MPF_DATA_MAX) continue;
+        if (!strcmp(name, "NCCL communicator ID")) schema.comm = (int)place[1];
+        else if (!strcmp(name, "No. of ranks")) schema.ranks = (int)place[1];
+        else if (!strcmp(name, "Rank")) schema.rank = (int)place[1];
     }
     if (schema.comm < 0) return;
     MPR_GROW(c->schema, c->schemas, c->schema_cap);
@@ -111,14 +108,6 @@ static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
 
 /* ---- ranges */
 
-static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
-    if (e->op != MPF_OP_POP) return;
-    t->gpu.comm = 0;
-    t->gpu.nccl_open -= t->gpu.nccl_open > 0;
-}
-
 static void payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0;
@@ -138,6 +127,12 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     if (e->op > MPF_OP_MARK) return;
     t->gpu.popped = e->op == MPF_OP_POP;
     if (e->op == MPF_OP_PUSH && !domain) mpr_threads_carry(&r->threads, t);
-    else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) nccl_range(t, e);
+    else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) {
+        if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
+        if (e->op == MPF_OP_POP) {
+            t->gpu.comm = 0;
+            t->gpu.nccl_open -= t->gpu.nccl_open > 0;
+        }
+    }
     if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }

@@ -17,7 +17,6 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
 {
     struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
-    bool inherited;
     /* A graph captures once, so this is another graph at the same address. */
     if (torch) mpr_graph_reset(g, e->addr, e->time);
     if (t->gpu.capture) {
@@ -29,12 +28,11 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const uint32_t burst = !last                             ? 1
                            : e->time - last->time < BURST_NS ? last->burst
                                                              : last->burst + 1;
-    g->capture[g->captures++] =
-        (struct mpr_capture){ .time = e->time,
-                              .graph = torch ? e->addr : 0,
-                              .thread = t->number,
-                              .node = mpr_thread_inherited_path(r, t, &inherited),
-                              .burst = burst };
+    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time,
+                                                      .graph = torch ? e->addr : 0,
+                                                      .thread = t->number,
+                                                      .node = mpr_thread_inherited_path(r, t, NULL),
+                                                      .burst = burst };
     if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
@@ -97,13 +95,13 @@ static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t cap
 static void adopt_segments_of(struct mpr_gpu *g, const struct mpr_gpu_block *b)
 {
     const uint64_t end = b->addr + b->size;
-    struct mpr_position at = mpr_intervals_after(&g->maps, b->addr);
     const struct mpr_interval *span;
     if (b->addr >= g->adopted.from && end <= g->adopted.to && b->capture == g->adopted.capture)
         return;
-    for (; (span = mpr_intervals_at(&g->maps, at)) && span->start < end;
-         at = mpr_intervals_next(&g->maps, at))
+    MPR_INTERVALS_EACH(span, &g->maps, mpr_intervals_after(&g->maps, b->addr), end)
+    {
         adopt(g, &g->object[span->what].block, b->capture);
+    }
     for (uint32_t i = 0; i < g->driver.live; i++) {
         struct mpr_gpu_block *segment = &g->driver.at[i];
         if (b->addr - segment->addr >= segment->size) continue;
@@ -159,7 +157,6 @@ static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct
                         int64_t growth)
 {
     struct mpr_gpu *g = &r->gpu;
-    bool inherited;
     MPR_GROW(g->graph, g->graphs, g->graph_cap);
     g->graph[g->graphs++] = (struct mpr_graph){
         .time = e->time,
@@ -167,7 +164,7 @@ static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct
         .nodes = mpr_gpu_word(e, MPF_RETURN_C),
         .instantiated = growth,
         .thread = t->number,
-        .node = mpr_thread_inherited_path(r, t, &inherited),
+        .node = mpr_thread_inherited_path(r, t, NULL),
         .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture,
         .device = (uint8_t)mpf_heap_device(e->heap),
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),

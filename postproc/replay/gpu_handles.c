@@ -7,6 +7,7 @@
  * mappings keep the memory, and the driver may give the handle to other memory. */
 #include "alloc.h"
 #include "amount.h"
+#include "block_observers.h"
 #include "gpu.h"
 
 /* ---- objects by handle */
@@ -102,8 +103,7 @@ static bool drop_owed_reference(struct mpr_gpu *g, uint64_t handle)
     return true;
 }
 
-/* Returns true if the memory is on a device. */
-bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     expect_drops(r, e->addr);
     struct mpr_object *o = new_object(&r->gpu, e->addr, false);
@@ -111,14 +111,16 @@ bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     o->block.addr = 0;
     o->block.handle = true;
     mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
-    return mpf_heap_is_gpu(e->heap);
+    if (!mpf_heap_is_gpu(e->heap)) return;
+    mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_amount(e->size));
+    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
-void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e)
+void mpr_handle_import(struct mpr_replay *r, uint64_t handle)
 {
-    struct mpr_object *o = find(&r->gpu, e->addr);
+    struct mpr_object *o = find(&r->gpu, handle);
     if (o) o->refs++;
-    else new_object(&r->gpu, e->addr, true);
+    else new_object(&r->gpu, handle, true);
 }
 
 void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
@@ -134,6 +136,7 @@ void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
+    mpr_gpu_take_snapshots(r);
     struct mpr_object *o = drop_owed_reference(g, handle) ? NULL : find(g, handle);
     if (!o) return;
     if (!--o->refs) set_handle(g, o, handle);
@@ -175,12 +178,13 @@ static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at
 
 static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
 {
+    struct mpr_gpu_block *b = &o->block;
     if (!o->imported) {
-        remember_owner(&r->gpu, &o->block);
-        mpr_gpu_removed(r, &o->block);
-        mpr_gpu_observe_unmapped(r, &o->block);
+        remember_owner(&r->gpu, b);
+        mpr_gpu_removed(r, b);
+        mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
     }
-    o->block.addr = 0;
+    b->addr = 0;
 }
 
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
@@ -188,8 +192,8 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     struct mpr_gpu *g = &r->gpu;
     struct mpr_object *o = find(g, handle);
     if (!o) return;
-    const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes,
-                                      (uint32_t)(o - g->object), false };
+    const struct mpr_interval map = { at, mpr_interval_end(at, bytes), (uint32_t)(o - g->object),
+                                      false };
     mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
     g->mappings++;
     if (!o->mappings++) first_mapped(r, o, at);
@@ -199,12 +203,12 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
     const struct mpr_position first = mpr_intervals_after(&g->maps, at);
-    const uint64_t end = bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes;
+    const uint64_t end = mpr_interval_end(at, bytes);
     const struct mpr_interval *map;
     size_t count = 0;
-    for (struct mpr_position place = first;
-         (map = mpr_intervals_at(&g->maps, place)) && map->start < end;
-         place = mpr_intervals_next(&g->maps, place)) {
+    mpr_gpu_take_snapshots(r);
+    MPR_INTERVALS_EACH(map, &g->maps, first, end)
+    {
         struct mpr_object *o = &g->object[map->what];
         o->mappings--;
         if (o->block.addr == map->start) first_mapping_removed(r, o);

@@ -39,7 +39,7 @@ static void drop_snapshot(struct mpr_gpu *g)
     memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
 }
 
-/* Of several attempts the newest has the snapshot. */
+/* The newest of several attempts has the snapshot. */
 static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -78,7 +78,7 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     take_snapshot(r, o);
 }
 
-/* A driver's refusal comes first, if there was one; its size is the one that PyTorch rounded up. */
+/* If the driver refused memory, that event comes first, with the size that PyTorch rounded up. */
 void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);

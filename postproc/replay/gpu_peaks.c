@@ -8,7 +8,7 @@
 
 /* ---- the best instant */
 
-/* @time: what the device holds now counts as of then. */
+/* @time: ns. The current state of the device counts as its state at this time. */
 static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
                        bool measured, uint64_t time)
 {

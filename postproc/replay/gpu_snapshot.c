@@ -103,8 +103,8 @@ void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *remove
  * torch_memory_saver) unmaps the memory of live blocks, keeps the addresses, and maps other memory
  * there later. PyTorch still counts these blocks; the device does not.
  *
- * A block counts as asleep only where memory was unmapped: without that, the segment of a block is
- * missing because its allocation was not recorded. */
+ * Only unmapped addresses count as asleep. If the segment of a block is missing without an
+ * unmapping, its allocation was not recorded. */
 
 /* An address range without memory. */
 struct gap {
@@ -125,10 +125,7 @@ static void add_gap(struct gaps *g, uint64_t from, uint64_t to)
     g->at[g->count++] = (struct gap){ from, to, last ? last->before + (last->to - last->from) : 0 };
 }
 
-static uint64_t end_of(const struct mpr_gpu_block *b)
-{
-    return b->size > UINT64_MAX - b->addr ? UINT64_MAX : b->addr + b->size;
-}
+static uint64_t end_of(const struct mpr_gpu_block *b) { return mpr_interval_end(b->addr, b->size); }
 
 /* Finds the address ranges that were unmapped and that no block of the driver covers. */
 static void find_gaps(struct gaps *g, const struct mpr_picture *p, const struct mpr_intervals *ever)
@@ -219,13 +216,6 @@ static const struct mpr_gpu_block *being_freed(const struct mpr_thread *t)
     return t && t->gpu.freeing && t->gpu.freed.addr ? &t->gpu.freed : NULL;
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mpr_gpu_block *a = left, *b = right;
-    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
-    return a->birth < b->birth ? -1 : a->birth > b->birth;
-}
-
 void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
 {
     const struct mpr_gpu *g = &r->gpu;
@@ -247,8 +237,8 @@ void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
     }
     for (uint32_t i = 0; i < r->threads.count; i++)
         if ((freed = being_freed(r->threads.at[i]))) put(p, freed);
-    qsort(p->driver, p->drivers, sizeof *p->driver, by_address);
-    qsort(p->torch, p->torches, sizeof *p->torch, by_address);
+    qsort(p->driver, p->drivers, sizeof *p->driver, mpr_gpu_block_by_address);
+    qsort(p->torch, p->torches, sizeof *p->torch, mpr_gpu_block_by_address);
     set_asleep(p, &g->unmapped);
     free(p->gone);
     p->gone = NULL;

@@ -23,11 +23,11 @@ struct mpr_gpu_block {
     uint64_t addr;
     uint64_t size, time; /* bytes; ns when it was made */
     uint64_t birth;      /* serial number of the block, from 1 */
-    uint64_t context;    /* CUDA context of the thread that made it; 0: unknown */
+    uint64_t context;    /* CUDA context of the thread that made it, 0 if unknown */
     uint32_t cell, thread, node;
-    uint32_t site, library, python; /* numbers of sites.h; 0: unknown */
-    uint32_t comm;                  /* number of its NCCL communicator; 0: none */
-    uint32_t capture;               /* number of the graph capture it was made in; 0: none */
+    uint32_t site, library, python; /* numbers of sites.h, 0 if unknown */
+    uint32_t comm;                  /* number of its NCCL communicator, 0 if none */
+    uint32_t capture;               /* number of the graph capture it was made in, 0 if none */
     uint8_t heap;
     bool inherited;    /* the ranges of `node` were open on another thread */
     bool comm_guessed; /* comm is only a guess and may be corrected later */
@@ -56,15 +56,18 @@ struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64
 void mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
 /* Moves the block at `addr` into *out. Returns false if the table has none. */
 bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out);
+/* Compares blocks by address, then by birth, for qsort. */
+int mpr_gpu_block_by_address(const void *left, const void *right);
 
 /* Memory with a handle (cuMemCreate). */
 struct mpr_object {
     uint64_t handle; /* 0: no reference is left, only mappings keep the memory */
     uint64_t refs, mappings;
-    uint64_t owed;      /* drops of its handle that are not recorded yet, although the driver has
-                           already given the handle to other memory */
-    uint32_t next_owed; /* number of an older object that owes drops of that handle */
-    struct mpr_gpu_block block; /* addr: of the first mapping; 0: it is not mapped */
+    /* Drops of its handle that are not recorded yet, although the driver has already given the
+     * handle to other memory. */
+    uint64_t owed;
+    uint32_t next_owed;         /* number of an older object that owes drops of that handle */
+    struct mpr_gpu_block block; /* addr: of the first mapping, 0 if it is not mapped */
     uint32_t next_free;
     bool imported, live;
     bool was_mapped;
@@ -101,20 +104,20 @@ enum { MPR_POOL_USERS = 4 };
 /* A device at one instant. */
 struct mpr_picture {
     bool valid;
-    uint64_t time;                /* ns */
-    uint64_t used, others, total; /* bytes used by everybody; by other processes and the driver; of
-                                     the device. MPF_UNKNOWN: not measured */
-    uint64_t file_cache;     /* bytes of `others` that are the host's file cache; MPF_UNKNOWN */
+    uint64_t time; /* ns */
+    /* Bytes in use by all processes, in use by other processes and the driver, and of the device.
+     * MPF_UNKNOWN if not measured, as file_cache. */
+    uint64_t used, others, total;
+    uint64_t file_cache;     /* bytes of `others` that are the host's file cache */
     uint64_t tracked;        /* bytes of gpuN/device */
     int64_t part[MPR_PARTS]; /* measured growth around the calls of each kind */
     bool parts_cut;          /* growth that other processes caused was subtracted */
     uint64_t managed;        /* live managed memory, on the device or not */
-    uint64_t pools, graph_memory; /* bytes of `tracked` that stream-ordered pools and the memory
-                                     nodes of graphs hold */
+    /* Bytes of `tracked` that stream-ordered pools and the memory nodes of graphs hold. */
+    uint64_t pools, graph_memory;
     uint32_t pool_user[MPR_POOL_USERS]; /* libraries whose pools hold memory, each once */
     unsigned pool_users;
-    struct mpr_gpu_block *driver; /* by address; a handle's memory has that of its first mapping,
-                                     or 0 */
+    struct mpr_gpu_block *driver; /* by address; unmapped memory with a handle has address 0 */
     size_t drivers;
     struct mpr_gpu_block *torch; /* by address */
     size_t torches;
@@ -177,13 +180,13 @@ static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint6
 
 struct mpr_capture {
     uint64_t time;           /* ns */
-    uint64_t graph, pool[2]; /* PyTorch's graph object and pool id; 0: not made by PyTorch */
+    uint64_t graph, pool[2]; /* PyTorch's graph object and pool id, 0 if PyTorch did not make it */
     uint32_t thread, node, burst;
     uint64_t segment_bytes, block_bytes; /* made during the capture */
-    uint8_t device;                      /* of the newest of these blocks */
+    uint8_t device;                      /* the device of the newest such block */
     bool instantiated; /* before the capture ended, as PyTorch does unless the graph is kept */
-    uint64_t reset;    /* ns when PyTorch's graph gave up its pool; 0: it still holds it */
-    uint32_t shared;   /* number of its pool; 0: none */
+    uint64_t reset;    /* ns when PyTorch's graph gave up its pool, 0 if it still holds it */
+    uint32_t shared;   /* number of its pool, 0 if none */
 };
 
 /* The memory pool of one or more captures. */
@@ -196,8 +199,8 @@ struct mpr_graph {
     uint64_t time, exec, nodes;
     int64_t instantiated, launched; /* growth of used bytes at instantiation and first launch */
     uint32_t thread, node;
-    uint32_t capture; /* number; 0: built by hand */
-    uint32_t older;   /* number of the previous live graph with its handle; 0: none */
+    uint32_t capture; /* number, 0 if it was built by hand */
+    uint32_t older;   /* number of the previous live graph with its handle, 0 if none */
     uint8_t device;
     bool gone;
 };
@@ -211,8 +214,9 @@ struct mpr_oom {
     uint8_t heap;
     bool inherited, hard, capturing, torch; /* hard: the program did not get the memory */
     uint64_t torch_allocated, torch_reserved;
-    struct mpr_picture picture; /* not valid if newer failures took its place (MPR_OOM_PICTURES),
-                                   or the failure was not of a device */
+    /* Not valid if newer failures took its place (MPR_OOM_PICTURES), or it was not a device's
+     * failure. */
+    struct mpr_picture picture;
 };
 enum { MPR_OOM_PICTURES = 16 };
 
@@ -221,7 +225,7 @@ enum { MPR_OOM_PICTURES = 16 };
 struct mpr_comm {
     uint64_t id;          /* hash, as NCCL gives it */
     uint64_t ranks, rank; /* UINT64_MAX: unknown */
-    uint32_t first_use;   /* name of the first range after its init; 0: none */
+    uint32_t first_use;   /* name of the first range after its init, 0 if none */
     uint64_t time;        /* ns when it was first seen */
 };
 
@@ -248,19 +252,20 @@ struct mpr_gpu_thread {
         uint8_t device;
         uint64_t used, tracked, serial;
     } enter;
-    uint32_t pool_site;  /* of its newest block of a stream-ordered pool */
-    uint32_t comm;       /* of the open NCCL range */
+    uint32_t pool_site;  /* site of its newest block of a stream-ordered pool */
+    uint32_t comm;       /* communicator of the open NCCL range */
     uint32_t nccl_open;  /* number of open NCCL ranges */
     uint64_t nccl_since; /* ns when the outermost of them was pushed */
     bool popped;         /* a payload that comes now belongs to the range that was popped */
-    uint32_t capture;    /* in progress; 0: none */
+    uint32_t capture;    /* in progress, 0 if none */
     uint32_t last_capture;
     bool torch_capture;
-    bool capture_early; /* PyTorch began the capture, the driver did not yet: blocks that are made
-                           now belong to no graph */
-    uint32_t oom;       /* number of a failure whose outcome is not known yet; 0: none */
+    /* PyTorch began the capture, the driver did not yet: blocks that are made now belong to no
+     * graph. */
+    bool capture_early;
+    uint32_t oom;       /* number of a failure whose outcome is not known yet, 0 if none */
     bool oom_past;      /* the thread has allocated since, so the next refusal is another failure */
-    uint32_t torch_oom; /* number of the newest failure that PyTorch reported; 0: none */
+    uint32_t torch_oom; /* number of the newest failure that PyTorch reported, 0 if none */
     uint32_t carried, own, path; /* cache: path of `own` under the ranges of `carried` */
 };
 
@@ -271,7 +276,7 @@ struct mpr_instants;
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
     struct mpr_object *object;                 /* memory with handles, by number - 1 */
-    uint32_t objects, object_cap, object_free; /* object_free: number of an unused one; 0: none */
+    uint32_t objects, object_cap, object_free; /* object_free: number of an unused one, 0 if none */
     struct mpr_index handles;                  /* by handle: number of the object with references */
     struct mpr_index owed;         /* by handle: number of the newest object that owes drops */
     struct mpr_intervals maps;     /* mappings; `what` is the object's index */
@@ -316,7 +321,7 @@ struct mpr_gpu {
     } * guess;
     uint32_t guesses, guess_cap;
     uint64_t context_blocks;   /* blocks that were freed with their context */
-    struct mpr_window *window; /* set by the caller before the first event; NULL: none */
+    struct mpr_window *window; /* set by the caller before the first event, or NULL */
     size_t windows;
     struct mpr_instants *instants; /* likewise */
 };

@@ -110,24 +110,19 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return mpr_minus(mpr_change(used_before, used), mpr_change(tracked_before, tracked));
 }
 
-/* Returns the part of a launch's measured growth that is local memory of kernels. */
-static int64_t local_part(const struct mpf_event *e, int64_t growth)
-{
-    const int64_t local = (int64_t)mpr_gpu_word(e, MPF_RETURN_A);
-    if (growth <= 0 || local <= 0) return 0;
-    return local < growth ? local : growth;
-}
-
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
     const unsigned device = mpf_heap_device(e->heap);
     const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t growth = call == MPF_CALL_LOCAL ? (int64_t)mpr_gpu_word(e, MPF_RETURN_A)
-                           : known                ? hidden_growth(r, t, e->addr)
-                                                  : 0,
-                  local = call == MPF_CALL_LAUNCH ? local_part(e, growth) : 0;
+    const int64_t kernels = (int64_t)mpr_gpu_word(e, MPF_RETURN_A), /* local memory of kernels */
+        growth = call == MPF_CALL_LOCAL ? kernels
+                 : known                ? hidden_growth(r, t, e->addr)
+                                        : 0;
+    int64_t local = 0; /* the part of a launch's growth that is such memory */
+    if (call == MPF_CALL_LAUNCH && growth > 0 && kernels > 0)
+        local = kernels < growth ? kernels : growth;
     t->gpu.entered = false;
     int64_t *part = &d->part[part_of(d, call)];
     *part = mpr_plus(*part, mpr_minus(growth, local));

@@ -1,6 +1,6 @@
 /* A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the accounts until
  * MOVE_END, because its address may be given to another block meanwhile. */
-#include "host_blocks.h"
+#include "host_memory.h"
 
 #include "block_observers.h"
 #include "maker.h"
@@ -14,7 +14,7 @@ static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread
     mpr_repairs_wait(&r->repairs, &repair);
 }
 
-void mpr_host_blocks_expire(struct mpr_replay *r, uint64_t now)
+void mpr_host_expire(struct mpr_replay *r, uint64_t now)
 {
     struct mpr_repair expired;
     while (mpr_repairs_expire(&r->repairs, now, &expired)) {
@@ -26,45 +26,28 @@ void mpr_host_blocks_expire(struct mpr_replay *r, uint64_t now)
 
 /* ---- accounts */
 
-/* Sampled blocks of malloc represent others, which are among the totals. */
-static void weigh_totals(struct mpr_replay *r, uint64_t key, uint64_t size, int sign)
+/* Adds a sampled block to the estimates (@sign: 1), or removes it (-1), and returns its bytes in
+ * the accounts. Blocks of malloc represent others that are among the totals. */
+MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *block, int sign)
 {
-    if ((uint8_t)key != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return;
-    const struct mpr_weight more = mpr_estimates_weight(&r->estimates.host, size);
-    mpr_totals_sampled(&r->totals, &r->books, sign, key, &more, r->now);
-}
-
-/* Adds a sampled block to the estimates and returns its bytes in the accounts. */
-MPR_COLD static uint64_t weigh_in(struct mpr_replay *r, const struct mpr_block *block)
-{
+    struct mpr_estimates *e = &r->estimates;
+    const uint8_t heap = (uint8_t)block->key;
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
-    if ((uint8_t)block->key == MPF_HEAP_PYTHON)
-        return mpr_estimates_add_only(&r->estimates, &r->books, cell, size);
-    mpr_estimates_add(&r->estimates, &r->books, cell, size);
-    weigh_totals(r, block->key, size, 1);
-    return size;
-}
-
-MPR_COLD static uint64_t weigh_out(struct mpr_replay *r, const struct mpr_block *block)
-{
-    const uint32_t cell = mpr_block_cell(block);
-    const uint64_t size = mpr_block_size(block);
-    if ((uint8_t)block->key == MPF_HEAP_PYTHON)
-        return mpr_estimates_remove_only(&r->estimates, &r->books, cell, size);
-    mpr_estimates_remove(&r->estimates, &r->books, cell, size);
-    weigh_totals(r, block->key, size, -1);
+    if (heap == MPF_HEAP_PYTHON) return mpr_estimates_change_only(e, &r->books, cell, size, sign);
+    if (sign > 0) mpr_estimates_add(e, &r->books, cell, size);
+    else mpr_estimates_remove(e, &r->books, cell, size);
+    if (heap != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return size;
+    const struct mpr_weight more = mpr_estimates_weight(&e->host, size);
+    mpr_totals_sampled(&r->totals, &r->books, sign, block->key, &more, r->now);
     return size;
 }
 
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
     uint64_t size = mpr_block_size(block);
-    if (mpr_blocks_are_observed(r)) {
-        mpr_observe_free(r, block->key, size);
-        mpr_observe_uncounted(r, (uint8_t)block->key, block->key >> 8);
-    }
-    if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh_out(r, block);
+    if (mpr_blocks_are_observed(r)) mpr_observe_block_free(r, block->key, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh(r, block, -1);
     mpr_books_remove(&r->books, mpr_block_cell(block), size);
 }
 
@@ -89,7 +72,7 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     *block = *made;
 }
 
-/* Returns true if the block's free came before this allocation of it. */
+/* Returns true if the block's free is earlier in the log than this allocation of it. */
 MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
 {
     if (!mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread) &&
@@ -103,15 +86,6 @@ MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_even
 static uint64_t size_of(const struct mpf_event *e)
 {
     return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
-}
-
-static void observe_new(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
-{
-    const struct mpr_large_block block = {
-        .addr = e->addr, .size = size_of(e), .from = e->time, .to = UINT64_MAX, .cell = cell
-    };
-    mpr_observe_alloc(r, e->heap, &block);
-    mpr_observe_counted(r, e->heap, block.addr, block.size, cell);
 }
 
 /* Inlined into each caller, so that the one for most events makes no further call. */
@@ -128,27 +102,20 @@ static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
     r->books.cell[cell].allocations++;
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);
-    if (__builtin_expect(weighed, 0)) size = weigh_in(r, &block);
+    if (__builtin_expect(weighed, 0)) size = weigh(r, &block, 1);
     mpr_books_add(&r->books, cell, size, r->now);
-    if (mpr_blocks_are_observed(r)) observe_new(r, e, cell);
+    if (mpr_blocks_are_observed(r))
+        mpr_observe_block(r, e->heap, e->addr, mpr_block_size(&block), cell);
 }
 
-/* Returns true if the thread's next block represents others, which have no call stack. */
-static inline bool has_sampled_stack(const struct mpr_replay *r, const struct mpr_thread *t)
+void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
-    return sampled && (!t->node || r->options.by != MPR_GROUP_AUTO) && !mpr_replay_samples_host(r);
-}
-
-void mpr_host_blocks_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    put_new(r, t, e, has_sampled_stack(r, t));
+    put_new(r, t, e, mpr_thread_has_sampled_stack(r, t) && !mpr_replay_samples_host(r));
 }
 
 /* ---- frees */
 
-/* Moves the block that a free or realloc of `key` means into *block. Returns false if there is
- * none. */
+/* Moves the block of a free or realloc of `key` into *block. Returns false if it is unknown. */
 static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
                               struct mpr_block *block)
 {
@@ -163,7 +130,7 @@ static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t threa
     return false;
 }
 
-void mpr_host_blocks_free(struct mpr_replay *r, const struct mpf_event *e)
+void mpr_host_free(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_block block;
     r->books.heap[e->heap].frees++;
@@ -180,8 +147,7 @@ static void move_back(struct mpr_replay *r, struct mpr_thread *t)
     t->moving = false;
 }
 
-void mpr_host_blocks_move_begin(struct mpr_replay *r, struct mpr_thread *t,
-                                const struct mpf_event *e)
+void mpr_host_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     move_back(r, t);
     t->moving = true;
@@ -195,14 +161,14 @@ static void free_moved(struct mpr_replay *r, struct mpr_thread *t, const struct 
     t->moving = false;
 }
 
-void mpr_host_blocks_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+void mpr_host_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     free_moved(r, t, e);
-    if (e->addr) mpr_host_blocks_alloc(r, t, e);
+    if (e->addr) mpr_host_alloc(r, t, e);
     t->at = (struct mpr_site){ 0, 0 };
 }
 
-void mpr_host_blocks_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+void mpr_host_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_heap *heap = &r->books.heap[e->heap];
     const bool huge = e->addr & MPF_FAIL_HUGE_PAGES;
@@ -219,24 +185,24 @@ void mpr_host_blocks_fail(struct mpr_replay *r, struct mpr_thread *t, const stru
 
 /* ---- blocks that are part of another heap */
 
-void mpr_host_blocks_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+void mpr_host_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (e->op == MPF_OP_FREE) mpr_host_blocks_free(r, e);
+    if (e->op == MPF_OP_FREE) mpr_host_free(r, e);
     if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
 }
 
 static void put_part(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    put_new(r, t, e, mpr_replay_samples_host(r) || has_sampled_stack(r, t));
+    put_new(r, t, e, mpr_replay_samples_host(r) || mpr_thread_has_sampled_stack(r, t));
 }
 
-void mpr_host_blocks_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e)
+void mpr_host_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e)
 {
     e.heap = MPF_HEAP_HOST;
     switch (e.op) {
     case MPF_OP_ALLOC: put_part(r, t, &e); break;
-    case MPF_OP_FREE: mpr_host_blocks_free(r, &e); break;
-    case MPF_OP_MOVE_BEGIN: mpr_host_blocks_move_begin(r, t, &e); break;
+    case MPF_OP_FREE: mpr_host_free(r, &e); break;
+    case MPF_OP_MOVE_BEGIN: mpr_host_move_begin(r, t, &e); break;
     case MPF_OP_MOVE_END:
         free_moved(r, t, &e);
         if (e.addr) put_part(r, t, &e);

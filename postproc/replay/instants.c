@@ -159,13 +159,6 @@ static void supersede_peaks(struct mpr_instants *in, uint32_t peaks)
     }
 }
 
-static bool is_full(const struct mpr_instants *in)
-{
-    size_t others = 0;
-    for (size_t i = 0; i < in->count; i++) others += !in->at[i].peaks;
-    return others >= in->limit;
-}
-
 static void keep(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
 {
     const uint32_t peaks = new_peaks(in, r);
@@ -173,7 +166,9 @@ static void keep(struct mpr_instants *in, const struct mpr_replay *r, uint64_t t
     in->request_pending = false;
     if (peaks) supersede_peaks(in, peaks);
     if (!peaks && !requested && !is_due(in, time)) return;
-    if (is_full(in)) thin_out(in);
+    size_t others = 0;
+    for (size_t i = 0; i < in->count; i++) others += !in->at[i].peaks;
+    if (others >= in->limit) thin_out(in);
     if (!peaks && !requested && !is_due(in, time)) return;
     struct instant *i = take(in, r, time);
     i->requested = requested;

@@ -19,18 +19,14 @@ void mpr_intervals_free(struct mpr_intervals *s)
     *s = (struct mpr_intervals){ 0 };
 }
 
-static const struct mpr_interval *last_of(const struct mpr_interval_leaf *leaf)
-{
-    return &leaf->at[leaf->count - 1];
-}
-
 struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t address)
 {
     struct mpr_position place = { 0, 0 };
     size_t high = s->leaves;
     while (place.leaf < high) {
         const size_t middle = place.leaf + (high - place.leaf) / 2;
-        if (last_of(s->leaf[middle])->end > address) high = middle;
+        const struct mpr_interval_leaf *candidate = s->leaf[middle];
+        if (candidate->at[candidate->count - 1].end > address) high = middle;
         else place.leaf = middle + 1;
     }
     if (place.leaf == s->leaves) return place;
@@ -54,6 +50,14 @@ struct mpr_position mpr_intervals_next(const struct mpr_intervals *s, struct mpr
     if (++place.at == s->leaf[place.leaf]->count)
         place = (struct mpr_position){ place.leaf + 1, 0 };
     return place;
+}
+
+size_t mpr_intervals_count(const struct mpr_intervals *s, struct mpr_position place, uint64_t end)
+{
+    const struct mpr_interval *span;
+    size_t count = 0;
+    MPR_INTERVALS_EACH(span, s, place, end) count++;
+    return count;
 }
 
 static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)

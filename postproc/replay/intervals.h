@@ -25,6 +25,12 @@ struct mpr_position {
     size_t leaf, at;
 };
 
+/* Returns start + size, or UINT64_MAX if that overflows. */
+static inline uint64_t mpr_interval_end(uint64_t start, uint64_t size)
+{
+    return size > UINT64_MAX - start ? UINT64_MAX : start + size;
+}
+
 void mpr_intervals_free(struct mpr_intervals *s);
 /* Returns the first interval that ends after `address`. */
 struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t address);
@@ -32,8 +38,15 @@ struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t 
 struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_position place);
 struct mpr_position mpr_intervals_next(const struct mpr_intervals *s, struct mpr_position place);
 /* Inserts the interval before the one at the place. */
+/* Runs its body for each `span` from `place` on that begins before `end`. */
+#define MPR_INTERVALS_EACH(span, s, place, end)                                                    \
+    for (struct mpr_position each_place = (place);                                                 \
+         ((span) = mpr_intervals_at(s, each_place)) && (span)->start < (end);                      \
+         each_place = mpr_intervals_next(s, each_place))
 void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
                           const struct mpr_interval *span);
+/* Returns how many intervals from the place on begin before `end`. */
+size_t mpr_intervals_count(const struct mpr_intervals *s, struct mpr_position place, uint64_t end);
 /* Removes `count` intervals from the place on. */
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count);
 

@@ -7,7 +7,7 @@
 #include "alloc.h"
 #include "books.h"
 
-/* Births that may be kept in a heap: a fixed number, and one in so many of all heaps. */
+/* A heap may keep FREE_BIRTHS births, and one in ONE_IN of the births of all heaps. */
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
 
 /* If there are more, fewer are kept, and again fewer after this many further births. */
@@ -24,19 +24,17 @@ struct mpr_large *mpr_large_new(const struct mpr_books *books)
     return l;
 }
 
-static void free_heap(struct mpr_large_heap *h)
-{
-    if (!h) return;
-    free(h->live);
-    mpr_index_free(&h->number);
-    free(h->gone);
-    free(h);
-}
-
 void mpr_large_free(struct mpr_large *l)
 {
     if (!l) return;
-    for (int i = 0; i < 256; i++) free_heap(l->heap[i]);
+    for (int i = 0; i < 256; i++) {
+        struct mpr_large_heap *h = l->heap[i];
+        if (!h) continue;
+        free(h->live);
+        mpr_index_free(&h->number);
+        free(h->gone);
+        free(h);
+    }
     free(l);
 }
 
@@ -250,25 +248,17 @@ static void rank_by_life(struct selection *c, uint32_t (*taken)[MPR_NOTABLE_CELL
                 take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
 }
 
-/* Returns the first rank of which not all blocks find room, and in *room how many of them do. @of:
- * scratch space for count + 1 numbers. */
-static uint32_t last_rank(const struct selection *c, size_t keep, uint32_t *of, size_t *room)
+static void move_kept(const struct selection *c, struct mpr_large_block *block, size_t keep)
 {
-    uint32_t rank = 0;
+    uint32_t *of = (uint32_t *)c->order, rank = 0; /* of: number of blocks by rank */
+    size_t kept = 0;
     memset(of, 0, (c->count + 1) * sizeof *of);
     for (size_t i = 0; i < c->count; i++) of[c->rank[i] < c->count ? c->rank[i] : c->count]++;
     for (; of[rank] <= keep; rank++) keep -= of[rank];
-    *room = keep;
-    return rank;
-}
-
-static void move_kept(const struct selection *c, struct mpr_large_block *block, size_t keep)
-{
-    size_t room, kept = 0;
-    const uint32_t last = last_rank(c, keep, (uint32_t *)c->order, &room);
+    /* Not all blocks of this rank find room: `keep` of them do. */
     for (size_t i = 0; i < c->count; i++) {
-        if (c->rank[i] > last || (c->rank[i] == last && !room)) continue;
-        room -= c->rank[i] == last;
+        if (c->rank[i] > rank || (c->rank[i] == rank && !keep)) continue;
+        keep -= c->rank[i] == rank;
         block[kept++] = block[i];
     }
 }

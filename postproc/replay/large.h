@@ -21,7 +21,7 @@ struct mpr_large_block {
     uint64_t from, to; /* ns; to: UINT64_MAX for a block that is live at the end */
     uint32_t cell;
     uint32_t freer;   /* the thread that freed it; MPR_NOBODY: it is live, or unknown */
-    uint32_t capture; /* number of the graph capture it was made in; 0: none */
+    uint32_t capture; /* number of the graph capture it was made in, 0 if none */
     bool segment;     /* of PyTorch's allocator, if the call stack shows that */
     bool mapped;      /* memory with a handle: adjacent blocks may belong together */
 };

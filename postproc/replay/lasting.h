@@ -11,15 +11,14 @@
 
 #include "live_index.h"
 
-/* Class 0 is no time at all, class n is from 2^(n-1) ns to below 2^n. The last one has no upper
- * bound. */
+/* Class 0 is 0 ns, class n is from 2^(n-1) ns to below 2^n. The last one has no upper bound. */
 enum { MPR_LIFE_CLASSES = 48 };
 
 struct mpr_lasting_cell {
-    uint64_t births, bytes; /* of all blocks that were made */
+    uint64_t births, bytes; /* number and bytes of all blocks that were made */
     uint64_t ends, soon;    /* freed blocks; those that lived at most `within` */
     uint64_t soon_bytes;
-    uint64_t *life; /* MPR_LIFE_CLASSES counts; NULL: no block was freed */
+    uint64_t *life; /* MPR_LIFE_CLASSES counts, or NULL if no block was freed */
 };
 
 struct mpr_lasting {

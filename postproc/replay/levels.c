@@ -33,7 +33,7 @@ struct widening {
     size_t buckets, changes, taken; /* written; written; read */
 };
 
-/* Copies the changes up to `end`. Of several changes of a group the last one counts. */
+/* Copies the changes up to `end`. The last of several changes of a group counts. */
 static void copy_changes(struct widening *w, size_t end)
 {
     struct mpr_series *s = w->s;

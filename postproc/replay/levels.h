@@ -69,8 +69,9 @@ struct mpr_levels_cell {
 
 struct mpr_levels_heap {
     struct mpr_series series;
-    struct mpr_bucket open; /* the current bucket; key MPR_LEVELS_NONE: there is none */
-    uint64_t until;         /* the open bucket takes changes before this; 0: there is none */
+    struct mpr_bucket open; /* the current bucket; its key is MPR_LEVELS_NONE before the first one
+                             */
+    uint64_t until;         /* the open bucket takes changes before this time, ns */
     uint64_t epoch, last;   /* last: time of the newest change */
     uint32_t *listed;
     size_t count, cap;

@@ -16,7 +16,7 @@ struct mpr_birth {
     uint32_t cell; /* MPR_NO_CELL: an unused place */
     union {
         uint32_t marks; /* the observer's marks before it was made */
-        uint32_t next;  /* of an unused place: the next one + 1 */
+        uint32_t next;  /* the next unused place + 1, in an unused place */
     };
 };
 #define MPR_NO_CELL UINT32_MAX
@@ -43,7 +43,7 @@ void mpr_live_index_each(const struct mpr_live_index *live,
 
 #define MPR_NOBODY UINT32_MAX
 
-/* Who freed a block: the thread, and the node of the ranges that were open on it. thread is
+/* The thread that freed a block, and the node of the ranges that were open on it. thread is
  * MPR_NOBODY if it is unknown, or the block was not freed. */
 struct mpr_freer {
     uint32_t thread, node;

@@ -110,12 +110,12 @@ uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t py
 
 uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited)
 {
-    *inherited = false;
+    if (inherited) *inherited = false;
     if (t->application || r->options.no_inherit) return t->node;
     /* Ranges of library domains do not make a thread a carrier. */
     const struct mpr_thread *carrier = mpr_threads_carrier(&r->threads);
     if (!carrier || carrier == t) return t->node;
-    *inherited = true;
+    if (inherited) *inherited = true;
     if (t->gpu.carried == carrier->node && t->gpu.own == t->node && t->gpu.path) return t->gpu.path;
     uint32_t node = 0;
     for (uint32_t i = 0; i < carrier->depth; i++)

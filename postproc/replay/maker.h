@@ -21,7 +21,7 @@ struct mpr_alloc_context {
     uint32_t node, thread, site, comm, graph;
 };
 
-/* A cell's key by MPR_GROUP_ALL. The cell's site is a field of its own. */
+/* A cell's key by MPR_GROUP_ALL. The cell's site is a separate field. */
 struct mpr_all {
     uint32_t node, thread, class;
 };
@@ -45,10 +45,18 @@ uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_allo
 uint32_t mpr_alloc_context_cell(struct mpr_replay *r, const struct mpr_alloc_context *c,
                                 uint8_t heap);
 
-/* Returns the path of device blocks that the thread allocates: that of its own ranges, below those
- * of the thread that pushed a range last if it has no ranges of the application (then *inherited is
- * true). */
+/* Returns the path of device blocks that the thread allocates. If the thread has no ranges of the
+ * application, its path continues that of the thread that pushed such a range last (then *inherited
+ * is true). @inherited may be NULL. */
 uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);
+
+/* Returns true if the thread's next block represents others, which have no call stack. */
+static inline bool mpr_thread_has_sampled_stack(const struct mpr_replay *r,
+                                                const struct mpr_thread *t)
+{
+    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
+    return sampled && (!t->node || r->options.by != MPR_GROUP_AUTO);
+}
 
 /* ---- the cell of a block that a thread allocates now */
 
@@ -67,7 +75,7 @@ static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const st
     }
 }
 
-/* With the thread's call stack, which is used up; without one, for a key that has no hint yet. */
+/* For a thread with a call stack, which is used up; for a key without a hint. */
 MPR_COLD uint32_t mpr_thread_cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
                                           uint64_t size);
 MPR_COLD uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);

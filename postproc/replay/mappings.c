@@ -1,15 +1,10 @@
-#include "mappings.h"
+#include "host_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "maker.h"
-
-static uint64_t range_end(uint64_t start, uint64_t size)
-{
-    return size > UINT64_MAX - start ? UINT64_MAX : start + size;
-}
 
 /* ---- bytes */
 
@@ -49,7 +44,7 @@ static void insert(struct mpr_intervals *spans, const struct mpr_interval *span)
 /* Makes `address` a border between intervals. The bytes stay; the accounts count one more block. */
 static void split(struct mpr_replay *r, uint64_t address)
 {
-    struct mpr_intervals *spans = &r->mappings.spans;
+    struct mpr_intervals *spans = &r->mappings;
     const struct mpr_position place = mpr_intervals_after(spans, address);
     struct mpr_interval *span = mpr_intervals_at(spans, place);
     if (!span || span->start >= address) return;
@@ -69,37 +64,32 @@ static struct mpr_position cut_out(struct mpr_replay *r, uint64_t start, uint64_
 {
     split(r, start);
     split(r, end);
-    return mpr_intervals_after(&r->mappings.spans, start);
-}
-
-/* Returns the interval at the place if it begins before `end`, otherwise NULL. */
-static struct mpr_interval *inside(const struct mpr_replay *r, struct mpr_position place,
-                                   uint64_t end)
-{
-    struct mpr_interval *span = mpr_intervals_at(&r->mappings.spans, place);
-    return span && span->start < end ? span : NULL;
+    return mpr_intervals_after(&r->mappings, start);
 }
 
 /* Unmaps the range and returns how many intervals that were. */
 static size_t unmap(struct mpr_replay *r, uint64_t start, uint64_t size)
 {
-    const uint64_t end = range_end(start, size);
+    struct mpr_intervals *spans = &r->mappings;
+    const uint64_t end = mpr_interval_end(start, size);
+    const struct mpr_interval *span;
     size_t count = 0;
     if (!size) return 0;
     const struct mpr_position first = cut_out(r, start, end);
-    const struct mpr_interval *span;
-    for (struct mpr_position at = first; (span = inside(r, at, end));
-         at = mpr_intervals_next(&r->mappings.spans, at), count++)
+    MPR_INTERVALS_EACH(span, spans, first, end)
+    {
         remove_bytes(r, span);
-    mpr_intervals_remove(&r->mappings.spans, first, count);
+        count++;
+    }
+    mpr_intervals_remove(spans, first, count);
     return count;
 }
 
 /* Returns true if any byte of the range is known, and in *heap the heap of the first. */
 static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, uint8_t *heap)
 {
-    const struct mpr_interval *span = first_after(&r->mappings.spans, start);
-    if (!span || span->start >= range_end(start, size)) return false;
+    const struct mpr_interval *span = first_after(&r->mappings, start);
+    if (!span || span->start >= mpr_interval_end(start, size)) return false;
     *heap = r->books.cell[span->what].heap;
     return true;
 }
@@ -112,7 +102,7 @@ void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e)
     uint8_t heap;
     uint64_t size = e->size;
     if (!size) {
-        const struct mpr_interval *span = first_after(&r->mappings.spans, e->addr);
+        const struct mpr_interval *span = first_after(&r->mappings, e->addr);
         if (span && span->start == e->addr) size = span->end - e->addr;
     }
     if (is_known(r, e->addr, size, &heap)) count_event(r, heap, 0, 0, unmap(r, e->addr, size));
@@ -121,12 +111,12 @@ void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e)
 void mpr_mappings_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool writable = e->op == MPF_OP_MAP;
-    const struct mpr_interval span = { e->addr, range_end(e->addr, e->size),
+    const struct mpr_interval span = { e->addr, mpr_interval_end(e->addr, e->size),
                                        mpr_thread_cell(r, t, e->heap, e->size), writable };
     mpr_mappings_unmap(r, e);
     if (!e->size) return;
     unmap(r, e->addr, e->size);
-    insert(&r->mappings.spans, &span);
+    insert(&r->mappings, &span);
     add_bytes(r, &span, e->time);
     count_event(r, e->heap, span.what, writable, 0);
 }
@@ -136,13 +126,13 @@ void mpr_mappings_protect(struct mpr_replay *r, struct mpr_thread *t, const stru
 {
     uint8_t heap;
     const bool writable = e->op == MPF_OP_PROTECT_RW;
-    const uint64_t end = range_end(e->addr, e->size);
+    const uint64_t end = mpr_interval_end(e->addr, e->size);
     struct mpr_interval *span;
     size_t changed = 0;
     if (!is_known(r, e->addr, e->size, &heap)) return;
     const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
-    for (struct mpr_position at = cut_out(r, e->addr, end); (span = inside(r, at, end));
-         at = mpr_intervals_next(&r->mappings.spans, at)) {
+    MPR_INTERVALS_EACH(span, &r->mappings, cut_out(r, e->addr, end), end)
+    {
         if (span->writable == writable) continue;
         remove_bytes(r, span);
         span->writable = writable;
@@ -157,20 +147,16 @@ void mpr_mappings_protect(struct mpr_replay *r, struct mpr_thread *t, const stru
 
 static void leave(struct mpr_replay *r, struct mpr_leaving *leaving, uint64_t start, uint64_t size)
 {
-    struct mpr_intervals *spans = &r->mappings.spans;
-    const uint64_t end = range_end(start, size);
+    struct mpr_intervals *spans = &r->mappings;
+    const uint64_t end = mpr_interval_end(start, size);
     const struct mpr_interval *span;
-    size_t count = 0;
     *leaving = (struct mpr_leaving){ .from = start, .size = size };
     if (!size) return;
     const struct mpr_position first = cut_out(r, start, end);
-    for (struct mpr_position at = first; inside(r, at, end); at = mpr_intervals_next(spans, at))
-        count++;
+    const size_t count = mpr_intervals_count(spans, first, end);
     if (!count) return;
     leaving->span = mpr_alloc(count, sizeof *leaving->span);
-    for (struct mpr_position at = first; (span = inside(r, at, end));
-         at = mpr_intervals_next(spans, at))
-        leaving->span[leaving->count++] = *span;
+    MPR_INTERVALS_EACH(span, spans, first, end) leaving->span[leaving->count++] = *span;
     mpr_intervals_remove(spans, first, count);
 }
 
@@ -185,7 +171,7 @@ static void release(struct mpr_leaving *leaving)
 static bool shift(struct mpr_interval *span, const struct mpr_leaving *leaving,
                   const uint64_t to[2])
 {
-    const uint64_t limit = range_end(to[0], to[1]);
+    const uint64_t limit = mpr_interval_end(to[0], to[1]);
     span->start = span->start - leaving->from + to[0];
     span->end = span->end - leaving->from + to[0];
     if (span->end > limit) span->end = limit;
@@ -197,7 +183,8 @@ static bool shift(struct mpr_interval *span, const struct mpr_leaving *leaving,
 static size_t arrive(struct mpr_replay *r, struct mpr_leaving *leaving, const uint64_t to[2],
                      uint32_t cell, uint64_t time)
 {
-    struct mpr_interval added = { to[0] + leaving->size, range_end(to[0], to[1]), cell, false };
+    struct mpr_interval added = { to[0] + leaving->size, mpr_interval_end(to[0], to[1]), cell,
+                                  false };
     size_t arrived = 0;
     for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
     unmap(r, to[0], to[1]);
@@ -205,12 +192,12 @@ static size_t arrive(struct mpr_replay *r, struct mpr_leaving *leaving, const ui
         struct mpr_interval span = leaving->span[i];
         if (!shift(&span, leaving, to)) continue;
         added.writable = span.writable;
-        insert(&r->mappings.spans, &span);
+        insert(&r->mappings, &span);
         add_bytes(r, &span, time);
         arrived++;
     }
     if (arrived && to[1] > leaving->size) {
-        insert(&r->mappings.spans, &added);
+        insert(&r->mappings, &added);
         add_bytes(r, &added, time);
         arrived++;
     }
@@ -224,9 +211,9 @@ static void stay(struct mpr_replay *r, struct mpr_leaving *leaving)
 {
     for (size_t i = 0; i < leaving->count; i++) {
         const struct mpr_interval *span = &leaving->span[i];
-        const struct mpr_interval *other = first_after(&r->mappings.spans, span->start);
+        const struct mpr_interval *other = first_after(&r->mappings, span->start);
         if (other && other->start < span->end) remove_bytes(r, span);
-        else insert(&r->mappings.spans, span);
+        else insert(&r->mappings, span);
     }
     release(leaving);
 }

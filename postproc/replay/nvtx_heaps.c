@@ -37,7 +37,7 @@ static void count_unknown(struct mpr_replay *r)
 
 /* ---- rows */
 
-/* Returns a number from 1. The last row is shared by all names that have no other one. */
+/* Returns a number from 1. The last row is shared by all further names. */
 static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
 {
     uint32_t number = mpr_index_get(&n->row_number, name);
@@ -121,19 +121,15 @@ static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
 
 /* A block outside of any range, without a Python stack, gets the name of its heap. But if stacks
  * are sampled, blocks without one are represented by the samples and have no name. */
-static uint32_t python_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap)
+static uint32_t cell_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap,
+                        uint64_t size)
 {
     const uint32_t name = r->nvtx.row[r->nvtx.heap[heap].row - 1].name;
     const bool is_named = !t->at.python && r->options.sample_mean == 0;
     size_t bytes;
     const char *text = is_named ? mpr_texts_get(&r->ranges.names, name, &bytes) : NULL;
-    return text ? mpr_sites_named(&r->sites, &r->ranges, text) : t->at.python;
-}
-
-static uint32_t cell_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap,
-                        uint64_t size)
-{
-    const struct mpr_site at = { t->at.stack, python_of(r, t, heap) };
+    const struct mpr_site at = { t->at.stack, text ? mpr_sites_named(&r->sites, &r->ranges, text)
+                                                   : t->at.python };
     const struct mpr_alloc_context context = { .size = size,
                                                .node =
                                                    mpr_alloc_context_path(r, t->node, t->at.python),
@@ -160,24 +156,16 @@ static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint3
     r->books.cell[region->cell].allocations++;
     if (region->weighed) mpr_estimates_add(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_add(&r->books, region->cell, region->size, r->now);
-    if (!mpr_blocks_are_observed(r)) return;
-    const struct mpr_large_block block = { .addr = region->addr,
-                                           .size = region->size,
-                                           .from = r->now,
-                                           .to = UINT64_MAX,
-                                           .cell = region->cell };
-    mpr_observe_alloc(r, MPF_HEAP_NVTX, &block);
-    mpr_observe_counted(r, MPF_HEAP_NVTX, block.addr, block.size, block.cell);
+    if (mpr_blocks_are_observed(r))
+        mpr_observe_block(r, MPF_HEAP_NVTX, region->addr, region->size, region->cell);
 }
 
 static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region)
 {
     r->nvtx.books->heap[r->nvtx.heap[region->heap].row].frees++;
     mpr_books_remove(r->nvtx.books, region->row_cell, region->size);
-    if (mpr_blocks_are_observed(r)) {
-        mpr_observe_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
-        mpr_observe_uncounted(r, MPF_HEAP_NVTX, region->addr);
-    }
+    if (mpr_blocks_are_observed(r))
+        mpr_observe_block_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
     if (region->weighed) mpr_estimates_remove(&r->estimates, &r->books, region->cell, region->size);
     mpr_books_remove(&r->books, region->cell, region->size);
 }
@@ -188,10 +176,9 @@ static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region
 static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                  uint32_t heap, uint32_t name)
 {
-    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     struct mpr_nvtx_region *region = new_region(&r->nvtx, e->addr, heap);
     region->size = limited(e->size);
-    region->weighed = sampled && (!t->node || r->options.by != MPR_GROUP_AUTO);
+    region->weighed = mpr_thread_has_sampled_stack(r, t);
     region->cell = cell_of(r, t, heap, region->size);
     count_in(r, region, name);
 }
@@ -217,21 +204,10 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
     make(r, t, e, heap_of(&r->nvtx, t->nvtx_heap), MPR_NVTX_UNNAMED);
 }
 
-static void on_unregister(struct mpr_replay *r, const struct mpf_event *e)
-{
-    struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
-    if (region) end(r, region);
-    else count_unknown(r);
-}
-
 /* The region keeps its heap and its name. */
-static void on_resize(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void resize(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                   struct mpr_nvtx_region *region)
 {
-    struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
-    if (!region) {
-        count_unknown(r);
-        return;
-    }
     const uint32_t heap = region->heap, name = (uint32_t)r->nvtx.books->cell[region->row_cell].key;
     end(r, region);
     make(r, t, e, heap, name);
@@ -260,18 +236,24 @@ static void move(struct mpr_books *books, const struct mpr_nvtx_region *region, 
     to->saved_blocks++;
 }
 
-static void on_name(struct mpr_replay *r, const struct mpf_event *e)
+static void name_region(struct mpr_replay *r, const struct mpf_event *e,
+                        struct mpr_nvtx_region *region)
 {
-    struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
-    if (!region) {
-        count_unknown(r);
-        return;
-    }
     const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
     const uint32_t cell = mpr_books_cell(r->nvtx.books, name_of(r, e->size), 0, row);
     if (cell == region->row_cell) return;
     move(r->nvtx.books, region, cell);
     region->row_cell = cell;
+}
+
+/* An event of a region that must exist. */
+static void on_region(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
+    if (!region) count_unknown(r);
+    else if (e->op == MPF_OP_FREE) end(r, region);
+    else if (e->op == MPF_OP_MOVE_END) resize(r, t, e, region);
+    else name_region(r, e, region);
 }
 
 /* ---- events of heaps */
@@ -331,12 +313,12 @@ void mpr_nvtx_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 {
     switch (e->op) {
     case MPF_OP_ALLOC: on_register(r, t, e); break;
-    case MPF_OP_FREE: on_unregister(r, e); break;
-    case MPF_OP_MOVE_END: on_resize(r, t, e); break;
+    case MPF_OP_FREE:
+    case MPF_OP_MOVE_END:
+    case MPF_OP_NVTX_NAME: on_region(r, t, e); break;
     case MPF_OP_NVTX_HEAP: on_heap(r, e); break;
     case MPF_OP_NVTX_HEAP_END: on_heap_end(r, e); break;
     case MPF_OP_NVTX_IN: t->nvtx_heap = e->addr; break;
-    case MPF_OP_NVTX_NAME: on_name(r, e); break;
     default: break;
     }
     t->at = (struct mpr_site){ 0, 0 };

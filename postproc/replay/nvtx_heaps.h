@@ -20,7 +20,7 @@ enum { MPR_NVTX_ROWS = MPR_HEAPS - 1 };
 struct mpr_nvtx_row {
     uint32_t name; /* a name of the ranges, or one of those below */
     uint64_t heaps, resets;
-    uint64_t bytes, most_bytes; /* of the registered heaps, now and at their maximum */
+    uint64_t bytes, most_bytes; /* total of the registered heaps, now and at its maximum */
 };
 /* Numbers that no name of the log has. */
 enum {
@@ -34,12 +34,12 @@ struct mpr_nvtx_heap {
     uint64_t handle, bytes;
     uint32_t row;
     uint32_t first; /* its newest region: place + 1 */
-    uint32_t next;  /* of an unused place: the next one + 1 */
+    uint32_t next;  /* the next unused place + 1, in an unused place */
 };
 
 struct mpr_nvtx_region {
     uint64_t addr, size;
-    uint64_t epoch;          /* of its row before it was made: later peaks include it */
+    uint64_t epoch;          /* epoch of its row before it was made: later peaks include it */
     uint32_t cell, row_cell; /* in the accounts of replay; in those by name */
     uint32_t heap;           /* place */
     uint32_t newer, older;   /* in its heap: places + 1. newer: also of unused places */
@@ -47,8 +47,9 @@ struct mpr_nvtx_region {
 };
 
 struct mpr_nvtx {
-    struct mpr_books *books; /* accounts by the heap's name; a cell's key is the region's name.
-                                NULL: there are no regions */
+    /* Accounts by the heap's name. A cell's key is the region's name. NULL until there is a region.
+     */
+    struct mpr_books *books;
     struct mpr_nvtx_row row[MPR_NVTX_ROWS];
     uint32_t rows;
     struct mpr_index row_number; /* by name: number from 1 */

@@ -52,7 +52,7 @@ static bool is_key(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Returns where the value of a pair begins, or NULL if there is no key. */
+/* Returns where the value of a pair begins, or NULL if it does not begin with a key. */
 static const char *value_of(struct piece pair)
 {
     const char *p = pair.at;

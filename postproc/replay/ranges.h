@@ -34,7 +34,7 @@ struct mpr_python_frame {
 
 struct mpr_ranges {
     struct mpr_texts names, domains; /* the name of a Python frame is: function, 0, file */
-    uint64_t *line;                  /* of each Python frame */
+    uint64_t *line;                  /* line numbers of the Python frames */
     uint32_t frames, frame_cap;
     struct mpr_index plain; /* names without their numbers, by hash: number + 1 of the first one */
     struct mpr_index same;  /* by the number of a later name with the same text: that first one + 1
@@ -64,7 +64,7 @@ uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, 
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
 /* Returns NULL if the number was never defined. */
 const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
-/* Returns the domain's name, "" if there is none. */
+/* Returns the domain's name, "" if it was not defined. */
 const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);
 
 /* Defines a name of the log. Names that differ only in numbers of a compilation become one:

@@ -1,11 +1,12 @@
 /* Puts events in order that were recorded in the wrong one.
  *
  * Two threads that exchange a block read their clocks within 20 us of each other, so in the log the
- * free of a block may come after the next allocation of its address, or before its own allocation.
+ * free of a block may be later than the next allocation of its address, or earlier than its own
+ * allocation.
  * The k-th allocation of an address pairs with its k-th free: an event that came too early waits
  * here for its partner, at most MPR_REPAIR_NS.
  *
- * A thread's own events are in order, so a free that waits does not belong to its own thread's next
+ * A thread's own events are in order, so a waiting free does not belong to its thread's next
  * allocation, unless two frees changed places:
  *
  *     what happened        in the log
@@ -16,10 +17,10 @@
  *
  * That is the case if the free before the one that waits, with no block of that address between
  * them, is another thread's and at most MPR_REPAIR_NS old: after the allocation it would be in
- * order. Without such a free the one that waits belongs to no block, or to a later allocation of
- * another thread. The reverse is not done: a thread's own free may be taken as the one that its own
- * allocation waits for, because the block that was there may belong to an allocation that came too
- * early, and its free may come at any time. */
+ * order. Otherwise the waiting free belongs to no block, or to a later allocation of another
+ * thread. The reverse is not done: a thread's free may match its own waiting allocation, because
+ * the block that was there may belong to an allocation that came too early, and its free may come
+ * at any time. */
 #ifndef MPR_REPAIRS_H
 #define MPR_REPAIRS_H
 
@@ -71,14 +72,14 @@ struct mpr_repairs {
 
 void mpr_repairs_wait(struct mpr_repairs *r, const struct mpr_repair *repair);
 /* Takes out the oldest entry of that kind and key that is not of thread `not_thread` (0: of any
- * thread). Returns true if there was one. */
+ * thread). Returns true if it did. */
 bool mpr_repairs_match(struct mpr_repairs *r, uint64_t key, enum mpr_waiting kind,
                        uint32_t not_thread);
 /* Likewise takes out a free of any thread, if another thread's free changed places with it and may
  * belong to recent.at, the current allocation. */
 bool mpr_repairs_swap(struct mpr_repairs *r, uint64_t key);
-/* Takes out the oldest entry if it has waited for longer than MPR_REPAIR_NS at `now`, or there is
- * no room for another one. Returns true if there was one. */
+/* Takes out the oldest entry if it has waited for longer than MPR_REPAIR_NS at `now`, or the ring
+ * is full. Returns true if it did. */
 bool mpr_repairs_expire(struct mpr_repairs *r, uint64_t now, struct mpr_repair *out);
 
 #endif

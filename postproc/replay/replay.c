@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "gpu.h"
-#include "host_blocks.h"
 
 #define PREFETCH_AHEAD 32
 
@@ -39,7 +38,7 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
     const struct mpr_instant at = options->at;
     r->turn = at.settled ? at.to : at.from;
     if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
-    r->chosen_turn = r->turn;
+    r->instant_turn = r->turn;
     mpr_samples_init(&r->samples);
     mpr_books_init(&r->books);
     mpr_blocks_init(&r->blocks);
@@ -55,7 +54,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_estimates_free(&r->estimates);
     mpr_totals_free(&r->totals);
     mpr_ranges_free(&r->ranges);
-    mpr_intervals_free(&r->mappings.spans);
+    mpr_intervals_free(&r->mappings);
     mpr_sites_free(&r->sites);
     mpr_gpu_free(&r->gpu);
     mpr_nvtx_free(&r->nvtx);
@@ -77,7 +76,7 @@ void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
  * log is the end. */
 static void turn_instant(struct mpr_replay *r, uint64_t time)
 {
-    if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->chosen_turn) return;
+    if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->instant_turn) return;
     if (!r->instant_begun) {
         r->instant_begun = true;
         if (time == UINT64_MAX && r->now < r->options.at.from)
@@ -92,7 +91,7 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
         mpr_gpu_instant_end(r);
         r->pinned = true;
     }
-    r->chosen_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+    r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
 }
 
 /* Call before an event of that time, which is r->turn or later; with UINT64_MAX after the last
@@ -106,7 +105,7 @@ MPR_COLD static void turn(struct mpr_replay *r, uint64_t time)
     }
     turn_instant(r, time);
     const uint64_t next = clock->tick ? clock->next : UINT64_MAX;
-    r->turn = next < r->chosen_turn ? next : r->chosen_turn;
+    r->turn = next < r->instant_turn ? next : r->instant_turn;
 }
 
 /* ---- definitions */
@@ -118,30 +117,15 @@ static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
     t->name[bytes] = 0;
 }
 
-static void on_thread(struct mpr_thread *t, const struct mpf_event *e)
-{
-    t->tid = e->addr;
-    if (!t->first_ns) t->first_ns = e->time;
-    name_thread(t, e);
-}
-
-static void on_thread_end(struct mpr_replay *r, const struct mpf_event *e)
-{
-    if (e->addr < r->threads.count && r->threads.at[e->addr])
-        mpr_thread_end(r->threads.at[e->addr], e->time);
-}
-
 static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
 {
-    r->lost += e->addr;
-    if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
-}
-
-static void on_unwritten(struct mpr_replay *r, const struct mpf_event *e)
-{
     const size_t room = sizeof r->unwritten / sizeof *r->unwritten;
-    if (e->size >= sizeof *r->unwritten && r->unwrittens < room)
+    if (e->op == MPF_OP_LOST) {
+        r->lost += e->addr;
+        if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
+    } else if (e->size >= sizeof *r->unwritten && r->unwrittens < room) {
         memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
+    }
 }
 
 /* ---- events other than allocations and frees */
@@ -149,7 +133,7 @@ static void on_unwritten(struct mpr_replay *r, const struct mpf_event *e)
 static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     switch (e->op) {
-    case MPF_OP_FAIL: mpr_host_blocks_fail(r, t, e); break;
+    case MPF_OP_FAIL: mpr_host_fail(r, t, e); break;
     case MPF_OP_MAP:
     case MPF_OP_RESERVE: mpr_mappings_map(r, t, e); break;
     case MPF_OP_UNMAP: mpr_mappings_unmap(r, e); break;
@@ -166,9 +150,16 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     case MPF_OP_DOMAIN:
         mpr_texts_set(&r->ranges.domains, (uint32_t)e->addr, e->data, e->size);
         break;
-    case MPF_OP_THREAD: on_thread(t, e); break;
+    case MPF_OP_THREAD:
+        t->tid = e->addr;
+        if (!t->first_ns) t->first_ns = e->time;
+        name_thread(t, e);
+        break;
     case MPF_OP_THREAD_NAME: name_thread(t, e); break;
-    case MPF_OP_THREAD_END: on_thread_end(r, e); break;
+    case MPF_OP_THREAD_END:
+        if (e->addr < r->threads.count && r->threads.at[e->addr])
+            mpr_thread_end(r->threads.at[e->addr], e->time);
+        break;
     case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_RSS, e); break;
     case MPF_OP_SAMPLE_CGROUP: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_CGROUP, e); break;
     case MPF_OP_SAMPLE_JEMALLOC:
@@ -176,9 +167,10 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
         break;
     case MPF_OP_SAMPLE_HOST: mpr_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
-    case MPF_OP_LOST: on_lost(r, e); break;
-    case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
-    default: break; /* of a newer minor version, or without effect on the accounts */
+    case MPF_OP_LOST:
+    case MPF_OP_UNWRITTEN: on_lost(r, e); break;
+    default:
+        break; /* an operation of a newer minor version, or one without effect on the accounts */
     }
 }
 
@@ -194,8 +186,8 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
 static void apply_later(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->op == MPF_OP_FOLDED) mpr_counted_thinned(r, e);
-    else if (e->heap == MPF_HEAP_PYTHON) mpr_host_blocks_python(r, t, e);
-    else if (e->heap == MPF_HEAP_PART) mpr_host_blocks_part(r, t, *e);
+    else if (e->heap == MPF_HEAP_PYTHON) mpr_host_python(r, t, e);
+    else if (e->heap == MPF_HEAP_PART) mpr_host_part(r, t, *e);
     else if (e->heap == MPF_HEAP_NVTX) mpr_nvtx_event(r, t, e);
     else {
         mpr_gpu_event(r, t, e);
@@ -223,12 +215,6 @@ static inline bool is_place(const struct mpf_event *e)
     return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON);
 }
 
-static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
-    else t->at.python = mpr_sites_python(&r->sites, e->addr);
-}
-
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
     if (__builtin_expect(e->time >= r->turn, 0)) turn(r, e->time);
@@ -237,16 +223,18 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     r->count[e->op]++;
     const bool gpu = is_gpu(e);
     if (e->op == MPF_OP_FREE && !gpu) {
-        mpr_host_blocks_free(r, e);
+        mpr_host_free(r, e);
         return;
     }
     struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
     if (!t) t = mpr_threads_get(&r->threads, e->thread);
-    if (e->op == MPF_OP_ALLOC && !gpu) mpr_host_blocks_alloc(r, t, e);
-    else if (is_place(e)) on_place(r, t, e);
-    else if (__builtin_expect(gpu, 0)) apply_later(r, t, e);
-    else if (e->op == MPF_OP_MOVE_BEGIN) mpr_host_blocks_move_begin(r, t, e);
-    else if (e->op == MPF_OP_MOVE_END) mpr_host_blocks_move_end(r, t, e);
+    if (e->op == MPF_OP_ALLOC && !gpu) mpr_host_alloc(r, t, e);
+    else if (is_place(e)) {
+        if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
+        else t->at.python = mpr_sites_python(&r->sites, e->addr);
+    } else if (__builtin_expect(gpu, 0)) apply_later(r, t, e);
+    else if (e->op == MPF_OP_MOVE_BEGIN) mpr_host_move_begin(r, t, e);
+    else if (e->op == MPF_OP_MOVE_END) mpr_host_move_end(r, t, e);
     else apply_other(r, t, e);
 }
 
@@ -254,7 +242,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_event *e)
 {
     r->repairs.recent.at = e;
-    mpr_host_blocks_expire(r, e->time);
+    mpr_host_expire(r, e->time);
 }
 
 static inline void take(struct mpr_replay *r, const struct mpf_event *e)
@@ -309,7 +297,7 @@ void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size
 void mpr_replay_finish(struct mpr_replay *r)
 {
     r->actor = MPR_NOBODY;
-    mpr_host_blocks_expire(r, UINT64_MAX);
+    mpr_host_expire(r, UINT64_MAX);
     turn(r, UINT64_MAX);
     mpr_gpu_finish(r);
     mpr_totals_finish(&r->totals, &r->books);

@@ -16,11 +16,12 @@
 #include "flows.h"
 #include "gpu_state.h"
 #include "group.h"
+#include "host_memory.h"
 #include "instant.h"
+#include "intervals.h"
 #include "large.h"
 #include "lasting.h"
 #include "live_index.h"
-#include "mappings.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
 #include "nvtx_heaps.h"
@@ -31,15 +32,15 @@
 #include "threads.h"
 
 struct mpr_replay_options {
-    enum mpr_group by;         /* grouping of the cells */
-    struct mpr_instant at;     /* the selected instant, whose state replaces the peaks */
-    bool has_parent;           /* a forked child: unknown blocks that it frees are its parent's */
-    bool no_inherit;           /* threads without ranges do not take those of another thread */
-    bool backward_of;          /* PyTorch's backward ranges are put below their forward operators */
-    bool without_malloc;       /* skip malloc's blocks, for a caller that reports on devices only */
-    double sample_mean;        /* mean bytes between sampled call stacks; 0: not sampled */
-    double torch_sample_mean;  /* likewise for Python stacks of PyTorch's blocks. If a log has both,
-                                  the means are equal */
+    enum mpr_group by;     /* grouping of the cells */
+    struct mpr_instant at; /* the selected instant, whose state replaces the peaks */
+    bool has_parent;       /* a forked child: unknown blocks that it frees are its parent's */
+    bool no_inherit;       /* threads without ranges do not take those of another thread */
+    bool backward_of;      /* PyTorch's backward ranges are put below their forward operators */
+    bool without_malloc;   /* skip malloc's blocks: the caller reports on devices only */
+    double sample_mean;    /* mean bytes between sampled call stacks, 0 if they are not sampled */
+    /* Likewise for Python stacks of PyTorch's blocks. If a log has both, the means are equal. */
+    double torch_sample_mean;
     double python_sample_mean; /* likewise for Python's small objects: only samples are recorded */
     uint64_t sample_below;     /* blocks of this size and above are not sampled */
     double host_sample_mean;   /* likewise for blocks of host/heap, if only samples are recorded */
@@ -69,7 +70,7 @@ struct mpr_clock {
 /* Times (ns since the log's start) at which capture windows were open, from WINDOW events. */
 struct mpr_windows {
     bool open;
-    uint64_t since;             /* of the open one */
+    uint64_t since;             /* when the open one was opened */
     uint64_t count;             /* opened so far */
     uint64_t first_ns, last_ns; /* the first opening, the last closing */
     uint64_t closed_ns;         /* total duration of closed windows */
@@ -82,7 +83,7 @@ struct mpr_replay {
     struct mpr_books books;
     struct mpr_blocks blocks;
     struct mpr_ranges ranges;
-    struct mpr_mappings mappings;
+    struct mpr_intervals mappings; /* host_memory.h */
     struct mpr_threads threads;
     struct mpr_repairs repairs;
     struct mpr_samples samples;
@@ -91,14 +92,14 @@ struct mpr_replay {
     struct mpr_nvtx nvtx;
     struct mpr_estimates estimates;
     struct mpr_totals totals;
-    uint32_t absent_site; /* of blocks in thinned parts of the log; 0: there are none */
+    uint32_t absent_site; /* site of blocks in thinned parts of the log, 0 without such parts */
     struct mpr_counted_blocks thinned[MPR_HEAPS];
     struct mpr_windows windows;
     /* Cache of mpr_alloc_context_path, by hash. */
     struct mpr_wrapper_path {
         uint32_t node, python, path;
     } wrapper_path[MPR_WRAPPER_PATHS];
-    struct mpr_large *large; /* observers of blocks; NULL: none */
+    struct mpr_large *large; /* observers of blocks, or NULL */
     struct mpr_lasting *lasting;
     struct mpr_flows *flows;
     struct mpr_ledger *ledger;
@@ -110,9 +111,9 @@ struct mpr_replay {
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
     uint32_t actor; /* its thread; MPR_NOBODY: unknown */
-    uint64_t turn;  /* ns: an event at this time or later begins or ends the selected instant, or
-                       makes the clock tick; UINT64_MAX: never */
-    uint64_t chosen_turn; /* likewise for the selected instant alone */
+    /* ns: an event at this time or later begins or ends the selected instant, or makes the clock
+     * tick; UINT64_MAX: never. instant_turn: likewise for the selected instant alone. */
+    uint64_t turn, instant_turn;
     struct mpr_clock clock;
     bool instant_begun;
     bool pinned; /* the selected instant is over */

@@ -43,8 +43,8 @@ static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *s
     }
 }
 
-/* For heaps whose peak is later than the newest sample: that one is before it, `next` is after it.
- */
+/* Sets the samples around the peaks that are later than the newest sample. @next: the first one
+ * later than them. */
 static void settle(struct mpr_track *track, const struct mpr_books *books,
                    const struct mpr_sample *next)
 {

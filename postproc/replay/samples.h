@@ -17,8 +17,8 @@ _Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAM
 
 enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
 
-/* A value that a sample does not have is that of an earlier one, MPF_UNKNOWN if there is none.
- * taken: ns, when each value was read. */
+/* Values that a sample does not have are those of the previous one, MPF_UNKNOWN if no sample had
+ * them. taken: ns when each value was read. */
 struct mpr_sample {
     bool valid;
     uint64_t time, value[MPR_SAMPLE_VALUES], taken[MPR_SAMPLE_VALUES];
@@ -27,8 +27,9 @@ struct mpr_sample {
 /* The samples of RSS that were taken while a heap held about its peak. They limit how much of the
  * peak was in memory. */
 struct mpr_peak_samples {
-    uint64_t touched, time; /* upper bound of the bytes in memory or swap: the maximum of the
-                               samples, plus bytes freed since the peak; MPF_UNKNOWN: no sample */
+    /* Upper bound of the bytes in memory or swap: the maximum of the samples, plus bytes freed
+     * since the peak; MPF_UNKNOWN without samples. */
+    uint64_t touched, time;
     struct mpr_sample last; /* the last of them, or the first one after the heap shrank */
     bool over;              /* the heap shrank */
 };
@@ -39,7 +40,7 @@ struct mpr_track {
     struct mpr_sample largest;           /* of each value */
     struct mpr_sample before[MPR_HEAPS]; /* the last one at the heap's peak or earlier */
     struct mpr_sample after[MPR_HEAPS];  /* the first one after it */
-    uint64_t epoch[MPR_HEAPS];           /* of the heap at the newest sample */
+    uint64_t epoch[MPR_HEAPS];           /* epoch of each heap at the newest sample */
 };
 
 struct mpr_samples {

@@ -75,13 +75,7 @@ static void load(struct mpr_sites *s, uint32_t index)
 {
     const struct mpr_module *m = &s->module[index];
     const struct mpr_position place = mpr_intervals_after(&s->loaded, m->from);
-    const struct mpr_interval *span;
-    size_t replaced = 0;
-    for (struct mpr_position at = place;
-         (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to;
-         at = mpr_intervals_next(&s->loaded, at))
-        replaced++;
-    mpr_intervals_remove(&s->loaded, place, replaced);
+    mpr_intervals_remove(&s->loaded, place, mpr_intervals_count(&s->loaded, place, m->to));
     mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from),
                          &(struct mpr_interval){ m->from, m->to, index + 1, false });
 }
@@ -127,36 +121,22 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
     load(s, s->modules++);
 }
 
-/* ---- libraries that are not the reason for an allocation */
+/* ---- libraries that are not the reason for an allocation, by the beginning of their names */
+
+/* CUDA's libraries and memprof's. */
+static const char *const cuda[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof",
+                                    "libnvidia-", "ld-linux",     NULL };
+/* Libraries that intercept driver calls. */
+static const char *const interceptors[] = { "libcupti.so", "libmemprof-cuda.so", NULL };
+/* Runtimes of languages, and allocators: they pass a request on. */
+static const char *const runtimes[] = { "libc.so",     "libstdc++.so", "libc++", "libjemalloc",
+                                        "libtcmalloc", "libmimalloc",  NULL };
 
 static bool is_one_of(const char *name, const char *const *prefix)
 {
     for (; *prefix; prefix++)
         if (!strncmp(name, *prefix, strlen(*prefix))) return true;
     return false;
-}
-
-/* CUDA's libraries and memprof's. */
-static bool is_cuda(const char *name)
-{
-    static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof",
-                                       "libnvidia-", "ld-linux",     NULL };
-    return is_one_of(name, own);
-}
-
-/* Libraries that intercept driver calls. */
-static bool is_interceptor(const char *name)
-{
-    static const char *const tools[] = { "libcupti.so", "libmemprof-cuda.so", NULL };
-    return is_one_of(name, tools);
-}
-
-/* Runtimes of languages, and allocators: they pass a request on. */
-static bool is_runtime(const char *name)
-{
-    static const char *const runtime[] = { "libc.so",     "libstdc++.so", "libc++", "libjemalloc",
-                                           "libtcmalloc", "libmimalloc",  NULL };
-    return is_one_of(name, runtime);
 }
 
 /* ---- native stacks */
@@ -183,8 +163,8 @@ static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t mo
 {
     const uint32_t library = module ? s->module[module - 1].library : 0,
                    callers = parent ? s->stacks.node[parent].owner : 0;
-    if (!library || is_cuda(s->library[library - 1])) return callers;
-    return callers && is_runtime(s->library[library - 1]) ? callers : library;
+    if (!library || is_one_of(s->library[library - 1], cuda)) return callers;
+    return callers && is_one_of(s->library[library - 1], runtimes) ? callers : library;
 }
 
 /* The caching allocator is in libc10_cuda. Code that it calls is a plug-in that asks the driver on
@@ -203,7 +183,7 @@ static size_t interceptor_frames(const struct mpr_sites *s, const uint64_t *pc, 
     for (size_t n = 0; n < count; n++) {
         const uint32_t module = module_at(s, pc[n]);
         const char *name = module ? s->library[s->module[module - 1].library - 1] : NULL;
-        if (!name || !(n ? is_cuda(name) : is_interceptor(name))) return n;
+        if (!name || !is_one_of(name, n ? cuda : interceptors)) return n;
     }
     return 0;
 }

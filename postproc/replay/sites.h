@@ -1,8 +1,8 @@
 /* Places in the program: object files, native and Python call stacks.
  *
- * Modules, libraries and sites have small numbers, from 1; 0 means unknown. A site is a pair of
- * stacks, a native one (a node of `stacks`) and a Python one (a node of the ranges): where a block
- * was allocated. */
+ * Modules, libraries and sites have small numbers, from 1; 0 means unknown. A site, where a block
+ * was allocated, is a pair of stacks: a native one (a node of `stacks`) and a Python one (a node of
+ * the ranges). */
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
@@ -26,8 +26,8 @@ struct mpr_module {
 struct mpr_stack_node {
     uint64_t pc; /* return address */
     uint32_t parent;
-    uint32_t module; /* number; 0: unknown */
-    uint32_t owner;  /* library of mpr_sites_library; 0: unknown */
+    uint32_t module; /* number, 0 if unknown */
+    uint32_t owner;  /* library of mpr_sites_library, 0 if unknown */
     bool for_torch;  /* mpr_sites_for_torch */
 };
 
@@ -43,7 +43,7 @@ struct mpr_site {
     uint32_t stack, python;
 };
 
-/* What ids of the log mean. */
+/* The kinds of ids in a log. */
 enum mpr_id_kind {
     MPR_ID_STACK,
     MPR_ID_CUT, /* why a native stack was cut */
@@ -87,8 +87,8 @@ uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site pair);
 /* Returns the stacks of a site, both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
 /* Returns the library that a native stack's allocation is attributed to: the first object file on
- * it other than CUDA's own libraries and memprof; one of the C and C++ libraries and allocators
- * only if there is no other. */
+ * the stack, without CUDA's own libraries and memprof, and without the C and C++ libraries and
+ * allocators unless nothing remains. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* Returns true if PyTorch's caching allocator made the request, directly or through a plug-in. */
 bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack);

@@ -8,8 +8,8 @@
 
 #include "blocks.h"
 #include "gpu_state.h"
+#include "host_memory.h"
 #include "index.h"
-#include "mappings.h"
 #include "ranges.h"
 #include "sites.h"
 
@@ -22,8 +22,8 @@ struct mpr_forward;
 struct mpr_open_range {
     uint64_t push; /* number of its PUSH in the log */
     uint32_t name, domain, node;
-    uint32_t forward, python; /* of the run of an autograd node: path and Python stack of its
-                                 operator (backward.h); otherwise 0 */
+    /* If it is the run of an autograd node: path and Python stack of its operator (backward.h). */
+    uint32_t forward, python;
 };
 
 struct mpr_thread {
@@ -33,7 +33,7 @@ struct mpr_thread {
     uint32_t application;        /* number of open ranges of the default domain */
     uint32_t depth, cap, beyond; /* of `stack`; beyond: pushes deeper than MPR_STACK_MAX */
     struct mpr_open_range *stack;
-    uint64_t popped; /* PUSH of the range that the newest POP closed; 0: unknown */
+    uint64_t popped; /* PUSH of the range that the newest POP closed, 0 if unknown */
     bool ended, moving;
     struct mpr_block moved; /* moving: the block that realloc works on; key 0: unknown */
     unsigned remaps;        /* mremaps in progress: a signal handler's may interrupt another one */
@@ -42,14 +42,14 @@ struct mpr_thread {
     uint64_t nvtx_heap;  /* heap of its next NVTX regions (nvtx_heaps.h) */
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* NULL: it makes no autograd nodes, or they are not followed */
-    uint64_t tid;                /* the kernel's; 0: unknown */
+    uint64_t tid;                /* the kernel's, 0 if unknown */
     uint64_t first_ns, ended_ns;
     struct mpr_thread *newer, *older; /* in the list of threads with ranges of the application */
     char name[32];                    /* the newest, as the program set it */
 };
 
 struct mpr_threads {
-    struct mpr_thread **at; /* by number; NULL: unused */
+    struct mpr_thread **at; /* by number; NULL for an unused number */
     uint32_t count, cap;    /* count: highest number + 1 */
     /* Threads with open ranges of the application, and some that had: by their newest PUSH of one.
      */
