@@ -132,14 +132,14 @@ double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_bo
 }
 
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell, struct mpr_unseen_rest *rest)
+                                       uint32_t cell, struct mpr_unseen_rest *errors)
 {
     struct mpr_unseen u = { 0 };
     const struct mpr_more at_peak = mpr_estimates_at_peak(e, books, cell, &u.samples);
     if (cell >= e->cells) return u;
-    u.blocks = mpr_estimates_whole(at_peak.blocks, &rest->blocks);
-    u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &rest->end_blocks);
-    u.allocations = mpr_estimates_whole(e->cell[cell].allocations, &rest->allocations);
+    u.blocks = mpr_estimates_whole(at_peak.blocks, &errors->blocks);
+    u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &errors->end_blocks);
+    u.allocations = mpr_estimates_whole(e->cell[cell].allocations, &errors->allocations);
     return u;
 }
 
@@ -149,12 +149,12 @@ static double factor(double known, double estimated)
 }
 
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       const struct mpr_cell *rest)
+                                       const struct mpr_cell *represented)
 {
     struct mpr_excess estimated = { 0 };
     uint64_t samples;
     for (uint32_t i = 0; i < books->cells && i < e->cells; i++) {
-        if (books->cell[i].heap != rest->heap) continue;
+        if (books->cell[i].heap != represented->heap) continue;
         const struct mpr_more more = mpr_estimates_at_peak(e, books, i, &samples);
         estimated.bytes += (double)more.bytes;
         estimated.blocks += more.blocks;
@@ -163,10 +163,10 @@ struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const stru
         estimated.end_blocks += e->cell[i].now.blocks;
     }
     return (struct mpr_excess){
-        factor((double)mpr_books_bytes_at_peak(books, rest), estimated.bytes),
-        factor((double)mpr_books_blocks_at_peak(books, rest), estimated.blocks),
-        factor((double)rest->allocations, estimated.allocations),
-        factor((double)rest->bytes, estimated.end),
-        factor((double)rest->blocks, estimated.end_blocks),
+        factor((double)mpr_books_bytes_at_peak(books, represented), estimated.bytes),
+        factor((double)mpr_books_blocks_at_peak(books, represented), estimated.blocks),
+        factor((double)represented->allocations, estimated.allocations),
+        factor((double)represented->bytes, estimated.end),
+        factor((double)represented->blocks, estimated.end_blocks),
     };
 }

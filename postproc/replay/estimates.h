@@ -22,8 +22,8 @@ struct mpr_estimate {
     uint64_t epoch;
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
-    double came, went;     /* variances (bytes squared) of all blocks added, and removed */
-    double saved_variance; /* variance of the blocks that were live at the peak */
+    double came, went;                  /* variances of all blocks, bytes^2 */
+    double saved_variance;              /* variance of the blocks that were live at the peak */
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
@@ -76,15 +76,15 @@ struct mpr_unseen_rest {
     double blocks, end_blocks, allocations;
 };
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell, struct mpr_unseen_rest *rest);
+                                       uint32_t cell, struct mpr_unseen_rest *errors);
 
-/* The blocks that all samples of a heap represent are in one cell, `rest`. If the estimates are
+/* The blocks that all samples of a heap represent are in one cell. If the estimates are
  * larger than that by chance, they are too large by these factors, at most 1. */
 struct mpr_excess {
     double bytes, blocks, allocations, end, end_blocks; /* end: bytes at the end of the log */
 };
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       const struct mpr_cell *rest);
+                                       const struct mpr_cell *represented);
 
 /* Returns the number rounded to a whole one, 0 if it is negative. The rounding error, *error (0 at
  * first), is added to the heap's next number, so that the numbers add up to the rounded sum. */

@@ -35,14 +35,6 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
 
 /* ---- from the ring to an excerpt */
 
-static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
-{
-    uint64_t *bytes = mpr_alloc(books->cells, sizeof *bytes);
-    for (uint32_t i = 0; i < books->cells; i++)
-        if (books->cell[i].heap == heap) bytes[i] = books->cell[i].bytes;
-    return bytes;
-}
-
 static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
                  enum mpr_excerpt_kind kind, bool last)
 {
@@ -55,7 +47,9 @@ static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t 
     };
     excerpt.known = peak ? h->at[kind] - before : count;
     excerpt.change = mpr_alloc(count, sizeof *excerpt.change);
-    if (!peak) excerpt.bytes = copy_vector(books, heap);
+    if (!peak) excerpt.bytes = mpr_alloc(books->cells, sizeof *excerpt.bytes);
+    for (uint32_t i = 0; !peak && i < books->cells; i++)
+        if (books->cell[i].heap == heap) excerpt.bytes[i] = books->cell[i].bytes;
     excerpt.allocs = h->grown;
     for (size_t i = 0; i < count; i++) { /* the oldest first */
         excerpt.change[i] = h->ring[(before + i) & w->mask];
@@ -77,14 +71,6 @@ static void set_due(struct mpr_excerpts_heap *h, size_t half)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
 }
 
-static void make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint64_t epoch)
-{
-    h->ring = mpr_alloc(2 * w->half, sizeof *h->ring);
-    for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
-    h->epoch = epoch;
-    h->due = MPR_EXCERPTS_NONE;
-}
-
 /* A new epoch means a new peak, which the newest change made. */
 static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
 {
@@ -98,7 +84,10 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, ui
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if (!h->ring) {
-        make_ring(w, h, epoch);
+        h->ring = mpr_alloc(2 * w->half, sizeof *h->ring);
+        for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
+        h->epoch = epoch;
+        h->due = MPR_EXCERPTS_NONE;
         return;
     }
     see_peak(h, epoch);

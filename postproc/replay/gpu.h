@@ -140,7 +140,7 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom);
  * after the last event. `take` does all at once. The caller frees the snapshot. */
 void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
                         uint64_t time);
-void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *removed);
+void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *b);
 void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r);
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
                       uint64_t time);

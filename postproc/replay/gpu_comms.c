@@ -34,18 +34,6 @@ void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
     mpr_index_set(&c->newest, schema.id, c->schemas);
 }
 
-/* Returns the number of the communicator, made when new. */
-static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
-{
-    const uint32_t known = mpr_index_get(&c->number, id);
-    if (known) return known;
-    MPR_GROW(c->comm, c->count, c->cap);
-    c->comm[c->count] =
-        (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
-    mpr_index_set(&c->number, id, ++c->count);
-    return c->count;
-}
-
 static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)
 {
     uint64_t v = 0;
@@ -61,8 +49,14 @@ static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, 
     const uint32_t schema = mpr_index_get(&c->newest, e->addr);
     const struct mpr_schema *s = schema ? &c->schema[schema - 1] : NULL;
     const uint64_t id = s ? field(e, s->comm, sizeof id) : UINT64_MAX;
-    const uint32_t number = id != UINT64_MAX ? number_of(c, id, e->time) : 0;
-    if (!number) return 0;
+    if (id == UINT64_MAX) return 0;
+    uint32_t number = mpr_index_get(&c->number, id);
+    if (!number) {
+        MPR_GROW(c->comm, c->count, c->cap);
+        c->comm[c->count] =
+            (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = e->time };
+        mpr_index_set(&c->number, id, number = ++c->count);
+    }
     struct mpr_comm *comm = &c->comm[number - 1];
     if (s->ranks >= 0) {
         comm->ranks = field(e, s->ranks, 4);

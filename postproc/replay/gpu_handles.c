@@ -145,19 +145,6 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 
 /* ---- mappings */
 
-/* Remembers the owner of the memory, for when memory is mapped there again. */
-static void remember_owner(struct mpr_gpu *g, const struct mpr_gpu_block *b)
-{
-    if (!b->segment && !b->comm) return;
-    uint32_t number = mpr_index_get(&g->slept_at, b->addr);
-    if (!number) {
-        MPR_GROW(g->slept, g->slepts, g->slept_cap);
-        number = ++g->slepts;
-        mpr_index_set(&g->slept_at, b->addr, number);
-    }
-    g->slept[number - 1] = (struct mpr_slept){ b->library, b->comm, b->segment };
-}
-
 /* Observers see memory with a handle at its first mapping, and take it as live since it was made.
  * If it is mapped again later, it is live since then. */
 static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
@@ -176,11 +163,20 @@ static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at
     mpr_gpu_observe_mapped(r, b, from);
 }
 
+/* Remembers the owner of the memory, for when memory is mapped there again. */
 static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
 {
+    struct mpr_gpu *g = &r->gpu;
     struct mpr_gpu_block *b = &o->block;
+    if (!o->imported && (b->segment || b->comm)) {
+        uint32_t number = mpr_index_get(&g->slept_at, b->addr);
+        if (!number) {
+            MPR_GROW(g->slept, g->slepts, g->slept_cap);
+            mpr_index_set(&g->slept_at, b->addr, number = ++g->slepts);
+        }
+        g->slept[number - 1] = (struct mpr_slept){ b->library, b->comm, b->segment };
+    }
     if (!o->imported) {
-        remember_owner(&r->gpu, b);
         mpr_gpu_removed(r, b);
         mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
     }

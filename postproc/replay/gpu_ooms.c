@@ -28,26 +28,21 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     return o;
 }
 
-/* Frees the snapshot of the oldest failure that was recovered from, or else of the oldest one. */
-static void drop_snapshot(struct mpr_gpu *g)
-{
-    uint32_t i = 0;
-    while (i < g->pictures && g->oom[g->pictured[i]].hard) i++;
-    if (i == g->pictures) i = 0;
-    mpr_picture_free(&g->oom[g->pictured[i]].picture);
-    g->pictures--;
-    memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
-}
-
-/* The newest of several attempts has the snapshot. */
+/* The newest of several attempts has the snapshot. If there are too many snapshots, the oldest
+ * failure that was recovered from loses its own, or else the oldest one. */
 static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 {
     struct mpr_gpu *g = &r->gpu;
     if (!mpf_heap_is_gpu(o->heap)) return;
-    if (!o->picture.valid) {
-        if (g->pictures == MPR_OOM_PICTURES) drop_snapshot(g);
-        g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
+    if (!o->picture.valid && g->pictures == MPR_OOM_PICTURES) {
+        uint32_t i = 0;
+        while (i < g->pictures && g->oom[g->pictured[i]].hard) i++;
+        if (i == g->pictures) i = 0;
+        mpr_picture_free(&g->oom[g->pictured[i]].picture);
+        g->pictures--;
+        memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
     }
+    if (!o->picture.valid) g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
     mpr_snapshot_begin(&o->picture, r, mpf_heap_device(o->heap), r->now);
 }
 

@@ -30,8 +30,8 @@ void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsig
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
-    struct mpr_gpu_block *const gone = p->gone;
-    const size_t gone_cap = p->gone_cap;
+    struct mpr_gpu_block *const removed = p->removed;
+    const size_t removal_cap = p->removal_cap;
     *p = (struct mpr_picture){ .valid = true,
                                .open = true,
                                .device = device,
@@ -46,8 +46,8 @@ void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsig
                                    r->books.heap[mpf_heap_gpu(MPF_HEAP_MANAGED, device)].bytes,
                                .pools = g->pool_bytes[device],
                                .graph_memory = g->graph_bytes[device],
-                               .gone = gone,
-                               .gone_cap = gone_cap };
+                               .removed = removed,
+                               .removal_cap = removal_cap };
     p->used = mpr_gpu_device_used(d, p->tracked);
     memcpy(p->part, d->part, sizeof p->part);
     p->parts_cut = mpr_hidden_cut(d, p->part);
@@ -58,7 +58,7 @@ void mpr_picture_free(struct mpr_picture *p)
 {
     free(p->driver);
     free(p->torch);
-    free(p->gone);
+    free(p->removed);
     *p = (struct mpr_picture){ 0 };
 }
 
@@ -88,15 +88,15 @@ static bool is_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
            mpf_heap_device(b->heap) == p->device;
 }
 
-void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *removed)
+void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
-    if (!p->open || !is_in(p, removed)) return;
-    if (p->gones == p->gone_cap) {
-        p->gones = mpr_snapshot_unique(p->gone, p->gones);
-        if (p->gones >= p->gone_cap / 2)
-            p->gone = mpr_grow(p->gone, &p->gone_cap, SIZE_MAX, sizeof *p->gone);
+    if (!p->open || !is_in(p, b)) return;
+    if (p->removals == p->removal_cap) {
+        p->removals = mpr_snapshot_unique(p->removed, p->removals);
+        if (p->removals >= p->removal_cap / 2)
+            p->removed = mpr_grow(p->removed, &p->removal_cap, SIZE_MAX, sizeof *p->removed);
     }
-    p->gone[p->gones++] = *removed;
+    p->removed[p->removals++] = *b;
 }
 
 /* ---- sleep mode: an allocator that is plugged into PyTorch (vLLM's sleep mode,
@@ -198,15 +198,15 @@ static void put(struct mpr_picture *p, const struct mpr_gpu_block *b)
 
 /* Returns true if the block is among those that were removed from an address: memory with a handle
  * may live on without one. */
-static bool is_gone(const struct mpr_picture *p, uint64_t birth)
+static bool was_removed(const struct mpr_picture *p, uint64_t birth)
 {
-    size_t low = 0, high = p->gones;
+    size_t low = 0, high = p->removals;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (p->gone[middle].birth < birth) low = middle + 1;
+        if (p->removed[middle].birth < birth) low = middle + 1;
         else high = middle;
     }
-    return low < p->gones && p->gone[low].birth == birth;
+    return low < p->removals && p->removed[low].birth == birth;
 }
 
 /* Returns the block that the driver is freeing on the thread, or NULL. It is in no table, and
@@ -225,23 +225,23 @@ void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
     p->open = false;
     for (uint32_t i = 0; i < r->threads.count; i++)
         freeing += being_freed(r->threads.at[i]) != NULL;
-    p->driver = mpr_alloc(g->driver.live + g->objects + freeing + p->gones, sizeof *p->driver);
-    p->torch = mpr_alloc(g->torch.live + p->gones, sizeof *p->torch);
-    p->gones = mpr_snapshot_unique(p->gone, p->gones);
-    for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
+    p->driver = mpr_alloc(g->driver.live + g->objects + freeing + p->removals, sizeof *p->driver);
+    p->torch = mpr_alloc(g->torch.live + p->removals, sizeof *p->torch);
+    p->removals = mpr_snapshot_unique(p->removed, p->removals);
+    for (size_t i = 0; i < p->removals; i++) put(p, &p->removed[i]);
     for (size_t i = 0; i < g->driver.live; i++) put(p, &g->driver.at[i]);
     for (size_t i = 0; i < g->torch.live; i++) put(p, &g->torch.at[i]);
     for (uint32_t i = 0; i < g->objects; i++) {
         const struct mpr_object *o = &g->object[i];
-        if (o->live && !o->imported && !is_gone(p, o->block.birth)) put(p, &o->block);
+        if (o->live && !o->imported && !was_removed(p, o->block.birth)) put(p, &o->block);
     }
     for (uint32_t i = 0; i < r->threads.count; i++)
         if ((freed = being_freed(r->threads.at[i]))) put(p, freed);
     qsort(p->driver, p->drivers, sizeof *p->driver, mpr_gpu_block_by_address);
     qsort(p->torch, p->torches, sizeof *p->torch, mpr_gpu_block_by_address);
     set_asleep(p, &g->unmapped);
-    free(p->gone);
-    p->gone = NULL;
+    free(p->removed);
+    p->removed = NULL;
 }
 
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,

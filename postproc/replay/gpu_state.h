@@ -124,9 +124,9 @@ struct mpr_picture {
     /* Until the snapshot is finished: */
     bool open;
     unsigned device;
-    uint64_t births, mappings;  /* values of struct mpr_gpu at its instant */
-    struct mpr_gpu_block *gone; /* blocks that were removed since then */
-    size_t gones, gone_cap;
+    uint64_t births, mappings;     /* values of struct mpr_gpu at its instant */
+    struct mpr_gpu_block *removed; /* blocks that were removed since then */
+    size_t removals, removal_cap;
 };
 
 /* The best instant for a device's peak so far. */

@@ -141,15 +141,6 @@ static int64_t sum_of(const int64_t *part)
     return sum;
 }
 
-static void note_own(struct mpr_replay *r, unsigned device, uint64_t own)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t hidden = mpr_change(mpr_gpu_tracked(r, device), own);
-    if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
-    d->own_known = true;
-    d->parts_then = sum_of(d->part);
-}
-
 /* Used bytes are those of all processes, so growth around a call may belong to another process.
  * This process has at most its own measured bytes plus what was measured after that. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
@@ -196,8 +187,11 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
     if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
     if (used == MPF_UNKNOWN) return;
     if (own != MPF_UNKNOWN) {
+        const int64_t hidden = mpr_change(mpr_gpu_tracked(r, device), own);
+        if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
+        d->own_known = true;
+        d->parts_then = sum_of(d->part);
         d->others = mpr_less(used, own);
-        note_own(r, device, own);
     }
     mpr_pools_limit(r, device, used);
     measured(r, device, used);

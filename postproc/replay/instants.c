@@ -1,5 +1,5 @@
-/* Invariant: `gone` has every block that a kept instant saw and that was removed since, in order of
- * removal; `gones` of an instant is how many had been removed before it. */
+/* Invariant: `removed` has every block that a kept instant saw and that was removed since, in order
+ * of removal; `removals` of an instant is how many had been removed before it. */
 #include "instants.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 struct instant {
     uint64_t since, time, births;
-    size_t gones;
+    size_t removals;
     bool requested;
     uint32_t peaks; /* a bit for each device of which PyTorch holds most at this instant */
     struct mpr_picture device[MPF_GPUS]; /* begun, not finished */
@@ -22,8 +22,8 @@ struct mpr_instants {
     bool used, request_pending;           /* used: there was an event of a device */
     uint64_t torch[MPF_GPUS];             /* maximum bytes that PyTorch held */
     struct instant *at;
-    struct mpr_gpu_block *gone;
-    size_t gones, gone_cap;
+    struct mpr_gpu_block *removed;
+    size_t removals, removal_cap;
 };
 
 struct mpr_instants *mpr_instants_new(size_t limit, uint64_t from, uint64_t to)
@@ -38,7 +38,7 @@ void mpr_instants_free(struct mpr_instants *in)
 {
     if (!in) return;
     free(in->at);
-    free(in->gone);
+    free(in->removed);
     free(in);
 }
 
@@ -49,13 +49,13 @@ void mpr_instants_free(struct mpr_instants *in)
 void mpr_instants_gone(struct mpr_instants *in, const struct mpr_gpu_block *b)
 {
     if (!in->count || b->birth > in->at[in->count - 1].births) return;
-    if (in->gones == in->gone_cap) {
-        const size_t newest = in->at[in->count - 1].gones;
-        in->gones = newest + mpr_snapshot_unique(in->gone + newest, in->gones - newest);
-        if (in->gones >= in->gone_cap / 2)
-            in->gone = mpr_grow(in->gone, &in->gone_cap, SIZE_MAX, sizeof *in->gone);
+    if (in->removals == in->removal_cap) {
+        const size_t newest = in->at[in->count - 1].removals;
+        in->removals = newest + mpr_snapshot_unique(in->removed + newest, in->removals - newest);
+        if (in->removals >= in->removal_cap / 2)
+            in->removed = mpr_grow(in->removed, &in->removal_cap, SIZE_MAX, sizeof *in->removed);
     }
-    in->gone[in->gones++] = *b;
+    in->removed[in->removals++] = *b;
 }
 
 /* Returns the index of the first instant that saw the block. */
@@ -74,12 +74,12 @@ static size_t first_to_see(const struct mpr_instants *in, uint64_t birth)
 static void drop_unseen(struct mpr_instants *in)
 {
     size_t kept = 0, next = 0;
-    for (size_t i = 0; i < in->gones; i++) {
-        for (; next < in->count && in->at[next].gones <= i; next++) in->at[next].gones = kept;
-        if (first_to_see(in, in->gone[i].birth) < next) in->gone[kept++] = in->gone[i];
+    for (size_t i = 0; i < in->removals; i++) {
+        for (; next < in->count && in->at[next].removals <= i; next++) in->at[next].removals = kept;
+        if (first_to_see(in, in->removed[i].birth) < next) in->removed[kept++] = in->removed[i];
     }
-    for (; next < in->count; next++) in->at[next].gones = kept;
-    in->gones = kept;
+    for (; next < in->count; next++) in->at[next].removals = kept;
+    in->removals = kept;
 }
 
 /* ---- instants */
@@ -104,7 +104,7 @@ static struct instant *take(struct mpr_instants *in, const struct mpr_replay *r,
 {
     struct instant *i = &in->at[in->count++];
     *i = (struct instant){
-        .since = in->changed, .time = time, .births = r->gpu.births, .gones = in->gones
+        .since = in->changed, .time = time, .births = r->gpu.births, .removals = in->removals
     };
     for (unsigned d = 0; d < MPF_GPUS; d++)
         if (mpr_gpu_is_there(r, d)) mpr_snapshot_begin(&i->device[d], r, d, time);
@@ -136,27 +136,20 @@ static uint32_t new_peaks(struct mpr_instants *in, const struct mpr_replay *r)
     return peaks;
 }
 
-/* Drops the newest instant, and the blocks that it alone has seen. */
-static void drop_newest(struct mpr_instants *in)
-{
-    size_t kept = in->at[--in->count].gones;
-    const struct instant *newest = &in->at[in->count - 1];
-    for (size_t i = kept; i < in->gones; i++)
-        if (in->gone[i].birth <= newest->births) in->gone[kept++] = in->gone[i];
-    in->gones = kept;
-}
-
 /* The peaks so far are superseded. The newest instant is dropped if that was its only purpose, so
- * that a device that fills up has one instant and not very many. */
+ * that a device that fills up has one instant and not very many; with it the blocks that it alone
+ * has seen. */
 static void supersede_peaks(struct mpr_instants *in, uint32_t peaks)
 {
-    for (size_t i = 0; i < in->count; i++) {
-        struct instant *of = &in->at[i];
-        const bool only = of->peaks && !(of->peaks & ~peaks) && !of->requested;
-        of->peaks &= ~peaks;
-        if (only && i && i + 1 == in->count && of->time - of[-1].time < in->distance)
-            drop_newest(in);
-    }
+    const struct instant *newest = in->count > 1 ? &in->at[in->count - 1] : NULL;
+    const bool only = newest && newest->peaks && !(newest->peaks & ~peaks) && !newest->requested;
+    for (size_t i = 0; i < in->count; i++) in->at[i].peaks &= ~peaks;
+    if (!only || newest->time - newest[-1].time >= in->distance) return;
+    size_t kept = newest->removals;
+    for (size_t i = kept; i < in->removals; i++)
+        if (in->removed[i].birth <= newest[-1].births) in->removed[kept++] = in->removed[i];
+    in->removals = kept;
+    in->count--;
 }
 
 static void keep(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
@@ -209,7 +202,8 @@ struct mpr_picture mpr_instants_picture(const struct mpr_instants *in, size_t in
                                         unsigned device, const struct mpr_replay *r)
 {
     struct mpr_picture p = in->at[index].device[device];
-    for (size_t i = in->at[index].gones; i < in->gones; i++) mpr_snapshot_keep(&p, &in->gone[i]);
+    for (size_t i = in->at[index].removals; i < in->removals; i++)
+        mpr_snapshot_keep(&p, &in->removed[i]);
     mpr_snapshot_finish(&p, r);
     return p;
 }

@@ -11,9 +11,9 @@
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
 
 /* If there are more, fewer are kept, and again fewer after this many further births. */
-enum { PATIENCE = 512 };
+enum { FURTHER_BIRTHS = 512 };
 
-/* If one in this many births has at least twice `least`, that may rise without losing notable
+/* If one in this many births has at least twice `min_size`, that may rise without losing notable
  * blocks. */
 enum { ONE_LARGER_IN = 8 };
 
@@ -32,7 +32,7 @@ void mpr_large_free(struct mpr_large *l)
         if (!h) continue;
         free(h->live);
         mpr_index_free(&h->number);
-        free(h->gone);
+        free(h->freed);
         free(h);
     }
     free(l);
@@ -42,9 +42,9 @@ static struct mpr_large_heap *heap_of(struct mpr_large *l, uint8_t code)
 {
     if (l->heap[code]) return l->heap[code];
     struct mpr_large_heap *h = l->heap[code] = mpr_alloc(1, sizeof *h);
-    h->least = 1;
+    h->min_size = 1;
     h->live = mpr_alloc(MPR_LARGE_LIVE, sizeof *h->live);
-    h->gone = mpr_alloc(MPR_LARGE_GONE, sizeof *h->gone);
+    h->freed = mpr_alloc(MPR_LARGE_GONE, sizeof *h->freed);
     return h;
 }
 
@@ -54,7 +54,7 @@ static struct mpr_large_heap *heap_of(struct mpr_large *l, uint8_t code)
 static void remove_at(struct mpr_large_heap *h, size_t place)
 {
     const uint64_t addr = h->live[place].addr;
-    h->live[place] = h->live[--h->lives];
+    h->live[place] = h->live[--h->live_count];
     mpr_index_set(&h->number, h->live[place].addr, (uint32_t)place + 1);
     mpr_index_set(&h->number, addr, 0);
 }
@@ -68,13 +68,13 @@ static int by_size(const void *left, const void *right)
 /* Drops the blocks that are no longer to be kept. */
 static void drop_ignored(struct mpr_large_heap *h)
 {
-    for (size_t i = h->lives; i-- > 0;)
+    for (size_t i = h->live_count; i-- > 0;)
         if (!mpr_large_is_kept(h, h->live[i].addr, h->live[i].size)) remove_at(h, i);
 }
 
-static void raise_to(struct mpr_large_heap *h, uint64_t least)
+static void raise_to(struct mpr_large_heap *h, uint64_t min_size)
 {
-    h->least = least;
+    h->min_size = min_size;
     h->mask = 0;
     drop_ignored(h);
 }
@@ -82,12 +82,12 @@ static void raise_to(struct mpr_large_heap *h, uint64_t least)
 static void keep_fewer(struct mpr_large_heap *h)
 {
     if (h->larger >= h->since / ONE_LARGER_IN) {
-        raise_to(h, 2 * h->least);
+        raise_to(h, 2 * h->min_size);
     } else {
         h->mask = 2 * h->mask + 1;
         drop_ignored(h);
     }
-    h->patience = h->births + PATIENCE;
+    h->births_limit = h->births + FURTHER_BIRTHS;
     h->since = h->larger = 0;
 }
 
@@ -95,9 +95,9 @@ static void keep_fewer(struct mpr_large_heap *h)
 static void drop_smaller_half(struct mpr_large_heap *h)
 {
     static struct mpr_large_block sorted[MPR_LARGE_LIVE];
-    memcpy(sorted, h->live, h->lives * sizeof *sorted);
-    qsort(sorted, h->lives, sizeof *sorted, by_size);
-    raise_to(h, sorted[h->lives / 2].size + 1);
+    memcpy(sorted, h->live, h->live_count * sizeof *sorted);
+    qsort(sorted, h->live_count, sizeof *sorted, by_size);
+    raise_to(h, sorted[h->live_count / 2].size + 1);
 }
 
 static uint64_t births_allowed(const struct mpr_large *l) { return FREE_BIRTHS + l->seen / ONE_IN; }
@@ -106,14 +106,14 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
 {
     struct mpr_large_heap *h = heap_of(l, heap);
     if (!block->size) return;
-    if (h->lives == MPR_LARGE_LIVE) drop_smaller_half(h);
+    if (h->live_count == MPR_LARGE_LIVE) drop_smaller_half(h);
     h->births++;
     h->since++;
-    h->larger += block->size >= 2 * h->least;
-    if (h->births > births_allowed(l) && h->births > h->patience) keep_fewer(h);
+    h->larger += block->size >= 2 * h->min_size;
+    if (h->births > births_allowed(l) && h->births > h->births_limit) keep_fewer(h);
     if (!mpr_large_is_kept(h, block->addr, block->size)) return;
     uint32_t number = mpr_index_get(&h->number, block->addr);
-    if (!number) mpr_index_set(&h->number, block->addr, number = (uint32_t)++h->lives);
+    if (!number) mpr_index_set(&h->number, block->addr, number = (uint32_t)++h->live_count);
     h->live[number - 1] = *block;
 }
 
@@ -122,8 +122,8 @@ void mpr_large_tick(struct mpr_large *l)
 {
     for (int i = 0; i < 256; i++) {
         struct mpr_large_heap *h = l->heap[i];
-        if (!h || h->lives >= MPR_LARGE_LIVE / 2 || h->births >= births_allowed(l)) continue;
-        if (!h->mask) h->least -= h->least / 2;
+        if (!h || h->live_count >= MPR_LARGE_LIVE / 2 || h->births >= births_allowed(l)) continue;
+        if (!h->mask) h->min_size -= h->min_size / 2;
         h->mask /= 2;
         h->since = h->larger = 0;
     }
@@ -140,12 +140,12 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
     block.to = time;
     block.freer = freer;
     remove_at(h, number - 1);
-    if (h->gones == MPR_LARGE_GONE) {
-        mpr_notable_keep(h->gone, h->gones, MPR_LARGE_GONE / 4, l->books->heap[heap].peak_time,
-                         time);
-        h->gones = MPR_LARGE_GONE / 4;
+    if (h->freed_count == MPR_LARGE_GONE) {
+        mpr_notable_keep(h->freed, h->freed_count, MPR_LARGE_GONE / 4,
+                         l->books->heap[heap].peak_time, time);
+        h->freed_count = MPR_LARGE_GONE / 4;
     }
-    h->gone[h->gones++] = block;
+    h->freed[h->freed_count++] = block;
 }
 
 void mpr_large_each(const struct mpr_large *l, uint8_t heap,
@@ -153,8 +153,8 @@ void mpr_large_each(const struct mpr_large *l, uint8_t heap,
 {
     const struct mpr_large_heap *h = l->heap[heap];
     if (!h) return;
-    for (size_t i = 0; i < h->lives; i++) each(arg, &h->live[i]);
-    for (size_t i = 0; i < h->gones; i++) each(arg, &h->gone[i]);
+    for (size_t i = 0; i < h->live_count; i++) each(arg, &h->live[i]);
+    for (size_t i = 0; i < h->freed_count; i++) each(arg, &h->freed[i]);
 }
 
 /* ---- notable blocks */
@@ -201,11 +201,6 @@ static uint32_t take_rank(const struct selection *c, uint32_t *taken,
     return best;
 }
 
-static void improve(uint32_t *rank, uint32_t with)
-{
-    if (with < *rank) *rank = with;
-}
-
 static void rank_by_size(struct selection *c, uint64_t peak)
 {
     uint32_t taken[MPR_NOTABLE_CELLS] = { 0 }, at_peak = 0;
@@ -216,7 +211,9 @@ static void rank_by_size(struct selection *c, uint64_t peak)
         const struct mpr_large_block *b = &c->block[c->order[i].block];
         uint32_t *rank = &c->rank[c->order[i].block];
         *rank = take_rank(c, taken, b);
-        if (b->from <= peak && b->to > peak) improve(rank, at_peak++ / OF_PEAK);
+        if (b->from > peak || b->to <= peak) continue;
+        const uint32_t rank_at_peak = at_peak++ / OF_PEAK;
+        if (rank_at_peak < *rank) *rank = rank_at_peak;
     }
 }
 
@@ -243,9 +240,11 @@ static void rank_by_life(struct selection *c, uint32_t (*taken)[MPR_NOTABLE_CELL
     for (unsigned i = 1; i <= LIFE_CLASSES; i++)
         for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++)
             taken[i][cell] += taken[i - 1][cell];
-    for (size_t i = 0; i < c->count; i++)
-        improve(&c->rank[i],
-                take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct mpr_large_block *b = &c->block[i];
+        const uint32_t rank = take_rank(c, taken[life_class(c, b)], b) * OF_LIFE;
+        if (rank < c->rank[i]) c->rank[i] = rank;
+    }
 }
 
 static void move_kept(const struct selection *c, struct mpr_large_block *block, size_t keep)

@@ -1,9 +1,9 @@
 /* The largest blocks of each heap and how long they lived. An observer of replay.
  *
  * Kept of a heap are the largest live blocks, and of the freed ones those that are notable at some
- * time of the run. Memory and time are bounded: `least` rises if too many blocks are live or are
- * made, and falls if there is room again. If most new blocks have sizes from `least` to its double,
- * only a sample of those is kept, by address; larger ones are all kept. */
+ * time of the run. Memory and time are bounded: `min_size` rises if too many blocks are live or are
+ * made, and falls if there is room again. If most new blocks have sizes from `min_size` to its
+ * double, only a sample of those is kept, by address; larger ones are all kept. */
 #ifndef MPR_LARGE_H
 #define MPR_LARGE_H
 
@@ -29,17 +29,18 @@ struct mpr_large_block {
 enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_GONE = 8192, MPR_LARGE_TICK = 1 << 14 };
 
 struct mpr_large_heap {
-    uint64_t least; /* smaller blocks are ignored */
-    uint64_t mask; /* blocks of less than twice `least` are ignored unless the hash of their address
-                      is 0 in these bits */
-    uint64_t births;              /* blocks that were kept when they were made */
-    uint64_t patience;            /* number of births above which fewer blocks are to be kept */
-    uint64_t since, larger;       /* births since that changed; those of at least twice `least` */
+    uint64_t min_size; /* smaller blocks are ignored */
+    /* Blocks of less than twice `min_size` are ignored unless the hash of their address is 0 in
+     * these bits. */
+    uint64_t mask;
+    uint64_t births;        /* blocks that were kept when they were made */
+    uint64_t births_limit;  /* number of births above which fewer blocks are to be kept */
+    uint64_t since, larger; /* births since that changed; those of at least twice `min_size` */
     struct mpr_large_block *live; /* in no order */
-    size_t lives;
-    struct mpr_index number;      /* of live blocks by address: place + 1 */
-    struct mpr_large_block *gone; /* once it is full a quarter is kept */
-    size_t gones;
+    size_t live_count;
+    struct mpr_index number;       /* of live blocks by address: place + 1 */
+    struct mpr_large_block *freed; /* once it is full a quarter is kept */
+    size_t freed_count;
 };
 
 struct mpr_large {
@@ -56,7 +57,7 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
 void mpr_large_tick(struct mpr_large *l);
 static inline bool mpr_large_is_kept(const struct mpr_large_heap *h, uint64_t addr, uint64_t size)
 {
-    return size >= h->least && (size >= 2 * h->least || !(mpr_hash_plain(addr) & h->mask));
+    return size >= h->min_size && (size >= 2 * h->min_size || !(mpr_hash_plain(addr) & h->mask));
 }
 static inline void mpr_large_born(struct mpr_large *l, uint8_t heap,
                                   const struct mpr_large_block *block)

@@ -140,19 +140,6 @@ void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
     MPR_REACH(l->place, cell, places);
 }
 
-static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
-                 uint32_t index)
-{
-    struct mpr_levels_cell *cell = &l->cell[index];
-    if (cell->epoch == v->epoch) return;
-    cell->epoch = v->epoch;
-    cell->saved = books->cell[index].bytes;
-    if (cell->listed) return;
-    cell->listed = true;
-    MPR_GROW(v->listed, v->count, v->cap);
-    v->listed[v->count++] = index;
-}
-
 /* Stores the open bucket with the vector at its maximum. Cells that have changed since stay listed.
  */
 static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books)
@@ -249,7 +236,14 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32
         roll(l, v, books, level, now);
     if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
     v->last = now;
-    save(l, v, books, index);
+    struct mpr_levels_cell *cell = &l->cell[index];
+    if (cell->epoch == v->epoch) return;
+    cell->epoch = v->epoch;
+    cell->saved = books->cell[index].bytes;
+    if (cell->listed) return;
+    cell->listed = true;
+    MPR_GROW(v->listed, v->count, v->cap);
+    v->listed[v->count++] = index;
 }
 
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)

@@ -84,26 +84,23 @@ static uint32_t append_frames(struct mpr_ranges *ranges, uint32_t node, uint32_t
                             frame.domain);
 }
 
-static uint32_t find_path(struct mpr_ranges *ranges, uint32_t node, uint32_t python)
-{
-    size_t bytes;
-    const struct mpr_node *range = &ranges->node[node];
-    const bool torch = range->name < MPR_FRAME_NAME &&
-                       strcmp(mpr_ranges_domain(ranges, range->domain), "torch") == 0;
-    const char *name = torch ? mpr_texts_get(&ranges->names, range->name, &bytes) : NULL;
-    const uint32_t call = name ? frame_of(ranges, name, bytes, python) : 0;
-    return call ? append_frames(ranges, node, call, python) : node;
-}
-
 uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t python)
 {
     const bool best = r->options.by == MPR_GROUP_AUTO || r->options.by == MPR_GROUP_ALL;
     if (!best || !node || !python) return node;
     struct mpr_wrapper_path *cached =
         &r->wrapper_path[mpr_hash((uint64_t)node << 32 | python) % MPR_WRAPPER_PATHS];
-    if (cached->node != node || cached->python != python)
-        *cached = (struct mpr_wrapper_path){ node, python, find_path(&r->ranges, node, python) };
-    return cached->path;
+    if (cached->node == node && cached->python == python) return cached->path;
+    struct mpr_ranges *ranges = &r->ranges;
+    const struct mpr_node *range = &ranges->node[node];
+    const bool torch = range->name < MPR_FRAME_NAME &&
+                       strcmp(mpr_ranges_domain(ranges, range->domain), "torch") == 0;
+    size_t bytes;
+    const char *name = torch ? mpr_texts_get(&ranges->names, range->name, &bytes) : NULL;
+    const uint32_t call = name ? frame_of(ranges, name, bytes, python) : 0,
+                   path = call ? append_frames(ranges, node, call, python) : node;
+    *cached = (struct mpr_wrapper_path){ node, python, path };
+    return path;
 }
 
 /* ---- ranges of another thread */

@@ -166,31 +166,22 @@ static void release(struct mpr_leaving *leaving)
     *leaving = (struct mpr_leaving){ 0 };
 }
 
-/* Moves the interval to its new place and clips it to [to[0], to[0] + to[1]). Returns false if
- * nothing is left of it. */
-static bool shift(struct mpr_interval *span, const struct mpr_leaving *leaving,
-                  const uint64_t to[2])
-{
-    const uint64_t limit = mpr_interval_end(to[0], to[1]);
-    span->start = span->start - leaving->from + to[0];
-    span->end = span->end - leaving->from + to[0];
-    if (span->end > limit) span->end = limit;
-    return span->start < span->end;
-}
-
-/* Intervals keep their owner. Bytes beyond the old size belong to `cell`. Returns how many arrived.
- */
+/* Moves the intervals to [to[0], to[0] + to[1]) and clips them to that. They keep their owner;
+ * bytes beyond the old size belong to `cell`. Returns how many intervals there are then. */
 static size_t arrive(struct mpr_replay *r, struct mpr_leaving *leaving, const uint64_t to[2],
                      uint32_t cell, uint64_t time)
 {
-    struct mpr_interval added = { to[0] + leaving->size, mpr_interval_end(to[0], to[1]), cell,
-                                  false };
+    const uint64_t end = mpr_interval_end(to[0], to[1]);
+    struct mpr_interval added = { to[0] + leaving->size, end, cell, false };
     size_t arrived = 0;
     for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
     unmap(r, to[0], to[1]);
     for (size_t i = 0; i < leaving->count; i++) {
         struct mpr_interval span = leaving->span[i];
-        if (!shift(&span, leaving, to)) continue;
+        span.start = span.start - leaving->from + to[0];
+        span.end = span.end - leaving->from + to[0];
+        if (span.end > end) span.end = end;
+        if (span.start >= span.end) continue;
         added.writable = span.writable;
         insert(&r->mappings, &span);
         add_bytes(r, &span, time);

@@ -119,25 +119,6 @@ static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
 
 /* ---- accounts */
 
-/* A block outside of any range, without a Python stack, gets the name of its heap. But if stacks
- * are sampled, blocks without one are represented by the samples and have no name. */
-static uint32_t cell_of(struct mpr_replay *r, const struct mpr_thread *t, uint32_t heap,
-                        uint64_t size)
-{
-    const uint32_t name = r->nvtx.row[r->nvtx.heap[heap].row - 1].name;
-    const bool is_named = !t->at.python && r->options.sample_mean == 0;
-    size_t bytes;
-    const char *text = is_named ? mpr_texts_get(&r->ranges.names, name, &bytes) : NULL;
-    const struct mpr_site at = { t->at.stack, text ? mpr_sites_named(&r->sites, &r->ranges, text)
-                                                   : t->at.python };
-    const struct mpr_alloc_context context = { .size = size,
-                                               .node =
-                                                   mpr_alloc_context_path(r, t->node, t->at.python),
-                                               .thread = t->number,
-                                               .site = mpr_sites_site(&r->sites, at) };
-    return mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX);
-}
-
 /* @name: the region's. */
 static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint32_t name)
 {
@@ -172,14 +153,27 @@ static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region
 
 /* ---- events of regions */
 
-/* @heap: place. @name: the region's. */
+/* @heap: place. @name: the region's. A block outside of any range, without a Python stack, gets the
+ * name of its heap. But if stacks are sampled, blocks without one are represented by the samples
+ * and have no name. */
 static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                  uint32_t heap, uint32_t name)
 {
+    const uint32_t heap_name = r->nvtx.row[r->nvtx.heap[heap].row - 1].name;
+    const bool is_named = !t->at.python && r->options.sample_mean == 0;
+    size_t bytes;
+    const char *text = is_named ? mpr_texts_get(&r->ranges.names, heap_name, &bytes) : NULL;
+    const struct mpr_site at = { t->at.stack, text ? mpr_sites_named(&r->sites, &r->ranges, text)
+                                                   : t->at.python };
+    const struct mpr_alloc_context context = { .size = limited(e->size),
+                                               .node =
+                                                   mpr_alloc_context_path(r, t->node, t->at.python),
+                                               .thread = t->number,
+                                               .site = mpr_sites_site(&r->sites, at) };
     struct mpr_nvtx_region *region = new_region(&r->nvtx, e->addr, heap);
-    region->size = limited(e->size);
+    region->size = context.size;
     region->weighed = mpr_thread_has_sampled_stack(r, t);
-    region->cell = cell_of(r, t, heap, region->size);
+    region->cell = mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX);
     count_in(r, region, name);
 }
 

@@ -69,13 +69,6 @@ static struct piece pair_at(const char *at, const char *end)
     return (struct piece){ at, end };
 }
 
-static bool is_number(struct piece value)
-{
-    for (const char *p = value.at; p < value.end; p++)
-        if (*p < '0' || *p > '9') return false;
-    return true;
-}
-
 static char *put(char *to, const char *separator, struct piece text)
 {
     const size_t bytes = (size_t)(text.end - text.at), before = strlen(separator);
@@ -99,7 +92,7 @@ size_t mpr_traceme_plain(const char *name, size_t bytes, char *out)
     const char *separator = " ";
     for (struct piece pair = pair_at(mark + 1, end);; pair = pair_at(pair.end + 1, end)) {
         const struct piece value = { value_of(pair), pair.end };
-        if (!is_number(value)) {
+        if (value.at + strspn(value.at, "0123456789") < value.end) { /* the name ends with '#' */
             to = put(to, separator, value);
             separator = ", ";
         }

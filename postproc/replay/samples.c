@@ -57,20 +57,14 @@ static void settle(struct mpr_track *track, const struct mpr_books *books,
     }
 }
 
-/* Returns the bytes that the process had in memory or swap and that no file backs, or MPF_UNKNOWN.
- */
-static uint64_t touched_bytes(const struct mpr_sample *sample)
-{
-    const uint64_t anonymous = sample->value[MPF_RSS_ANON], swap = sample->value[MPF_RSS_SWAP];
-    return anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN ? anonymous : anonymous + swap;
-}
-
 /* Adds a sample to those at the heap's peak, if the heap shrank by at most an eighth since. */
 static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap,
                         const struct mpr_sample *sample)
 {
     const uint64_t freed = heap->peak_bytes > heap->bytes ? heap->peak_bytes - heap->bytes : 0,
-                   touched = touched_bytes(sample);
+                   swap = sample->value[MPF_RSS_SWAP];
+    uint64_t touched = sample->value[MPF_RSS_ANON]; /* bytes in memory or swap that no file backs */
+    if (touched != MPF_UNKNOWN && swap != MPF_UNKNOWN) touched += swap;
     if (at->over) return;
     at->last = *sample;
     at->over = freed > heap->peak_bytes / 8;

@@ -158,7 +158,7 @@ static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **sta
         if (i % RARE == 10) event(MPF_OP_FREE, (i - 9) << 32, 0);
     }
     assert_true(large->heap[H]->births < ROUNDS / 4);
-    assert_in_range(large->heap[H]->lives, 10, LIVE / 10);
+    assert_in_range(large->heap[H]->live_count, 10, LIVE / 10);
     for (uint64_t i = 0; i < ROUNDS; i += RARE) assert_int_equal(find((i + 1) << 32).found, 1);
 }
 
@@ -183,8 +183,8 @@ static void of_one_too_many_the_larger_half_stays(void **state)
     (void)state;
     for (uint64_t i = 0; i <= MPR_LARGE_LIVE; i++)
         event(MPF_OP_ALLOC, (i + 1) << 12, (UINT64_C(1) << 20) + i);
-    assert_int_equal(large->heap[H]->lives, MPR_LARGE_LIVE / 2);
-    assert_int_equal(large->heap[H]->least, (UINT64_C(1) << 20) + MPR_LARGE_LIVE / 2 + 1);
+    assert_int_equal(large->heap[H]->live_count, MPR_LARGE_LIVE / 2);
+    assert_int_equal(large->heap[H]->min_size, (UINT64_C(1) << 20) + MPR_LARGE_LIVE / 2 + 1);
 }
 
 /* ---- which of very many a report keeps */
