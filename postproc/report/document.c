@@ -33,6 +33,11 @@ struct mpr_value mpr_value_path(struct mpr_path path)
     return (struct mpr_value){ .type = MPR_PATH, .path = path };
 }
 
+struct mpr_value mpr_value_shortened(struct mpr_path path, const char *caller)
+{
+    return (struct mpr_value){ .type = MPR_PATH, .path = path, .told = true, .caller = caller };
+}
+
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count)
 {
     return (struct mpr_value){ .type = MPR_TEXTS, .texts = texts, .count = count };

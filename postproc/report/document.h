@@ -73,6 +73,8 @@ struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount);
 struct mpr_value mpr_value_text(const char *text);
 struct mpr_value mpr_value_heap(uint8_t heap);
 struct mpr_value mpr_value_path(struct mpr_path path);
+/* A path that is already shortened for people; caller: of its last frame, or NULL. */
+struct mpr_value mpr_value_shortened(struct mpr_path path, const char *caller);
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
@@ -138,6 +140,13 @@ enum mpr_merge {
 };
 
 typedef struct mpr_value mpr_getter(const void *row, const void *context);
+/* Defines a getter whose value is an expression of the row, a struct `type` called `name`. */
+#define MPR_VALUE(function, type, name, ...)                                                       \
+    static struct mpr_value function(const void *row, __attribute__((unused)) const void *context) \
+    {                                                                                              \
+        const struct type *name = row;                                                             \
+        return __VA_ARGS__;                                                                        \
+    }
 
 struct mpr_column {
     const char *key;   /* in JSON and CSV, or NULL for neither */
@@ -357,6 +366,13 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
     mpr_doc_table(                                                                                 \
         doc, &(struct mpr_table){                                                                  \
                  .only = MPR_IN_JSON, .shape = MPR_FACTS, MPR_COLUMNS(list), MPR_ROWS(of, 1) })
+/* Adds a list of objects to JSON, whatever --top says. */
+#define mpr_doc_objects(doc, name, list, of, count)                                                \
+    mpr_doc_table(doc, &(struct mpr_table){ .key = (name),                                         \
+                                            .only = MPR_IN_JSON,                                   \
+                                            .all = MPR_IN_JSON,                                    \
+                                            MPR_COLUMNS(list),                                     \
+                                            MPR_ROWS(of, count) })
 #define mpr_doc_csv(doc, list)                                                                     \
     ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
 

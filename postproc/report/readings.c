@@ -9,13 +9,9 @@
 #define TIME { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time) }
 // clang-format on
 
-static struct mpr_value rollup_time(const void *row, const void *context)
-{
-    const struct mpr_reading *r = row;
-    (void)context;
-    return r->value[MPF_RSS_PSS] == MPF_UNKNOWN ? mpr_value_absent
-                                                : mpr_value_number(MPR_TIME, r->taken[MPF_RSS_PSS]);
-}
+MPR_VALUE(rollup_time, mpr_reading, r,
+          r->value[MPF_RSS_PSS] == MPF_UNKNOWN ? mpr_value_absent
+                                               : mpr_value_number(MPR_TIME, r->taken[MPF_RSS_PSS]))
 
 const struct mpr_column mpr_reading_rss[] = {
     TIME,

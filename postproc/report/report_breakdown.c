@@ -8,23 +8,9 @@ static const char *const phase_words[MPR_PHASES] = { "setup", "forward", "backwa
 
 /* ---- roles */
 
-static struct mpr_value key_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_text(mpr_role_key(((const struct mpr_role_share *)row)->role));
-}
-
-static struct mpr_value name_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_text(mpr_role_name(((const struct mpr_role_share *)row)->role));
-}
-
-static struct mpr_value rule_of(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_text(mpr_role_rule(((const struct mpr_role_share *)row)->role));
-}
+MPR_VALUE(key_of, mpr_role_share, r, mpr_value_text(mpr_role_key(r->role)))
+MPR_VALUE(name_of, mpr_role_share, r, mpr_value_text(mpr_role_name(r->role)))
+MPR_VALUE(rule_of, mpr_role_share, r, mpr_value_text(mpr_role_rule(r->role)))
 
 #define OF_ROLE(member) MPR_FIELD(mpr_role_share, member)
 

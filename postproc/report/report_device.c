@@ -58,11 +58,7 @@ static void part_lines(struct mpr_document *doc, const struct mpr_device_part *p
 
 static void part_fields(struct mpr_document *doc, const struct mpr_device_state *s)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(s->part, s->parts),
-                                            .all = MPR_IN_JSON });
+    mpr_doc_objects(doc, "parts", part_columns, s->part, s->parts);
 }
 
 /* ---- PyTorch's blocks */

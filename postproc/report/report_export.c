@@ -11,19 +11,9 @@
 #define OF_SUMMARY(member) MPR_FIELD(mpr_summary, member)
 #define OF_PROCESS(member) MPR_FIELD(mpr_summary, process.member)
 
-static struct mpr_value start(const void *row, const void *context)
-{
-    const struct mpr_summary *s = row;
-    (void)context;
-    return mpr_value_known(MPR_TIME, s->process.start_ns, 0);
-}
-
-static struct mpr_value command(const void *row, const void *context)
-{
-    const struct mpr_summary *s = row;
-    (void)context;
-    return mpr_value_known_text(s->process.argc ? s->process.argv[0] : "", MPR_UNKNOWN);
-}
+MPR_VALUE(start, mpr_summary, s, mpr_value_known(MPR_TIME, s->process.start_ns, 0))
+MPR_VALUE(command, mpr_summary, s,
+          mpr_value_known_text(s->process.argc ? s->process.argv[0] : "", MPR_UNKNOWN))
 
 // clang-format off
 static const struct mpr_column processes[] = {
@@ -72,11 +62,7 @@ static const struct mpr_column threads[] = {
 
 // clang-format on
 
-static struct mpr_value depth(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_COUNT, ((const struct mpr_content_range *)row)->path.depth);
-}
+MPR_VALUE(depth, mpr_content_range, r, mpr_value_number(MPR_COUNT, r->path.depth))
 
 // clang-format off
 #define OF_RANGE(member) MPR_FIELD(mpr_content_range, member)
@@ -215,11 +201,7 @@ static const struct mpr_column communicators[] = {
 
 // clang-format on
 
-static struct mpr_value got_over(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_flag(!((const struct mpr_oom_story *)row)->hard);
-}
+MPR_VALUE(got_over, mpr_oom_story, r, mpr_value_flag(!r->hard))
 
 // clang-format off
 #define OF_STORY(member) MPR_FIELD(mpr_oom_story, member)

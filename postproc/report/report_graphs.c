@@ -24,11 +24,8 @@ static struct mpr_value burst_name(const void *row, const void *context)
 {
     const struct burst *k = row;
     (void)context;
-    if (!k->line) return mpr_value_text("(built without a capture)");
-    struct mpr_value v = mpr_value_path(k->line->row.path);
-    v.told = true;
-    v.caller = k->line->caller;
-    return v;
+    return k->line ? mpr_value_shortened(k->line->row.path, k->line->caller)
+                   : mpr_value_text("(built without a capture)");
 }
 
 // clang-format off
@@ -128,11 +125,7 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
     size_t rows = 0;
     for (size_t i = 0; i < graphs->bursts; i++)
         for (size_t k = 0; k < graphs->burst[i].sizes; k++) row[rows++] = graphs->burst[i].size[k];
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "sizes",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(size_columns),
-                                            MPR_ROWS(row, rows),
-                                            .all = MPR_IN_JSON });
+    mpr_doc_objects(doc, "sizes", size_columns, row, rows);
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
         if (!b->sizes) continue;
@@ -149,19 +142,10 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
 
 #define OF_GRAPH(member) MPR_FIELD(mpr_graph_row, member)
 
-static struct mpr_value pool(const void *row, const void *context)
-{
-    const struct mpr_graph_row *r = row;
-    (void)context;
-    return r->pool[0] || r->pool[1] ? mpr_value_numbers(r->pool, 2) : mpr_value_unknown;
-}
-
-static struct mpr_value nodes(const void *row, const void *context)
-{
-    const struct mpr_graph_row *r = row;
-    (void)context;
-    return r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown;
-}
+MPR_VALUE(pool, mpr_graph_row, r,
+          r->pool[0] || r->pool[1] ? mpr_value_numbers(r->pool, 2) : mpr_value_unknown)
+MPR_VALUE(nodes, mpr_graph_row, r,
+          r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown)
 
 static struct mpr_value total(const void *row, const void *context)
 {
@@ -169,12 +153,7 @@ static struct mpr_value total(const void *row, const void *context)
     return mpr_value_amount(MPR_SIGNED, mpr_graph_total(row));
 }
 
-static struct mpr_value gone(const void *row, const void *context)
-{
-    const struct mpr_graph_row *r = row;
-    (void)context;
-    return mpr_value_text(r->alive || !r->instantiated ? "" : "gone");
-}
+MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? "" : "gone"))
 
 // clang-format off
 static const struct mpr_column graph_columns[] = {

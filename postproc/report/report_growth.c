@@ -10,12 +10,7 @@
 
 #define OF(member) MPR_FIELD(mpr_growth_row, member)
 
-static struct mpr_value path(const void *row, const void *context)
-{
-    const struct mpr_growth_row *r = row;
-    (void)context;
-    return r->key ? mpr_value_absent : mpr_value_path(r->path);
-}
+MPR_VALUE(path, mpr_growth_row, r, r->key ? mpr_value_absent : mpr_value_path(r->path))
 
 static int64_t change_of(const struct mpr_growth_row *r) { return mpr_minus(r->after, r->before); }
 

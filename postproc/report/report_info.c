@@ -29,12 +29,7 @@ static const struct mpr_column count_columns[] = {
 };
 // clang-format on
 
-static struct mpr_value ended(const void *row, const void *context)
-{
-    const struct mpr_info_thread *t = row;
-    (void)context;
-    return mpr_value_text(t->ended ? "ended" : "");
-}
+MPR_VALUE(ended, mpr_info_thread, t, mpr_value_text(t->ended ? "ended" : ""))
 
 // clang-format off
 static const struct mpr_column thread_columns[] = {

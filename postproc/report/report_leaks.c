@@ -154,33 +154,34 @@ static void join_ages(struct mpr_arena *arena, void *line, const void *const *ro
 
 /* A table of a heap. */
 struct part {
-    const char *key, *title; /* title: NULL if people do not see it */
-    const char *rate;        /* the title of growth: "a step" */
+    const char *key, *bytes; /* keys of the table, and of the bytes in flame graphs */
+    const char *title;       /* "growing", or NULL if people do not see it */
+    const char *rate;        /* title of the growth: "a step" */
     double steps;            /* that growth is divided by */
-    const char *folded;      /* key of the bytes in flame graphs */
-    enum mpr_group by;
-    const struct mpr_leaks_row *row;
-    size_t rows;
 };
 
-static void part(struct mpr_document *doc, const struct mpr_leaks *l,
-                 const struct mpr_leaks_heap *h, struct part p)
+static void part(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t heap,
+                 enum mpr_group by, const struct part *p, const struct mpr_leaks_row *row,
+                 size_t rows)
 {
-    const char *name = mpr_heap_name(h->live->heap);
-    struct row_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
-    *context = (struct row_context){ doc, l, h->live->heap, p.key, p.steps };
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = p.key,
-                           .title = p.title,
-                           .only = p.title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
-                           MPR_COLUMNS(row_columns),
-                           MPR_ROWS(p.row, p.rows),
-                           .omitted = "",
-                           .context = context,
-                           .by = p.by,
-                           .lines = { .merged = true, .join = join_ages, .bytes_title = p.rate },
-                           .folded = { mpr_arena_format(&doc->arena, "%s, %s", name, p.key), NULL,
-                                       p.folded } });
+    struct mpr_arena *arena = &doc->arena;
+    const char *name = mpr_heap_name(heap), *title = NULL;
+    struct row_context *context = mpr_arena_alloc(arena, sizeof *context);
+    *context = (struct row_context){ doc, l, heap, p->key, p->steps };
+    if (p->title)
+        title = mpr_report_heading(doc, mpr_arena_format(arena, "%s, %s", name, p->title), by);
+    mpr_doc_table(
+        doc, &(struct mpr_table){
+                 .key = p->key,
+                 .title = title,
+                 .only = title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
+                 MPR_COLUMNS(row_columns),
+                 MPR_ROWS(row, rows),
+                 .omitted = "",
+                 .context = context,
+                 .by = by,
+                 .lines = { .merged = true, .join = join_ages, .bytes_title = p->rate },
+                 .folded = { mpr_arena_format(arena, "%s, %s", name, p->key), NULL, p->bytes } });
 }
 
 /* ---- heaps */
@@ -322,38 +323,16 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
     mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
     mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
-    part(doc, l, h,
-         (struct part){
-             .key = "growing",
-             .title = mpr_report_heading(
-                 doc,
-                 mpr_arena_format(&doc->arena, is_short ? "%s, larger at the end" : "%s, growing",
-                                  name),
-                 h->by),
-             .rate = is_short ? "grew by" : unit(doc, l),
-             .steps = is_short ? 1 : mpr_leaks_steps(l),
-             .folded = "grown_bytes",
-             .by = h->by,
-             .row = h->growing,
-             .rows = h->growings });
-    part(doc, l, h,
-         (struct part){ .key = "levelled_off",
-                        .title = mpr_report_heading(
-                            doc, mpr_arena_format(&doc->arena, "%s, levelled off", name), h->by),
-                        .rate = "grew by",
-                        .steps = 1,
-                        .folded = "grown_bytes",
-                        .by = h->by,
-                        .row = h->levelled,
-                        .rows = h->levelleds });
-    part(doc, l, h,
-         (struct part){ .key = "may_grow",
-                        .folded = "grown_bytes",
-                        .by = h->by,
-                        .row = h->few,
-                        .rows = h->fews });
-    part(doc, l, h,
-         (struct part){ .key = "live", .folded = "bytes", .by = by, .row = living, .rows = live });
+    part(doc, l, h->live->heap, h->by,
+         &(struct part){ "growing", "grown_bytes", is_short ? "larger at the end" : "growing",
+                         is_short ? "grew by" : unit(doc, l), is_short ? 1 : mpr_leaks_steps(l) },
+         h->growing, h->growings);
+    part(doc, l, h->live->heap, h->by,
+         &(struct part){ "levelled_off", "grown_bytes", "levelled off", "grew by", 1 }, h->levelled,
+         h->levelleds);
+    part(doc, l, h->live->heap, h->by, &(struct part){ "may_grow", "grown_bytes", NULL, NULL, 1 },
+         h->few, h->fews);
+    part(doc, l, h->live->heap, by, &(struct part){ "live", "bytes", NULL, NULL, 1 }, living, live);
     if (h->live->peak_bytes)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
                                                  .rows = h->live->rows,

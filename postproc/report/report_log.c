@@ -24,40 +24,22 @@ void mpr_report_schema(struct mpr_document *doc, const char *schema)
 #define OF_SUMMARY(member) MPR_FIELD(mpr_summary, member)
 #define OF_PROCESS(member) MPR_FIELD(mpr_process_info, member)
 
-static struct mpr_value running(const void *row, const void *context)
-{
-    const struct mpr_summary *s = row;
-    (void)context;
-    return s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS);
-}
+MPR_VALUE(running, mpr_summary, s,
+          s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS))
 
 /* Absent if each block is recorded. */
-static struct mpr_value blocks(const void *row, const void *context)
-{
-    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
-    (void)context;
-    return r->blocks == MPR_RECORDED_ALL
-               ? mpr_value_absent
-               : mpr_value_known_text(mpr_recorded_name(r->blocks), MPR_UNKNOWN);
-}
-
+MPR_VALUE(blocks, mpr_summary, s,
+          s->recording.blocks == MPR_RECORDED_ALL
+              ? mpr_value_absent
+              : mpr_value_known_text(mpr_recorded_name(s->recording.blocks), MPR_UNKNOWN))
 /* 0 means that none was ever open. */
-static struct mpr_value windows(const void *row, const void *context)
-{
-    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
-    (void)context;
-    return *r->window.text ? mpr_value_amount(MPR_COUNT, (int64_t)r->window.count)
-                           : mpr_value_absent;
-}
-
-/* Absent without a window; 0 is the start of the process. */
-static struct mpr_value windows_from(const void *row, const void *context)
-{
-    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
-    (void)context;
-    return r->window.count ? mpr_value_amount(MPR_TIME, (int64_t)r->window.from_ns)
-                           : mpr_value_absent;
-}
+MPR_VALUE(windows, mpr_summary, s,
+          *s->recording.window.text ? mpr_value_number(MPR_COUNT, s->recording.window.count)
+                                    : mpr_value_absent)
+/* 0 is the start of the process. */
+MPR_VALUE(windows_from, mpr_summary, s,
+          s->recording.window.count ? mpr_value_number(MPR_TIME, s->recording.window.from_ns)
+                                    : mpr_value_absent)
 
 static const char *const fold_words[] = {
     [MPR_FOLD_NONE] = "",       [MPR_FOLD_GOOD] = "folded",     [MPR_FOLD_MISSING] = "missing",
@@ -184,22 +166,14 @@ void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
     death(doc, s);
     mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
     if (s->unwrittens)
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten",
-                                                .only = MPR_IN_JSON,
-                                                .all = MPR_IN_JSON,
-                                                MPR_COLUMNS(unwritten_columns),
-                                                MPR_ROWS(s->unwritten, s->unwrittens) });
+        mpr_doc_objects(doc, "unwritten", unwritten_columns, s->unwritten, s->unwrittens);
     mpr_doc_facts(doc, event_columns, s);
     process(doc, &s->process);
 }
 
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(loss_columns),
-                                            MPR_ROWS(s->loss, s->losses) });
+    mpr_doc_objects(doc, "losses", loss_columns, s->loss, s->losses);
 }
 
 /* ---- lines */

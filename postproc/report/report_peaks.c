@@ -152,11 +152,7 @@ static void threads(struct mpr_document *doc, const struct mpr_thread_use *use)
 {
     enum { MAX_NAMES = 4 };
     size_t idle = 0;
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "threads",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(life_columns),
-                                            MPR_ROWS(use->thread, use->threads) });
+    mpr_doc_objects(doc, "threads", life_columns, use->thread, use->threads);
     for (size_t i = 0; i < use->threads; i++) idle += is_idle(&use->thread[i]);
     if (!idle) return;
     mpr_doc_gap(doc);

@@ -24,8 +24,7 @@ static struct mpr_value title(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(mpr_frame_alone(&s->title));
-    v.told = true;
+    struct mpr_value v = mpr_value_shortened(mpr_frame_alone(&s->title), NULL);
     v.lead = s->lead;
     return v;
 }
@@ -227,11 +226,7 @@ static void log_object(struct mpr_document *doc, const struct mpr_process *p)
     mpr_doc_fact(doc, "parent", index_of(p->parent));
     mpr_doc_fact(doc, "executed", index_of(p->executed));
     mpr_doc_fact(doc, "rss_high_water_bytes", mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "heaps",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(heap_columns),
-                                            MPR_ROWS(p->heap, p->heaps) });
+    mpr_doc_objects(doc, "heaps", heap_columns, p->heap, p->heaps);
     mpr_doc_close(doc);
 }
 
@@ -243,19 +238,8 @@ struct record {
 #undef OF
 #define OF(member) MPR_FIELD(record, process.member)
 
-static struct mpr_value host_peak(const void *row, const void *context)
-{
-    const struct mpr_process *p = &((const struct record *)row)->process;
-    (void)context;
-    return of_heap(&p->summary, p->host.peak_bytes);
-}
-
-static struct mpr_value host_end(const void *row, const void *context)
-{
-    const struct mpr_process *p = &((const struct record *)row)->process;
-    (void)context;
-    return of_heap(&p->summary, p->host.end_bytes);
-}
+MPR_VALUE(host_peak, record, r, of_heap(&r->process.summary, r->process.host.peak_bytes))
+MPR_VALUE(host_end, record, r, of_heap(&r->process.summary, r->process.host.end_bytes))
 
 // clang-format off
 static const struct mpr_column record_columns[] = {

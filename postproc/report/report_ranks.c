@@ -15,28 +15,17 @@
 #define OF_MEASURE(member) MPR_FIELD(shown_measure, member)
 #define OF_CELL(member)    MPR_FIELD(cell, member)
 
-static struct mpr_value rank_number(const void *row, const void *context)
-{
-    const struct mpr_rank *r = row;
-    (void)context;
-    return mpr_value_known(MPR_COUNT, r->number, UINT64_MAX);
-}
+MPR_VALUE(rank_number, mpr_rank, r, mpr_value_known(MPR_COUNT, r->number, UINT64_MAX))
 
-#define OF_PROCESS(function, value)                                                                \
-    static struct mpr_value function(const void *row, const void *context)                         \
-    {                                                                                              \
-        const struct mpr_digest_process *p = ((const struct mpr_rank *)row)->digest->process;      \
-        (void)context;                                                                             \
-        return value;                                                                              \
-    }
-OF_PROCESS(rank_pid, mpr_value_known(MPR_COUNT, p->pid, 0))
-OF_PROCESS(rank_program, mpr_value_known_text(p->program, MPR_UNKNOWN))
-OF_PROCESS(rank_file, mpr_value_text(p->file))
-OF_PROCESS(rank_ended, mpr_value_text(p->ended))
-OF_PROCESS(rank_blocks, mpr_value_known_text(p->host_blocks, MPR_ABSENT))
-OF_PROCESS(rank_duration, mpr_value_number(MPR_SPAN, p->duration_ns))
-OF_PROCESS(rank_incomplete, mpr_value_flag(p->incomplete))
-OF_PROCESS(rank_rss, mpr_value_known(MPR_BYTES, p->rss_high, UINT64_MAX))
+#define PROCESS(function, ...) MPR_VALUE(function, mpr_rank, r, __VA_ARGS__)
+PROCESS(rank_pid, mpr_value_known(MPR_COUNT, r->digest->process->pid, 0))
+PROCESS(rank_program, mpr_value_known_text(r->digest->process->program, MPR_UNKNOWN))
+PROCESS(rank_file, mpr_value_text(r->digest->process->file))
+PROCESS(rank_ended, mpr_value_text(r->digest->process->ended))
+PROCESS(rank_blocks, mpr_value_known_text(r->digest->process->host_blocks, MPR_ABSENT))
+PROCESS(rank_duration, mpr_value_number(MPR_SPAN, r->digest->process->duration_ns))
+PROCESS(rank_incomplete, mpr_value_flag(r->digest->process->incomplete))
+PROCESS(rank_rss, mpr_value_known(MPR_BYTES, r->digest->process->rss_high, UINT64_MAX))
 
 // clang-format off
 static const struct mpr_column rank_columns[] = {
@@ -69,22 +58,14 @@ static const struct mpr_column clock_columns[] = {
 
 static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranks",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(rank_columns),
-                                            MPR_ROWS(r->rank, r->ranks) });
+    mpr_doc_objects(doc, "ranks", rank_columns, r->rank, r->ranks);
     mpr_doc_fact(doc, "missing_ranks", mpr_value_number(MPR_COUNT, r->missings));
     mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
     mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
     mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
     mpr_doc_fact(doc, "executed_programs", mpr_value_number(MPR_COUNT, r->executed));
     mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "clocks",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(clock_columns),
-                                            MPR_ROWS(r->clock, r->clocks) });
+    mpr_doc_objects(doc, "clocks", clock_columns, r->clock, r->clocks);
 }
 
 /* ---- the set of ranks */
@@ -217,11 +198,7 @@ static void failures(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     struct mpr_rank *row = mpr_arena_alloc(&doc->arena, r->failures * sizeof *row);
     for (size_t i = 0; i < r->failures; i++) row[i] = r->rank[r->failed[i]];
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "failed",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(failed_columns),
-                                            MPR_ROWS(row, r->failures) });
+    mpr_doc_objects(doc, "failed", failed_columns, row, r->failures);
     if (r->failures) first_to_fail(doc, r);
 }
 
@@ -291,11 +268,7 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
         row[i] = measure_of(r, &r->measure[i]);
         heaps += !r->measure[i].part;
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "measures",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(measure_columns),
-                                            MPR_ROWS(row, r->measures) });
+    mpr_doc_objects(doc, "measures", measure_columns, row, r->measures);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "peak of each heap",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(measure_columns),

@@ -111,11 +111,7 @@ static void groups(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     struct kind *kind = mpr_arena_alloc(&doc->arena, r->kinds * sizeof *kind);
     for (size_t i = 0; i < r->kinds; i++) kind[i] = kind_of(doc, &r->kind[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(group_columns),
-                                            MPR_ROWS(r->group, r->groups) });
+    mpr_doc_objects(doc, "communicators", group_columns, r->group, r->groups);
     if (!r->kinds) return;
     mpr_doc_table(doc,
                   &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by communicator",

@@ -247,11 +247,7 @@ static void axes(struct mpr_document *doc, const struct mpr_ranks_split *s)
     struct mpr_ranks_group *row = mpr_arena_alloc(&doc->arena, 2 * sizeof *row);
     row[0] = *s->axis->first;
     if (s->other) row[1] = *s->other->first;
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "groups",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(axis_columns),
-                                            MPR_ROWS(row, s->other ? 2 : 1) });
+    mpr_doc_objects(doc, "groups", axis_columns, row, s->other ? 2 : 1);
 }
 
 static void stage_fields(struct mpr_document *doc, const struct mpr_ranks *r,

@@ -67,11 +67,7 @@ void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, siz
     size_t modules;
     const struct mpr_subtree *m = mpr_subtrees(&doc->arena, row, rows, whole, &modules);
     if (!modules) return;
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "module_outliers",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(module_columns),
-                                            MPR_ROWS(m, modules),
-                                            .all = MPR_IN_JSON });
+    mpr_doc_objects(doc, "module_outliers", module_columns, m, modules);
     for (size_t i = 0; i < modules && i < SHOWN; i++)
         mpr_doc_line(doc, "  [%s] in all: %s%s  %s", m[i].module, m[i].estimated ? "~" : "",
                      mpr_doc_size(doc, m[i].bytes),

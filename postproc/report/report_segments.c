@@ -19,11 +19,7 @@ static struct mpr_value pool_id(const uint64_t pool[2])
 
 #define OF_POOL(member) MPR_FIELD(mpr_segment_pool, member)
 
-static struct mpr_value id_of_pool(const void *row, const void *context)
-{
-    (void)context;
-    return pool_id(((const struct mpr_segment_pool *)row)->pool);
-}
+MPR_VALUE(id_of_pool, mpr_segment_pool, r, pool_id(r->pool))
 
 static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
 {
@@ -56,18 +52,9 @@ static const struct mpr_column pool_columns[] = {
 
 static const char *const states[] = { "split", "releasable", "graph" };
 
-static struct mpr_value id_of_segment(const void *row, const void *context)
-{
-    (void)context;
-    return pool_id(((const struct mpr_segment *)row)->pool);
-}
-
-static struct mpr_value oldest_time(const void *row, const void *context)
-{
-    const struct mpr_segment *s = row;
-    (void)context;
-    return s->oldest.frame ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent;
-}
+MPR_VALUE(id_of_segment, mpr_segment, r, pool_id(r->pool))
+MPR_VALUE(oldest_time, mpr_segment, s,
+          s->oldest.frame ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent)
 
 // clang-format off
 static const struct mpr_column segment_columns[] = {
@@ -104,11 +91,7 @@ struct shape {
 
 #define OF_SHAPE(member) MPR_FIELD(shape, a.member)
 
-static struct mpr_value shape_hole(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_BYTES, ((const struct shape *)row)->a.oldest->largest_hole);
-}
+MPR_VALUE(shape_hole, shape, r, mpr_value_number(MPR_BYTES, r->a.oldest->largest_hole))
 
 static struct mpr_value oldest_name(const void *row, const void *context)
 {

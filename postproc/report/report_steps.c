@@ -28,21 +28,9 @@ struct step {
 
 #define OF(member) MPR_FIELD(step, member)
 
-static struct mpr_value change(const void *row, const void *context)
-{
-    const struct step *s = row;
-    (void)context;
-    return s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change);
-}
+MPR_VALUE(change, step, s, s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change))
 
-static struct mpr_value line_name(const void *row, const void *context)
-{
-    const struct step *s = row;
-    (void)context;
-    struct mpr_value v = mpr_value_path(mpr_frame_alone(&s->shown));
-    v.told = true;
-    return v;
-}
+MPR_VALUE(line_name, step, s, mpr_value_shortened(mpr_frame_alone(&s->shown), NULL))
 
 // clang-format off
 static const struct mpr_column columns[] = {

@@ -100,12 +100,8 @@ static void devices(struct mpr_document *doc, const struct mpr_insights *in)
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
-static struct mpr_value instance_range(const void *row, const void *context)
-{
-    const struct mpr_heap_peak *h = row;
-    (void)context;
-    return *h->instance.name ? mpr_value_text(h->instance.range) : mpr_value_absent;
-}
+MPR_VALUE(instance_range, mpr_heap_peak, h,
+          *h->instance.name ? mpr_value_text(h->instance.range) : mpr_value_absent)
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {

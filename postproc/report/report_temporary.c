@@ -13,12 +13,8 @@
 
 #define OF_ROW(member) MPR_FIELD(mpr_temporary_row, member)
 
-static struct mpr_value median(const void *row, const void *context)
-{
-    const struct mpr_temporary_row *r = row;
-    (void)context;
-    return mpr_value_known(MPR_SPAN, mpr_tally_median(&r->tally), MPR_NO_MEDIAN);
-}
+MPR_VALUE(median, mpr_temporary_row, r,
+          mpr_value_known(MPR_SPAN, mpr_tally_median(&r->tally), MPR_NO_MEDIAN))
 
 // clang-format off
 static const struct mpr_column row_columns[] = {

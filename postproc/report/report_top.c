@@ -29,8 +29,7 @@ static struct mpr_value title(const void *row, const void *context)
 {
     const struct process *p = row;
     (void)context;
-    struct mpr_value v = mpr_value_path(mpr_frame_alone(&p->title));
-    v.told = true;
+    struct mpr_value v = mpr_value_shortened(mpr_frame_alone(&p->title), NULL);
     v.lead = p->lead;
     return v;
 }
@@ -40,12 +39,7 @@ static struct mpr_value grew_in(const struct mpr_live_look *look, int64_t bytes)
     return look->span_ns ? mpr_value_amount(MPR_CHANGE, bytes) : mpr_value_unknown;
 }
 
-static struct mpr_value host_grew(const void *row, const void *context)
-{
-    const struct process *p = row;
-    (void)context;
-    return grew_in(p->look, p->look->host_grew);
-}
+MPR_VALUE(host_grew, process, p, grew_in(p->look, p->look->host_grew))
 
 // clang-format off
 static const struct mpr_column process_columns[] = {
@@ -185,11 +179,7 @@ static const struct mpr_column thread_columns[] = {
 
 static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "open",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(thread_columns),
-                                            MPR_ROWS(look->thread, look->threads),
-                                            .all = MPR_IN_JSON });
+    mpr_doc_objects(doc, "open", thread_columns, look->thread, look->threads);
     for (size_t i = 0; i < look->threads; i++) {
         const struct mpr_live_thread *t = &look->thread[i];
         mpr_doc_say(doc, "%s is in %s", t->name, mpr_report_telling(doc, t->path));

@@ -314,9 +314,7 @@ bool mpr_table_line_value(const struct mpr_table *t, const struct mpr_column *c,
     const size_t i = index_of(t, row);
     const struct mpr_line *l = &t->line[i];
     if (c->type == MPR_PATH) {
-        *v = mpr_value_path(l->row.path);
-        v->told = true;
-        v->caller = l->caller;
+        *v = mpr_value_shortened(l->row.path, l->caller);
     } else if (c->held == MPR_AS_LINE_NOTE) *v = mpr_value_text(t->note[i]);
     else if (c->held == MPR_AS_LINE_ERROR)
         *v = l->row.variance > 0 ? mpr_value_number(MPR_BYTES, mpr_row_error(l->row.variance))
