@@ -4,10 +4,15 @@
 
 /* ---- fields */
 
-// clang-format off
-#define VALUE(name, which) { .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]), .unless = MPR_UNKNOWN_AT_MAX }
-#define TIME { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time) }
-// clang-format on
+#define VALUE(name, which)                                                                         \
+    {                                                                                              \
+        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
+        .unless = MPR_UNKNOWN_AT_MAX                                                               \
+    }
+#define TIME                                                                                       \
+    {                                                                                              \
+        .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time)                           \
+    }
 
 MPR_VALUE(rollup_time, mpr_reading, r,
           r->value[MPF_RSS_PSS] == MPF_UNKNOWN ? mpr_value_absent

@@ -16,9 +16,12 @@ MPR_VALUE(rule_of, mpr_role_share, r, mpr_value_text(mpr_role_rule(r->role)))
 
 // clang-format off
 static const struct mpr_column role_columns[] = {
-    { .key = "role", .title = "role", .type = MPR_TEXT, .get = key_of, MPR_SHOWN(MPR_TEXT, name_of), .width = 22 },
-    { .key = "rule", .title = "", .type = MPR_TEXT, .get = rule_of, .after = "blocks", .below = true },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROLE(bytes), .share = MPR_SHARE_FIRST },
+    { .key = "role", .title = "role", .type = MPR_TEXT, .get = key_of, MPR_SHOWN(MPR_TEXT, name_of),
+      .width = 22 },
+    { .key = "rule", .title = "", .type = MPR_TEXT, .get = rule_of, .after = "blocks",
+      .below = true },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROLE(bytes),
+      .share = MPR_SHARE_FIRST },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROLE(blocks) },
     { .key = "oldest_ns", .type = MPR_TIME, OF_ROLE(oldest) },
     { .key = "newest_ns", .type = MPR_TIME, OF_ROLE(newest) },
@@ -71,7 +74,8 @@ static const struct mpr_column part_columns[] = {
     { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(part_context, role), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
+      .errors = true, .sums = true, .estimate = true },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
 };
 // clang-format on

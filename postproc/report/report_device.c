@@ -14,8 +14,10 @@
 
 // clang-format off
 static const struct mpr_column part_columns[] = {
-    { .key = "part", .title = "part", .type = MPR_TEXT, OF_PART(key), MPR_SHOWN_FIELD(MPR_TEXT, mpr_device_part, name), .width = 28 },
-    { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes), .share = MPR_SHARE_FIRST },
+    { .key = "part", .title = "part", .type = MPR_TEXT, OF_PART(key),
+      MPR_SHOWN_FIELD(MPR_TEXT, mpr_device_part, name), .width = 28 },
+    { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes),
+      .share = MPR_SHARE_FIRST },
     { .title = "", .type = MPR_TEXT, OF_PART(note) },
 };
 
@@ -68,9 +70,11 @@ static void part_fields(struct mpr_document *doc, const struct mpr_device_state 
 // clang-format off
 static const struct mpr_column torch_columns[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
+      .errors = true, .sums = true, .estimate = true },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-    { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true, .estimate = true, .ranks = MPR_ORDER_END, .if_ranked = true },
+    { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true, .estimate = true,
+      .ranks = MPR_ORDER_END, .if_ranked = true },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
 };
 // clang-format on
@@ -98,8 +102,10 @@ static void torch_rows(struct mpr_document *doc, const char *key, const char *ti
 // clang-format off
 static const struct mpr_column comm_columns[] = {
     { .key = "id", .title = "communicator", .type = MPR_TEXT, OF_COMM(name), .width = MPR_WIDE },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
-    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks),
+      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank),
+      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
     { .key = "first_use", .title = "first use", .type = MPR_TEXT, OF_COMM(first_use) },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes), .after = "id" },
     { .key = "blocks", .type = MPR_COUNT, OF_COMM(blocks) },

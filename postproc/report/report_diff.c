@@ -115,11 +115,11 @@ static const struct mpr_column row_columns[] = {
     { .title = "base", .type = MPR_SIGNED, OF_SHOWN(row.base.is), .width = 12, .sums = true,       \
       .estimate = true },                                                                          \
     { .title = "new", .type = MPR_SIGNED, OF_SHOWN(row.now.is), .width = 11, .lead = " -> ",       \
-      .sums = true, .estimate = true, .spare = 3 },                                                            \
+      .sums = true, .estimate = true, .spare = 3 },                                                \
     { .title = "change", .type = MPR_CHANGE, OF_SHOWN(row.change), .width = 13, .sums = true,      \
       .estimate = true },                                                                          \
     { .title = "", .type = MPR_TEXT, OF_SHOWN(percent), .width = 7, .spare = 2 },                  \
-    { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },      \
+    { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },       \
     { .title = "", .type = MPR_TEXT, OF_SHOWN(note) }
 
 enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of a path before the other columns */

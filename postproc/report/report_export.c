@@ -119,8 +119,10 @@ static const struct mpr_column blocks[] = {
     { .key = "range_id", .type = MPR_COUNT, OF_BLOCK(range) },
     { .key = "thread_id", .type = MPR_COUNT, OF_BLOCK(thread) },
     { .key = "site_id", .type = MPR_COUNT, OF_BLOCK(site), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "freed_range_id", .type = MPR_COUNT, OF_BLOCK(freed_range), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "freed_thread_id", .type = MPR_COUNT, OF_BLOCK(freed_thread), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "freed_range_id", .type = MPR_COUNT, OF_BLOCK(freed_range),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "freed_thread_id", .type = MPR_COUNT, OF_BLOCK(freed_thread),
+      .unless = MPR_UNKNOWN_AT_MAX },
 };
 
 #define OF_USE(member) MPR_FIELD(mpr_content_use, member)
@@ -159,11 +161,16 @@ static const struct mpr_column series[] = {
 static const struct mpr_column samples_gpu[] = {
     { .key = "device", .type = MPR_COUNT, MPR_FIELD(mpr_content_gpu, device) },
     { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_content_gpu, time_ns) },
-    { .key = "used_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, used), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, total), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "own_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, own), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "reserved_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, reserved), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "file_cache_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, file_cache), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "used_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, used),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, total),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "own_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, own),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "reserved_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, reserved),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "file_cache_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, file_cache),
+      .unless = MPR_UNKNOWN_AT_MAX },
 };
 
 /* ---- devices */
@@ -173,8 +180,10 @@ static const struct mpr_column devices[] = {
     { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_device, name) },
     { .key = "uuid", .type = MPR_TEXT, MPR_FIELD(mpr_device, uuid) },
     { .key = "peak_ns", .type = MPR_TIME, MPR_FIELD(mpr_device, peak.time) },
-    { .key = "used_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.used), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.total), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "used_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.used),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.total),
+      .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "torch_segment_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.torch_segments) },
     { .key = "torch_asleep_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_device, peak.torch_asleep) },
 };

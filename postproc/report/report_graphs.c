@@ -31,17 +31,21 @@ static struct mpr_value burst_name(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column burst_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(burst, b.path), MPR_SHOWN(MPR_PATH, burst_name), .width = 41 },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(burst, b.path),
+      MPR_SHOWN(MPR_PATH, burst_name), .width = 41 },
     { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
     { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
-    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables), .width = 7, .spare = 2 },
+    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables), .width = 7,
+      .spare = 2 },
     { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
     { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes), .spare = 1 },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_BURST(executable_bytes), .spare = 4 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_BURST(launch_bytes), .spare = 3 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_BURST(executable_bytes), .spare = 4 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
+      OF_BURST(launch_bytes), .spare = 3 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, MPR_FIELD(burst, total) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
 };
@@ -108,11 +112,15 @@ static struct mpr_value size_name(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column size_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_SIZE(burst) },
-    { .key = "size", .title = "size", .type = MPR_COUNT, OF_SIZE(size), .unless = MPR_UNKNOWN_AT_MAX, MPR_SHOWN(MPR_TEXT, size_name), .width = 20 },
+    { .key = "size", .title = "size", .type = MPR_COUNT, OF_SIZE(size),
+      .unless = MPR_UNKNOWN_AT_MAX, MPR_SHOWN(MPR_TEXT, size_name), .width = 20 },
     { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
-    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes), .spare = 3 },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_SIZE(executable_bytes), .spare = 2 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(launch_bytes), .spare = 1 },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes),
+      .spare = 3 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_SIZE(executable_bytes), .spare = 2 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(launch_bytes),
+      .spare = 1 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes) },
     { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
 };
@@ -158,7 +166,8 @@ MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? 
 // clang-format off
 static const struct mpr_column graph_columns[] = {
     MPR_LOG_COLUMN,
-    { .key = "time_ns", .title = "at", .type = MPR_TIME, OF_GRAPH(time), .after = "path", .width = 12, .spare = 4 },
+    { .key = "time_ns", .title = "at", .type = MPR_TIME, OF_GRAPH(time), .after = "path",
+      .width = 12, .spare = 4 },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path), .width = 28 },
     { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },
     { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0,
@@ -174,11 +183,17 @@ static const struct mpr_column graph_columns[] = {
     { .key = "block_bytes", .type = MPR_BYTES, OF_GRAPH(block_bytes) },
     { .key = "instantiated", .type = MPR_FLAG, OF_GRAPH(instantiated), .only = MPR_IN_JSON },
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_JSON },
-    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), MPR_SHOWN(MPR_COUNT, nodes), .only = MPR_IN_JSON | MPR_FOR_PEOPLE, .after = "time_ns", .spare = 1 },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_GRAPH(executable_bytes), .spare = 3 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_GRAPH(launch_bytes), .spare = 2 },
-    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON | MPR_FOR_PEOPLE },
-    { .key = "alive_at_end", .title = "", .type = MPR_FLAG, OF_GRAPH(alive), MPR_SHOWN(MPR_TEXT, gone), .beside = true },
+    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes),
+      MPR_SHOWN(MPR_COUNT, nodes), .only = MPR_IN_JSON | MPR_FOR_PEOPLE, .after = "time_ns",
+      .spare = 1 },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_GRAPH(executable_bytes), .spare = 3 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
+      OF_GRAPH(launch_bytes), .spare = 2 },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = total,
+      .only = MPR_IN_JSON | MPR_FOR_PEOPLE },
+    { .key = "alive_at_end", .title = "", .type = MPR_FLAG, OF_GRAPH(alive),
+      MPR_SHOWN(MPR_TEXT, gone), .beside = true },
 };
 // clang-format on
 

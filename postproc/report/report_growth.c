@@ -23,9 +23,12 @@ static struct mpr_value change(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column columns[] = {
     { .key = "part", .type = MPR_TEXT, OF(key), .unless = MPR_ABSENT_AT_0 },
-    { .key = "path", .title = "what", .type = MPR_PATH, .get = path, MPR_SHOWN_FIELD(MPR_PATH, mpr_growth_row, path) },
-    { .key = "before_bytes", .title = "before", .type = MPR_SIGNED, OF(before), .sums = true, .estimate = true },
-    { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10, .lead = " -> ", .sums = true, .estimate = true },
+    { .key = "path", .title = "what", .type = MPR_PATH, .get = path,
+      MPR_SHOWN_FIELD(MPR_PATH, mpr_growth_row, path) },
+    { .key = "before_bytes", .title = "before", .type = MPR_SIGNED, OF(before), .sums = true,
+      .estimate = true },
+    { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10,
+      .lead = " -> ", .sums = true, .estimate = true },
     { .title = "change", .type = MPR_CHANGE, .get = change, .sums = true, .estimate = true },
     { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0 },
 };

@@ -22,13 +22,18 @@ struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column heap_columns[] = {
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(heap), .width = 14 },
-    { .key = "peak_bytes", .title = "peak", .titled = true, .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
+    { .key = "peak_bytes", .title = "peak", .titled = true, .type = MPR_BYTES,
+      .get = mpr_report_heap_peak, .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes), .after = "frees", .estimate = true },
-    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12, .spare = 3, .estimate = true },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes),
+      .after = "frees", .estimate = true },
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks),
+      .width = 12, .spare = 3, .estimate = true },
     { .key = "end_blocks", .type = MPR_COUNT, OF_HEAP(end_blocks) },
-    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14, .spare = 2, .estimate = true },
-    { .key = "frees", .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14, .spare = 1, .estimate = true },
+    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations),
+      .width = 14, .spare = 2, .estimate = true },
+    { .key = "frees", .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14, .spare = 1,
+      .estimate = true },
     { .key = "failures", .type = MPR_COUNT, OF_HEAP(failures) },
 };
 // clang-format on

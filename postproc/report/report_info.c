@@ -33,10 +33,14 @@ MPR_VALUE(ended, mpr_info_thread, t, mpr_value_text(t->ended ? "ended" : ""))
 
 // clang-format off
 static const struct mpr_column thread_columns[] = {
-    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number), .width = 8 },
-    { .key = "name", .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name), .after = "first_event_ns", .width = 24 },
-    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
-    { .key = "ended", .title = "", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended), MPR_SHOWN(MPR_TEXT, ended), .after = "name" },
+    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number),
+      .width = 8 },
+    { .key = "name", .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name),
+      .after = "first_event_ns", .width = 24 },
+    { .key = "first_event_ns", .title = "from", .type = MPR_TIME,
+      MPR_FIELD(mpr_info_thread, first_ns) },
+    { .key = "ended", .title = "", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended),
+      MPR_SHOWN(MPR_TEXT, ended), .after = "name" },
 };
 // clang-format on
 

@@ -32,28 +32,38 @@ struct thread_row {
 #define OF_THREAD(member) MPR_FIELD(thread_row, thread.member)
 
 // clang-format off
-#define HEAP_COLUMNS                                                                                                        \
-    MPR_LOG_COLUMN,                                                                                                         \
-    { .key = "pid", .type = MPR_COUNT, MPR_OF_LOG(process.pid) },                                                           \
-    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(mpr_heap_peak, heap), .only = MPR_IN_CSV },                              \
-    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(mpr_heap_peak, peak_bytes), .only = MPR_IN_CSV },                 \
-    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(mpr_heap_peak, peak_time), .only = MPR_IN_CSV }
-#define MORE_COLUMNS                                                                                                        \
-    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },                                             \
-    { .key = "incomplete", .type = MPR_FLAG, MPR_OF_LOG(incomplete) },                                                      \
-    { .key = "inside", .type = MPR_WORD, MPR_CONTEXT(mpr_heap_peak, inside), .only = MPR_IN_CSV },                          \
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_OMITTED_AT_0 },                                \
+#define HEAP_COLUMNS                                                                               \
+    MPR_LOG_COLUMN,                                                                                \
+    { .key = "pid", .type = MPR_COUNT, MPR_OF_LOG(process.pid) },                                  \
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(mpr_heap_peak, heap), .only = MPR_IN_CSV },     \
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(mpr_heap_peak, peak_bytes),              \
+      .only = MPR_IN_CSV },                                                                        \
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(mpr_heap_peak, peak_time),              \
+      .only = MPR_IN_CSV }
+#define MORE_COLUMNS                                                                               \
+    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },                    \
+    { .key = "incomplete", .type = MPR_FLAG, MPR_OF_LOG(incomplete) },                             \
+    { .key = "inside", .type = MPR_WORD, MPR_CONTEXT(mpr_heap_peak, inside), .only = MPR_IN_CSV }, \
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_OMITTED_AT_0 },       \
     { .key = "error_bytes", .type = MPR_BYTES, OF_ROW(variance) }
 
 static const struct mpr_column row_columns[] = {
     HEAP_COLUMNS,
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes_at_peak", .title = "at the peak", .titled = true, .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
-    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), .merge = MPR_MERGE_PEAK, .estimate = true, .bound = true, .spare = 2, .ranks = MPR_ORDER_OWN },
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true, .bound = true, .width = 11, .spare = 1, .of_rest = true, .ranks = MPR_ORDER_ALLOCS },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true, .ranks = MPR_ORDER_END, .if_ranked = true },
+    { .key = "bytes_at_peak", .title = "at the peak", .titled = true, .type = MPR_BYTES,
+      OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks),
+      .estimate = true },
+    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak),
+      .merge = MPR_MERGE_PEAK, .estimate = true, .bound = true, .spare = 2,
+      .ranks = MPR_ORDER_OWN },
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations),
+      .estimate = true, .bound = true, .width = 11, .spare = 1, .of_rest = true,
+      .ranks = MPR_ORDER_ALLOCS },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes),
+      .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true,
+      .ranks = MPR_ORDER_END, .if_ranked = true },
     MORE_COLUMNS,
 };
 
@@ -61,17 +71,25 @@ static const struct mpr_column thread_columns[] = {
     HEAP_COLUMNS,
     { .key = "path", .title = "thread", MPR_PATH_FIELD(mpr_row, path), .width = 26 },
     MPR_SITE_COLUMNS,
-    { .key = "bytes_at_peak", .title = "at the peak", .titled = true, .type = MPR_BYTES, OF_ROW(bytes), .share = 2, .sums = true, .estimate = true },
-    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .spare = 2, .estimate = true },
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), .merge = MPR_MERGE_PEAK, .spare = 2, .estimate = true, .bound = true },
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .width = 11, .spare = 3, .estimate = true, .bound = true, .of_rest = true },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },
+    { .key = "bytes_at_peak", .title = "at the peak", .titled = true, .type = MPR_BYTES,
+      OF_ROW(bytes), .share = 2, .sums = true, .estimate = true },
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .spare = 2,
+      .estimate = true },
+    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak),
+      .merge = MPR_MERGE_PEAK, .spare = 2, .estimate = true, .bound = true },
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .width = 11,
+      .spare = 3, .estimate = true, .bound = true, .of_rest = true },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes),
+      .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },
     MORE_COLUMNS,
     { .key = "number", .type = MPR_COUNT, OF_THREAD(life.number), .merge = MPR_MERGE_FIRST },
     { .key = "end_blocks", .type = MPR_COUNT, OF_THREAD(end_blocks) },
-    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_THREAD(all_bytes), .unless = MPR_UNKNOWN_AT_MAX, .bound = true },
-    { .key = "first_ns", .title = "from", .type = MPR_TIME, OF_THREAD(life.first_ns), .merge = MPR_MERGE_MIN, .spare = 1 },
-    { .key = "ended_ns", .title = "to", .type = MPR_TIME, OF_THREAD(life.ended_ns), .merge = MPR_MERGE_MAX, .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
+    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_THREAD(all_bytes),
+      .unless = MPR_UNKNOWN_AT_MAX, .bound = true },
+    { .key = "first_ns", .title = "from", .type = MPR_TIME, OF_THREAD(life.first_ns),
+      .merge = MPR_MERGE_MIN, .spare = 1 },
+    { .key = "ended_ns", .title = "to", .type = MPR_TIME, OF_THREAD(life.ended_ns),
+      .merge = MPR_MERGE_MAX, .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
 };
 // clang-format on
 
@@ -176,7 +194,8 @@ static const struct mpr_column device_fields[] = {
     { .key = "uuid", .type = MPR_TEXT, OF_DEVICE(uuid) },
     { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off),
       .unless = MPR_ABSENT_AT_0 },
-    { .key = "driver_calls_by_name", .type = MPR_TEXT, OF_DEVICE(by_name), .unless = MPR_ABSENT_AT_0 },
+    { .key = "driver_calls_by_name", .type = MPR_TEXT, OF_DEVICE(by_name),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "shared_with_host", .type = MPR_FLAG, OF_DEVICE(shared), .unless = MPR_ABSENT_AT_0 },
     { .key = "torch_reserved_peak_bytes", .type = MPR_BYTES, OF_DEVICE(torch_reserved_peak) },
 };

@@ -63,8 +63,10 @@ static const struct mpr_column shown_columns[] = {
     { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
     { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .if_any = true, .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
-    { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true, .spare = 1 },
+    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
+      .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
+    { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true,
+      .spare = 1 },
     { .title = "ended", .type = MPR_TEXT, OF(ended), .beside = true },
 };
 // clang-format on

@@ -18,10 +18,13 @@ static struct mpr_value most_rank(const void *row, const void *context)
 static const struct mpr_column node_columns[] = {
     { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
     { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(ranks), .width = 7 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median), .estimate = true },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median),
+      .estimate = true },
     { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(most), .estimate = true },
-    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9, .spare = 2 },
-    { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
+    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9,
+      .spare = 2 },
+    { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum),
+      .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
     { .key = "failed", .title = "failed", .type = MPR_COUNT, OF_NODE(failed), .width = 8 },
 };
 // clang-format on

@@ -8,13 +8,16 @@
 // clang-format off
 static const struct mpr_column columns[] = {
     { .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST,
+      .errors = true, .sums = true, .estimate = true },
     { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
 };
 static const struct mpr_column change_columns[] = {
     { .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
-    { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .unless = MPR_ABSENT_AT_0, .estimate = true },
+    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST,
+      .errors = true, .sums = true, .estimate = true },
+    { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .unless = MPR_ABSENT_AT_0,
+      .estimate = true },
 };
 // clang-format on
 

@@ -37,12 +37,14 @@ static struct mpr_value name_of_pool(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column pool_columns[] = {
     { .key = "graph", .type = MPR_FLAG, OF_POOL(graph) },
-    { .key = "pool", .title = "pool", .type = MPR_NUMBERS, .get = id_of_pool, MPR_SHOWN(MPR_TEXT, name_of_pool), .width = 16 },
+    { .key = "pool", .title = "pool", .type = MPR_NUMBERS, .get = id_of_pool,
+      MPR_SHOWN(MPR_TEXT, name_of_pool), .width = 16 },
     { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_POOL(segments), .width = 8 },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_POOL(bytes) },
     { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live), .spare = 2 },
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_POOL(free) },
-    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES, OF_POOL(largest_hole), .width = 14, .spare = 1 },
+    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES,
+      OF_POOL(largest_hole), .width = 14, .spare = 1 },
 };
 // clang-format on
 
@@ -59,8 +61,10 @@ MPR_VALUE(oldest_time, mpr_segment, s,
 // clang-format off
 static const struct mpr_column segment_columns[] = {
     MPR_LOG_COLUMN,
-    { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(mpr_segments_device, index), .only = MPR_IN_CSV },
-    { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(mpr_segments_device, time), .only = MPR_IN_CSV },
+    { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(mpr_segments_device, index),
+      .only = MPR_IN_CSV },
+    { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(mpr_segments_device, time),
+      .only = MPR_IN_CSV },
     { .key = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
     { .key = "state", .type = MPR_WORD, OF_SEGMENT(state), .words = states },
     { .key = "pool", .type = MPR_NUMBERS, .get = id_of_segment, .only = MPR_IN_JSON },
@@ -215,7 +219,8 @@ static const struct mpr_column pin_columns[] = {
     { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments), .spare = 4 },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks), .spare = 2 },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes), .spare = 1 },
-    { .key = "oldest_ns", .title = "oldest's age", .type = MPR_TIME, OF_PIN(oldest_time), .merge = MPR_MERGE_MIN, MPR_SHOWN(MPR_TIME, pin_age), .lasting = true, .spare = 3 },
+    { .key = "oldest_ns", .title = "oldest's age", .type = MPR_TIME, OF_PIN(oldest_time),
+      .merge = MPR_MERGE_MIN, MPR_SHOWN(MPR_TIME, pin_age), .lasting = true, .spare = 3 },
 };
 // clang-format on
 

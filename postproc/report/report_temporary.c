@@ -22,12 +22,16 @@ static const struct mpr_column row_columns[] = {
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(mpr_temporary_heap, heap), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "temporary_blocks", .title = "temporary", .type = MPR_COUNT, OF_ROW(tally.soon), .share = 2, .width = 12, .sums = true, .bound = true },
+    { .key = "temporary_blocks", .title = "temporary", .type = MPR_COUNT, OF_ROW(tally.soon),
+      .share = 2, .width = 12, .sums = true, .bound = true },
     { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(tally.soon_bytes), .sums = true },
-    { .key = "blocks", .title = "allocs", .type = MPR_COUNT, OF_ROW(tally.blocks), .width = 12, .sums = true, .sums_in = MPR_IN_JSON, .spare = 1, .bound = true },
-    { .key = "bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(tally.bytes), .sums = true, .sums_in = MPR_IN_JSON, .bound = true },
+    { .key = "blocks", .title = "allocs", .type = MPR_COUNT, OF_ROW(tally.blocks), .width = 12,
+      .sums = true, .sums_in = MPR_IN_JSON, .spare = 1, .bound = true },
+    { .key = "bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(tally.bytes), .sums = true,
+      .sums_in = MPR_IN_JSON, .bound = true },
     { .key = "freed_blocks", .type = MPR_COUNT, OF_ROW(tally.freed), .sums = true },
-    { .key = "median_life_about_ns", .title = "median", .type = MPR_SPAN, .get = median, .estimate = true },
+    { .key = "median_life_about_ns", .title = "median", .type = MPR_SPAN, .get = median,
+      .estimate = true },
 };
 // clang-format on
 

@@ -49,8 +49,10 @@ static const struct mpr_column process_columns[] = {
     { .title = "host", .type = MPR_BYTES, OF(host), .sums = true },
     { .title = "host grew", .type = MPR_CHANGE, .get = host_grew },
     { .title = "device", .type = MPR_BYTES, OF(device), .if_any = true, .sums = true },
-    { .title = "RSS", .type = MPR_BYTES, OF(rss), .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 2 },
-    { .title = "events/s", .type = MPR_COUNT, OF(events), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
+    { .title = "RSS", .type = MPR_BYTES, OF(rss), .sums = true, .unless = MPR_UNKNOWN_AT_MAX,
+      .spare = 2 },
+    { .title = "events/s", .type = MPR_COUNT, OF(events), .unless = MPR_UNKNOWN_AT_MAX,
+      .spare = 1 },
 };
 // clang-format on
 
@@ -106,9 +108,11 @@ static const struct mpr_column heap_columns[] = {
     MPR_LOG_COLUMN,
     { .key = "pid", .type = MPR_COUNT, MPR_OF_LOG(process.pid) },
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF(heap), .width = 14 },
-    { .key = "inside", .type = MPR_TEXT, OF(inside), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
+    { .key = "inside", .type = MPR_TEXT, OF(inside), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "bytes", .title = "now", .type = MPR_BYTES, OF(bytes), .estimate = true },
-    { .key = "grew_bytes", .title = "grew", .type = MPR_CHANGE, .get = heap_grew, .estimate = true },
+    { .key = "grew_bytes", .title = "grew", .type = MPR_CHANGE, .get = heap_grew,
+      .estimate = true },
     { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF(peak_bytes), .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF(peak_time), .spare = 1 },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF(blocks), .spare = 3 },
@@ -209,7 +213,8 @@ static void devices(struct mpr_document *doc, const struct mpr_live_look *look)
 // clang-format off
 static const struct mpr_column owner_columns[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .title = "now", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
+    { .key = "bytes", .title = "now", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
+      .errors = true, .sums = true, .estimate = true },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
