@@ -86,7 +86,7 @@ void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_telling *telling, en
     struct path *path = mpr_alloc(values, sizeof *path);
     size_t paths = 0;
     for (struct mpr_value *v = value; v < value + values; v++) {
-        if (v->type != MPR_PATH || v->state != MPR_KNOWN || v->told) continue;
+        if (v->type != MPR_PATH || v->state != MPR_KNOWN || v->shortened) continue;
         path[paths++] = (struct path){ v->path, v };
         const struct mpr_told told =
             mpr_telling_of(telling, arena, v->path, mpr_group_is_calls(by));

@@ -137,7 +137,7 @@ static struct mpr_value path(const void *row, const void *context)
     const struct mpr_line *l = &((const struct band_line *)row)->line;
     (void)context;
     struct mpr_value v = mpr_value_path(l->row.path);
-    v.told = true;
+    v.shortened = true;
     v.caller = l->caller;
     return v;
 }

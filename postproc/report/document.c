@@ -35,7 +35,8 @@ struct mpr_value mpr_value_path(struct mpr_path path)
 
 struct mpr_value mpr_value_shortened(struct mpr_path path, const char *caller)
 {
-    return (struct mpr_value){ .type = MPR_PATH, .path = path, .told = true, .caller = caller };
+    return (
+        struct mpr_value){ .type = MPR_PATH, .path = path, .shortened = true, .caller = caller };
 }
 
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count)
@@ -77,7 +78,7 @@ bool mpr_column_sums(const struct mpr_column *c, enum mpr_format format)
     return c->sums && (!c->sums_in || c->sums_in & format) && mpr_column_in(c, format);
 }
 
-static struct mpr_value held(const struct mpr_column *c, const void *base)
+static struct mpr_value member(const struct mpr_column *c, const void *base)
 {
     const void *at = (const char *)base + c->at;
     struct mpr_value v = { .type = c->type };
@@ -134,7 +135,7 @@ static double percent_of(const struct mpr_column *c, const struct mpr_value *par
 static struct mpr_value field(const struct mpr_table *t, const struct mpr_column *c,
                               const void *row)
 {
-    struct mpr_value v = held(c, c->of_log ? t->log : c->of_context ? t->context : row);
+    struct mpr_value v = member(c, c->of_log ? t->log : c->of_context ? t->context : row);
     v.state = state_of(c, &v);
     v.omitted = c->unless == MPR_OMITTED_AT_0 && is_zero(c, &v);
     if (c->words) v.text = c->words[v.number];

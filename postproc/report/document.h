@@ -59,7 +59,7 @@ struct mpr_value {
         const uint64_t *numbers;
     };
     size_t count;       /* of a list */
-    bool told;          /* PATH: already shortened for people */
+    bool shortened;     /* PATH: as people see it */
     const char *caller; /* PATH: for people, the caller of the last frame, or NULL */
     size_t lead;   /* PATH: bytes at its beginning that stay when it is cut, if there is room */
     bool at_least; /* a number: people see that it may be larger */
@@ -94,11 +94,11 @@ enum mpr_format {
     MPR_EVERYWHERE = MPR_FOR_PEOPLE | MPR_IN_JSON | MPR_IN_CSV
 };
 
-/* The C type of a value.  MPR_HELD finds it by the member's type, and other types do not compile.
+/* The C type of a value.  MPR_MEMBER finds it by the member's type, and other types do not compile.
  * One byte is a heap (heap_names.h), whose value is its name.  A frame is a text for programs and a
  * path for people.  A double is a variance, whose value is the standard error; 0 is absent.
  * The last ones are not members: a row's site is its path as people see it. */
-enum mpr_held {
+enum mpr_member {
     MPR_AS_U64,
     MPR_AS_U32,
     MPR_AS_I64,
@@ -114,7 +114,7 @@ enum mpr_held {
     MPR_AS_LINE_ERROR,  /* for people: the standard error of a line's bytes */
     MPR_AS_LINE_NOTE    /* for people: how the line differs from its siblings */
 };
-#define MPR_HELD(member)                                                                           \
+#define MPR_MEMBER(member)                                                                         \
     _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH, const struct mpr_frame *: MPR_AS_FRAME, double: MPR_AS_VARIANCE)
 
 /* Values that mean "none": 0 (a text: "" or NULL; a path: NULL) or the largest number. */
@@ -155,7 +155,7 @@ struct mpr_column {
     enum mpr_type type;
     unsigned only;   /* mask of formats, or 0 for all for which it has a name */
     size_t at, also; /* offsets in the row: MPR_FIELD, MPR_PATH_FIELD */
-    enum mpr_held held;
+    enum mpr_member held;
     bool of_context;          /* the offset is in the table's context */
     bool of_log;              /* the offset is in the summary of the log that the table is about */
     mpr_getter *get;          /* replaces the field */
@@ -178,7 +178,7 @@ struct mpr_column {
         bool set;
         enum mpr_type type;
         size_t at;
-        enum mpr_held held;
+        enum mpr_member held;
         mpr_getter *get;
     } shown;           /* another value: MPR_SHOWN, MPR_SHOWN_FIELD */
     bool titled;       /* the table may replace the title (lines.bytes_title) */
@@ -192,7 +192,7 @@ struct mpr_column {
 };
 
 #define MPR_FIELD(row, member)                                                                     \
-    .at = offsetof(struct row, member), .held = MPR_HELD(((struct row *)0)->member)
+    .at = offsetof(struct row, member), .held = MPR_MEMBER(((struct row *)0)->member)
 #define MPR_CONTEXT(row, member)    MPR_FIELD(row, member), .of_context = true
 #define MPR_PATH_FIELD(row, member) .type = MPR_PATH, MPR_FIELD(row, member)
 /* An array of texts, and the member with their number. */
@@ -202,7 +202,7 @@ struct mpr_column {
 /* The value that people see instead: of a function, or of another member. */
 #define MPR_SHOWN(as, function) .shown = { true, as, 0, MPR_AS_U64, function }
 #define MPR_SHOWN_FIELD(as, row, member)                                                           \
-    .shown = { true, as, offsetof(struct row, member), MPR_HELD(((struct row *)0)->member), NULL }
+    .shown = { true, as, offsetof(struct row, member), MPR_MEMBER(((struct row *)0)->member), NULL }
 /* Columns of CSV: a member of the log's summary (summary.h); its path; a row's site and the caller
  * that distinguishes it, by which a reader joins reports.  Rows with sites begin with a struct
  * mpr_row. */

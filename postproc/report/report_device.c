@@ -197,8 +197,8 @@ static int by_bytes(const void *left, const void *right)
 
 static bool is_small(const struct mpr_device_part *p, uint64_t whole)
 {
-    const uint64_t least = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
-    return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(least);
+    const uint64_t limit = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
+    return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(limit);
 }
 
 /* Returns the parts of at least a twentieth, the largest first, and one part for all others.

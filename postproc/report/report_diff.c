@@ -36,15 +36,7 @@ struct shown {
 #define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
 #define OF_SHOWN(member)   MPR_FIELD(shown, member)
 
-static struct mpr_value told_path(const void *row, const void *context)
-{
-    const struct shown *s = row;
-    (void)context;
-    struct mpr_value v = mpr_value_path(s->row.path);
-    v.told = true;
-    v.caller = s->row.caller;
-    return v;
-}
+MPR_VALUE(shown_path, shown, s, mpr_value_shortened(s->row.path, s->row.caller))
 
 static struct mpr_value kind_of(const void *row, const void *context)
 {
@@ -128,7 +120,7 @@ static const struct mpr_column shown_accounts[SHOWN] = {
     SHOWN_COLUMNS,
 };
 static const struct mpr_column shown_rows[SHOWN] = {
-    { .title = "", .type = MPR_PATH, .get = told_path, .width = PATH },
+    { .title = "", .type = MPR_PATH, .get = shown_path, .width = PATH },
     SHOWN_COLUMNS,
 };
 // clang-format on

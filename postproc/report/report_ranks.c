@@ -228,8 +228,8 @@ static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
 /* ---- spread */
 
 struct shown_measure {
-    const char *of, *name, *least_rank, *most_rank;
-    uint64_t median, least, most, apart;
+    const char *of, *name, *min_rank, *max_rank;
+    uint64_t median, min, max, apart;
     bool estimated;
 };
 
@@ -239,12 +239,12 @@ static const struct mpr_column measure_columns[] = {
     { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
     { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median),
       .estimate = true },
-    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3,
+    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(min), .spare = 3,
       .estimate = true },
-    { .key = "least_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(least_rank), .width = 9,
+    { .key = "least_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(min_rank), .width = 9,
       .spare = 1 },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most), .estimate = true },
-    { .key = "most_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(most_rank), .width = 9,
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(max), .estimate = true },
+    { .key = "most_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(max_rank), .width = 9,
       .spare = 2 },
     { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(apart), .width = 7 },
     { .key = "estimated", .type = MPR_FLAG, OF_MEASURE(estimated), .unless = MPR_ABSENT_AT_0 },

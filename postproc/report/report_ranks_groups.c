@@ -170,22 +170,22 @@ static void heat_fields(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_close(doc);
 }
 
-static const char *shade(uint64_t bytes, uint64_t most)
+static const char *shade(uint64_t bytes, uint64_t max)
 {
     static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-    if (!bytes || !most) return eighth[0];
-    const double filled = (double)bytes / (double)most * 8;
+    if (!bytes || !max) return eighth[0];
+    const double filled = (double)bytes / (double)max * 8;
     return eighth[filled < 1 ? 1 : filled > 8 ? 8 : (int)filled];
 }
 
 /* Returns the largest value of consecutive ranks. */
 static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_t column)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
     for (size_t i = from; i < to; i++)
-        if (r->heat[i * MPR_RANKS_COLUMNS + column] > most)
-            most = r->heat[i * MPR_RANKS_COLUMNS + column];
-    return most;
+        if (r->heat[i * MPR_RANKS_COLUMNS + column] > max)
+            max = r->heat[i * MPR_RANKS_COLUMNS + column];
+    return max;
 }
 
 /* "rank 3", "32-63"; without the first word if it is too long for the column. */

@@ -130,7 +130,7 @@ struct alike {
     const struct mpr_ranks_outlier *first; /* the farthest of them */
     size_t *rank;
     size_t ranks;
-    int64_t least;
+    int64_t smallest; /* change */
 };
 
 static const char *reason(const struct mpr_ranks_outlier *o)
@@ -165,7 +165,7 @@ static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r,
                 .first = o, .rank = mpr_arena_alloc(&doc->arena, (r->outliers - i) * sizeof(size_t))
             };
         all[k].rank[all[k].ranks++] = o->rank;
-        all[k].least = o->change;
+        all[k].smallest = o->change;
     }
     for (size_t k = 0; k < *count; k++)
         qsort(all[k].rank, all[k].ranks, sizeof *all[k].rank, by_place);
@@ -200,8 +200,8 @@ static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, co
     if (a->ranks == 1) mpr_doc_say(doc, " (%s)", r->rank[o->rank].host);
     mpr_doc_say(doc, "  %s", r->measure[o->measure].name);
     mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));
-    if (a->ranks > 1 && a->least != o->change)
-        mpr_doc_say(doc, " to %s", change(doc, a->least, about));
+    if (a->ranks > 1 && a->smallest != o->change)
+        mpr_doc_say(doc, " to %s", change(doc, a->smallest, about));
     say_why(doc, r, o);
     mpr_doc_end_wrapped(doc, 4);
 }

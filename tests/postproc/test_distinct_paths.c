@@ -45,7 +45,7 @@ static void what_is_told_already_or_is_no_path_stays(void **state)
 {
     (void)state;
     struct mpr_value value[] = { PATH("main (t.py:1)", "f (t.py:2)"), mpr_value_unknown };
-    value[0].told = true;
+    value[0].shortened = true;
     check(MPR_GROUP_RANGE, value, 1, (const char *const[]){ "main (t.py:1) > f (t.py:2)" });
     check(MPR_GROUP_RANGE, &value[1], 1, (const char *const[]){ "" });
 }
