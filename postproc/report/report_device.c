@@ -221,8 +221,8 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
     return count;
 }
 
-void mpr_report_account(struct mpr_document *doc, const struct mpr_device *d,
-                        const struct mpr_device_state *s, const char *at)
+static void account(struct mpr_document *doc, const struct mpr_device *d,
+                    const struct mpr_device_state *s, const char *at)
 {
     const uint64_t whole = whole_of(s);
     struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, (s->parts + 1) * sizeof *shown);
@@ -233,4 +233,21 @@ void mpr_report_account(struct mpr_document *doc, const struct mpr_device *d,
     asleep(doc, s);
     part_fields(doc, s);
     mpr_doc_fact(doc, "torch_asleep_bytes", mpr_value_number(MPR_BYTES, s->torch_asleep));
+}
+
+void mpr_report_accounts(struct mpr_document *doc, const struct mpr_device *device, size_t devices,
+                         const char *at, const struct mpr_device_state *oom, unsigned oom_device)
+{
+    if (!devices) return;
+    mpr_doc_list(doc, "devices");
+    for (size_t i = 0; i < devices; i++) {
+        const struct mpr_device *d = &device[i];
+        const bool out = oom && d->index == oom_device;
+        mpr_doc_open(doc, NULL);
+        mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, d->index));
+        mpr_doc_fact(doc, "name", mpr_value_text(d->name));
+        account(doc, d, out ? oom : &d->peak, out ? "when memory ran out" : at);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
 }

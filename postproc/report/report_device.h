@@ -12,8 +12,10 @@
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *device,
                        const struct mpr_device_state *state, const char *at, enum mpr_group by);
 
-/* The same in a few lines: its largest parts. */
-void mpr_report_account(struct mpr_document *doc, const struct mpr_device *device,
-                        const struct mpr_device_state *state, const char *at);
+/* Adds a list of all devices, each with its largest parts at its `peak`.
+ * @at: that instant for people; @oom: the state of the device with index @oom_device when it ran
+ * out of memory, shown instead of its peak, or NULL. */
+void mpr_report_accounts(struct mpr_document *doc, const struct mpr_device *device, size_t devices,
+                         const char *at, const struct mpr_device_state *oom, unsigned oom_device);
 
 #endif

@@ -271,15 +271,13 @@ static bool jumped(const struct mpr_leaks_heap *h)
            (uint64_t)h->grown_bytes <= live;
 }
 
-static bool is_by_clock(const struct mpr_leaks *l) { return !*l->range; }
-
 /* Says whether the heap grows although no site does, and whether the samples are too few. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
     const char *about = h->live->inside ? "~" : "";
     const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
-    if (h->grows && is_by_clock(l))
+    if (h->grows && !*l->range)
         mpr_doc_say(doc, "; it grew by %s%s after the warm-up", about, mpr_doc_size(doc, grown));
     else if (h->grows)
         mpr_doc_say(doc, "; it grows by %s%s %s", about,
@@ -353,17 +351,6 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- all */
 
-/* A site that grew only until shortly before the end is not listed, such as requests
- * before their tasks are cancelled. */
-static void held_at_last(struct mpr_document *doc, const struct mpr_leaks *l,
-                         const struct mpr_summary *s)
-{
-    if (!l->last_ns) return;
-    mpr_doc_line(doc,
-                 "  held at the last instant: memprof-report peaks --at %s --heap host/python %s",
-                 mpr_doc_time(doc, l->last_ns), mpr_shell_word(&doc->arena, s->path));
-}
-
 /* Says what to record if the samples were too few. */
 static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
 {
@@ -378,7 +365,12 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     if (python) {
         mpr_doc_line(doc, "too few samples of Python's small objects: run longer, unless the "
                           "growth stopped earlier");
-        held_at_last(doc, l, s);
+        /* A site that grew only until shortly before the end is not live at the end. */
+        if (l->last_ns)
+            mpr_doc_line(doc,
+                         "  held at the last instant: memprof-report peaks --at %s --heap "
+                         "host/python %s",
+                         mpr_doc_time(doc, l->last_ns), mpr_shell_word(&doc->arena, s->path));
     }
     if (!others) return;
     const bool sampled = s->recording.blocks == MPR_RECORDED_SAMPLE;

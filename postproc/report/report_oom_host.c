@@ -124,17 +124,19 @@ struct refusal {
 
 #define OF_REFUSAL(member) MPR_FIELD(refusal, f.member)
 
+// clang-format off
 static const struct mpr_column refusal_columns[] = {
     { .key = "heap", .type = MPR_TEXT, OF_REFUSAL(heap) },
     { .key = "path", .title = "path", MPR_PATH_FIELD(refusal, f.path) },
-    { .title = "largest", .type = MPR_BYTES, OF_REFUSAL(largest) },
     { .key = "thread", .type = MPR_TEXT, OF_REFUSAL(thread) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSAL(error) },
     { .key = "count", .title = "count", .type = MPR_COUNT, OF_REFUSAL(count), .width = 9 },
-    { .key = "largest_bytes", .type = MPR_BYTES, OF_REFUSAL(largest) },
-    { .key = "newest_ns", .type = MPR_TIME, OF_REFUSAL(time) },
-    { .title = "newest", .type = MPR_TEXT, MPR_FIELD(refusal, newest) },
+    { .key = "largest_bytes", .title = "largest", .type = MPR_BYTES, OF_REFUSAL(largest),
+      .after = "path" },
+    { .key = "newest_ns", .title = "newest", .type = MPR_TIME, OF_REFUSAL(time),
+      MPR_SHOWN_FIELD(MPR_TEXT, refusal, newest) },
 };
+// clang-format on
 
 static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
 {

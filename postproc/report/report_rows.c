@@ -1,33 +1,32 @@
 #include "report_rows.h"
 
+#include <string.h>
+
 #include "naming.h"
 #include "subtree.h"
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
 // clang-format off
+enum { BLOCKS = 2 };
 static const struct mpr_column columns[] = {
     { .title = "path", MPR_PATH_FIELD(mpr_row, path) },
     { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST,
       .errors = true, .sums = true, .estimate = true },
-    { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-};
-static const struct mpr_column change_columns[] = {
-    { .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST,
-      .errors = true, .sums = true, .estimate = true },
-    { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .unless = MPR_ABSENT_AT_0,
-      .estimate = true },
+    [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
 };
 // clang-format on
 
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
 {
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
+    memcpy(own, columns, sizeof columns);
+    if (r->changes) own[BLOCKS].unless = MPR_ABSENT_AT_0;
     mpr_doc_table(doc,
                   &(struct mpr_table){
                       .title = r->title,
                       .only = MPR_FOR_PEOPLE,
-                      .column = r->changes ? change_columns : columns,
+                      .column = own,
                       .columns = sizeof columns / sizeof *columns,
                       MPR_ROWS(r->row, r->rows),
                       .whole = r->whole,

@@ -80,24 +80,6 @@ static void refused(struct mpr_document *doc, const struct mpr_refused *r)
 
 /* ---- devices and heaps */
 
-static void devices(struct mpr_document *doc, const struct mpr_insights *in)
-{
-    const struct mpr_log_peaks *log = &in->peaks.log[0];
-    if (!log->devices) return;
-    mpr_doc_list(doc, "devices");
-    for (size_t i = 0; i < log->devices; i++) {
-        const struct mpr_device *d = &log->device[i];
-        const bool out = in->oom.told && in->oom.device == d->index;
-        mpr_doc_open(doc, NULL);
-        mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, d->index));
-        mpr_doc_fact(doc, "name", mpr_value_text(d->name));
-        mpr_report_account(doc, d, out ? &in->oom.state : &d->peak,
-                           out ? "when memory ran out" : "peak");
-        mpr_doc_close(doc);
-    }
-    mpr_doc_close(doc);
-}
-
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
 MPR_VALUE(instance_range, mpr_heap_peak, h,
@@ -367,7 +349,8 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     if (in->family) mpr_report_family(doc, in->family, log->summary.path);
     ran_out(doc, &in->oom);
     refused(doc, &in->refused);
-    devices(doc, in);
+    mpr_report_accounts(doc, log->device, log->devices, "peak",
+                        in->oom.told ? &in->oom.state : NULL, in->oom.device);
     heaps(doc, in);
     owners(doc, in);
     mpr_report_hint_alone(doc, in);

@@ -194,21 +194,6 @@ static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
                      look->more_threads == 1 ? " is" : "s are");
 }
 
-static void devices(struct mpr_document *doc, const struct mpr_live_look *look)
-{
-    if (!look->devices) return;
-    mpr_doc_list(doc, "devices");
-    for (size_t i = 0; i < look->devices; i++) {
-        const struct mpr_device *d = &look->device[i];
-        mpr_doc_open(doc, NULL);
-        mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, d->index));
-        mpr_doc_fact(doc, "name", mpr_value_text(d->name));
-        mpr_report_account(doc, d, &d->peak, "now");
-        mpr_doc_close(doc);
-    }
-    mpr_doc_close(doc);
-}
-
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 // clang-format off
 static const struct mpr_column owner_columns[] = {
@@ -254,7 +239,7 @@ static void process(struct mpr_document *doc, const struct mpr_live_look *look, 
         heading(doc, look);
         step(doc, &look->step);
         threads(doc, look);
-        devices(doc, look);
+        mpr_report_accounts(doc, look->device, look->devices, "now", NULL, 0);
     }
     heaps(doc, look, in_full);
     if (in_full) owners(doc, look);
