@@ -175,7 +175,7 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
 int mpr_budget_line(struct mpr_budget *b, char *line, const char *from, struct mpr_error *error)
 {
     enum { WORDS_MAX = 7 }; /* kind, name, heap, number, unit, comma, optional */
-    char *word[WORDS_MAX + 1];
+    char *word[WORDS_MAX + 1] = { NULL };
     struct mpr_limit limit = { 0 };
     size_t words = 0;
     bool bad = false;
