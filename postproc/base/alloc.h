@@ -57,7 +57,7 @@ void mpr_alloc_at_end(void (*end)(void));
 /* Ends the process because memory ran out.  Also for callers whose library got no memory. */
 _Noreturn void mpr_alloc_end(void);
 
-/* Names the file that is being read.  The message of a failure has it.  The text must outlive the
+/* Names the file that is being read, for use in the message.  The text must outlive the
  * reading; NULL: no file. */
 void mpr_alloc_for(const char *path);
 const char *mpr_alloc_path(void);

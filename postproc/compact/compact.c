@@ -37,13 +37,13 @@ struct subject {
     struct mpr_header header;
     size_t header_end;
     size_t *frame, frames, cap; /* offsets in LOG of the frames that are not thinned */
-    size_t end;                 /* of the last one */
+    size_t end;                 /* end of the last one */
     bool ended;                 /* its process has ended */
 };
 
 /* The frame before which the log is cut. */
 struct cut {
-    uint64_t seq;    /* of the frame before it */
+    uint64_t seq;    /* number of the previous frame */
     uint64_t offset; /* 0 if the log is not cut */
     uint64_t budget; /* bytes */
 };
@@ -131,7 +131,7 @@ static int open_scratch(const struct subject *s, struct mpr_error *error)
 {
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s" MPR_FOLDED_THIN, s->name);
-    unlinkat(s->dir, name, 0); /* of a process that was killed: this one has the lock */
+    unlinkat(s->dir, name, 0); /* a killed process may have left it */
     const int fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a file beside it");
     unlinkat(s->dir, name, 0);

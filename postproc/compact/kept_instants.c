@@ -30,7 +30,7 @@ struct instance {
     uint32_t repeat;
     uint64_t begins, ends; /* events */
     uint32_t heaps;        /* number of heaps that were known when it ended */
-    struct high high[];    /* of each, in the order of kept->heaps */
+    struct high high[];    /* in the order of kept->heaps */
 };
 
 struct open_instance {
@@ -188,29 +188,16 @@ static void end_instance(struct finder *f, size_t at)
     memmove(&f->open[at], &f->open[at + 1], (--f->opens - at) * sizeof *f->open);
 }
 
-static void pop(struct finder *f, const struct mpr_thread *t)
-{
-    for (size_t i = f->opens; t->popped && i-- > 0;)
-        if (f->open[i].push == t->popped) {
-            end_instance(f, i);
-            return;
-        }
-}
-
-static void end_thread(struct finder *f, uint64_t thread)
-{
-    for (size_t i = f->opens; i-- > 0 && thread < MPR_THREADS_MAX;)
-        if (f->open[i].thread == thread) end_instance(f, i);
-}
-
 static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                       const struct mpf_event *e)
 {
     struct finder *f = arg;
+    const bool pops = e->op == MPF_OP_POP && t->popped,
+               ends_thread = e->op == MPF_OP_THREAD_END && e->addr < MPR_THREADS_MAX;
     (void)r;
     if (e->op == MPF_OP_PUSH && !t->beyond) push(f, t);
-    else if (e->op == MPF_OP_POP) pop(f, t);
-    else if (e->op == MPF_OP_THREAD_END) end_thread(f, e->addr);
+    for (size_t i = f->opens; (pops || ends_thread) && i-- > 0;)
+        if (pops ? f->open[i].push == t->popped : f->open[i].thread == e->addr) end_instance(f, i);
 }
 
 /* ---- events */

@@ -69,7 +69,7 @@ static void hold_instead(struct mpr_spans *s, uint32_t *at, uint32_t span)
     release(s, before);
 }
 
-/* ---- the threads with ranges of the application, the one that pushed last first */
+/* ---- threads with ranges of the application, ordered by their last PUSH, newest first */
 
 static struct mpr_span_stack *stack_at(struct mpr_spans *s, uint32_t number)
 {

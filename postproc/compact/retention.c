@@ -1,4 +1,4 @@
-/* One pass.  What decides about an event comes later in the log: for a block its free, for a range
+/* One pass.  Whether an event stays is decided later in the log: a block at its free, a range with
  * the blocks that were allocated in it. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,8 @@ struct block {
 };
 
 /* One of the newest freed blocks.  Replay looks at most MPR_REPAIR_NS back if a free finds no block
- * (repairs.h).  What it finds there must be in the thinned log, so that it pairs the same events.
+ * (repairs.h).  The thinned log must have the same blocks there, so that replay pairs the same
+ * events.
  */
 struct freed {
     uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
@@ -62,7 +63,7 @@ struct finder {
     const struct mpr_kept *kept;
     struct mpr_retention *out;
     uint64_t event;
-    size_t moments[MPR_HEAPS], levels[MPR_HEAPS]; /* of each heap, before the event */
+    size_t moments[MPR_HEAPS], levels[MPR_HEAPS]; /* by heap, before the event */
     size_t instance, busy;                        /* the next of kept->instances and ->busy */
     struct mpr_index domains;                     /* domains in which a range was pushed */
     struct mpr_index live;                        /* blocks by address and heap */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "file.h"
 #include "log.h"
 #include "mpf/columns.h"
@@ -43,7 +44,7 @@ struct writer {
     int fd; /* -1: only count the frames */
     uint64_t origin, real;
     uint64_t frames, bytes, seq; /* seq: of the first frame */
-    uint64_t events;             /* of the original log that were written */
+    uint64_t events;             /* written, of those in the original log */
     uint64_t now;
     struct mpf_clock from;
     struct mpf_columns *columns;
@@ -107,8 +108,7 @@ static void put(struct writer *w, const struct mpf_event *e)
 static int by_event(const void *left, const void *right)
 {
     const struct level *a = left, *b = right;
-    if (a->after != b->after) return a->after < b->after ? -1 : 1;
-    return (int)a->heap - (int)b->heap;
+    return a->after != b->after ? mpr_compare(a->after, b->after) : mpr_compare(a->heap, b->heap);
 }
 
 static void list_levels(struct writer *w)
@@ -368,7 +368,7 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
     const off_t at = lseek(fd, 0, SEEK_CUR);
     struct mpr_kept kept;
     *out = (struct mpr_thinned){ 0 };
-    uint64_t before = UINT64_MAX; /* bytes of the previous attempt; 0: the last attempt was made */
+    uint64_t before = UINT64_MAX; /* bytes of the previous attempt, or 0 after the last one */
     int result = mpr_kept_find(&kept, path, seq, MIN_GRAIN_NS, error);
     if (result == 0) result = attempt(&kept, path, seq, budget, fd, out, error);
     while (result == 0 && out->bytes > budget && before != 0) {

@@ -33,8 +33,8 @@ int mpr_thin(const char *log, uint64_t seq, uint64_t budget, int fd, struct mpr_
  *
  * Whole for every heap: the peaks of heaps and devices, failures, and the end.  For one heap: its
  * largest state in each bin of time.  In each instance of the repeating range only the bytes and
- * blocks of its largest state stay (a level).  So a report says the same of these instants for the
- * thinned log, and at no other instant a heap has more than it had. */
+ * blocks of its largest state stay (a level).  So a report says the same about these instants for
+ * the thinned log.  At any other instant a heap has at most the bytes that it had. */
 
 struct mpr_event_list { /* numbers of events, in order */
     uint64_t *at;

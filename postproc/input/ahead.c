@@ -44,7 +44,7 @@ struct mpr_ahead {
 /* ---- the thread */
 
 /* Copies the data of events, which the log reuses for the next ones.  *sum grows by the bytes.
- * Returns false if there is no memory. */
+ * Returns false if memory runs out. */
 static bool keep_data(struct data *data, struct mpf_event *event, long count, size_t *sum)
 {
     size_t bytes = 0;
@@ -102,7 +102,7 @@ static void *decode(void *arg)
 
 /* ---- the reader */
 
-/* The thread blocks all signals except those of its own faults, so that others go to the program's
+/* The thread blocks all signals except those of faults, so that others go to the program's
  * threads. */
 static bool start_thread(struct mpr_ahead *a)
 {
@@ -138,7 +138,7 @@ struct mpr_ahead *mpr_ahead_start(struct mpr_log *log)
     return a;
 }
 
-/* Taking a batch empties the one that was taken before it. */
+/* The batch that was taken before is empty now. */
 static struct batch *take(struct mpr_ahead *a)
 {
     pthread_mutex_lock(&a->lock);

@@ -10,7 +10,7 @@
 
 struct mpr_ahead;
 
-/* Returns NULL if there is no memory; mpr_ahead_next then reports that. */
+/* Returns NULL if memory runs out; mpr_ahead_next then reports it. */
 struct mpr_ahead *mpr_ahead_start(struct mpr_log *log);
 /* Does the same as mpr_log_next.  *position: mpr_log_position after these events. */
 long mpr_ahead_next(struct mpr_ahead *ahead, const struct mpf_event **events, uint64_t *position,

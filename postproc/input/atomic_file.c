@@ -1,5 +1,5 @@
 /* Invariant: the new file is locked (flock) while its writer has it open, with or without a name,
- * so no other writer removes it. */
+ * so that other writers leave it alone. */
 #include "atomic_file.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static bool follow(char path[PATH_MAX])
     return snprintf(path, PATH_MAX, "%s%s", folder, target) < PATH_MAX;
 }
 
-/* Links in /proc lead to open files, which no other file can replace. */
+/* Links in /proc lead to open files, which cannot be replaced. */
 static bool is_in_proc(const char *path)
 {
     char folder[PATH_MAX], real[PATH_MAX];

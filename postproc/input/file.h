@@ -44,7 +44,7 @@ bool mpr_file_trusted(const struct stat *st, const char *log);
  * name, is locked, and is empty.  The file of a writer that was killed is reused, with no more
  * rights than @mode.  The folder may be writable for others, so write only to the descriptor.
  * Returns the descriptor, or -1 with errno: EBUSY if another process is writing the file, EPERM if
- * it belongs to somebody else or is not a regular file. */
+ * it belongs to another user or is not a regular file. */
 int mpr_file_part(int directory, const char *name, mode_t mode);
 #define MPR_FILE_BUSY "another process writes it"
 /* Returns the text for such an errno. */

@@ -65,19 +65,6 @@ static bool add_suffix(char out[PATH_MAX], const char *name, const char *suffix)
     return snprintf(out, PATH_MAX, "%s%s", name, suffix) < PATH_MAX;
 }
 
-static bool is_header_of(const struct mpf_frame *frame, const struct mpr_header *log)
-{
-    static const uint8_t unknown[sizeof log->id];
-    struct mpr_header header;
-    if (frame->kind != MPF_FRAME_HEADER ||
-        mpr_header_read(&header, frame->body, frame->body_bytes) != 0)
-        return false;
-    const bool same = memcmp(header.id, unknown, sizeof unknown) != 0 &&
-                      memcmp(header.id, log->id, sizeof unknown) == 0;
-    mpr_header_free(&header);
-    return same;
-}
-
 /* Returns true if the log was merged with its LOG.fold: then it contains the mark, and LOG.fold is
  * left over. */
 static bool contains_mark(struct mpr_frames *frames, const struct mpr_map *log, size_t header_end,
@@ -96,9 +83,16 @@ static enum mpr_folded_state read_fold(struct mpr_folded *f, struct mpr_frames *
                                        const struct mpr_map *log, size_t header_end,
                                        const struct mpr_header *header)
 {
+    static const uint8_t unknown[sizeof header->id];
     struct mpf_frame frame;
+    struct mpr_header own;
     if (mpr_frames_next(frames, &frame) != 1) return MPR_FOLDED_DAMAGED;
-    if (!is_header_of(&frame, header)) return MPR_FOLDED_FOREIGN;
+    if (frame.kind != MPF_FRAME_HEADER || mpr_header_read(&own, frame.body, frame.body_bytes) != 0)
+        return MPR_FOLDED_FOREIGN;
+    const bool same = memcmp(own.id, unknown, sizeof unknown) != 0 &&
+                      memcmp(own.id, header->id, sizeof unknown) == 0;
+    mpr_header_free(&own);
+    if (!same) return MPR_FOLDED_FOREIGN;
     f->mark_at = frames->at;
     if (mpr_frames_next(frames, &frame) != 1 || frames->damaged || frame.kind != MPF_FRAME_FOLD ||
         mpr_mark_read(&f->mark, &frame) != 0 || f->mark.offset < header_end)

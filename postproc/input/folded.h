@@ -26,14 +26,15 @@
 /* The contents of a FOLD frame. */
 struct mpr_mark {
     uint64_t seq;    /* the last frame that was replaced */
-    uint64_t offset; /* of the first frame in LOG that was not, or 0 if it follows the others */
+    uint64_t offset; /* offset in LOG of the first frame that was not, or 0 if that follows the
+                        others */
     uint64_t until;  /* CLOCK_MONOTONIC ns of the newest event that was thinned */
     uint64_t events; /* removed events */
     uint64_t grain;  /* ns: the resolution before `until` */
 };
 
 enum mpr_folded_state {
-    MPR_FOLDED_NONE,    /* there is no LOG.fold, or the log already contains it */
+    MPR_FOLDED_NONE,    /* LOG.fold is missing, or the log already contains it */
     MPR_FOLDED_USED,    /* it replaces the log's beginning */
     MPR_FOLDED_FOREIGN, /* it belongs to another log or user, and is not read */
     MPR_FOLDED_DAMAGED,
@@ -49,7 +50,7 @@ struct mpr_folded {
 };
 
 /* Looks for the LOG.fold of the log with this name in a directory (or AT_FDCWD).  Returns 0, or -1
- * if there is no memory.
+ * if memory runs out.
  * @log, @header: the log's file and its header, which ends at @header_end */
 int mpr_folded_find(struct mpr_folded *f, int directory, const char *name,
                     const struct mpr_map *log, size_t header_end, const struct mpr_header *header);
@@ -62,8 +63,8 @@ int mpr_mark_read(struct mpr_mark *mark, const struct mpf_frame *frame);
 #define MPR_MARK_BYTES 1024
 long mpr_mark_write(const struct mpr_mark *mark, uint64_t frames, uint8_t out[MPR_MARK_BYTES]);
 
-/* Makes an empty LOG.fold.tmp and locks it, so that no other process folds LOG until it is closed.
- * Returns the descriptor, or -1 with *error filled. */
+/* Makes an empty LOG.fold.tmp and locks it, so that other processes do not fold LOG until it is
+ * closed. Returns the descriptor, or -1 with *error filled. */
 int mpr_folded_lock(int directory, const char *name, const char *path, struct mpr_error *error);
 /* Releases the lock, and removes the file unless it was renamed. */
 void mpr_folded_unlock(int directory, const char *name, int lock);

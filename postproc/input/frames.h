@@ -1,6 +1,6 @@
 /* Walks the frames of a log, one at a time, and continues after damage.
  *
- * Invariants: `at` never goes back; at most one frame is decoded at any time.  If decoding costs
+ * Invariants: `at` never decreases; at most one frame is decoded at any time.  If decoding costs
  * far more work than the size of the log can explain, the rest of the log counts as damaged. */
 #ifndef MPR_FRAMES_H
 #define MPR_FRAMES_H
@@ -19,7 +19,7 @@ struct mpr_frames {
     size_t size, at;
     int fd; /* the file that `data` maps */
     ZSTD_DCtx *zstd;
-    uint8_t *payload; /* of the current frame */
+    uint8_t *payload; /* the current frame's */
     size_t payload_cap;
     uint64_t work, cost; /* bytes of payload decoded so far, and in the last attempt */
     uint64_t next_seq;   /* 1 + the newest frame's number, so the frames that the log should have */
@@ -30,7 +30,7 @@ struct mpr_frames {
     uint64_t bad_offset;  /* the first such place, or MPR_NO_OFFSET */
     bool hole;            /* at the place of some missing frames the file has zeros */
     bool cut;             /* the log ends inside a frame */
-    uint64_t cut_offset;  /* where that frame begins */
+    uint64_t cut_offset;  /* offset of that frame */
     uint8_t major, minor; /* format of the newest frame */
 };
 

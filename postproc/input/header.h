@@ -1,4 +1,5 @@
-/* What a log says about its process: the pairs of its HEADER frame (FORMAT.md lists the keys). */
+/* The description of a process in its log: the pairs of the HEADER frame (FORMAT.md lists the
+ * keys). */
 #ifndef MPR_HEADER_H
 #define MPR_HEADER_H
 
@@ -20,7 +21,7 @@ struct mpr_header {
     uint64_t pid, ppid;           /* 0 if unknown */
     struct mpf_clock start;       /* origin of the log's times */
     uint8_t id[16];               /* ties log and journal */
-    struct mpf_identity identity; /* of the process; zeros if unknown */
+    struct mpf_identity identity; /* zeros if unknown */
 };
 
 /* Copies the pairs of a frame's body.  Returns 0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On
@@ -35,7 +36,7 @@ int mpr_header_of(struct mpr_header *h, int directory, const char *name);
 /* Makes a header for a journal whose log is missing.  Returns 0 or MPF_ERR_SPACE. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
 void mpr_header_free(struct mpr_header *h);
-/* Returns the first value of the key, or NULL if there is none or it is empty. */
+/* Returns the first value of the key, or NULL if it is missing or empty. */
 const char *mpr_header_get(const struct mpr_header *h, const char *key);
 
 #endif

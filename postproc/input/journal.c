@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "amount.h"
 #include "basename.h"
 #include "file.h"
 #include "mpf/frame.h"
@@ -22,17 +23,6 @@ enum { READ_BYTES = 1 << 20 };
 
 /* ---- the file */
 
-/* Returns the bytes of the head and the chunks that may be in use, or 0 if it is not a journal. */
-static size_t used_bytes(int fd, uint64_t size)
-{
-    struct mpf_journal head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
-    if (memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) != 0) return 0;
-    uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
-    if (used > IMAGE_MAX) used = IMAGE_MAX;
-    return (size_t)(used < size ? used : size);
-}
-
 /* Returns the offset of the next byte at @at or later that is not in a hole.  Holes need neither
  * memory nor time. */
 static size_t next_data(int fd, size_t at, size_t bytes)
@@ -42,9 +32,16 @@ static size_t next_data(int fd, size_t at, size_t bytes)
     return (size_t)data < bytes ? (size_t)data : bytes;
 }
 
+/* Reads the head and the chunks that may be in use. */
 static bool read_image(struct mpr_journal *j)
 {
-    const size_t used = used_bytes(j->fd, (uint64_t)j->st.st_size);
+    struct mpf_journal head;
+    if (pread(j->fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) != 0)
+        return false;
+    uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
+    if (used > IMAGE_MAX) used = IMAGE_MAX;
+    if (used > (uint64_t)j->st.st_size) used = (uint64_t)j->st.st_size;
     if (!used) return false;
     j->image = calloc(1, used);
     j->no_memory = !j->image;
@@ -123,16 +120,14 @@ struct mpr_pending_event {
 static int by_thread(const void *left, const void *right)
 {
     const struct mpr_pending_chunk *a = left, *b = right;
-    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
-    return a->seq < b->seq ? -1 : a->seq > b->seq;
+    return a->thread != b->thread ? mpr_compare(a->thread, b->thread) : mpr_compare(a->seq, b->seq);
 }
 
 static int by_time(const void *left, const void *right)
 {
     const struct mpr_pending_event *a = left, *b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return a->slot < b->slot ? -1 : a->slot > b->slot;
+    if (a->time != b->time) return mpr_compare(a->time, b->time);
+    return a->rank != b->rank ? mpr_compare(a->rank, b->rank) : mpr_compare(a->slot, b->slot);
 }
 
 /* Returns the number of frames that a chunk in use says the log has. */

@@ -1,4 +1,4 @@
-/* The journal of a log: where it is, its bytes, and the events in it that the log does not have. */
+/* The journal of a log: its path, its bytes, and the events in it that the log does not have. */
 #ifndef MPR_JOURNAL_H
 #define MPR_JOURNAL_H
 
@@ -18,7 +18,7 @@ struct mpr_journal {
     struct mpf_journal head;
     struct stat st; /* of the file */
     int fd;         /* the open file, or -1 */
-    bool no_memory; /* a journal may exist, but there was no memory for it: an error */
+    bool no_memory; /* an error: memory ran out before it was known whether there is a journal */
 };
 
 /* Looks for the journal of a log: as LOG.journal, under the header's file name in the log's folder
@@ -43,8 +43,8 @@ struct mpr_pending {
     struct mpr_pending_event *event;
     size_t events, next, cap;
     uint64_t torn;       /* slots that were begun and never finished */
-    uint64_t log_frames; /* number of frames that the log had when a chunk in use was last told of a
-                            frame; a log with fewer frames has lost some */
+    uint64_t log_frames; /* number of frames in the log according to the chunks in use; a log with
+                            fewer frames has lost some */
 };
 
 /* Lists the events that a log of @frames frames does not have.  The image stays the caller's and

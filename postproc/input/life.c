@@ -206,29 +206,23 @@ static struct mpr_verdict find_by_number(const struct mpr_header *h)
 
 enum holder { NO_HOLDER, THE_PROCESS, ANOTHER_HOLDER, UNKNOWN_HOLDER };
 
-/* Returns true if a file system shows all locks of a file here.  A file system that another host
- * can mount does not, and neither does an overlay. */
-static bool shows_all_locks(int fd)
-{
-    struct statfs fs;
-    if (fstatfs(fd, &fs) != 0) return false;
-    const unsigned long type = (unsigned long)fs.f_type;
-    return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
-}
-
-/* Returns who holds the lock of the journal's byte 0.  The process locks that byte alone, for an
- * open file (l_pid is -1).  Any other lock there would conflict with it, so it proves that the
- * process has released it. */
+/* Returns who holds the lock of the journal's byte 0.  The process locks only that byte, through an
+ * open file description (l_pid is -1).  Any other lock there would conflict with it, so it proves
+ * that the process has released it.  This requires a file system that shows all locks: not one that
+ * another host can mount, and not an overlay. */
 static enum holder holder_of(const struct mpr_journal *j)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    struct statfs fs;
     if (!j->image || !(j->head.flags & MPF_JOURNAL_LOCKED) ||
         !mpr_life_same_file(&j->head.self, &j->head.process, &j->st))
         return UNKNOWN_HOLDER;
     if (fcntl(j->fd, F_OFD_GETLK, &lock) != 0) return UNKNOWN_HOLDER;
     if (lock.l_type != F_UNLCK && lock.l_pid == -1 && lock.l_start == 0 && lock.l_len == 1)
         return THE_PROCESS;
-    if (!shows_all_locks(j->fd)) return UNKNOWN_HOLDER;
+    const unsigned long type = fstatfs(j->fd, &fs) == 0 ? (unsigned long)fs.f_type : 0;
+    if (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC && type != TMPFS_MAGIC)
+        return UNKNOWN_HOLDER;
     return lock.l_type == F_UNLCK ? NO_HOLDER : ANOTHER_HOLDER;
 }
 

@@ -28,7 +28,7 @@ struct mpr_verdict {
  * has just ended, waits up to 100 ms until the kernel has released its memory. */
 struct mpr_verdict mpr_life_find(const struct mpr_header *header,
                                  const struct mpr_journal *journal);
-/* Fills the identity of this process as a header would have it, with started 0. */
+/* Fills the identity of this process, in the form of a header, with started 0. */
 void mpr_life_own_identity(struct mpf_identity *identity);
 /* Returns true if CLOCK_MONOTONIC times that the process recorded are comparable with ours. */
 bool mpr_life_same_clock(const struct mpf_identity *process);

@@ -49,7 +49,7 @@ struct mpr_log {
     uint32_t block_cap;
     uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
     uint64_t kept_seq; /* frames of events that the log has, to compare with a journal's slots */
-    uint64_t until;    /* ns; later events of a running process are not read; 0: no limit */
+    uint64_t until;    /* ns; later events of a running process are not read, unless it is 0 */
     uint64_t frame_offset;
     uint64_t stop_after; /* number of the last frame that is read */
     struct mpr_log_status status;
@@ -196,7 +196,7 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     case MPF_FRAME_EVENTS: return open_events(log, frame);
     case MPF_FRAME_END: read_end(log, frame); return 0;
     case MPF_FRAME_FOLD: read_mark(log, frame); return 0;
-    default: return 0; /* of a newer minor version */
+    default: return 0; /* a newer minor version's */
     }
 }
 
@@ -211,23 +211,18 @@ static int fail_code(const struct mpr_log *log, int code, struct mpr_error *erro
     return mpr_fail_memory(error, log->path);
 }
 
-/* Continues in LOG after the frames of LOG.fold.  Returns false if LOG is already being read. */
-static bool turn_to_log(struct mpr_log *log)
-{
-    if (log->read_from == &log->map) return false;
-    mpr_frames_turn(&log->frames, &log->map, log->folded.mark.offset);
-    log->read_from = &log->map;
-    log->frame_offset = log->frames.at;
-    return true;
-}
-
-/* Opens the next frame.  Returns 1, 0 after the last one, or -1. */
+/* Opens the next frame.  The frames of LOG follow those of LOG.fold.  Returns 1, 0 after the last
+ * one, or -1. */
 static int next_frame(struct mpr_log *log, struct mpr_error *error)
 {
     struct mpf_frame frame;
-    int got;
-    do got = mpr_frames_next(&log->frames, &frame);
-    while (got == 0 && turn_to_log(log));
+    int got = mpr_frames_next(&log->frames, &frame);
+    if (got == 0 && log->read_from != &log->map) {
+        mpr_frames_turn(&log->frames, &log->map, log->folded.mark.offset);
+        log->read_from = &log->map;
+        log->frame_offset = log->frames.at;
+        got = mpr_frames_next(&log->frames, &frame);
+    }
     sync_status(log);
     if (got < 0) return fail_code(log, got, error);
     if (got == 0) return 0;
@@ -289,15 +284,8 @@ static long read_pending(struct mpr_log *log)
     return count;
 }
 
-/* Slots that a running process is writing now are not torn. */
-static void close_pending(struct mpr_log *log)
-{
-    if (log->status.process.life != MPR_LIFE_RUNS) log->status.torn += log->pending.torn;
-    mpr_pending_close(&log->pending);
-}
-
-/* Finds out whether the process runs.  This must come before the bytes are taken that will be read:
- * if the process had ended before, they do not change any more. */
+/* Finds out whether the process runs.  This must be done before the bytes are taken that will be
+ * read: if the process has ended by then, they do not change any more. */
 static void find_life(struct mpr_log *log)
 {
     if (!log->journal.image) mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header);
@@ -382,11 +370,12 @@ static long step(struct mpr_log *log, struct mpr_error *error)
     case STATE_PENDING:
     case STATE_JOURNAL:
         count = read_pending(log);
-        if (count == 0) {
-            log->state = log->state == STATE_PENDING ? STATE_FRAMES : STATE_DONE;
-            close_pending(log);
-        }
-        return count;
+        if (count > 0) return count;
+        log->state = log->state == STATE_PENDING ? STATE_FRAMES : STATE_DONE;
+        /* Slots that a running process is writing now are not torn. */
+        if (log->status.process.life != MPR_LIFE_RUNS) log->status.torn += log->pending.torn;
+        mpr_pending_close(&log->pending);
+        return 0;
     case STATE_DONE: break;
     }
     return 0;

@@ -49,20 +49,20 @@ struct mpr_log_status {
     uint64_t frames;         /* read so far */
     uint64_t damaged;        /* runs of damaged bytes that were skipped */
     uint64_t missing_frames; /* frames that must have existed, according to the frames' numbers */
-    uint64_t bad_offset;     /* of the first damage or hole; UINT64_MAX if there is neither */
+    uint64_t bad_offset;     /* offset of the first damage or hole, or UINT64_MAX */
     uint64_t cut_offset;
     uint64_t good_ns;        /* the log is complete up to this time */
     uint64_t events;         /* delivered */
     uint64_t journal_events; /* delivered from the journal */
     uint64_t lost; /* all losses, from END or the journal; LOST events report most of them */
     uint64_t torn; /* events that were being written when the process died */
-    uint64_t journal_bytes; /* of the image that was read */
+    uint64_t journal_bytes; /* bytes of the image that was read */
     uint64_t last_ns;       /* time of the newest event */
     uint64_t end_ns; /* the last sign of life: an event, a frame, a beat of the journal, or the end
                         in the run's record */
     struct mpf_unwritten unwritten; /* from END or the journal: a loss that no event reports; events
                                        is 0 without one */
-    uint64_t hwm;                   /* high-water resident bytes from END; 0 if unknown */
+    uint64_t hwm;                   /* high-water resident bytes from END, or 0 if unknown */
     struct mpr_run_end run;         /* how the process ended, if END does not say it */
     bool status_told;               /* END says "exit", and the run's record has exit_status */
     int exit_status;

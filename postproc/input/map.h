@@ -38,8 +38,8 @@ void mpr_map_close(struct mpr_map *map);
  * read. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);
 
-/* Between these two calls this thread may read files that a library mapped: if somebody truncates
- * one, the missing page reads as zeros, and mpr_map_unguard returns false.  From the first call on,
+/* Between these two calls this thread may read files that a library mapped: if one is truncated,
+ * the missing page reads as zeros, and mpr_map_unguard returns false.  From the first call on,
  * SIGBUS stays handled. */
 void mpr_map_guard(void);
 bool mpr_map_unguard(void);

@@ -21,12 +21,12 @@
 #include "mpf/end.h"
 #include "mpf/header.h"
 
-enum { ZSTD_LEVEL = 3, END_BYTES = 64 /* of the END frame's body */ };
+enum { ZSTD_LEVEL = 3, END_BYTES = 64 /* for the body of END */ };
 
-/* What the scan of the log's frames found. */
+/* The result of scanning the log's frames. */
 struct scan {
     struct mpr_header header;
-    uint64_t next_seq;     /* of the next frame */
+    uint64_t next_seq;     /* the next frame's */
     uint64_t kept_seq;     /* frames without SLOTS, to compare with the journal's marks */
     uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
     uint64_t header_end;   /* offset after the header */
@@ -246,7 +246,7 @@ static bool is_own_journal(const struct subject *s)
 
 /* Records the new file in the journal, so that a recovery that is killed before it removes the
  * journal leaves one that belongs to the new log.  The journal of another log is not written to,
- * and an older format has no place for it.  @journal: -1 if there is none */
+ * and an older format has no place for it.  @journal: a descriptor, or -1 */
 static int set_heir(const struct subject *s, int journal, int fd)
 {
     struct stat st;
@@ -258,14 +258,14 @@ static int set_heir(const struct subject *s, int journal, int fd)
     return n == (ssize_t)sizeof heir ? 0 : -1;
 }
 
-/* Readers that have the old files open keep them unchanged.  @journal: -1 if there is none */
+/* Readers that have the old files open keep them unchanged.  @journal: a descriptor, or -1 */
 static int replace_log(const struct subject *s, int journal, const struct output *out,
                        struct mpr_error *error)
 {
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
         return mpr_fail(error, "%s: too long a name", s->path);
-    unlinkat(s->dir, name, 0); /* of a recovery that was killed: this one has the lock */
+    unlinkat(s->dir, name, 0); /* a killed recovery may have left it */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
     int result = -1;

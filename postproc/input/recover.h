@@ -20,10 +20,10 @@ enum mpr_recover_outcome {
     MPR_RECOVER_NOTHING, /* no journal was found; nothing was changed */
 };
 
-/* What the process wrote at the end of its log. */
+/* The contents of the END frame that the process wrote. */
 struct mpr_ending {
     uint64_t events, lost;
-    uint64_t hwm; /* maximum of resident bytes; 0 if unknown */
+    uint64_t hwm; /* maximum of resident bytes, or 0 if unknown */
 };
 
 struct mpr_recovery {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "amount.h"
 #include "basename.h"
 #include "file.h"
 
@@ -25,7 +26,7 @@ struct launcher {
 };
 
 struct record {
-    FILE *file; /* NULL if there is no record */
+    FILE *file; /* NULL without a record */
     size_t bytes;
     char line[2048];
     struct launcher newest;
@@ -147,7 +148,7 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
 static int by_pid(const void *left, const void *right)
 {
     const struct mpr_run_process *a = left, *b = right;
-    return a->pid < b->pid ? -1 : a->pid > b->pid;
+    return mpr_compare(a->pid, b->pid);
 }
 
 static bool has_log(const char *line, const char *host, const struct mpr_run_process *known,

@@ -15,7 +15,7 @@ enum mpr_run_how { MPR_RUN_UNKNOWN, MPR_RUN_EXIT, MPR_RUN_SIGNAL };
 enum mpr_run_oom { MPR_RUN_NO_OOM, MPR_RUN_OOM_CGROUP, MPR_RUN_OOM_KERNEL };
 
 struct mpr_run_end {
-    bool known; /* the record has it */
+    bool known; /* it was found in the record */
     enum mpr_run_how how;
     enum mpr_run_oom oom;
     int status;          /* the exit status, or the signal */

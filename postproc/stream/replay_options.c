@@ -6,53 +6,52 @@
 #include "recorded.h"
 #include "units.h"
 
-static double positive(const char *text)
+/* Returns the mean distance of sampled bytes under this key, or 0 if it makes no sense. */
+static double mean_of(const struct mpr_header *header, const char *key)
 {
+    const char *text = mpr_header_get(header, key);
     const double value = text ? strtod(text, NULL) : 0;
     return value > 0 && value < 1e15 ? value : 0;
 }
 
-/* Returns true if the header says under @key that there is only a sample. */
+/* Returns the size from which blocks are recorded one by one, or @missing without such a size. */
+static uint64_t size_of(const struct mpr_header *header, const char *key, uint64_t missing)
+{
+    const char *text = mpr_header_get(header, key);
+    return text ? strtoull(text, NULL, 10) : missing;
+}
+
+/* Returns true if only a sample was recorded according to this key. */
 static bool is_sample(const struct mpr_header *header, const char *key)
 {
     return mpr_recorded_named(mpr_header_get(header, key)) == MPR_RECORDED_SAMPLE;
 }
 
-/* Call stacks of a sample of the smaller blocks. */
-static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
+void mpr_replay_options_read(struct mpr_replay_options *options, const struct mpr_header *header)
 {
-    const char *large = mpr_header_get(header, "stacks.large");
-    const double mean = positive(mpr_header_get(header, "stacks.mean")),
-                 python_mean = positive(mpr_header_get(header, "stacks.python.mean"));
+    const double mean = mean_of(header, "stacks.mean"),
+                 python_mean = mean_of(header, "stacks.python.mean");
+    options->has_parent = mpr_header_get(header, "parent.log") != NULL;
+    options->in_window = mpr_header_get(header, "window.open") != NULL;
+
+    /* Call stacks: those of smaller blocks may be a sample. */
     if (is_sample(header, "stacks")) options->sample_mean = mean;
     if (is_sample(header, "stacks.torch")) options->torch_sample_mean = mean;
     if (is_sample(header, "stacks.python"))
         options->python_sample_mean = python_mean > 0 ? python_mean : mean;
-    options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
-}
+    options->sample_below = size_of(header, "stacks.large", UINT64_MAX);
 
-/* Which of malloc's blocks are counted only. */
-static void read_rest(const struct mpr_header *header, struct mpr_replay_options *options)
-{
+    /* Blocks of malloc: smaller ones may be a sample, or only counted. */
     struct mpr_number size;
-    const char *large = mpr_header_get(header, "host.large");
-    const uint64_t from = large ? strtoull(large, NULL, 10) : 0;
+    const uint64_t large = size_of(header, "host.large", 0);
     if (is_sample(header, "host.blocks")) {
-        options->host_sample_mean = positive(mpr_header_get(header, "host.mean"));
-        options->host_sample_below = from;
+        options->host_sample_mean = mean_of(header, "host.mean");
+        options->host_sample_below = large;
     }
-    options->in_window = mpr_header_get(header, "window.open") != NULL;
-    mpr_units_size(&size, from);
+    mpr_units_size(&size, large);
     if (options->host_sample_mean > 0)
         snprintf(options->rest_name, sizeof options->rest_name, "(not in the sample)");
     else
         snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s%s)", size.text,
                  mpr_header_get(header, "window.blocks") ? " outside of windows" : "");
-}
-
-void mpr_replay_options_read(struct mpr_replay_options *options, const struct mpr_header *header)
-{
-    options->has_parent = mpr_header_get(header, "parent.log") != NULL;
-    read_sampling(header, options);
-    read_rest(header, options);
 }

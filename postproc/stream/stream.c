@@ -1,6 +1,5 @@
-/* The library for other programs: a log and its replay behind one handle.
- *
- * Invariants: log is NULL where it could not be opened, and replay is there as long as log is. */
+/* Invariants: `log` is NULL if it could not be opened; `replay` is initialized while `log` is not
+ * NULL. */
 #include "mpr/stream.h"
 
 #include <stdlib.h>
@@ -36,20 +35,16 @@ void mpr_stream_close(struct mpr_stream *stream)
     free(stream);
 }
 
-/* Once, at the end of the log. */
-static void finish(struct mpr_stream *stream)
-{
-    if (!stream->ended) mpr_replay_finish(&stream->replay);
-    stream->ended = true;
-}
-
 long mpr_stream_next(struct mpr_stream *stream, const struct mpf_event **events)
 {
     if (!stream->log) return -1;
     if (stream->ended) return 0;
     const long count = mpr_log_next(stream->log, events, &stream->error);
     if (count > 0) mpr_replay_batch(&stream->replay, *events, (size_t)count);
-    if (count == 0) finish(stream);
+    if (count == 0) {
+        mpr_replay_finish(&stream->replay);
+        stream->ended = true;
+    }
     return count;
 }
 

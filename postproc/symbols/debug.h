@@ -13,8 +13,8 @@ struct mpr_debug;
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *object, enum mpr_symbols_state *state);
 void mpr_debug_close(struct mpr_debug *d);
 /* Calls @each with the functions at an address, innermost first.  Names are as in the file and
- * valid during the call.  Returns false if the file was truncated in the meantime: what was
- * reported is then useless.  (If less than a page is missing, it reads as zeros.) */
+ * valid during the call.  Returns false if the file was truncated in the meantime: the reported
+ * names are then useless.  (If less than a page is missing, it reads as zeros.) */
 typedef void mpr_debug_each(void *arg, const char *function, const char *file, unsigned line);
 bool mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg);
 

@@ -1,5 +1,5 @@
 /* With libdw.  If the object file is not the one that ran, its debug file is looked for by build id
- * alone.  This file opens debug files itself and lets libdwfl only ask debuginfod servers, because
+ * only.  This file opens debug files itself and lets libdwfl only ask debuginfod servers, because
  * libdwfl would wait for a pipe, and trust any file from a server.
  *
  * The unit of an address is found in .debug_aranges or, because clang writes none, in the ranges of
@@ -72,7 +72,7 @@ const char *mpr_symbols_not_fetched(void)
 /* Lets libdwfl ask debuginfod servers, with libdebuginfod, which it loads if DEBUGINFOD_URLS is
  * set. Without limits that takes 90 seconds, three times, and for a connection as long as the
  * kernel waits: on a node without Internet access, minutes for each object file.  Limits in the
- * environment have precedence.  The timeout applies while there is no connection, the maximum time
+ * environment have precedence.  The timeout applies until there is a connection, the maximum time
  * to the whole transfer, also of large files. */
 static int fetch(Dwfl_Module *module, char **path)
 {
@@ -177,8 +177,8 @@ static int open_shared(Dwfl_Module *module, char **path)
     return bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
 }
 
-/* libdwfl asks for the debug file, then for the file that it shares with others.  If there is no
- * debug file, it asks for that again when it needs the table of symbols. */
+/* libdwfl asks for the debug file, then for the file that it shares with others.  Without a debug
+ * file, it asks for that again when it needs the table of symbols. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {

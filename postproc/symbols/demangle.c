@@ -26,7 +26,7 @@ static demangler *find_demangler(void)
 
 /* ---- Rust */
 
-/* Removes the end of "...::h0123456789abcdef".  Returns false if there is none. */
+/* Removes the end of "...::h0123456789abcdef".  Returns false without such an end. */
 static bool cut_hash(char *name)
 {
     const size_t length = strlen(name);

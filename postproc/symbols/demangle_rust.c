@@ -2,7 +2,7 @@
  * same time; a back reference reads an earlier place again.  An error sets `failed`; from then on
  * every function reads and prints nothing.
  *
- * This is not a library's demangler, because the names in a log may come from anybody.  libiberty's
+ * Libraries are not used, because the names in a log may be forged.  libiberty's
  * rust_demangle (of Debian 12), the only one packaged for C, prints real names as this file does,
  * but bounds only the depth: forty back references in 300 letters ask for 2^40 letters of text and
  * all memory, and a binder in an impl's path, in 30 letters, is counted for years

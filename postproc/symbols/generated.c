@@ -40,7 +40,7 @@ void mpr_generated_free(struct mpr_generated *g)
 /* ---- the map */
 
 /* Reads a line "1a2b 30 name".  Returns false for any other line. */
-static bool parse(char *line, struct function *f)
+static bool read_line(char *line, struct function *f)
 {
     char *at = line, *end;
     f->from = strtoull(at, &end, 16);
@@ -59,7 +59,7 @@ static bool read_lines(struct mpr_generated *g)
     for (char *line = g->text, *end; (end = strchr(line, '\n')); line = end + 1) {
         struct function f = { .line = number++ };
         *end = 0;
-        if (!parse(line, &f)) continue;
+        if (!read_line(line, &f)) continue;
         if (g->functions == FUNCTIONS_MAX) return false;
         MPR_GROW(g->function, g->functions, g->cap);
         g->function[g->functions++] = f;
@@ -96,23 +96,18 @@ struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_besid
 
 /* ---- an address */
 
-/* Returns the number of functions that begin at or below the address. */
-static uint32_t count_below(const struct mpr_generated *g, uint64_t address)
+char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
 {
-    uint32_t low = 0, high = g->functions;
+    const struct function *last = NULL;
+    unsigned others = 0, searched = 0;
+    uint32_t low = 0, high = g->functions; /* finds the functions that begin at or below the address
+                                            */
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         if (g->function[middle].from <= address) low = middle + 1;
         else high = middle;
     }
-    return low;
-}
-
-char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
-{
-    const struct function *last = NULL;
-    unsigned others = 0, searched = 0;
-    for (uint32_t i = count_below(g, address);
+    for (uint32_t i = low;
          i-- > 0 && g->function[i].reach > address && searched++ < SEARCHED_MAX;) {
         const struct function *f = &g->function[i];
         if (address >= f->to) continue;

@@ -1,8 +1,8 @@
 /* Paths come from a log, so they may lead to anything: opening a pipe would block, opening a device
  * may act on it, and a section that unpacks to a thousand times its size would take all memory.
  *
- * libelf maps a file and checks its contents once.  If somebody changed it afterwards, libelf would
- * read outside of its memory.  So a file that others may change is copied first. */
+ * libelf maps a file and checks its contents once.  If the file were changed afterwards, libelf
+ * would read outside of its memory.  So a file that others may change is copied first. */
 #include "object.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static int copy_file(int from, off_t bytes)
     return -1;
 }
 
-/* Returns the descriptor of a file's copy, or -1, with errno EFBIG if there is no room for it.
+/* Returns the descriptor of a file's copy, or -1, with errno EFBIG if copies have too many bytes.
  * Copies are memory that RLIMIT_DATA does not count, so they are limited by half of it. */
 static int copy_of(int fd, const struct stat *st)
 {

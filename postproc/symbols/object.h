@@ -13,7 +13,7 @@
 #define MPR_COPIED_MAX (UINT64_C(4) << 30)
 
 /* Opens a regular file, or a copy of it if a user other than root and this one may change it.
- * Returns the descriptor, or -1, with errno EFBIG if there is no room for the copy.  Never waits.
+ * Returns the descriptor, or -1, with errno EFBIG if copies have too many bytes.  Never waits.
  */
 int mpr_object_open(const char *path);
 /* Returns 1 if the file has this build id (bytes 0: if it has none), 0 if it has another one, or -1

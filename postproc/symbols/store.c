@@ -44,7 +44,7 @@ static const char *build_id_text(const struct mpr_binary *o, char text[2 * BUILD
 static const char last_line[] = "end\n";
 
 struct mpr_store {
-    FILE *out; /* writes to `text`; NULL when it is closed */
+    FILE *out; /* writes to `text`, and is NULL after it is closed */
     char *text;
     size_t bytes;
 };
@@ -123,7 +123,7 @@ static void *pack(struct mpr_store *s, size_t *bytes)
     ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
     *bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
     ZSTD_freeCCtx(z);
-    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* it has no other reason to fail */
+    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* memory is the only reason */
     return data;
 }
 

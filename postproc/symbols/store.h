@@ -1,6 +1,6 @@
 /* LOG.symbols: the names of the calls in a log's native stacks, stored next to the log on a machine
- * that has the program's files, for reports on machines that do not.  FORMAT.md describes the file:
- * text, in one zstd frame.
+ * that has the program's files.  Reports use them on machines without these files.  FORMAT.md
+ * describes the file: text, in one zstd frame.
  *
  * The reader trusts nothing: the file must be complete, of this log and of a known version, and the
  * names of an object are only used for its build id.  Only the writer is for other folders. */
@@ -42,7 +42,7 @@ struct mpr_stored;
 struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
                                    enum mpr_symbols_beside *found);
 void mpr_stored_free(struct mpr_stored *s);
-/* Returns the number of an object in the file, or 0 if the file does not have it. */
+/* Returns the number of an object in the file, or 0 if it is not in the file. */
 uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object);
 /* Calls @each as mpr_debug_look does.  Returns false if the file does not have the address.
  * @offset: from the beginning of the object */

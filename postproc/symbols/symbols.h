@@ -1,9 +1,9 @@
 /* Names of return addresses: function, file and line, with inlined calls listed separately.
  *
  * The names come from the object files that the program ran, from their separate debug files, or
- * from LOG.symbols, in which they were stored earlier.  What was found is reported for each object.
- * Names are cut to the maximum length of names in a log (MPF_DATA_MAX bytes).  Results are valid
- * until mpr_symbols_free.  Not thread-safe. */
+ * from LOG.symbols, in which they were stored earlier.  The result of the search is reported for
+ * each object. Names are cut to the maximum length of names in a log (MPF_DATA_MAX bytes).  Results
+ * are valid until mpr_symbols_free.  Not thread-safe. */
 #ifndef MPR_SYMBOLS_H
 #define MPR_SYMBOLS_H
 
@@ -16,7 +16,7 @@ struct mpr_binary {
     const char *path;
     const uint8_t *build_id;
     size_t build_id_bytes; /* 0: the file is only used if it has no build id either */
-    uint64_t from;         /* where its first byte was mapped */
+    uint64_t from;         /* address of its first byte */
 };
 
 struct mpr_symbol {
@@ -46,13 +46,13 @@ enum mpr_symbols_beside {
     MPR_SYMBOLS_NOT_LOOKED,
     MPR_SYMBOLS_NONE_BESIDE,
     MPR_SYMBOLS_GOOD_BESIDE,
-    MPR_SYMBOLS_OLD_BESIDE,     /* addresses of an object are missing: the log has grown, or there
-                                   was no room for them */
+    MPR_SYMBOLS_OLD_BESIDE, /* addresses of an object are missing: the log has grown, or they did
+                               not fit */
     MPR_SYMBOLS_DAMAGED_BESIDE, /* this and all following states: not used */
     MPR_SYMBOLS_FOREIGN_BESIDE, /* of another log */
-    MPR_SYMBOLS_OWNED_BESIDE, /* of a user who is neither the log's owner nor this user nor root */
+    MPR_SYMBOLS_OWNED_BESIDE,   /* its owner is neither the log's owner nor this user nor root */
     MPR_SYMBOLS_UNREADABLE_BESIDE,
-    MPR_SYMBOLS_NEWER_BESIDE, /* of a version that this program does not know */
+    MPR_SYMBOLS_NEWER_BESIDE, /* its version is newer than this program */
 };
 
 struct mpr_symbols;
