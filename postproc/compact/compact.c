@@ -126,18 +126,6 @@ static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
 
 /* ---- LOG.fold */
 
-/* Opens a scratch file without a name, which disappears with this process. */
-static int open_scratch(const struct subject *s, struct mpr_error *error)
-{
-    char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s" MPR_FOLDED_THIN, s->name);
-    unlinkat(s->dir, name, 0); /* a killed process may have left it */
-    const int fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) return mpr_fail_errno(error, s->path, "make a file beside it");
-    unlinkat(s->dir, name, 0);
-    return fd;
-}
-
 static int copy_bytes(int from, uint64_t bytes, int to)
 {
     loff_t at = 0;
@@ -165,11 +153,18 @@ static int write_fold(const struct subject *s, const struct mpr_mark *mark,
     return mpr_fail_errno(error, s->path, "write " MPR_FOLDED_SUFFIX " beside it");
 }
 
+/* The thinned frames are first written to a file without a name, which disappears with this
+ * process. */
 static int make_fold(const struct subject *s, const struct cut *cut, struct mpr_thinned *thinned,
                      struct mpr_error *error)
 {
-    const int scratch = open_scratch(s, error);
-    if (scratch < 0) return -1;
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%s" MPR_FOLDED_THIN, s->name);
+    unlinkat(s->dir, name, 0); /* a killed process may have left it */
+    const int scratch =
+        openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (scratch < 0) return mpr_fail_errno(error, s->path, "make a file beside it");
+    unlinkat(s->dir, name, 0);
     int result = mpr_thin(s->path, cut->seq, cut->budget / PARTS * FOLD, scratch, thinned, error);
     const uint64_t before = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.events : 0;
     const struct mpr_mark mark = { .seq = cut->seq,

@@ -91,24 +91,19 @@ bool mpr_atomic_in_place(const char *path)
     return false;
 }
 
-/* Gives a new file the owner, group and mode of the old one. */
-static int keep_rights(int fd, const struct stat *old)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0) return -1;
-    const bool same = st.st_uid == old->st_uid && st.st_gid == old->st_gid;
-    if (!same && fchown(fd, old->st_uid, old->st_gid) != 0) return -1;
-    return fchmod(fd, old->st_mode & 0777);
-}
-
-/* Begins a file that replaces an existing one. */
+/* Begins a file that replaces an existing one, with its owner, group and mode. */
 static int open_over(struct mpr_atomic_file *f, const char *path, const struct stat *old)
 {
+    struct stat st;
     if (access(path, W_OK) != 0) return -1;
     if (geteuid() == 0 || old->st_uid == geteuid()) {
-        const int status = mpr_atomic_open(f, AT_FDCWD, path, old->st_mode & 0777);
-        if (status == 0 && keep_rights(f->fd, old) == 0) return 0;
-        if (status != 0 && errno != EACCES && errno != EPERM && errno != EROFS) return -1;
+        const mode_t mode = old->st_mode & 0777;
+        if (mpr_atomic_open(f, AT_FDCWD, path, mode) == 0) {
+            const bool same =
+                fstat(f->fd, &st) == 0 && st.st_uid == old->st_uid && st.st_gid == old->st_gid;
+            if ((same || fchown(f->fd, old->st_uid, old->st_gid) == 0) && fchmod(f->fd, mode) == 0)
+                return 0;
+        } else if (errno != EACCES && errno != EPERM && errno != EROFS) return -1;
         mpr_atomic_close(f);
     }
     snprintf(f->name, sizeof f->name, "%s", path);

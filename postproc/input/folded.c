@@ -133,35 +133,26 @@ void mpr_folded_close(struct mpr_folded *f) { mpr_map_close(&f->map); }
 
 /* ---- the lock */
 
-/* Opens the lock, also one that a killed process left, if it is a regular file of this user. */
-static int open_lock(int directory, const char *file)
-{
-    struct stat st;
-    const int fd =
-        openat(directory, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd < 0) return -1;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1)
-        return fd;
-    close(fd);
-    errno = EEXIST;
-    return -1;
-}
-
+/* Also takes a lock that a killed process left, if it is a regular file of this user. */
 int mpr_folded_lock(int directory, const char *name, const char *path, struct mpr_error *error)
 {
     char file[PATH_MAX];
     struct stat st;
     if (!add_suffix(file, name, MPR_FOLDED_NEW))
         return mpr_fail(error, "%s: too long a name", path);
-    const int fd = open_lock(directory, file);
-    if (fd < 0) return mpr_fail_errno(error, path, "make " MPR_FOLDED_NEW " beside it");
-    if (mpr_file_try_lock(fd) && fstat(fd, &st) == 0 && mpr_file_is_at(directory, file, &st)) {
+    const int fd =
+        openat(directory, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    const bool own = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                     st.st_uid == geteuid() && st.st_nlink == 1;
+    if (fd >= 0 && !own) errno = EEXIST;
+    if (!own) mpr_fail_errno(error, path, "make " MPR_FOLDED_NEW " beside it");
+    else if (mpr_file_try_lock(fd) && fstat(fd, &st) == 0 && mpr_file_is_at(directory, file, &st)) {
         if (ftruncate(fd, 0) == 0) return fd;
         mpr_fail_errno(error, path, "empty " MPR_FOLDED_NEW " beside it");
     } else
         mpr_fail(error, "%s: another memprof-report works on it; try again when that has ended",
                  path);
-    close(fd);
+    if (fd >= 0) close(fd);
     return -1;
 }
 

@@ -200,30 +200,24 @@ static int copy_data(const struct mpr_map *map, size_t from, size_t end, int fd)
     return 0;
 }
 
-/* Copies the header, a mark whose frames follow it, and the frames of LOG.fold. */
-static int copy_folded(const struct subject *s, int fd)
-{
-    const struct mpr_folded *f = &s->folded;
-    struct mpr_mark mark = f->mark;
-    uint8_t bytes[MPR_MARK_BYTES];
-    mark.offset = 0;
-    const long length = mpr_mark_write(&mark, f->frames, bytes);
-    if (length < 0) {
-        errno = ENOMEM;
-        return -1;
-    }
-    if (copy_bytes(&s->map, 0, s->scan.header_end, fd) != 0 ||
-        mpr_file_write(fd, bytes, (size_t)length) != 0)
-        return -1;
-    return copy_bytes(&f->map, f->frames_at, f->map.size, fd);
-}
-
+/* Writes the frames of LOG and the new ones.  With a LOG.fold the header of LOG is followed by the
+ * mark, the frames of LOG.fold, and those of LOG that it does not replace. */
 static int write_file(const struct subject *s, int fd, const struct output *out)
 {
     const struct stat *st = &s->map.st;
-    const uint64_t from = is_folded(s) ? s->folded.mark.offset : 0;
-    if ((is_folded(s) && copy_folded(s, fd) != 0) ||
-        copy_data(&s->map, from, s->scan.good_end, fd) != 0 ||
+    const struct mpr_folded *f = &s->folded;
+    if (is_folded(s)) {
+        struct mpr_mark mark = f->mark;
+        uint8_t bytes[MPR_MARK_BYTES];
+        mark.offset = 0;
+        const long length = mpr_mark_write(&mark, f->frames, bytes);
+        if (length < 0) errno = ENOMEM;
+        if (length < 0 || copy_bytes(&s->map, 0, s->scan.header_end, fd) != 0 ||
+            mpr_file_write(fd, bytes, (size_t)length) != 0 ||
+            copy_bytes(&f->map, f->frames_at, f->map.size, fd) != 0)
+            return -1;
+    }
+    if (copy_data(&s->map, is_folded(s) ? f->mark.offset : 0, s->scan.good_end, fd) != 0 ||
         mpr_file_write(fd, out->bytes, out->used) != 0)
         return -1;
     if (st->st_gid != getegid() && fchown(fd, (uid_t)-1, st->st_gid) != 0) return -1;

@@ -267,6 +267,14 @@ static void type(struct state *s);
 static void constant(struct state *s);
 static bool open_path(struct state *s);
 
+/* Reads a type, and prints text before and after it. */
+static void type_in(struct state *s, const char *before, const char *after)
+{
+    put(s, before);
+    type(s);
+    put(s, after);
+}
+
 /* Reads a back reference whose "B" is eaten: evaluates @read at the earlier place.  If nothing is
  * printed it need not be read again. */
 #define BACK(s, read)                                                                              \
@@ -333,12 +341,8 @@ static void self_type(struct state *s, bool has_impl, bool has_trait)
         path(s, false);
         s->quiet--;
     }
-    put(s, "<");
-    type(s);
-    if (has_trait) {
-        put(s, " as ");
-        path(s, false);
-    }
+    type_in(s, "<", has_trait ? " as " : "");
+    if (has_trait) path(s, false);
     put(s, ">");
 }
 
@@ -393,8 +397,7 @@ static void dyn_trait(struct state *s)
         put(s, open ? ", " : "<");
         open = true;
         put_identifier(s, identifier(s));
-        put(s, " = ");
-        type(s);
+        type_in(s, " = ", "");
     }
     if (open) put(s, ">");
 }
@@ -434,10 +437,7 @@ static void function(struct state *s)
     put(s, "fn(");
     list(s, type);
     put(s, ")");
-    if (!eat(s, 'u')) {
-        put(s, " -> ");
-        type(s);
-    }
+    if (!eat(s, 'u')) type_in(s, " -> ", "");
     s->lifetimes -= bound;
 }
 
@@ -449,39 +449,26 @@ static void reference(struct state *s, const char *mutability)
         put_lifetime(s, lifetime);
         put(s, " ");
     }
-    put(s, mutability);
-    type(s);
+    type_in(s, mutability, "");
 }
 
 static void compound(struct state *s, char tag)
 {
     switch (tag) {
     case 'A':
-        put(s, "[");
-        type(s);
-        put(s, "; ");
+        type_in(s, "[", "; ");
         constant(s);
         put(s, "]");
         break;
-    case 'S':
-        put(s, "[");
-        type(s);
-        put(s, "]");
-        break;
+    case 'S': type_in(s, "[", "]"); break;
     case 'T':
         put(s, "(");
         put(s, list(s, type) == 1 ? ",)" : ")");
         break;
     case 'R': reference(s, ""); break;
     case 'Q': reference(s, "mut "); break;
-    case 'P':
-        put(s, "*const ");
-        type(s);
-        break;
-    case 'O':
-        put(s, "*mut ");
-        type(s);
-        break;
+    case 'P': type_in(s, "*const ", ""); break;
+    case 'O': type_in(s, "*mut ", ""); break;
     case 'F': function(s); break;
     case 'D': dyn(s); break;
     case 'B': BACK(s, type(s)); break;

@@ -27,11 +27,6 @@ static struct copy {
 static size_t count, cap;
 static uint64_t copied_bytes;
 
-static bool others_may_change(const struct stat *st)
-{
-    return (st->st_uid && st->st_uid != geteuid()) || (st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static bool same_time(struct timespec a, struct timespec b)
 {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -81,7 +76,9 @@ int mpr_object_open(const char *path)
 {
     struct stat st;
     const int fd = mpr_file_open_named(path, O_RDONLY, &st);
-    if (fd < 0 || !others_may_change(&st)) return fd;
+    const bool others_may_change =
+        fd >= 0 && ((st.st_uid && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)));
+    if (!others_may_change) return fd;
     const int copy = copy_of(fd, &st), error = errno;
     close(fd);
     errno = error;

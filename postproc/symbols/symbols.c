@@ -191,20 +191,6 @@ static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
     return o->stored;
 }
 
-static struct object *object_of(struct mpr_symbols *s, uint32_t number,
-                                const struct mpr_binary *described)
-{
-    MPR_REACH(s->object, number, s->objects);
-    struct object *o = &s->object[number];
-    if (!o->opened) {
-        o->opened = true;
-        o->file = open_file(described, &o->state);
-        if (!o->file && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
-        not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
-    }
-    return o;
-}
-
 /* ---- the calls at an address */
 
 /* Cuts a name between two characters. */
@@ -297,7 +283,14 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
                                           size_t *count)
 {
     *count = 0;
-    struct object *o = object_of(s, number, described);
+    MPR_REACH(s->object, number, s->objects);
+    struct object *o = &s->object[number];
+    if (!o->opened) {
+        o->opened = true;
+        o->file = open_file(described, &o->state);
+        if (!o->file && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
+        not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
+    }
     if (!o->file && !o->stored) return NULL;
     bool is_new;
     struct entry *e = entry_of(s, &o->of_pc, pc, &is_new);
