@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "shell.h"
 #include "units.h"
 #include "utf8.h"
 

@@ -5,7 +5,7 @@
 #include <wchar.h>
 
 #include "alloc.h"
-#include "arena.h"
+#include "mpf/shell.h"
 #include "mpf/utf8.h"
 
 bool mpr_utf8_next(const char **at, uint32_t *code) { return mpf_utf8_next(at, code); }
@@ -85,6 +85,13 @@ char *mpr_utf8_mend(const char *text, size_t *bytes)
     mpr_utf8_mended(out, text);
     mpr_text_close(out);
     return mended;
+}
+
+const char *mpr_shell_word(struct mpr_arena *arena, const char *word)
+{
+    char *text = mpr_arena_alloc(arena, MPF_SHELL_BYTES(strlen(word)));
+    mpf_shell_word(text, word, mpr_utf8_shown);
+    return text;
 }
 
 static bool is_continuation(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }

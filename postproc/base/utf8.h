@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "arena.h"
+
 /* Reads the code point at *at and moves *at after it.  Returns false for a byte that is not part of
  * valid UTF-8, and sets *code to that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
@@ -38,8 +40,9 @@ void mpr_utf8_mended(FILE *out, const char *text);
  * length in both cases. */
 char *mpr_utf8_mend(const char *text, size_t *bytes);
 
-struct mpr_arena;
-
+/* Quotes a word for a shell command that a person can copy, if it must be: with single quotes, or
+ * with bash's $'...' if it has characters that cannot be shown.  The result is never empty. */
+const char *mpr_shell_word(struct mpr_arena *arena, const char *word);
 /* Returns the text if it has at most @max bytes, or else the text with "..." instead of its middle.
  * The last component of a path stays if there is room. */
 const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t max);

@@ -6,8 +6,8 @@
 #include "insights.h"
 #include "mpf/event.h"
 #include "naming.h"
-#include "shell.h"
 #include "telling.h"
+#include "utf8.h"
 
 /* Fewer bytes, or a smaller part of a heap, are not worth another recording. */
 enum { MUCH = 4 << 20, TENTH = 10 };

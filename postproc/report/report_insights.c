@@ -6,7 +6,7 @@
 #include "basename.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "shell.h"
+#include "utf8.h"
 
 /* ---- fields */
 

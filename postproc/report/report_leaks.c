@@ -9,9 +9,9 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "shell.h"
 #include "startup.h"
 #include "units.h"
+#include "utf8.h"
 
 /* ---- words for the instances of the range and for rates */
 

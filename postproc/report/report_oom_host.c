@@ -12,7 +12,7 @@
 #include "report_growth.h"
 #include "report_oom.h"
 #include "report_rows.h"
-#include "shell.h"
+#include "utf8.h"
 
 /* ---- samples */
 

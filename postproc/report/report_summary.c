@@ -10,7 +10,7 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "shell.h"
+#include "utf8.h"
 
 enum { OWNERS = 5, MORE_OWNERS = 3, FINDINGS = 3 };
 

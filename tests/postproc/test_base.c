@@ -13,7 +13,6 @@
 #include "arena.h"
 #include "index.h"
 #include "nearest.h"
-#include "shell.h"
 #include "utf8.h"
 
 /* Too large an allocation fails here as elsewhere. */
