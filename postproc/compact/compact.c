@@ -285,12 +285,10 @@ static int open_log(struct subject *s, struct mpr_error *error)
 static bool is_of_run(const struct mpr_header *header, const char *run)
 {
     static const uint8_t unknown[sizeof header->identity.boot];
-    struct mpf_identity own;
     const char *log_run = mpr_header_get(header, "run");
-    mpr_life_own_identity(&own);
     return log_run && strcmp(log_run, run) == 0 && mpr_header_get(header, "keep") &&
            (memcmp(header->identity.boot, unknown, sizeof unknown) == 0 ||
-            memcmp(header->identity.boot, own.boot, sizeof unknown) == 0);
+            mpr_life_same_boot(&header->identity));
 }
 
 int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,

@@ -73,7 +73,7 @@ void mpr_life_own_identity(struct mpf_identity *identity)
         mpf_hex_read(boot, identity->boot);
 }
 
-static bool is_this_boot(const struct mpf_identity *process)
+bool mpr_life_same_boot(const struct mpf_identity *process)
 {
     struct mpf_identity own;
     mpr_life_own_identity(&own);
@@ -84,7 +84,7 @@ bool mpr_life_same_clock(const struct mpf_identity *process)
 {
     struct mpf_identity own;
     mpr_life_own_identity(&own);
-    return process->started && own.timens == process->timens && is_this_boot(process);
+    return process->started && own.timens == process->timens && mpr_life_same_boot(process);
 }
 
 struct process {
@@ -262,7 +262,7 @@ bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identi
                         const struct stat *st)
 {
     return recorded->ino && recorded->ino == st->st_ino &&
-           (recorded->dev == st->st_dev || !is_this_boot(process));
+           (recorded->dev == st->st_dev || !mpr_life_same_boot(process));
 }
 
 /* A journal on an overlay has no lasting lock, and its device gets another number with each mount.

@@ -30,6 +30,8 @@ struct mpr_verdict mpr_life_find(const struct mpr_header *header,
                                  const struct mpr_journal *journal);
 /* Fills the identity of this process, in the form of a header, with started 0. */
 void mpr_life_own_identity(struct mpf_identity *identity);
+/* Returns true if a process ran under the present boot of this machine. */
+bool mpr_life_same_boot(const struct mpf_identity *process);
 /* Returns true if CLOCK_MONOTONIC times that the process recorded are comparable with ours. */
 bool mpr_life_same_clock(const struct mpf_identity *process);
 
