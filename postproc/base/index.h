@@ -31,8 +31,7 @@ void mpr_index_set(struct mpr_index *index, uint64_t key, uint32_t value);
  * added this way must not be removed. */
 void mpr_index_add(struct mpr_index *index, uint64_t key, uint32_t value);
 
-/* Returns the entry of the key, or the empty entry that it would get.  The table must have memory.
- */
+/* Returns the entry of the key, or the empty entry for it.  The table must have memory. */
 static inline struct mpr_index_entry *mpr_index_find(const struct mpr_index *index, uint64_t key)
 {
     size_t i = mpr_hash(key) & index->mask;

@@ -1,5 +1,4 @@
-/* Text from recorded programs, which may be any bytes: made safe to show, measured and shortened.
- */
+/* Text from recorded programs, which may be any bytes: made safe to show, measured, shortened. */
 #ifndef MPR_UTF8_H
 #define MPR_UTF8_H
 

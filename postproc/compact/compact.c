@@ -100,8 +100,7 @@ static size_t first_whole(const struct subject *s, const struct mpf_keep *keep, 
     return first;
 }
 
-/* Frames are found by their lengths, without decoding.  The last one may not be written completely.
- */
+/* Frames are found by their lengths, without decoding.  The last one may be incomplete. */
 static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
 {
     struct cut cut = { 0 };

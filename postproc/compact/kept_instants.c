@@ -360,8 +360,7 @@ static int by_begin(const void *left, const void *right)
     return mpr_compare((*a)->begins, (*b)->begins);
 }
 
-/* Keeps the instances of the repeating range, and the spans around instants that are always whole.
- */
+/* Keeps the instances of the repeating range, and the spans around the instants of `always`. */
 static void keep_instances_of(struct finder *f, uint32_t repeat)
 {
     struct instance **k = mpr_alloc(f->instances + 1, sizeof *k);

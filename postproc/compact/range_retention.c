@@ -17,8 +17,7 @@ struct mpr_span {
 struct mpr_span_stack {
     uint32_t *open; /* outermost first */
     uint32_t depth, cap;
-    uint64_t depth_overflow; /* PUSHes above MPR_STACK_MAX: only counted, as in replay, and they
-                                stay */
+    uint64_t depth_overflow; /* PUSHes above MPR_STACK_MAX: counted as in replay; they stay */
     uint32_t application;    /* number of open ranges of the default domain */
     uint32_t newest;         /* the one of these that was pushed last, or 0; held */
     uint32_t newer, older;   /* thread + 1: neighbours in the list of threads that pushed one */

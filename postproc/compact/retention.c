@@ -30,9 +30,7 @@ struct block {
 };
 
 /* One of the newest freed blocks.  Replay looks at most MPR_REPAIR_NS back if a free finds no block
- * (repairs.h).  The thinned log must have the same blocks there, so that replay pairs the same
- * events.
- */
+ * (repairs.h).  The thinned log must have them too so that replay pairs the same events. */
 struct freed {
     uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
     uint32_t block;     /* while it is not decided, then 0 */

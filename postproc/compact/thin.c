@@ -161,8 +161,7 @@ static void put_levels(struct writer *w, uint64_t event, uint64_t time)
     }
 }
 
-/* Writes a FOLDED event of an earlier thinning, with the blocks that are removed now added to it.
- */
+/* Writes a FOLDED event of an earlier thinning and adds the blocks that are removed now. */
 static void put_recorded_level(struct writer *w, const struct mpf_event *e, uint64_t event)
 {
     uint64_t value[MPF_FOLDED_COUNT] = { 0 };

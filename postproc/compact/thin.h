@@ -49,8 +49,7 @@ struct mpr_bins {
     size_t count, cap;
 };
 
-/* An instant whose bytes and blocks are written to the thinned log, without the blocks themselves.
- */
+/* An instant of which the thinned log has the bytes and blocks, but not the blocks themselves. */
 struct mpr_level {
     uint64_t after;
     enum mpr_level_how {
@@ -132,8 +131,7 @@ struct mpr_spans {
     /* thread + 1: the first in the list of threads that pushed a range of the application.  Some of
      * them may have no open range any more. */
     uint32_t newest;
-    void (*remove)(void *arg, uint64_t event); /* called for each event of a range that is removed
-                                                */
+    void (*remove)(void *arg, uint64_t event); /* called for each event of a removed range */
     void *arg;
 };
 

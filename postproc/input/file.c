@@ -23,8 +23,7 @@ static int reopen(int path_fd, int directory, const char *name, int flags)
     return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC); /* /proc is not mounted */
 }
 
-/* An O_PATH descriptor has no effect on the file, so its type can be checked before it is opened.
- */
+/* An O_PATH descriptor has no effect on the file, so its type can be checked before opening it. */
 static int open_file(int directory, const char *name, int flags, off_t min_bytes, struct stat *st)
 {
     struct stat opened;

@@ -26,8 +26,7 @@
 /* The contents of a FOLD frame. */
 struct mpr_mark {
     uint64_t seq;    /* the last frame that was replaced */
-    uint64_t offset; /* offset in LOG of the first frame that was not, or 0 if that follows the
-                        others */
+    uint64_t offset; /* in LOG, of the first frame that was not, or 0 in a merged log */
     uint64_t until;  /* CLOCK_MONOTONIC ns of the newest event that was thinned */
     uint64_t events; /* removed events */
     uint64_t grain;  /* ns: the resolution before `until` */

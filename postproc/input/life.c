@@ -265,8 +265,7 @@ bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identi
            (recorded->dev == st->st_dev || !mpr_life_same_boot(process));
 }
 
-/* A journal on an overlay has no lasting lock, and its device gets another number with each mount.
- */
+/* A journal on an overlay has no lasting lock, and its device gets a new number with each mount. */
 static bool is_recorded_file(const struct mpf_journal *head, const struct mpf_file *recorded,
                              const struct stat *st)
 {

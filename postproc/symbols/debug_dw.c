@@ -61,8 +61,7 @@ struct mpr_debug {
 
 /* ---- debug files */
 
-static int fetch_error; /* errno from the first server that did not answer; then none is asked again
-                         */
+static int fetch_error; /* errno from the first server that did not answer, the last one asked */
 
 const char *mpr_symbols_not_fetched(void)
 {
@@ -129,8 +128,7 @@ static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
     return -1;
 }
 
-/* Opens the file that .gnu_debuglink names, in the object's folder or in a folder that mirrors it.
- */
+/* Opens the file that .gnu_debuglink names, in the object's folder or in one that mirrors it. */
 static int open_linked(const char *above, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
 {
@@ -282,8 +280,7 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     return d;
 }
 
-/* libelf maps files, and this user or root may truncate them, for example by installing a package.
- */
+/* libelf maps files, and this user or root may truncate them, for example to install a package. */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
     if (!mpr_dw_load()) {
@@ -526,7 +523,7 @@ static void read_table(struct mpr_debug *d)
     if (d->entries) qsort(d->table, d->entries, sizeof *d->table, by_address);
 }
 
-/* Returns the first of several names at one address.  A symbol without a size extends to the next.
+/* Returns the first of several names at an address.  A symbol without a size extends to the next.
  */
 static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
 {

@@ -6,9 +6,7 @@
 /* Returns the source name, or a copy if the name is not mangled or its scheme is not known.  The
  * caller frees it. */
 char *mpr_demangle(const char *name);
-/* Returns the source name of a name that begins with "_R", or NULL if it is not a valid Rust
- * symbol.
- */
+/* Returns the source name of a name that begins with "_R", or NULL if it is not valid. */
 char *mpr_demangle_rust(const char *name);
 
 #endif

@@ -100,8 +100,7 @@ char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
 {
     const struct function *last = NULL;
     unsigned others = 0, searched = 0;
-    uint32_t low = 0, high = g->functions; /* finds the functions that begin at or below the address
-                                            */
+    uint32_t low = 0, high = g->functions; /* those that begin at or below the address */
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
         if (g->function[middle].from <= address) low = middle + 1;
