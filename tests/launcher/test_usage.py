@@ -1,11 +1,14 @@
-"""The manual of memprof-report has the usage and the options of each command, as --help has them.  With UPDATE=1 its synopsis is written again."""
+"""The manual of memprof-report has the usage and the options of each command, as --help has them.  With UPDATE=1 its synopsis is written again.
+Texts and programs name commands as they are called now."""
+import glob
 import os
 import re
 import subprocess
 
 import mp
 
-MANUAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "man", "memprof-report.1")
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+MANUAL = os.path.join(TREE, "docs", "man", "memprof-report.1")
 SYNOPSIS = re.compile(r"(?<=^\.SH SYNOPSIS\n).*?(?=^\.SH )", re.M | re.S)
 
 
@@ -65,6 +68,20 @@ def test_manual_has_the_options_of_each_command():
         own = {option.replace("-", "\\-") for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", help_of(*command), re.M)} - shared
         section = "OPTIONS OF " + " ".join(command).upper()
         mp.equal(sorted(own - options.get(section, set())), [], f"options that the manual does not have in {section}")
+
+
+def test_texts_and_programs_name_no_command_by_its_old_name():
+    with open(os.path.join(TREE, "postproc", "cmd", "main.c"), encoding="utf-8") as f:
+        old = re.findall(r'\{ "([a-z]+)", "[^"]*", true \}', f.read())
+    mp.check("insights" in old, old)
+    named = re.compile(rf"memprof(?:\\)?-report (?:{'|'.join(old)})\b")
+    found = []
+    for pattern in "*.md", "docs/**/*.*", "examples/**/*.*", "launcher/*.c", "preload/**/*.c", "postproc/**/*.[ch]", "viewer/src/*.js":
+        for path in glob.glob(os.path.join(TREE, pattern), recursive=True):
+            if os.path.basename(path) != "CHANGELOG.md" and not path.endswith(".png"):
+                with open(path, encoding="utf-8") as f:
+                    found += [f"{path}: {match[0]}" for match in named.finditer(f.read())]
+    mp.equal(found, [], "old names of commands")
 
 
 if __name__ == "__main__":
