@@ -26,6 +26,7 @@ enum mpr_group {
 #undef X
     MPR_GROUP_AUTO,             /* the best that a process has */
     MPR_GROUP_ALL,              /* range, thread, size class and site at once: the page groups by any of them */
+    MPR_GROUP_PLACE,            /* range and site at once, for a projection to any of AUTO, RANGE, STACK, PYTHON and LIBRARY */
 };
 // clang-format on
 

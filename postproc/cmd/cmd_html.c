@@ -6,6 +6,7 @@
 #include "html.h"
 #include "insights.h"
 #include "outlier.h"
+#include "page_log.h"
 #include "timeline.h"
 
 /* How much a page has of each heap: pages of one or two logs, and of more. */
@@ -59,10 +60,18 @@ static const struct mpr_cmdline cmdline = {
 
 /* ---- timelines */
 
+struct findings {
+    struct mpr_insights **of;              /* by run; NULL if they were not read */
+    struct mpr_insights_reading **reading; /* by run: begun with the timeline; or NULL */
+    struct mpr_processes processes;
+};
+
 struct runs {
     struct mpr_timeline *at;
     size_t count;
     bool incomplete;
+    bool with_findings; /* of each log, from the same replay as its timeline */
+    struct findings findings;
     struct mpr_timeline_options options;
 };
 
@@ -71,7 +80,16 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 {
     struct runs *runs = to;
     struct mpr_timeline *t = &runs->at[runs->count];
-    if (mpr_timeline_read(t, path, &runs->options, progress, error) != 0) return -1;
+    struct findings *f = &runs->findings;
+    if (runs->with_findings) {
+        struct mpr_insights *in = mpr_alloc(1, sizeof *in);
+        if (mpr_page_log_read(t, in, &f->reading[runs->count], path, &runs->options, progress,
+                              error) != 0) {
+            free(in);
+            return -1;
+        }
+        f->of[runs->count] = in;
+    } else if (mpr_timeline_read(t, path, &runs->options, progress, error) != 0) return -1;
     runs->incomplete |= t->summary.incomplete;
     runs->count++;
     return 0;
@@ -112,11 +130,6 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
 
 /* ---- findings */
 
-struct findings {
-    struct mpr_insights **of; /* by run, or NULL for a run whose findings are not read */
-    struct mpr_processes processes;
-};
-
 /* Returns the run whose process was killed when memory ran out, which the page opens with; of
  * several the one with the largest peak.  Returns runs->count if no process was. */
 static size_t find_killed(const struct runs *runs)
@@ -148,24 +161,24 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
     mpr_processes_finish(processes);
 }
 
-/* Reads the findings of each log, which takes more readings of it.  If there are many logs, reads
- * only those that the page opens with. */
-static void read_findings(struct findings *f, const struct runs *runs, const struct mpr_page *page)
+/* Of many logs only those are read for findings that the page opens with. */
+static void read_findings(struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
+    struct findings *f = &runs->findings;
     const struct mpr_processes *processes = runs->count > 1 ? &f->processes : NULL;
     const size_t killed = find_killed(runs);
     struct mpr_error error;
-    f->of = mpr_alloc(runs->count, sizeof *f->of);
     if (processes) read_processes(runs, &f->processes);
     for (size_t i = 0; i < runs->count; i++) {
-        const struct mpr_timeline *t = &runs->at[i];
-        if (runs->count > FOUND_LOGS && i != page->base && i != page->now && i != killed) continue;
-        struct mpr_insights *in = mpr_alloc(1, sizeof *in);
-        const struct mpr_insights_known known = { &t->best, t->compared };
-        if (mpr_insights_read(in, t->summary.path, processes, &known, &progress, &error) == 0)
-            f->of[i] = in;
-        else free(in);
+        if (f->reading[i]) mpr_insights_finish(f->reading[i], processes, &progress);
+        else if (runs->count <= FOUND_LOGS || i == page->base || i == page->now || i == killed) {
+            struct mpr_insights *in = mpr_alloc(1, sizeof *in);
+            if (mpr_insights_read(in, runs->at[i].summary.path, processes, true, &progress,
+                                  &error) == 0)
+                f->of[i] = in;
+            else free(in);
+        }
     }
     mpr_bar_clear();
 }
@@ -177,30 +190,29 @@ static void free_findings(struct findings *f, size_t count)
         free(f->of[i]);
     }
     free(f->of);
+    free(f->reading);
     mpr_processes_free(&f->processes);
 }
 
 /* ---- the page */
 
-static int write_page(struct mpr_output *output, const struct runs *runs)
+static int write_page(struct mpr_output *output, struct runs *runs)
 {
     struct mpr_diff diff;
     struct mpr_page page = { .timeline = runs->at,
                              .count = runs->count,
                              .naming = &output->naming };
-    struct findings findings = { 0 };
     if (compare(runs, &page, &diff)) page.diff = &diff;
     bool *alike = mpr_alloc(runs->count, sizeof *alike);
     mpr_outlier_alike(runs->at, runs->count, alike);
     page.alike = alike;
-    read_findings(&findings, runs, &page);
-    page.insights = (const struct mpr_insights *const *)findings.of;
+    read_findings(runs, &page);
+    page.insights = (const struct mpr_insights *const *)runs->findings.of;
     int status = mpr_output_open(output);
     if (status == 0) {
         mpr_html_write(output->to.file, &page);
         status = mpr_output_close(output);
     }
-    free_findings(&findings, runs->count);
     free(alike);
     mpr_diff_free(&diff);
     return status;
@@ -218,11 +230,16 @@ int mpr_cmd_html(int argc, char **argv)
         return MPR_EXIT_FAILURE;
     }
     mpr_logs_choose(&a.logs);
-    struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at),
-                         .options = a.logs.paths.count > DETAILED_LOGS ? small : detailed };
+    const size_t count = a.logs.paths.count;
+    struct runs runs = { .at = mpr_alloc(count, sizeof *runs.at),
+                         .with_findings = count <= FOUND_LOGS,
+                         .findings = { .of = mpr_alloc(count, sizeof *runs.findings.of),
+                                       .reading = mpr_alloc(count, sizeof *runs.findings.reading) },
+                         .options = count > DETAILED_LOGS ? small : detailed };
     runs.options.naming = &a.output.naming;
     mpr_logs_each(&a.logs, add, &runs);
     a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
+    free_findings(&runs.findings, runs.count);
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);
     return mpr_args_close(&a, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);

@@ -35,7 +35,7 @@ static int make(struct mpr_log_report *report)
     struct mpr_insights insights;
     if (logs->count > 1)
         mpr_processes_read(&run, (const char *const *)logs->at, logs->count, &report->progress);
-    const int status = mpr_insights_read(&insights, report->path, run.count ? &run : NULL, NULL,
+    const int status = mpr_insights_read(&insights, report->path, run.count ? &run : NULL, false,
                                          &report->progress, &report->error);
     if (status == 0) {
         struct mpr_document *doc = mpr_log_report_begin(report);

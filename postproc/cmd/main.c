@@ -2,11 +2,15 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
 #include "cmd.h"
 #include "nearest.h"
+#include "progress.h"
+#include "units.h"
 #include "utf8.h"
 
 /* argp in the C library looks for this name, so it must be visible. */
@@ -187,12 +191,14 @@ struct arguments {
     int command;
     uint64_t memory;
     bool summary; /* no command is needed */
+    bool verbose;
 };
 
 static const struct argp_option options[] = {
     { "max-memory", 'm', "MIB", 0,
       "allocate at most this many MiB, or with 0 without a limit (default: half of the memory of the machine or container)",
       0 },
+    { "verbose", 'v', NULL, 0, "say on standard error how often the log was read", 0 },
     { 0 },
 };
 
@@ -204,6 +210,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!mpr_parse_number(arg, 0, UINT64_MAX >> 20, &a->memory))
             argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
         return 0;
+    case 'v': a->verbose = true; return 0;
     case ARGP_KEY_NO_ARGS:
         if (!a->summary) argp_error(state, "a command is needed");
         return 0;
@@ -257,11 +264,12 @@ static void check_options(int argc, char **argv)
 /* Returns true for an option of this program, or a prefix of one, which argp also takes. */
 static bool is_own(const char *arg)
 {
-    static const char *const name[] = { "--max-memory", "--help", "--usage", "--version" };
+    static const char *const name[] = { "--max-memory", "--verbose", "--help", "--usage",
+                                        "--version" };
     const size_t length = strcspn(arg, "=");
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         if (length > 2 && strncmp(arg, name[i], length) == 0) return true;
-    return arg[1] != '-' && strchr("m?V", arg[1]);
+    return arg[1] != '-' && strchr("mv?V", arg[1]);
 }
 
 /* Returns true if the value of an own option is the next word: "-m 100", "--max-memory 100". */
@@ -304,8 +312,35 @@ static int run(int argc, char **argv, int at)
     return MPR_EXIT_USAGE;
 }
 
+/* "read 7.9 M events twice in 0.42 s, 61 MB" */
+static void say_readings(const struct timespec *began)
+{
+    static const char *const times[] = { "never", "once", "twice" };
+    struct mpr_number count;
+    struct rusage used;
+    const struct mpr_readings all = mpr_readings_so_far();
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    getrusage(RUSAGE_SELF, &used);
+    const double seconds =
+        (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
+    const char *events = mpr_units_count(&count, all.one_log ? all.longest : all.events);
+    const double megabytes = (double)used.ru_maxrss * 1024 / 1e6;
+    if (!all.one_log && all.readings)
+        fprintf(stderr, "read %s events of several logs in %.2f s, %.0f MB\n", events, seconds,
+                megabytes);
+    else if (all.readings < sizeof times / sizeof *times)
+        fprintf(stderr, "read %s events %s in %.2f s, %.0f MB\n", events, times[all.readings],
+                seconds, megabytes);
+    else
+        fprintf(stderr, "read %s events %u times in %.2f s, %.0f MB\n", events,
+                (unsigned)all.readings, seconds, megabytes);
+}
+
 int main(int argc, char **argv)
 {
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
     check_options(argc, argv);
     const int options_at = summary_options_at(argc, argv);
     struct arguments a = { .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
@@ -316,5 +351,6 @@ int main(int argc, char **argv)
     const int status =
         options_at ? run_summary(argc, argv, options_at) : run(argc, argv, a.command);
     mpr_cmd_say_no_names();
+    if (a.verbose) say_readings(&began);
     return status;
 }

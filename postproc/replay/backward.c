@@ -94,7 +94,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
 {
-    uint32_t i = r->options.backward_of ? t->depth : 0;
+    uint32_t i = mpr_backward_is_known(r) ? t->depth : 0;
     while (i && !t->stack[i - 1].forward) i--;
     if (!i) return 0;
     uint32_t path = t->stack[i - 1].forward;
@@ -105,7 +105,7 @@ uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
 
 uint32_t mpr_backward_python(const struct mpr_replay *r, const struct mpr_thread *t)
 {
-    for (uint32_t i = r->options.backward_of ? t->depth : 0; i-- > 0;)
+    for (uint32_t i = mpr_backward_is_known(r) ? t->depth : 0; i-- > 0;)
         if (t->stack[i].python) return t->stack[i].python;
     return 0;
 }

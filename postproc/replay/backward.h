@@ -24,6 +24,12 @@ struct mpr_forward {
     struct mpr_forward_mark mark[MPR_FORWARD_MARKS];
 };
 
+/* Returns true if the operators are known. */
+static inline bool mpr_backward_is_known(const struct mpr_replay *r)
+{
+    return r->options.backward_of || r->options.backward_beside;
+}
+
 /* TORCH_NEXT; a PUSH or POP was applied; a block of PyTorch with a Python stack. */
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t);

@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "excerpts.h"
 #include "levels.h"
+#include "projection.h"
 
 void mpr_books_init(struct mpr_books *books)
 {
@@ -122,10 +123,11 @@ static inline void before_change(struct mpr_books *books, uint32_t index, uint64
     if (books->touches) touch(books->touches, index);
 }
 
-static inline void after_change(struct mpr_books *books, uint32_t index, bool added)
+static inline void after_change(struct mpr_books *books, uint32_t index, uint64_t size, bool added)
 {
     const uint8_t code = books->cell[index].heap;
     if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, added);
+    if (books->own_peaks) mpr_own_peaks_change(books->own_peaks, index, added ? size : 0 - size);
     if (books->instant_now) changed_in_instant(books, &books->heap[code]);
 }
 
@@ -134,12 +136,13 @@ __attribute__((noinline)) void mpr_books_add_observed(struct mpr_books *books, u
 {
     before_change(books, index, size, true);
     mpr_books_add_unobserved(books, &books->cell[index], size, blocks, time);
-    after_change(books, index, true);
-    if (!books->highs) return;
+    after_change(books, index, size, true);
     const uint8_t code = books->cell[index].heap;
-    struct mpr_high *high = &books->highs->heap[code];
     const uint64_t bytes = books->heap[code].bytes;
-    if (bytes > high->bytes) *high = (struct mpr_high){ bytes, time };
+    for (struct mpr_highs *highs = books->highs; highs; highs = highs->next) {
+        struct mpr_high *high = &highs->heap[code];
+        if (bytes > high->bytes) *high = (struct mpr_high){ bytes, time };
+    }
 }
 
 __attribute__((noinline)) void mpr_books_remove_observed(struct mpr_books *books, uint32_t index,
@@ -147,5 +150,5 @@ __attribute__((noinline)) void mpr_books_remove_observed(struct mpr_books *books
 {
     before_change(books, index, size, false);
     mpr_books_remove_unobserved(books, &books->cell[index], size, blocks);
-    after_change(books, index, false);
+    after_change(books, index, size, false);
 }

@@ -18,6 +18,7 @@
 
 struct mpr_levels;
 struct mpr_excerpts;
+struct mpr_own_peaks;
 
 /* The members that every event uses come first and fill a cache line. */
 struct mpr_cell {
@@ -74,6 +75,7 @@ struct mpr_highs {
     struct mpr_high {
         uint64_t bytes, time;
     } heap[MPR_HEAPS];
+    struct mpr_highs *next; /* of another observer, or NULL */
 };
 
 /* Cells that changed since an observer cleared the list, and a callback before the first change at
@@ -105,6 +107,7 @@ struct mpr_books {
     struct mpr_excerpts *excerpts;
     struct mpr_highs *highs;
     struct mpr_touches *touches;
+    struct mpr_own_peaks *own_peaks; /* of coarser groupings (projection.h) */
     const uint64_t *instant_now; /* replay's clock during the selected instant, otherwise NULL */
     uint64_t instant_from;
 };
@@ -184,7 +187,8 @@ void mpr_books_remove_observed(struct mpr_books *books, uint32_t index, uint64_t
 
 static inline bool mpr_books_are_observed(const struct mpr_books *books)
 {
-    return books->levels || books->excerpts || books->highs || books->touches || books->instant_now;
+    return books->levels || books->excerpts || books->highs || books->touches || books->own_peaks ||
+           books->instant_now;
 }
 
 /* Adds blocks to a cell, or removes them, in one change. @blocks: modulo 2^64, so that bytes may be

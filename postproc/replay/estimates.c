@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "mpf/event.h"
+#include "projection.h"
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
@@ -76,6 +77,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
     c->live += is_sample(s, size);
     const uint64_t bytes = books->cell[cell].bytes + size + (uint64_t)c->now.bytes;
     if (bytes > c->own_peak) c->own_peak = bytes;
+    if (books->own_peaks) mpr_own_peaks_estimate(books->own_peaks, cell, size, more.bytes);
 }
 
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
@@ -88,6 +90,8 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     c->now.blocks -= more.blocks;
     c->went += variance_of(s, size);
     c->live -= is_sample(s, size);
+    if (books->own_peaks)
+        mpr_own_peaks_estimate(books->own_peaks, cell, 0, mpr_minus(0, more.bytes));
 }
 
 uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_books *books,

@@ -123,10 +123,10 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
     case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
     case MPF_OP_TORCH_NEXT:
-        if (r->options.backward_of) mpr_forward_next(r, t, e);
+        if (mpr_backward_is_known(r)) mpr_forward_next(r, t, e);
         break;
     case MPF_OP_TORCH_NODE:
-        if (r->options.backward_of) mpr_backward_node(r, t, e);
+        if (mpr_backward_is_known(r)) mpr_backward_node(r, t, e);
         break;
     case MPF_OP_SCHEMA: mpr_comms_schema(&r->gpu.comms, e); break;
     case MPF_OP_MODULE:

@@ -30,6 +30,12 @@ void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 
 /* ---- blocks and pools (gpu_blocks.c) */
 
+/* Returns the Python stack of the block, or of its forward operator; 0 if neither is known. */
+static inline uint32_t mpr_gpu_backward_python(const struct mpr_replay *r,
+                                               const struct mpr_gpu_block *b)
+{
+    return mpr_sites_of(&r->sites, b->backward_site).python;
+}
 /* Returns the key of the block's cell. */
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Describes the block that the event makes in *out and adds it to the accounts. */

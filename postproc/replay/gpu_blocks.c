@@ -45,20 +45,23 @@ int mpr_gpu_block_by_address(const void *left, const void *right)
 
 /* ---- accounts */
 
-static struct mpr_alloc_context context_of(const struct mpr_gpu_block *b)
+/* A cell by place has the site with the most names; a projection leaves out the other names. */
+static struct mpr_alloc_context context_of(const struct mpr_replay *r,
+                                           const struct mpr_gpu_block *b)
 {
-    return (struct mpr_alloc_context){ b->size, b->node, b->thread, b->site, b->comm, b->capture };
+    const uint32_t site = r->options.by == MPR_GROUP_PLACE ? b->backward_site : b->site;
+    return (struct mpr_alloc_context){ b->size, b->node, b->thread, site, b->comm, b->capture };
 }
 
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    const struct mpr_alloc_context context = context_of(b);
+    const struct mpr_alloc_context context = context_of(r, b);
     return mpr_alloc_context_key(r, &context);
 }
 
 static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    const struct mpr_alloc_context context = context_of(b);
+    const struct mpr_alloc_context context = context_of(r, b);
     return mpr_alloc_context_cell(r, &context, b->heap);
 }
 
@@ -105,17 +108,22 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
                                .thread = t->number,
                                .heap = e->heap,
                                .capture = t->gpu.capture_early ? 0 : t->gpu.capture };
-    const struct mpr_site at = { t->at.stack,
-                                 t->at.python ? t->at.python : mpr_backward_python(r, t) };
-    b.node = mpr_backward_path(r, t);
-    if (!b.node) b.node = mpr_thread_inherited_path(r, t, &b.inherited);
+    const uint32_t backward = mpr_backward_path(r, t),
+                   python = t->at.python ? t->at.python : mpr_backward_python(r, t);
+    const bool instead = r->options.backward_of;
+    const struct mpr_site at = { t->at.stack, instead ? python : t->at.python };
+    b.node = instead && backward ? backward : mpr_thread_inherited_path(r, t, &b.inherited);
     b.node = mpr_alloc_context_path(r, b.node, t->at.python);
     b.site = mpr_sites_site(&r->sites, at);
+    b.backward_node = backward ? backward : b.node;
+    b.backward_site = python == at.python
+                          ? b.site
+                          : mpr_sites_site(&r->sites, (struct mpr_site){ at.stack, python });
     b.library = mpr_sites_library(&r->sites, at.stack);
     b.python = at.python;
     b.segment = mpr_sites_for_torch(&r->sites, at.stack);
-    b.weighed = r->options.by == MPR_GROUP_PYTHON && r->options.torch_sample_mean != 0 &&
-                t->at.python && mpr_gpu_of_torch(e);
+    b.weighed = (r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_PLACE) &&
+                r->options.torch_sample_mean != 0 && t->at.python && mpr_gpu_of_torch(e);
     if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
         b.comm_guessed = !t->gpu.comm;
         b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
@@ -272,18 +280,20 @@ static void change_bytes(struct mpr_gpu *g, struct mpr_pool *p, uint64_t change)
     *(p->id ? &g->pool_bytes[device] : &g->graph_bytes[device]) += change;
 }
 
-/* Each part is one block of the accounts. */
-static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
+/* Each part is one block of the accounts: consecutive growth at one place, so that the number of
+ * blocks does not depend on the grouping. */
+static void grow(struct mpr_replay *r, struct mpr_pool *p, const struct mpr_gpu_block *b)
 {
+    const uint32_t cell = cell_of(r, b), site = b->backward_site;
     struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
     if (r->flows) mpr_flows_leave_out(r->flows, p->heap);
-    if (!newest || newest->cell != cell) {
+    if (!newest || newest->cell != cell || newest->node != b->node || newest->site != site) {
         MPR_GROW(p->part, p->parts, p->part_cap);
         newest = &p->part[p->parts++];
-        *newest = (struct mpr_pool_part){ 0, cell };
+        *newest = (struct mpr_pool_part){ .cell = cell, .node = b->node, .site = site };
     } else mpr_books_remove(&r->books, cell, newest->bytes);
-    newest->bytes += bytes;
-    change_bytes(&r->gpu, p, bytes);
+    newest->bytes += b->size;
+    change_bytes(&r->gpu, p, b->size);
     mpr_books_add(&r->books, cell, newest->bytes, r->now);
 }
 
@@ -321,11 +331,11 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     const int64_t change = mpr_change(p->bytes, e->size);
     if (e->size > p->bytes) {
         struct mpr_gpu_block b = describe(r, t, e);
-        b.site = t->gpu.pool_site;
+        b.site = b.backward_site = t->gpu.pool_site;
         b.size = e->size - p->bytes;
         if (!p->library)
             p->library = mpr_sites_library(&r->sites, mpr_sites_of(&r->sites, b.site).stack);
-        grow(r, p, cell_of(r, &b), b.size);
+        grow(r, p, &b);
     } else if (e->size < p->bytes) {
         mpr_gpu_take_snapshots(r);
         shrink(r, p, p->bytes - e->size);

@@ -34,7 +34,9 @@ struct mpr_gpu_block {
     bool weighed;      /* a PyTorch block that may represent others without a Python stack */
     bool handle;       /* memory with a handle: adjacent blocks may belong together */
     bool segment;      /* allocated by PyTorch's caching allocator, directly or by a plug-in */
-    uint64_t asleep;   /* PyTorch block in a snapshot: bytes without memory (sleep mode) */
+    uint32_t backward_node, backward_site; /* `node` and `site`; if they are known, of a block of a
+                                              backward pass those of the forward operator */
+    uint64_t asleep; /* PyTorch block in a snapshot: bytes without memory (sleep mode) */
 };
 
 /* Returns the bytes of the block that have memory. */
@@ -79,7 +81,7 @@ struct mpr_pool {
     /* The parts it grew by, oldest first. */
     struct mpr_pool_part {
         uint64_t bytes;
-        uint32_t cell;
+        uint32_t cell, node, site; /* of the place at which it grew */
     } * part;
     uint32_t parts, part_cap;
     uint32_t library; /* the first known library that made it grow */

@@ -17,7 +17,8 @@ uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_allo
 {
     const struct mpr_sites *s = &r->sites;
     switch (r->options.by) {
-    case MPR_GROUP_RANGE: return c->node;
+    case MPR_GROUP_RANGE:
+    case MPR_GROUP_PLACE: return c->node;
     case MPR_GROUP_AUTO: return key_by_best(s, c);
     case MPR_GROUP_THREAD: return c->thread;
     case MPR_GROUP_SIZE: return mpr_size_class(c->size);
@@ -35,7 +36,8 @@ uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_allo
 uint32_t mpr_alloc_context_cell(struct mpr_replay *r, const struct mpr_alloc_context *c,
                                 uint8_t heap)
 {
-    const uint32_t site = r->options.by == MPR_GROUP_ALL ? c->site : 0;
+    const bool composite = r->options.by == MPR_GROUP_ALL || r->options.by == MPR_GROUP_PLACE;
+    const uint32_t site = composite ? c->site : 0;
     return mpr_books_cell(&r->books, mpr_alloc_context_key(r, c), site, heap);
 }
 
@@ -86,7 +88,8 @@ static uint32_t append_frames(struct mpr_ranges *ranges, uint32_t node, uint32_t
 
 uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t python)
 {
-    const bool best = r->options.by == MPR_GROUP_AUTO || r->options.by == MPR_GROUP_ALL;
+    const enum mpr_group by = r->options.by;
+    const bool best = by == MPR_GROUP_AUTO || by == MPR_GROUP_ALL || by == MPR_GROUP_PLACE;
     if (!best || !node || !python) return node;
     struct mpr_wrapper_path *cached =
         &r->wrapper_path[mpr_hash((uint64_t)node << 32 | python) % MPR_WRAPPER_PATHS];

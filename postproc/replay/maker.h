@@ -66,7 +66,8 @@ static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const st
 {
     switch (r->options.by) {
     case MPR_GROUP_RANGE:
-    case MPR_GROUP_AUTO: return t->node;
+    case MPR_GROUP_AUTO:
+    case MPR_GROUP_PLACE: return t->node;
     case MPR_GROUP_THREAD: return t->number;
     case MPR_GROUP_SIZE: return mpr_size_class(size);
     case MPR_GROUP_ALL:

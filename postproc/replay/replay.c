@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "projection.h"
 
 #define PREFETCH_AHEAD 32
 
@@ -74,6 +75,17 @@ void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
 
 /* @time: of the next event; UINT64_MAX at the end of the log. An instant later than the end of the
  * log is the end. */
+/* Keeps the state of the instant that has passed.  Returns true if there is another one. */
+static bool begin_next_instant(struct mpr_replay *r)
+{
+    if (!mpr_snapshots_take(r->snapshots, r)) return false;
+    r->options.at = MPR_INSTANT_AT(mpr_snapshots_time(r->snapshots));
+    r->instant_begun = r->pinned = false;
+    r->instant_turn = r->options.at.from;
+    for (int i = 0; i < MPR_HEAPS; i++) r->books.heap[i].changed_in_instant = false;
+    return true;
+}
+
 static void turn_instant(struct mpr_replay *r, uint64_t time)
 {
     if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->instant_turn) return;
@@ -92,6 +104,7 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
         r->pinned = true;
     }
     r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+    if (r->pinned && r->snapshots && begin_next_instant(r)) turn_instant(r, time);
 }
 
 /* Call before an event of that time, which is r->turn or later; with UINT64_MAX after the last
@@ -271,14 +284,24 @@ static bool is_of_malloc(const struct mpf_event *e)
                                         e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
 }
 
-/* A skipped event still advances the time, and uses up the thread's call stack. */
-static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+/* Blocks of NVTX's heaps have names of their own. */
+static bool is_of_block(const struct mpf_event *e)
 {
+    return e->heap != MPF_HEAP_NVTX && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
+                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
+}
+
+/* A skipped event still advances the time, and uses up the thread's call stack. */
+static void batch_of_some(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+{
+    const bool none = r->options.without_blocks;
     for (const struct mpf_event *e = events; e < events + count; e++) {
-        if (!is_of_malloc(e)) {
+        if (none ? !is_of_block(e) : !is_of_malloc(e)) {
             take(r, e);
             continue;
         }
+        if (none && e->op != MPF_OP_FREE)
+            mpr_sites_site(&r->sites, mpr_threads_get(&r->threads, e->thread)->at);
         if (e->time >= r->turn) turn(r, e->time);
         r->now = e->time;
         if (e->op != MPF_OP_FREE)
@@ -289,7 +312,7 @@ static void batch_without_malloc(struct mpr_replay *r, const struct mpf_event *e
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
     mpr_recent_begin(&r->repairs.recent, events);
-    if (r->options.without_malloc) batch_without_malloc(r, events, count);
+    if (r->options.without_malloc || r->options.without_blocks) batch_of_some(r, events, count);
     else batch_of_all(r, events, count);
     mpr_recent_end(&r->repairs.recent, count);
 }

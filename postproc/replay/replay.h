@@ -37,8 +37,11 @@ struct mpr_replay_options {
     bool has_parent;       /* a forked child: unknown blocks that it frees are its parent's */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges are put below their forward operators */
-    bool without_malloc;   /* skip malloc's blocks: the caller reports on devices only */
-    double sample_mean;    /* mean bytes between sampled call stacks, 0 if they are not sampled */
+    bool backward_beside;  /* each device block has that name besides its own (gpu_state.h) */
+    bool without_blocks; /* skip all blocks, but not their sites: the caller needs ranges and names
+                          */
+    bool without_malloc; /* skip malloc's blocks: the caller reports on devices only */
+    double sample_mean;  /* mean bytes between sampled call stacks, 0 if they are not sampled */
     /* Likewise for Python stacks of PyTorch's blocks. If a log has both, the means are equal. */
     double torch_sample_mean;
     double python_sample_mean; /* likewise for Python's small objects: only samples are recorded */
@@ -51,6 +54,7 @@ struct mpr_replay_options {
 };
 
 struct mpr_replay;
+struct mpr_snapshots;
 
 /* Sees every event except allocations and frees, after it was applied. */
 struct mpr_watch {
@@ -103,9 +107,10 @@ struct mpr_replay {
     struct mpr_lasting *lasting;
     struct mpr_flows *flows;
     struct mpr_ledger *ledger;
-    struct mpr_watch watch; /* event NULL: none */
-    uint64_t count[256];    /* events by operation */
-    uint64_t lost;          /* lost events, and by reason */
+    struct mpr_snapshots *snapshots; /* of several selected instants (projection.h), or NULL */
+    struct mpr_watch watch;          /* event NULL: none */
+    uint64_t count[256];             /* events by operation */
+    uint64_t lost;                   /* lost events, and by reason */
     uint64_t lost_by[16];
     struct mpf_unwritten unwritten[8]; /* first times at which frames could not be written */
     uint32_t unwrittens;

@@ -9,7 +9,6 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "startup.h"
 #include "units.h"
 #include "utf8.h"
 

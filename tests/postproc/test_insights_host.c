@@ -1,7 +1,7 @@
 /* Rules on memory that malloc keeps, on growth, and on forked workers. */
 #include "frame_text.h"
 #include "insights_test.h"
-#include "startup.h"
+#include "leaks.h"
 
 /* ---- malloc */
 

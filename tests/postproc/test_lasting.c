@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "ages.h"
 #include "lasting.h"
+#include "leaks_sites.h"
 #include "temporary.h"
 
 enum { CELL = 3, OTHER = 7 };
@@ -107,7 +107,7 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     mpr_lasting_born(&lasting, 300, 8, CELL, 200);
     mpr_lasting_born(&lasting, 301, 8, CELL, 200);
     mpr_lasting_gone(&lasting, 301, 8, 220);
-    mpr_ages_of(&arena, &lasting, cell, 3, ages);
+    mpr_ages_of(&arena, &lasting, NULL, cell, 3, ages);
     assert_int_equal(ages[0].blocks, 1);
     assert_int_equal(ages[0].made[0], 100);
     assert_int_equal(ages[1].blocks, 3);

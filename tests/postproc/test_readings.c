@@ -1,4 +1,4 @@
-/* How often a log is read: what one reading has found out is not asked again. */
+/* How often a log is read: analyses share a reading, and none asks again what one has found out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,22 +9,32 @@
 
 #include "error.h"
 #include "insights.h"
+#include "leaks.h"
 #include "naming.h"
-#include "timeline.h"
+#include "page_log.h"
+#include "steps.h"
 
 #define LOG GOLDEN "/h100-spike.zst"
 
-/* Each reading of a log ticks as often as another one. */
-static void tick(void *arg, const char *path, uint64_t done, uint64_t total)
+static const struct mpr_progress none;
+static struct mpr_error error;
+
+static uint64_t readings_since(uint64_t before) { return mpr_readings_so_far().readings - before; }
+
+/* The peaks and the instances; and the owners at the peaks of two of them. */
+static void findings_of_an_outlier_take_two(void **state)
 {
-    uint64_t *ticks = arg;
-    (void)path;
-    (void)done;
-    (void)total;
-    ++*ticks;
+    struct mpr_insights in;
+    const uint64_t before = mpr_readings_so_far().readings;
+    (void)state;
+    assert_int_equal(mpr_insights_read(&in, LOG, NULL, false, &none, &error), 0);
+    assert_true(in.steps.compared);
+    assert_true(in.has_breakdown);
+    assert_int_equal(readings_since(before), 2);
+    mpr_insights_free(&in);
 }
 
-static uint64_t ticks_of_page(void)
+static void the_page_takes_no_more(void **state)
 {
     const struct mpr_naming naming = { 0 };
     const struct mpr_timeline_options options = { .by = MPR_GROUP_ALL,
@@ -38,50 +48,52 @@ static uint64_t ticks_of_page(void)
                                                   .exact = 128,
                                                   .naming = &naming };
     struct mpr_timeline t;
-    struct mpr_error error;
-    uint64_t ticks = 0;
-    const struct mpr_progress progress = { tick, &ticks };
-    assert_int_equal(mpr_timeline_read(&t, LOG, &options, &progress, &error), 0);
-    mpr_timeline_free(&t);
-    return ticks;
-}
-
-static uint64_t ticks_of_findings(const struct mpr_insights_known *known)
-{
     struct mpr_insights in;
-    struct mpr_error error;
-    uint64_t ticks = 0;
-    const struct mpr_progress progress = { tick, &ticks };
-    assert_int_equal(mpr_insights_read(&in, LOG, NULL, known, &progress, &error), 0);
+    struct mpr_insights_reading *reading;
+    const uint64_t before = mpr_readings_so_far().readings;
+    (void)state;
+    assert_int_equal(mpr_page_log_read(&t, &in, &reading, LOG, &options, &none, &error), 0);
+    mpr_insights_finish(reading, NULL, &none);
     assert_true(in.steps.compared);
+    assert_true(in.has_breakdown);
+    assert_int_equal(readings_since(before), 2);
     mpr_insights_free(&in);
-    return ticks;
+    mpr_timeline_free(&t);
 }
 
-/* The peaks; the instances, and who held the peaks of two of them, by ranges and by call stacks;
- * what PyTorch's blocks are for. */
-static void findings_of_an_instance_that_stands_out_take_seven(void **state)
+static void steps_with_an_outlier_take_two(void **state)
 {
+    struct mpr_steps steps;
+    const struct mpr_steps_options options = { .by = MPR_GROUP_AUTO };
+    const uint64_t before = mpr_readings_so_far().readings;
     (void)state;
-    assert_int_equal(ticks_of_findings(NULL), 7 * ticks_of_page());
+    assert_int_equal(mpr_steps_read(&steps, LOG, &options, &none, &error), 0);
+    assert_true(steps.compared);
+    assert_true(steps.calls.rows);
+    assert_int_equal(readings_since(before), 2);
+    mpr_steps_free(&steps);
 }
 
-/* The instances are measured as the peaks are. */
-static void what_the_page_knows_saves_one(void **state)
+/* By ranges and by call stacks. */
+static void leaks_take_two(void **state)
 {
+    struct mpr_leaks leaks;
+    const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO, .at_end = true };
+    const uint64_t before = mpr_readings_so_far().readings;
     (void)state;
-    const struct mpr_choice choice = { .by = MPR_GROUP_AUTO,
-                                       .source = "",
-                                       .calls = MPR_GROUP_PYTHON };
-    const struct mpr_insights_known known = { &choice, "step" };
-    assert_int_equal(ticks_of_findings(&known), 6 * ticks_of_page());
+    assert_int_equal(mpr_leaks_read(&leaks, LOG, &options, &none, &error), 0);
+    assert_non_null(leaks.calls);
+    assert_int_equal(readings_since(before), 2);
+    mpr_leaks_free(&leaks);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_of_an_instance_that_stands_out_take_seven),
-        cmocka_unit_test(what_the_page_knows_saves_one),
+        cmocka_unit_test(findings_of_an_outlier_take_two),
+        cmocka_unit_test(the_page_takes_no_more),
+        cmocka_unit_test(steps_with_an_outlier_take_two),
+        cmocka_unit_test(leaks_take_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

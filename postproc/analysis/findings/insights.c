@@ -9,13 +9,14 @@
 #include "amount.h"
 #include "device.h"
 #include "evidence.h"
-#include "first_look.h"
 #include "gpu.h"
 #include "host.h"
 #include "labels.h"
+#include "leaks.h"
+#include "prescan.h"
+#include "projection.h"
 #include "reader.h"
 #include "repeats.h"
-#include "startup.h"
 
 /* ---- evidence */
 
@@ -23,17 +24,21 @@
 enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 
 /* Data collected by a reading of the log. */
-struct gathering {
+struct mpr_insights_reading {
     struct mpr_insights *out;
+    bool alone;            /* the breakdown is read without owners by Python stacks */
+    struct mpr_watch next; /* the next observer */
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
     const char *path;
-    struct mpr_instances_reading *instances; /* for the range of an earlier reading, or NULL */
-    struct mpr_instances measured;
+    struct mpr_breakdown_reading *breakdown;
+    struct mpr_own_peaks by_best, by_python;
+    struct mpr_instances_reading *instances;
+    struct mpr_instances measured; /* if has_measured */
     bool has_measured;
-    struct mpr_first_look look;         /* range: the outermost one that repeats often enough to
-                                           compare, or NULL */
+    struct mpr_prescan look;            /* range: the outermost one that repeats often enough to
+                                              compare, or NULL */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
     uint64_t taken, peak, others;
@@ -50,12 +55,12 @@ static uint64_t live(const struct mpr_replay *r)
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
 
 /* Returns the bytes that host/heap fell by since the newest sample. */
-static uint64_t freed_since_sample(const struct gathering *g, const struct mpr_replay *r)
+static uint64_t freed_since_sample(const struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
     return mpr_less(g->newest_sample.heap, r->books.heap[MPF_HEAP_HOST].bytes);
 }
 
-static struct mpr_retained sampled(const struct gathering *g, const struct mpr_replay *r)
+static struct mpr_retained sampled(const struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
     const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
     const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
@@ -68,14 +73,14 @@ static struct mpr_retained sampled(const struct gathering *g, const struct mpr_r
                                       g->newest_sample.kept_at_most + freed_since_sample(g, r) };
 }
 
-static void forget_newest(struct gathering *g)
+static void forget_newest(struct mpr_insights_reading *g)
 {
     g->taken = 0;
     memset(g->newest, 0, sizeof g->newest);
     g->evidence.retained = (struct mpr_retained){ 0 };
 }
 
-static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
+static void look_at_peak(struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
     const uint64_t peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
     if (g->peak == peak) return;
@@ -84,7 +89,8 @@ static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
     g->newest_sample.kept_at_most = 0;
 }
 
-static void limit_kept(struct gathering *g, const struct mpr_replay *r, struct mpr_retained now)
+static void limit_kept(struct mpr_insights_reading *g, const struct mpr_replay *r,
+                       struct mpr_retained now)
 {
     now.others = g->others;
     g->newest_sample.kept_at_most = mpr_kept_at_most(
@@ -94,7 +100,7 @@ static void limit_kept(struct gathering *g, const struct mpr_replay *r, struct m
 
 /* Keeps the largest sample among those that are at least `lasting` old.  A normal exit frees all
  * blocks, so its last second does not count; the last samples of a killed process do. */
-static void count_lasting(struct gathering *g, uint64_t time, uint64_t lasting)
+static void count_lasting(struct mpr_insights_reading *g, uint64_t time, uint64_t lasting)
 {
     struct mpr_retained *most = &g->evidence.retained;
     for (size_t i = 0; i < NEWEST; i++) {
@@ -110,7 +116,7 @@ static void count_lasting(struct gathering *g, uint64_t time, uint64_t lasting)
  * between two samples, and this adds the live bytes of that time. */
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
-    struct gathering *g = arg;
+    struct mpr_insights_reading *g = arg;
     look_at_peak(g, r);
     count_lasting(g, time, SECOND_NS);
     g->newest[g->taken++ % NEWEST] = sampled(g, r);
@@ -120,9 +126,10 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
-    struct gathering *g = arg;
+    struct mpr_insights_reading *g = arg;
     const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
+    if (g->next.event) g->next.event(g->next.arg, r, t, e);
     if (e->op != MPF_OP_SAMPLE_RSS) return;
     look_at_peak(g, r);
     const struct mpr_retained now = sampled(g, r);
@@ -134,17 +141,29 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
             g->newest[i].anonymous = now.anonymous;
 }
 
-static void begin(void *arg, struct mpr_reader *reader)
+struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct mpr_reader *reader,
+                                                const char *path, bool alone)
 {
-    struct gathering *g = arg;
-    forget_newest(g);
-    g->peak = g->others = 0;
-    g->newest_sample.kept_at_most = g->newest_sample.heap = 0;
-    g->refusals = (struct mpr_refusals){ 0 };
+    struct mpr_insights_reading *g = mpr_alloc(1, sizeof *g);
+    *out = (struct mpr_insights){ .family = NULL };
+    *g = (struct mpr_insights_reading){
+        .out = out, .path = path, .alone = alone, .next = reader->replay.watch
+    };
     reader->replay.watch = (struct mpr_watch){ see, g };
-    if (g->instances) mpr_instances_watch(g->instances, reader);
     mpr_clock_begin(&reader->replay,
                     &(struct mpr_clock){ .tick = tick, .arg = g, .every = TICK_NS });
+    if (!alone) {
+        mpr_own_peaks_begin(&g->by_best, &reader->replay, MPR_GROUP_AUTO);
+        mpr_own_peaks_begin(&g->by_python, &reader->replay, MPR_GROUP_PYTHON);
+    }
+    g->breakdown = mpr_breakdown_watch(reader);
+    g->instances = mpr_instances_begin(NULL);
+    if (!reader->repeats) {
+        reader->repeats = mpr_repeats_new();
+        mpr_repeats_watch(reader->repeats, &reader->replay);
+    }
+    mpr_instances_watch(g->instances, reader);
+    return g;
 }
 
 static size_t threads(const struct mpr_replay *r)
@@ -171,7 +190,7 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
 }
 
 /* A device as it was when memory ran out, or else at its peak. */
-static void fill_states(struct gathering *g, const struct mpr_reader *reader,
+static void fill_states(struct mpr_insights_reading *g, const struct mpr_reader *reader,
                         const struct mpr_oom *oom)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -182,18 +201,9 @@ static void fill_states(struct gathering *g, const struct mpr_reader *reader,
     }
 }
 
-static void take_instances(struct gathering *g, const struct mpr_reader *reader)
+/* Takes what the rules need besides the peaks, by the same grouping. */
+static void end(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
-    struct mpr_error none;
-    g->measured = mpr_instances_none;
-    g->has_measured =
-        mpr_instances_take(&g->measured, g->instances, reader, g->path, MPF_HEAP_NONE, &none) == 0;
-    if (!g->has_measured) mpr_instances_free(&g->measured);
-}
-
-static void end(void *arg, const struct mpr_reader *reader)
-{
-    struct gathering *g = arg;
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* The result with the longer life comes first: its arena gets the frames (labels.h). */
     if (oom) fill_oom(g->out, reader, oom);
@@ -201,13 +211,22 @@ static void end(void *arg, const struct mpr_reader *reader)
     mpr_refusals_end(&g->refusals);
     g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
     mpr_segments_fill_worst(&g->segments, reader);
-    g->look.range =
-        mpr_repeats_outermost_name_with(reader->repeats, &g->out->arena, MPR_STEPS_LEAST);
-    mpr_first_look_ended(&g->look, reader);
-    if (g->instances) take_instances(g, reader);
+    mpr_prescan_take(&g->look, reader);
     count_lasting(g, mpr_log_status(reader->log)->end_ns, SECOND_NS);
     g->evidence.threads = threads(&reader->replay);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
+}
+
+/* Takes the instances of the outermost range that repeats often enough to compare them. */
+static void take_instances(struct mpr_insights_reading *g, const struct mpr_reader *reader)
+{
+    const uint32_t repeat = mpr_repeats_outermost_with(reader->repeats, MPR_STEPS_LEAST);
+    mpr_instances_finish(g->instances, reader);
+    if (!repeat) return;
+    g->look.range = mpr_repeats_name(reader->repeats, &g->out->arena, repeat);
+    g->measured = mpr_instances_none;
+    g->has_measured = mpr_instances_take_repeat(&g->measured, g->instances, reader, g->path, repeat,
+                                                MPF_HEAP_NONE);
 }
 
 /* ---- findings */
@@ -279,16 +298,12 @@ static bool died(const struct mpr_summary *s)
 }
 
 /* Reads the log again, so only if a range repeats. */
-static void read_steps(struct mpr_insights *out, struct gathering *g, const char *path,
+static void read_steps(struct mpr_insights *out, struct mpr_insights_reading *g, const char *path,
                        const struct mpr_progress *progress)
 {
     struct mpr_error none;
     struct mpr_evidence *e = &g->evidence;
     const char *range = g->look.range;
-    if (g->has_measured && (!range || strcmp(range, g->measured.range) != 0)) {
-        mpr_instances_free(&g->measured); /* it was of another range */
-        g->has_measured = false;
-    }
     const struct mpr_steps_options options = { .instances = { .range = range },
                                                .by = MPR_GROUP_AUTO,
                                                .choice = &e->log->choice,
@@ -299,7 +314,7 @@ static void read_steps(struct mpr_insights *out, struct gathering *g, const char
 
 /* Reads the log again if no range repeats.  A program that ends soon grows until its end. */
 static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
-                       const struct mpr_first_look *look, const char *path,
+                       const struct mpr_prescan *look, const char *path,
                        const struct mpr_progress *progress)
 {
     struct mpr_error none;
@@ -340,8 +355,8 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
 }
 
 /* Steps show how much each instance keeps.  Another reading, by their range, finds the site. */
-static void read_growth(struct mpr_insights *out, const struct mpr_first_look *look,
-                        const char *path, const struct mpr_progress *progress)
+static void read_growth(struct mpr_insights *out, const struct mpr_prescan *look, const char *path,
+                        const struct mpr_progress *progress)
 {
     struct mpr_error none;
     const struct mpr_leaks_options options = {
@@ -360,66 +375,117 @@ static bool has_torch(const struct mpr_log_peaks *log)
     return false;
 }
 
-/* With who held then, by Python's stacks. */
-static bool read_by_python(struct mpr_insights *out, struct mpr_instant at, const char *path,
+/* Takes the breakdown at the peak, and the owners by Python stacks for the summary. */
+static void take_breakdown(struct mpr_insights_reading *g, struct mpr_reader *reader)
+{
+    struct mpr_insights *out = g->out;
+    const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
+    if (!has_torch(&out->peaks.log[0]) || out->oom.told) return;
+    if (!g->alone) {
+        struct mpr_projection projection;
+        mpr_peaks_init(&out->by_python,
+                       &(struct mpr_peaks_options){ .by = python.by, .at = MPR_INSTANT_PEAK });
+        mpr_projection_begin(&projection, &reader->replay, python.by, NULL);
+        mpr_peaks_take(&out->by_python, reader, g->path, &python);
+        mpr_projection_end(&projection, &reader->replay);
+    }
+    mpr_breakdown_take(&out->breakdown, g->breakdown, reader, g->path);
+    out->has_breakdown = true;
+}
+
+/* Reads the log again for the instant at which memory ran out. */
+static void read_breakdown(struct mpr_insights *out, const char *path, bool alone,
                            const struct mpr_progress *progress)
 {
     struct mpr_error none;
-    struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(&out->breakdown, path, at);
-    const struct mpr_peaks_guest guest = { mpr_breakdown_see, mpr_breakdown_fill, b };
-    mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){
-                                        .by = MPR_GROUP_PYTHON, .at = at, .guest = &guest });
-    const bool is_read = mpr_peaks_add(&out->by_python, path, progress, &none) == 0;
-    out->by_python.options.guest = NULL; /* it ends with this function */
+    struct mpr_reader reader;
+    const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
+    const struct mpr_instant at = MPR_INSTANT_AT(out->oom.time);
+    if (!has_torch(&out->peaks.log[0]) || !out->oom.told) return;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_PLACE, at, &none) != 0) return;
+    struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
+    reader.replay.options.without_malloc = alone;
+    reader.repeats = mpr_repeats_new();
+    mpr_repeats_watch(reader.repeats, &reader.replay);
+    out->has_breakdown = mpr_reader_replay(&reader, path, progress, &none) == 0;
+    if (out->has_breakdown) {
+        struct mpr_projection projection;
+        mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){ .by = python.by, .at = at });
+        mpr_projection_begin(&projection, &reader.replay, python.by, NULL);
+        if (!alone) mpr_peaks_take(&out->by_python, &reader, path, &python);
+        mpr_projection_end(&projection, &reader.replay);
+        mpr_breakdown_take(&out->breakdown, b, &reader, path);
+        mpr_reader_close(&reader);
+    }
     mpr_breakdown_end(b);
-    return is_read;
 }
 
-/* Reads the log again. */
-static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
-                           bool alone, const struct mpr_progress *progress)
+static void free_observers(struct mpr_insights_reading *g)
 {
-    struct mpr_error none;
-    const struct mpr_instant at = out->oom.told ? MPR_INSTANT_AT(out->oom.time) : MPR_INSTANT_PEAK;
-    if (!has_torch(e->log)) return;
-    out->has_breakdown =
-        alone ? mpr_breakdown_read(&out->breakdown, path, at, true, progress, &none) == 0
-              : read_by_python(out, at, path, progress);
-    if (out->has_breakdown) e->breakdown = &out->breakdown;
+    if (!g->breakdown) return;
+    mpr_breakdown_end(g->breakdown);
+    g->breakdown = NULL;
+    mpr_instances_end(g->instances);
+    mpr_own_peaks_free(&g->by_best);
+    mpr_own_peaks_free(&g->by_python);
+}
+
+void mpr_insights_take(struct mpr_insights_reading *g, struct mpr_reader *reader)
+{
+    struct mpr_projection projection;
+    const struct mpr_choice choice = mpr_choose(reader);
+    mpr_peaks_init(&g->out->peaks,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
+    mpr_projection_begin(&projection, &reader->replay, choice.by, NULL);
+    mpr_peaks_take(&g->out->peaks, reader, g->path, &choice);
+    end(g, reader);
+    mpr_projection_end(&projection, &reader->replay);
+    take_breakdown(g, reader);
+    take_instances(g, reader);
+    free_observers(g);
+}
+
+void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_processes *family,
+                         const struct mpr_progress *progress)
+{
+    struct mpr_insights *out = g->out;
+    out->family = family;
+    mpr_peaks_finish(&out->peaks);
+    g->evidence.log = &out->peaks.log[0];
+    out->died = died(&g->evidence.log->summary);
+    if (out->died) count_lasting(g, g->evidence.log->summary.duration_ns, 0);
+    g->evidence.segments = &g->segments;
+    g->evidence.state = g->state;
+    g->look.choice = out->peaks.log[0].choice;
+    read_steps(out, g, g->path, progress);
+    read_leaks(out, &g->evidence, &g->look, g->path, progress);
+    read_breakdown(out, g->path, g->alone, progress);
+    if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
+    apply_rules(out, &g->evidence);
+    read_growth(out, &g->look, g->path, progress);
+    mpr_insights_end(g);
+}
+
+void mpr_insights_end(struct mpr_insights_reading *g)
+{
+    free_observers(g);
+    mpr_segments_free(&g->segments);
+    free(g);
 }
 
 int mpr_insights_read(struct mpr_insights *out, const char *path,
-                      const struct mpr_processes *family, const struct mpr_insights_known *known,
+                      const struct mpr_processes *family, bool alone,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct gathering g = { .out = out, .path = path };
-    const struct mpr_peaks_guest guest = { begin, end, &g };
-    const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
-                                               .at = MPR_INSTANT_PEAK,
-                                               .choice = known ? known->choice : NULL,
-                                               .guest = &guest };
-    if (known && known->range) g.instances = mpr_instances_begin(known->range);
-    *out = (struct mpr_insights){ .family = family };
-    mpr_peaks_init(&out->peaks, &options);
-    const int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* they end with this function, or may */
-    out->peaks.options.choice = NULL;
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_PLACE, MPR_INSTANT_PEAK, error) != 0) return -1;
+    struct mpr_insights_reading *g = mpr_insights_watch(out, &reader, path, alone);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        mpr_peaks_finish(&out->peaks);
-        g.evidence.log = &out->peaks.log[0];
-        out->died = died(&g.evidence.log->summary);
-        if (out->died) count_lasting(&g, g.evidence.log->summary.duration_ns, 0);
-        g.evidence.segments = &g.segments;
-        g.evidence.state = g.state;
-        g.look.choice = out->peaks.log[0].choice;
-        read_steps(out, &g, path, progress);
-        read_leaks(out, &g.evidence, &g.look, path, progress);
-        read_breakdown(out, &g.evidence, path, known != NULL, progress);
-        apply_rules(out, &g.evidence);
-        read_growth(out, &g.look, path, progress);
-    } else mpr_insights_free(out);
-    mpr_segments_free(&g.segments);
-    mpr_instances_end(g.instances);
+        mpr_insights_take(g, &reader);
+        mpr_reader_close(&reader);
+        mpr_insights_finish(g, family, progress);
+    } else mpr_insights_end(g);
     return status;
 }
 

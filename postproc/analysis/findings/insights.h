@@ -154,19 +154,24 @@ struct mpr_insights {
     size_t findings, cap;
 };
 
-/* Results of an earlier reading of the log, which need not be computed again.  by_python is then
- * not read. */
-struct mpr_insights_known {
-    const struct mpr_choice *choice; /* the grouping for AUTO */
-    const char *range; /* the range with the compared instances, or NULL if none repeats */
-};
-
-/* Reads the log.  @family: the processes of its run, which must outlive the insights, or NULL.
- * @known: results of an earlier reading, or NULL.  Returns 0, or -1 with *error filled and nothing
- * to free. */
+/* @family: outlives the insights; NULL if nothing is known of other processes.  @alone: by_python
+ * is not wanted.  Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_insights_read(struct mpr_insights *insights, const char *path,
-                      const struct mpr_processes *family, const struct mpr_insights_known *known,
+                      const struct mpr_processes *family, bool alone,
                       const struct mpr_progress *progress, struct mpr_error *error);
+/* The same for a caller that replays the log for other analyses as well, by MPR_GROUP_PLACE or, if
+ * @alone, MPR_GROUP_ALL.  mpr_insights_watch comes after all other observers and before the first
+ * event, mpr_insights_take after the last one.  mpr_insights_finish reads the log again if it must.
+ * It frees the reading, as mpr_insights_end does without a result.  @path: lives until then. */
+struct mpr_reader;
+struct mpr_insights_reading;
+struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *insights,
+                                                struct mpr_reader *reader, const char *path,
+                                                bool alone);
+void mpr_insights_take(struct mpr_insights_reading *reading, struct mpr_reader *reader);
+void mpr_insights_finish(struct mpr_insights_reading *reading, const struct mpr_processes *family,
+                         const struct mpr_progress *progress);
+void mpr_insights_end(struct mpr_insights_reading *reading);
 void mpr_insights_free(struct mpr_insights *insights);
 
 #endif

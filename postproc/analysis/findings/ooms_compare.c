@@ -327,7 +327,7 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
     while (log < end && !log->hard && !log->host.told) log++;
     if (log == end) return;
-    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, log, progress), NULL,
+    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, log, progress), false,
                           progress, &error) == 0)
         ooms->explained = log;
     if (!log->host.told || log->hard) return;

@@ -4,7 +4,7 @@
 
 #include "amount.h"
 #include "evidence.h"
-#include "startup.h"
+#include "leaks.h"
 
 /* ---- instances of a range */
 

@@ -249,9 +249,10 @@ static void find_roles(struct lives *l, const struct mpr_replay *r, bool broken_
     const struct mpr_moment *now = &l->training.now;
     for (size_t i = 0; i < count; i++) {
         const struct mpr_gpu_block *b = &piece[i].life.block;
+        const uint32_t python = mpr_gpu_backward_python(r, b);
         struct mpr_role_life *life = &piece[i].life.role;
-        life->stack = mpr_training_context(&l->training, &r->ranges, b->python) |
-                      mpr_torch_innermost_context(&r->ranges, b->python);
+        life->stack = mpr_training_context(&l->training, &r->ranges, python) |
+                      mpr_torch_innermost_context(&r->ranges, python);
         life->went_last = !life->lives && piece[i].life.made_before_gone ==
                                               l->device[mpf_heap_device(b->heap)].made;
         life->lives |= life->went_last && !now->passes && !now->steps;
@@ -259,7 +260,7 @@ static void find_roles(struct lives *l, const struct mpr_replay *r, bool broken_
         life->only_pass = now->passes == 1;
         life->broken_off = broken_off;
         piece[i].role = mpr_role_of(life);
-        piece[i].key = b->python ? b->python : b->node;
+        piece[i].key = python ? python : b->backward_node;
         piece[i].bytes = b->size;
         piece[i].blocks = 1;
     }
@@ -370,35 +371,34 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
 /* ---- readings */
 
 struct mpr_breakdown_reading {
-    struct mpr_breakdown *out;
     struct lives lives;
-    const char *path;
+    struct mpr_watch next; /* the next observer */
 };
 
-struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *breakdown,
-                                                     const char *path, struct mpr_instant at)
+static void see_all(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                    const struct mpf_event *e)
+{
+    struct mpr_breakdown_reading *b = arg;
+    see(&b->lives, r, t, e);
+    if (b->next.event) b->next.event(b->next.arg, r, t, e);
+}
+
+struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
 {
     struct mpr_breakdown_reading *b = mpr_alloc(1, sizeof *b);
-    *breakdown = (struct mpr_breakdown){ .at = at };
-    *b = (struct mpr_breakdown_reading){ .out = breakdown, .path = path };
+    reader->replay.options.backward_beside = true; /* names blocks of a backward pass by their
+                                                      module */
+    b->next = reader->replay.watch;
+    reader->replay.watch = (struct mpr_watch){ see_all, b };
     return b;
 }
 
-void mpr_breakdown_see(void *reading, struct mpr_reader *reader)
+void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading *b,
+                        const struct mpr_reader *reader, const char *path)
 {
-    struct mpr_breakdown_reading *b = reading;
-    lives_free(&b->lives);
-    b->lives = (struct lives){ 0 };
-    reader->replay.options.backward_of = true; /* names blocks of a backward pass by their module */
-    reader->replay.watch = (struct mpr_watch){ see, &b->lives };
-}
-
-void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader)
-{
-    struct mpr_breakdown_reading *b = reading;
     const struct mpr_moment *now = &b->lives.training.now;
-    struct mpr_breakdown *out = b->out;
-    mpr_reader_summary(reader, b->path, &out->arena, &out->summary);
+    *out = (struct mpr_breakdown){ .at = reader->replay.options.at };
+    mpr_reader_summary(reader, path, &out->arena, &out->summary);
     out->steps = now->steps;
     out->passes = now->passes;
     out->ran = now->phase != MPR_PHASE_SETUP;
@@ -418,15 +418,13 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
                        struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(breakdown, path, at);
-    int status = mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error);
+    if (mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error) != 0) return -1;
+    reader.replay.options.without_malloc = without_malloc;
+    struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        reader.replay.options.without_malloc = without_malloc;
-        mpr_breakdown_see(b, &reader);
-        status = mpr_reader_replay(&reader, path, progress, error);
-    }
-    if (status == 0) {
-        mpr_breakdown_fill(b, &reader);
+        mpr_breakdown_take(breakdown, b, &reader, path);
+        breakdown->at = at;
         mpr_reader_close(&reader);
     }
     mpr_breakdown_end(b);

@@ -91,13 +91,12 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
                        struct mpr_error *error);
 void mpr_breakdown_free(struct mpr_breakdown *breakdown);
 
-/* Returns the argument for the two functions of a guest (peaks.h), so that the same reading of
- * peaks at that instant fills the breakdown at the end of the log. Its paths may be in the memory
- * of the peaks. */
-struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *breakdown,
-                                                     const char *path, struct mpr_instant at);
-void mpr_breakdown_see(void *reading, struct mpr_reader *reader);
-void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader);
+/* The same for a caller that replays the log for other analyses as well.  Before the first event.
+ */
+struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader);
+/* After the last event.  Its paths may be in the arena of an earlier result of the reader. */
+void mpr_breakdown_take(struct mpr_breakdown *breakdown, struct mpr_breakdown_reading *reading,
+                        const struct mpr_reader *reader, const char *path);
 void mpr_breakdown_end(struct mpr_breakdown_reading *reading);
 
 /* Returns "optimizer_state", "optimizer state", and the rule. */

@@ -10,6 +10,7 @@
 #include "kin.h"
 #include "labels.h"
 #include "maker.h"
+#include "projection.h"
 #include "reader.h"
 #include "reading.h"
 #include "repeats.h"
@@ -65,8 +66,8 @@ static void sum_blocks(const struct mpr_held *held, const uint32_t *cell_of,
     out->frees = mpr_less(out->allocations, out->end_blocks);
 }
 
-static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
-                      struct mpr_heap_peak *out)
+void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
+                         struct mpr_heap_peak *out)
 {
     const struct mpr_replay *r = &reader->replay;
     size_t count = 0;
@@ -215,7 +216,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     out->inside = mpr_heap_around(code);
     out->nested = mpr_label_is_nested((uint8_t)code);
     out->is_about = mpr_label_is_about(r, code);
-    fill_rows(peaks, reader, code, out);
+    mpr_peaks_fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);
     fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log), code, out);
@@ -258,86 +259,145 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }
 
-/* A name may be recorded somewhat later than its first use, because a frame has 100 ms. */
-static bool is_behind(const struct mpr_replay *r)
+void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
+                    const struct mpr_choice *choice)
 {
-    enum { LATER_NS = 500000000 };
-    return r->pinned && mpr_less(r->now, r->options.at.to) > LATER_NS;
+    MPR_GROW(peaks->log, peaks->logs, peaks->cap);
+    fill_log(peaks, reader, path, &peaks->log[peaks->logs]);
+    peaks->log[peaks->logs++].choice = *choice;
 }
 
-/* Totals and samples also describe earlier times. */
-static bool may_stop(const struct mpr_peaks *peaks, const struct mpr_replay *r)
+/* ---- readings that others observe */
+
+struct mpr_peaks_reading {
+    struct mpr_reader reader;
+    struct mpr_own_peaks own; /* if is_auto */
+    struct mpr_projection projection;
+    bool is_open, is_auto; /* is_auto: the replay finds out the grouping */
+};
+
+static bool is_auto(const struct mpr_peaks_options *o)
 {
-    const struct mpr_replay_options *o = &r->options;
-    return peaks->options.only_then && !mpr_instant_is_peak(o->at) && o->sample_mean == 0 &&
-           o->torch_sample_mean == 0 && o->python_sample_mean == 0 && !*o->rest_name;
+    return o->by == MPR_GROUP_AUTO && !o->choice;
 }
 
-/* Finishes the replay as if the log ended there. */
-static int stop(struct mpr_reader *reader)
+/* Returns the grouping that was asked for, or is known for AUTO. */
+static struct mpr_choice asked(const struct mpr_peaks_options *o)
 {
-    mpr_replay_finish(&reader->replay);
-    mpr_repeats_end(reader->repeats, &reader->replay);
+    const struct mpr_choice by = { .by = o->by, .source = "" };
+    return o->by == MPR_GROUP_AUTO && o->choice ? *o->choice : by;
+}
+
+static int open_by(struct mpr_reader *reader, const struct mpr_peaks_options *o, enum mpr_group by,
+                   const char *path, struct mpr_error *error)
+{
+    if (mpr_reader_open(reader, path, by, o->at, error) != 0) return -1;
+    reader->replay.options.no_inherit = o->no_inherit;
+    reader->replay.options.backward_of = o->backward_of;
     return 0;
 }
 
-static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
-                     bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
-                     const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error)
 {
-    if (mpr_reader_open(reader, path, by, peaks->options.at, error) != 0) return -1;
-    reader->replay.options.no_inherit = peaks->options.no_inherit;
-    reader->replay.options.backward_of = peaks->options.backward_of;
-    const bool stops = !enough && may_stop(peaks, &reader->replay);
-    reader->enough = stops ? is_behind : enough;
-    if (peaks->options.guest) peaks->options.guest->begin(peaks->options.guest->arg, reader);
     reader->repeats = mpr_repeats_new();
     mpr_repeats_watch(reader->repeats, &reader->replay);
-    const int status = mpr_reader_replay(reader, path, progress, error);
-    return stops && status > 0 ? stop(reader) : status;
+    return mpr_reader_replay(reader, path, progress, error);
 }
 
-/* The grouping for AUTO is known at the end of the log.  It is by native stacks as long as the log
- * has only these, so such a log is read once. */
-static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice,
-                       struct mpr_reader *reader, const char *path,
+struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const char *path,
+                                         struct mpr_error *error)
+{
+    const struct mpr_peaks_options *o = &peaks->options;
+    struct mpr_peaks_reading *p = mpr_alloc(1, sizeof *p);
+    p->is_auto = is_auto(o);
+    if (open_by(&p->reader, o, p->is_auto ? MPR_GROUP_PLACE : asked(o).by, path, error) != 0) {
+        free(p);
+        return NULL;
+    }
+    p->is_open = true;
+    if (p->is_auto) mpr_own_peaks_begin(&p->own, &p->reader.replay, MPR_GROUP_AUTO);
+    return p;
+}
+
+struct mpr_reader *mpr_peaks_reader(struct mpr_peaks_reading *p) { return &p->reader; }
+
+const struct mpr_projection *mpr_peaks_projection(const struct mpr_peaks_reading *p)
+{
+    return &p->projection;
+}
+
+int mpr_peaks_replay(struct mpr_peaks *peaks, struct mpr_peaks_reading *p, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error)
+{
+    p->is_open = replay(&p->reader, path, progress, error) == 0;
+    if (!p->is_open) return -1;
+    const struct mpr_choice choice = p->is_auto ? mpr_choose(&p->reader) : asked(&peaks->options);
+    mpr_projection_begin(&p->projection, &p->reader.replay, choice.by, NULL);
+    mpr_peaks_take(peaks, &p->reader, path, &choice);
+    return 0;
+}
+
+void mpr_peaks_close(struct mpr_peaks_reading *p)
+{
+    if (p->is_open) {
+        mpr_projection_end(&p->projection, &p->reader.replay);
+        mpr_reader_close(&p->reader);
+    }
+    if (p->is_auto) mpr_own_peaks_free(&p->own);
+    free(p);
+}
+
+/* ---- readings for the peaks alone, without a projection, which costs a tenth of the time */
+
+/* Ranges or Python stacks among the first events decide for the best names. */
+static void expect_names(struct mpr_reader *reader, const struct mpf_event *events, size_t count)
+{
+    for (size_t i = 0; i < count && reader->enough; i++)
+        if (events[i].op == MPF_OP_PUSH || events[i].op == MPF_OP_PYTHON) {
+            reader->replay.options.by = MPR_GROUP_AUTO;
+            reader->enough = NULL;
+        }
+}
+
+/* Replays by native stacks as long as the log has no better names, else by the best ones. The
+ * choice is known at the end of the log; if it is another grouping, the log is read again. */
+static int replay_auto(struct mpr_reader *reader, const struct mpr_peaks_options *o,
+                       struct mpr_choice *choice, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
-    int status =
-        replay_by(peaks, MPR_GROUP_STACK, mpr_choose_better_names, reader, path, progress, error);
-    if (status < 0) return -1;
-    *choice = mpr_choose(reader);
-    if (status == 0 && (choice->by == MPR_GROUP_STACK || choice->by == MPR_GROUP_RANGE)) return 0;
-    mpr_reader_close(reader);
-    if (replay_by(peaks, MPR_GROUP_AUTO, NULL, reader, path, progress, error) != 0) return -1;
-    *choice = mpr_choose(reader);
-    if (choice->by == MPR_GROUP_AUTO || choice->by == MPR_GROUP_RANGE) return 0;
-    mpr_reader_close(reader);
-    return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
-}
-
-static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader,
-                      const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
-{
-    const struct mpr_choice *known = peaks->options.choice;
-    *choice = (struct mpr_choice){ .by = peaks->options.by, .source = "" };
-    if (choice->by == MPR_GROUP_AUTO && known) *choice = *known;
-    else if (choice->by == MPR_GROUP_AUTO)
-        return replay_auto(peaks, choice, reader, path, progress, error);
-    return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
+    enum mpr_group by, next = MPR_GROUP_STACK;
+    bool first = true;
+    do {
+        if (open_by(reader, o, next, path, error) != 0) return -1;
+        if (first) {
+            reader->look_ahead = expect_names;
+            reader->enough = mpr_choose_has_better_names;
+        }
+        const int status = replay(reader, path, progress, error);
+        if (status < 0) return -1;
+        first = false;
+        by = reader->replay.options.by;
+        *choice = mpr_choose(reader);
+        next = status > 0 ? MPR_GROUP_AUTO : choice->by;
+        if (next == MPR_GROUP_RANGE) next = by; /* without names all groupings are the same */
+        if (next != by) mpr_reader_close(reader);
+    } while (next != by);
+    return 0;
 }
 
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
+    const struct mpr_peaks_options *o = &peaks->options;
+    struct mpr_choice choice = asked(o);
     struct mpr_reader reader;
-    struct mpr_choice choice;
-    if (replay_log(peaks, &choice, &reader, path, progress, error) != 0) return -1;
-    MPR_GROW(peaks->log, peaks->logs, peaks->cap);
-    fill_log(peaks, &reader, path, &peaks->log[peaks->logs]);
-    peaks->log[peaks->logs++].choice = choice;
-    if (peaks->options.guest) peaks->options.guest->end(peaks->options.guest->arg, &reader);
+    if (is_auto(o)) {
+        if (replay_auto(&reader, o, &choice, path, progress, error) != 0) return -1;
+    } else if (open_by(&reader, o, choice.by, path, error) != 0 ||
+               replay(&reader, path, progress, error) != 0)
+        return -1;
+    mpr_peaks_take(peaks, &reader, path, &choice);
     mpr_reader_close(&reader);
     return 0;
 }

@@ -21,15 +21,6 @@
 struct mpr_error;
 struct mpr_reader;
 
-/* Callbacks for a caller that needs more than the peaks from the same reading of a log. */
-struct mpr_peaks_guest {
-    void (*begin)(void *arg, struct mpr_reader *reader);     /* before the first event; a log may be
-                                                                read more than once */
-    void (*end)(void *arg, const struct mpr_reader *reader); /* after the last event of the last
-                                                                reading */
-    void *arg;
-};
-
 struct mpr_peaks_options {
     enum mpr_group by;
     const struct mpr_choice *choice; /* the grouping for AUTO, or NULL to choose it from the log */
@@ -38,9 +29,6 @@ struct mpr_peaks_options {
     uint8_t heap;         /* MPF_HEAP_NONE: all */
     enum mpr_order order; /* of rows */
     struct mpr_instant at; /* the instant to report instead of the peak */
-    bool only_then; /* only the owners at that instant are needed, so later events are not read if
-                       the log has all blocks and `choice` is given */
-    const struct mpr_peaks_guest *guest; /* may be NULL */
 };
 
 /* Memory of the process that no file backs, swapped out or not: an upper bound on how much of a
@@ -128,10 +116,33 @@ void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *opt
 /* Reads one log. Returns 0, or -1 with *error filled; the other logs stay valid. */
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error);
+/* The same in three steps, for a caller that observes the replay for other analyses as well.
+ *
+ * mpr_peaks_open opens the log; it returns NULL with *error filled, or a reading. The caller
+ * attaches its observers to the reader. mpr_peaks_replay replays the log and adds it; it returns 0,
+ * or -1 with *error filled. Until mpr_peaks_close, which is also called after an error, the reader
+ * has the accounts by the grouping of the rows, and the projection says of which accounts they are
+ * the sums (projection.h). */
+struct mpr_peaks_reading;
+struct mpr_projection;
+struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const char *path,
+                                         struct mpr_error *error);
+struct mpr_reader *mpr_peaks_reader(struct mpr_peaks_reading *reading);
+const struct mpr_projection *mpr_peaks_projection(const struct mpr_peaks_reading *reading);
+int mpr_peaks_replay(struct mpr_peaks *peaks, struct mpr_peaks_reading *reading, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_peaks_close(struct mpr_peaks_reading *reading);
 /* Call it after the last log: sorts, finds parents, computes sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
 /* Sets parent, executed and process of each log.  mpr_peaks_finish calls it. */
 void mpr_peaks_find_processes(struct mpr_peaks *peaks);
+/* Adds a log that the caller has replayed by the grouping of @choice, with mpr_repeats_watch: for
+ * other analyses of this layer. */
+void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
+                    const struct mpr_choice *choice);
+/* Fills the rows of a heap from a finished replay: for other analyses of this layer. */
+void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
+                         struct mpr_heap_peak *out);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
 /* Returns true if the path is one of the logs. */

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "labels.h"
 #include "lasting.h"
 #include "mpf/event.h"
+#include "projection.h"
 #include "reader.h"
 
 /* ---- lifetimes */
@@ -44,16 +46,20 @@ uint64_t mpr_tally_median(const struct mpr_tally *tally)
 
 /* ---- the result */
 
+/* The lifetimes by cell of the grouping. */
 struct gathering {
     struct mpr_temporary *out;
-    struct mpr_lasting lasting;
+    struct mpr_lasting lasting; /* by cell of the replay */
+    struct mpr_tally *tally;
 };
 
-static void begin(void *arg, struct mpr_reader *reader)
+static void add_up(struct gathering *g, const struct mpr_projection *p, uint32_t cells)
 {
-    struct gathering *g = arg;
-    mpr_lasting_free(&g->lasting);
-    reader->replay.lasting = &g->lasting;
+    g->tally = mpr_alloc(cells, sizeof *g->tally);
+    for (uint32_t i = 0; i < p->cells; i++) {
+        const struct mpr_tally tally = mpr_tally_of(&g->lasting, i);
+        mpr_tally_add(&g->tally[p->to ? p->to[i] : i], &tally);
+    }
 }
 
 static int by_soon(const void *left, const void *right)
@@ -71,14 +77,14 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
     const struct mpr_books *books = &reader->replay.books;
     size_t count = 0;
     for (uint32_t i = 0; i < books->cells; i++)
-        count += books->cell[i].heap == heap && mpr_lasting_of(&g->lasting, i).births;
+        count += books->cell[i].heap == heap && g->tally[i].blocks;
     out->heap = heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
-        if (cell->heap != heap || !mpr_lasting_of(&g->lasting, i).births) continue;
+        if (cell->heap != heap || !g->tally[i].blocks) continue;
         struct mpr_temporary_row *row = &out->row[out->rows++];
-        row->tally = mpr_tally_of(&g->lasting, i);
+        row->tally = g->tally[i];
         row->row = (struct mpr_row){ .bytes = row->tally.soon, .allocations = row->tally.blocks };
         row->row.path = mpr_label_path(arena, reader, cell);
         mpr_tally_add(&out->all, &row->tally);
@@ -93,9 +99,8 @@ static int by_heap(const void *left, const void *right)
     return order ? order : mpr_heap_by_name(a->heap, b->heap);
 }
 
-static void end(void *arg, const struct mpr_reader *reader)
+static void fill_heaps(struct gathering *g, const struct mpr_reader *reader)
 {
-    struct gathering *g = arg;
     struct mpr_temporary *out = g->out;
     out->heap = mpr_arena_alloc(&out->peaks.arena, MPR_HEAPS * sizeof *out->heap);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
@@ -114,16 +119,23 @@ int mpr_temporary_read(struct mpr_temporary *out, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct gathering g = { .out = out, .lasting = { .within = options->within_ns } };
-    const struct mpr_peaks_guest guest = { begin, end, &g };
-    const struct mpr_peaks_options peaks = {
-        .by = options->by, .heap = options->heap, .at = MPR_INSTANT_PEAK, .guest = &guest
-    };
+    const struct mpr_peaks_options peaks = { .by = options->by,
+                                             .heap = options->heap,
+                                             .at = MPR_INSTANT_PEAK };
     *out = (struct mpr_temporary){ .options = *options };
     mpr_peaks_init(&out->peaks, &peaks);
-    const int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* it ends with this function */
-    if (status == 0) mpr_peaks_finish(&out->peaks);
-    else mpr_temporary_free(out);
+    struct mpr_peaks_reading *reading = mpr_peaks_open(&out->peaks, path, error);
+    if (!reading) return -1;
+    struct mpr_reader *reader = mpr_peaks_reader(reading);
+    reader->replay.lasting = &g.lasting;
+    const int status = mpr_peaks_replay(&out->peaks, reading, path, progress, error);
+    if (status == 0) {
+        add_up(&g, mpr_peaks_projection(reading), reader->replay.books.cells);
+        fill_heaps(&g, reader);
+        mpr_peaks_finish(&out->peaks);
+        free(g.tally);
+    } else mpr_temporary_free(out);
+    mpr_peaks_close(reading);
     mpr_lasting_free(&g.lasting);
     return status;
 }

@@ -13,13 +13,6 @@ struct gathering {
     struct mpr_lasting lasting;
 };
 
-static void begin(void *arg, struct mpr_reader *reader)
-{
-    struct gathering *g = arg;
-    mpr_lasting_free(&g->lasting);
-    reader->replay.lasting = &g->lasting;
-}
-
 static struct mpr_thread_life life_of(struct mpr_arena *arena, const struct mpr_replay *r,
                                       uint32_t number)
 {
@@ -69,30 +62,27 @@ static void fill_threads(struct mpr_thread_use *out, const struct mpr_replay *r)
     }
 }
 
-/* The rows of the peaks are complete here. */
-static void end(void *arg, const struct mpr_reader *reader)
-{
-    struct gathering *g = arg;
-    const struct mpr_log_peaks *log = &g->out->peaks.log[0];
-    fill_threads(g->out, &reader->replay);
-    g->out->of = mpr_arena_alloc(&g->out->peaks.arena, log->heaps * sizeof *g->out->of);
-    for (size_t i = 0; i < log->heaps; i++)
-        g->out->of[i] = fill_rows(g, &reader->replay, &log->heap[i]);
-}
-
 int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,
                         const struct mpr_peaks_options *options,
                         const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct gathering g = { .out = out };
-    const struct mpr_peaks_guest guest = { begin, end, &g };
     *out = (struct mpr_thread_use){ 0 };
     mpr_peaks_init(&out->peaks, options);
-    out->peaks.options.guest = &guest;
-    const int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* it ends with this function */
-    if (status == 0) mpr_peaks_finish(&out->peaks);
-    else mpr_thread_use_free(out);
+    struct mpr_peaks_reading *reading = mpr_peaks_open(&out->peaks, path, error);
+    if (!reading) return -1;
+    struct mpr_reader *reader = mpr_peaks_reader(reading);
+    reader->replay.lasting = &g.lasting;
+    const int status = mpr_peaks_replay(&out->peaks, reading, path, progress, error);
+    if (status == 0) {
+        const struct mpr_log_peaks *log = &out->peaks.log[0];
+        fill_threads(out, &reader->replay);
+        out->of = mpr_arena_alloc(&out->peaks.arena, log->heaps * sizeof *out->of);
+        for (size_t i = 0; i < log->heaps; i++)
+            out->of[i] = fill_rows(&g, &reader->replay, &log->heap[i]);
+        mpr_peaks_finish(&out->peaks);
+    } else mpr_thread_use_free(out);
+    mpr_peaks_close(reading);
     mpr_lasting_free(&g.lasting);
     return status;
 }

@@ -188,7 +188,7 @@ static void on_block(struct mpr_training *p, const struct mpr_replay *r, const s
     const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, e->addr);
     enum mpr_phase phase = phase_of(p, r, t);
     if (b && phase != MPR_PHASE_BACKWARD &&
-        mpr_training_context(p, &r->ranges, b->python) & MPR_IN_FORWARD) {
+        mpr_training_context(p, &r->ranges, mpr_gpu_backward_python(r, b)) & MPR_IN_FORWARD) {
         p->closure = thread_of(p, t)->stepping;
         phase = MPR_PHASE_FORWARD;
     }

@@ -8,7 +8,7 @@ struct found {
     bool application, torch, python, stack;
 };
 
-/* Ranges of NCCL are a library's: they come without the user asking for them. */
+/* NCCL makes its ranges itself, without a request of the user. */
 static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n,
                           struct found *f)
 {
@@ -31,14 +31,14 @@ static struct found look(const struct mpr_replay *r)
     return f;
 }
 
-/* The stacks of driver calls are always taken, for their owner library. */
+/* Call stacks of driver calls are always recorded, because they determine the owner library. */
 static bool has_stacks_of_blocks(const struct mpr_reader *reader)
 {
     const char *mode = mpr_header_get(mpr_log_header(reader->log), "stacks");
     return mode && mpr_recorded_named(mode) != MPR_RECORDED_OFF;
 }
 
-/* Where the first has no name for a block, the next has. */
+/* Returns the sources of names, in the order of preference for a block. */
 static const char *best(const struct found *f)
 {
     static const char *const source[][2][2] = {
@@ -68,8 +68,8 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded", calls };
 }
 
-/* Node 0 is outside any range; others are what has no record of its blocks (totals.h, absent.h). */
-bool mpr_choose_better_names(const struct mpr_replay *replay)
+/* Node 0 is outside any range; others are for blocks without a record (totals.h, absent.h). */
+bool mpr_choose_has_better_names(const struct mpr_replay *replay)
 {
     return replay->ranges.nodes > 1u + replay->totals.told + (replay->absent_site != 0);
 }

@@ -1,8 +1,8 @@
-/* Places in code for tools that want function, file and line apart, and the call stacks that are
- * made of them; ranges, too, as functions without a file.
+/* Frames and call stacks for other tools, which need function, file and line as fields.  Ranges are
+ * functions without a file.
  *
- * Numbers of frames and stacks are those of one log, whose readings may be several: what a reading
- * found is known in the next one.  All lives until mpr_code_free. */
+ * Frames and stacks have numbers for one log, which remain valid if the log is read again.
+ * Everything lives until mpr_code_free. */
 #ifndef MPR_CODE_H
 #define MPR_CODE_H
 
@@ -24,13 +24,13 @@ struct mpr_code_frame {
     bool inlined;         /* into the next one of its stack, which has the same address */
 };
 
-/* Innermost first: numbers of frames. */
+/* Numbers of frames, innermost first. */
 struct mpr_code_stack {
     const uint32_t *frame;
     size_t frames;
 };
 
-/* All zero: nothing is known yet. */
+/* Initially all zero. */
 struct mpr_code {
     struct mpr_arena arena;
     struct mpr_code_frame *frame;
@@ -47,12 +47,13 @@ struct mpr_code {
 };
 
 void mpr_code_free(struct mpr_code *code);
-/* The number of a site's stack, Python's where it has one, else the native one; and of a path of
- * the ranges.  0: it has none. */
+/* Return the number of a site's stack, which is the Python stack or else the native one, and of a
+ * path of the ranges; 0 for an empty one. */
 uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader,
                           struct mpr_site at);
 uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node);
-/* By its number; of 0 an empty one.  Valid until the next number is asked for. */
+/* Returns the stack of a number; an empty one for 0.  Valid until the next call of the two
+ * functions above. */
 struct mpr_code_stack mpr_code_stack(const struct mpr_code *code, uint32_t number);
 
 #endif

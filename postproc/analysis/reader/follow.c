@@ -25,7 +25,7 @@ static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct 
     else f->open[f->count++] = new;
 }
 
-/* The newest are closed first, most often. */
+/* Most often the newest instance ends first. */
 static void pop(struct mpr_follow *f, const struct mpr_replay *r, const struct mpr_thread *t)
 {
     for (size_t i = f->count; i-- > 0;)

@@ -3,7 +3,7 @@
 #include "alloc.h"
 #include "amount.h"
 
-/* What sampled blocks of a heap stand for beyond what they are. */
+/* The blocks that a heap's sampled blocks represent, without the samples. */
 struct unseen {
     uint64_t then, now, then_blocks, now_blocks, allocations, samples;
     double variance;
@@ -64,10 +64,10 @@ static void take_from(struct mpr_held *rest, const struct unseen *all)
     rest->variance = all->variance;
     rest->then = mpr_less(rest->then, all->then);
     rest->then_blocks = mpr_less(rest->then_blocks, all->then_blocks);
-    rest->own_peak = rest->then; /* more is not known */
+    rest->own_peak = rest->then; /* a lower bound */
 }
 
-/* Of host/python the books have the bytes that samples stand for, and of the blocks the samples. */
+/* For host/python the books have the represented bytes, but only the sampled blocks. */
 static void add_blocks(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell,
                        struct mpr_unseen_rest *rest)
 {

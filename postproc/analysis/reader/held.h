@@ -1,7 +1,9 @@
-/* What the cells of a heap hold at two instants: at its peak, or the one that stands for it, and
- * after the last event.  Sampled blocks count as what they stand for (estimates.h), where cells are
- * known by call stacks or a sample is all that is recorded, and the cell of what has no stack, or
- * is not recorded, as that much less. */
+/* The bytes and blocks of cells at two instants: at their heap's peak, or the instant that replaces
+ * it, and after the last event.
+ *
+ * If cells are known by call stacks, or if only a sample is recorded, sampled blocks count for all
+ * blocks that they represent (estimates.h). The cell of blocks without a stack or record, the rest,
+ * has that much less. */
 #ifndef MPR_HELD_H
 #define MPR_HELD_H
 
@@ -12,15 +14,15 @@ struct mpr_held {
     uint64_t then_blocks, now_blocks;
     uint64_t allocations; /* ever */
     uint64_t own_peak;    /* bytes */
-    uint64_t samples;     /* blocks then that were sampled */
-    double variance;      /* of `then`, in bytes squared: of what is estimated from samples */
-    bool estimated;       /* there ever were such blocks, or it is what they leave */
+    uint64_t samples;     /* sampled blocks at that instant */
+    double variance;      /* variance of `then` in bytes squared, or 0 if it is exact */
+    bool estimated;       /* the cell had sampled blocks, or is the rest */
 };
 
-/* Of the heap's cells, by their index in the books; those of other heaps are zeros.  The caller
- * frees it. */
+/* Returns an array by cell of the books, with zeros for cells of other heaps.  The caller frees it.
+ */
 struct mpr_held *mpr_held_heap(const struct mpr_replay *r, uint8_t heap);
-/* The same of all heaps of the host's functions, host/heap, host/mmap and host/shm. */
+/* The same for all heaps of the host: host/heap, host/mmap and host/shm. */
 struct mpr_held *mpr_held_host(const struct mpr_replay *r);
 
 #endif

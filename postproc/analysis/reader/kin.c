@@ -57,7 +57,7 @@ static size_t named(const struct known *k, const struct mpr_summary *s)
     return MPR_NO_PROCESS;
 }
 
-/* The newest of that number: numbers are used again. */
+/* Returns the newest process of that number, because numbers are reused. */
 static size_t numbered(const struct known *k, const struct mpr_summary *s, uint64_t pid)
 {
     const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(s, pid)) : 0;
@@ -65,7 +65,7 @@ static size_t numbered(const struct known *k, const struct mpr_summary *s, uint6
     return p && p->process.pid == pid && same_place(p, s) ? number - 1 : MPR_NO_PROCESS;
 }
 
-/* The process that the user started on that host in that run, if it is one, as it was last; unless
+/* Returns the newest log of the one process that the user started on that host in that run, unless
  * it had ended before. */
 static size_t root_of(const struct known *k, const struct mpr_summary *s)
 {
@@ -89,7 +89,7 @@ static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
     return (struct mpr_kin){ parent, lost ? root_of(k, s) : parent, MPR_NO_PROCESS };
 }
 
-/* What it executes is whom the user started, too. */
+/* A program that a root executes is the same process, so it is also a root. */
 static void remember_root(struct known *k, const struct mpr_summary *s, size_t at,
                           const struct mpr_kin *kin)
 {

@@ -1,4 +1,4 @@
-/* Which of some logs are of processes that started those of others.  Private to this layer. */
+/* Finds the parent process of each log among several logs.  Private to this layer. */
 #ifndef MPR_KIN_H
 #define MPR_KIN_H
 
@@ -9,19 +9,18 @@
 
 #define MPR_NO_PROCESS SIZE_MAX
 
-/* Places in the list; MPR_NO_PROCESS: not among these. */
+/* Places in the list of logs, or MPR_NO_PROCESS. */
 struct mpr_kin {
-    size_t parent; /* the process of the same run that started it: the log that its own names, else
-                      the newest one before it that had the parent's number on that host */
-    size_t above;  /* the same, or where it left no log whom the user started on that host, if that
-                      was one */
-    size_t image_of; /* the same process as it was when it executed this program; it has its parent
-                      */
+    size_t parent;   /* the process of the same run that started it: the log that this log names,
+                        else the newest earlier one with the parent's number on that host */
+    size_t above;    /* the same; if the parent left no log, the process that the user started on
+                        that host, if there is exactly one */
+    size_t image_of; /* the log of the program that executed this program in the same process */
 };
 
-/* By their starts: a parent comes before its children. */
+/* Orders logs by the start of their process, so that a parent precedes its children. */
 int mpr_kin_order(const struct mpr_summary *a, const struct mpr_summary *b);
-/* Of logs in any order; claims of logs make no circle. */
+/* Fills kin[i] for log[i], in any order.  False claims of logs cannot make a circle. */
 void mpr_kin_find(const struct mpr_summary *const *log, size_t logs, struct mpr_kin *kin);
 
 #endif

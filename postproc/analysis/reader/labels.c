@@ -27,7 +27,8 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
 
 #define NO_NAME "(no name)"
 
-/* Numbers below 3 are never defined: what the capture library could not name. */
+/* Numbers below 3 are never defined: the capture library uses them for names that it did not get.
+ */
 static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
 {
     size_t bytes;

@@ -27,17 +27,18 @@ bool mpr_named_instant_parse(const char *text)
 
 /* ---- instances of ranges */
 
-enum { LITERAL = 1, TOLD = 3 }; /* LITERAL: of the two names the first one; TOLD: instances of it */
+enum { LITERAL = 1, LISTED = 3 }; /* the range with the literal name; limit of listed instances */
 
 struct search {
-    struct mpr_named_ranges named; /* "step:12", or else "step" */
+    struct mpr_named_ranges named; /* "step:12", and "step" */
     struct mpr_follow follow;
     struct mpr_instance_name wanted;
     uint64_t seen;
-    uint64_t literal[TOLD], literals; /* numbers of those that are called so; how many there are */
-    uint64_t push;                    /* of the instance that was found; 0: none was */
+    uint64_t literal[LISTED], literals; /* numbers of the first instances with the literal name, and
+                                           the count of all */
+    uint64_t push;                      /* the PUSH of the instance that was found, or 0 */
     uint64_t begin_ns, end_ns;
-    bool found_literal, followed; /* followed: and its end is seen */
+    bool found_literal, followed; /* followed: its end will be seen */
 };
 
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
@@ -46,8 +47,8 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return mpr_named_ranges_which(&s->named, r, node);
 }
 
-/* A range that the program itself calls "step:12" is meant before the twelfth one is; where its
- * name and its number are told, the one that has both. */
+/* Returns true for the requested instance. A range that the program itself calls "step:12" precedes
+ * the twelfth one. If a name and a number are requested, the instance must have both. */
 static bool is_it(const struct search *s, uint64_t number, bool literal)
 {
     const bool numbered = number == s->wanted.number;
@@ -61,7 +62,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     const bool literal = f->what == LITERAL;
     (void)r;
     f->number = ++s->seen;
-    if (literal && s->literals++ < TOLD) s->literal[s->literals - 1] = f->number;
+    if (literal && s->literals++ < LISTED) s->literal[s->literals - 1] = f->number;
     if (!is_it(s, f->number, literal)) return;
     s->found_literal = literal;
     s->push = f->push;
@@ -76,18 +77,18 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     if (f->push == s->push) s->end_ns = r->now;
 }
 
-/* "step:4, step:14 or step:24": the first of those that are called so. */
-static const char *which(const struct search *s, struct mpr_arena *arena)
+/* Returns the first instances with the literal name: "step:4, step:14 or step:24". */
+static const char *list_literals(const struct search *s, struct mpr_arena *arena)
 {
-    const uint64_t told = s->literals < TOLD ? s->literals : TOLD;
+    const uint64_t listed = s->literals < LISTED ? s->literals : LISTED;
     const char *text = "";
-    for (uint64_t i = 0; i < told; i++)
+    for (uint64_t i = 0; i < listed; i++)
         text = mpr_arena_format(arena, "%s%s%s:%" PRIu64, text,
-                                !i                                     ? ""
-                                : i + 1 == told && told == s->literals ? " or "
-                                                                       : ", ",
+                                !i                                         ? ""
+                                : i + 1 == listed && listed == s->literals ? " or "
+                                                                           : ", ",
                                 s->wanted.range, s->literal[i]);
-    return s->literals > told ? mpr_arena_format(arena, "%s, ...", text) : text;
+    return s->literals > listed ? mpr_arena_format(arena, "%s, ...", text) : text;
 }
 
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
@@ -114,7 +115,7 @@ static int several(const struct search *s, const char *path, struct mpr_error *e
 {
     struct mpr_arena arena = { 0 };
     mpr_fail(error, "%s: %" PRIu64 " instances are called %s: %s is wanted", path, s->literals,
-             s->wanted.literal, which(s, &arena));
+             s->wanted.literal, list_literals(s, &arena));
     mpr_arena_free(&arena);
     return -1;
 }

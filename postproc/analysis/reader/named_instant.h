@@ -1,5 +1,5 @@
-/* Instants that a log has a name for: its peak, its newest lack of device memory that the program
- * did not get over, its end, the beginning or end of a range's instance. */
+/* Instants by name: the peak of a log, its newest out-of-memory event of a device that the program
+ * did not recover from, its end, and the begin or end of a range's instance. */
 #ifndef MPR_NAMED_INSTANT_H
 #define MPR_NAMED_INSTANT_H
 
@@ -10,17 +10,19 @@
 
 struct mpr_error;
 
-/* True for "peak", "oom", "end" and names of instances (instance_name.h): "NAME:12" is the 12th
- * time that a range of this name or path, "outer > inner", was pushed, with or without its numbers,
- * as repeats.h has it. */
+/* Returns true for "peak", "oom", "end" and names of instances (instance_name.h). "NAME:12" is the
+ * 12th instance of a range with this name or path, "outer > inner", with or without its numbers
+ * (repeats.h). */
 bool mpr_named_instant_parse(const char *text);
-/* Reads the log for such an instant: of a range's instance the state that its event left behind.
- * heap: whose peak; NULL: the largest heap's.  0, or -1 with *error filled (none such). */
+/* Reads the log to find such an instant. For an instance of a range it is the state after its
+ * event.
+ * @heap: the heap whose peak is meant, or MPF_HEAP_NONE for the largest heap. Returns 0, or -1 with
+ * *error filled, also if the log does not have it. */
 int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
                            const struct mpr_progress *progress, struct mpr_instant *at,
                            struct mpr_error *error);
 
-/* -1, and *error says that there was no such lack. */
+/* Returns -1, with an error about the missing out-of-memory event. */
 int mpr_no_oom(const char *path, struct mpr_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include "nearest.h"
 #include "utf8.h"
 
-enum { NONE = MPR_NAMES_MAX + 1, TOLD = 5, WIDTH = 60 };
+enum { NONE = MPR_NAMES_MAX + 1, LISTED = 5, WIDTH = 60 };
 
 void mpr_named_ranges_begin(struct mpr_named_ranges *n, const char *name, const char *other)
 {
@@ -40,8 +40,8 @@ uint32_t mpr_named_ranges_which(struct mpr_named_ranges *n, const struct mpr_rep
     return n->which[node];
 }
 
-/* "torch:Optimizer.step#AdamW.step" by "Optimizer.step#AdamW.step", or "Optimizer.step": a name
- * without the domain before it, or with what is behind '#' left out. */
+/* Returns true if the text is the name without its domain, or without the part after '#': for
+ * "torch:Optimizer.step#AdamW.step" that is "Optimizer.step#AdamW.step" or "Optimizer.step". */
 static bool is_short_for(const char *text, const char *name)
 {
     const size_t length = strlen(text);
@@ -63,33 +63,33 @@ static const char *near(const struct mpr_repeats *s, const char *text)
     return nearest.word;
 }
 
-/* The program's own are known best. */
-static bool is_told_before(const struct mpr_repeat *a, const struct mpr_repeat *b)
+/* Orders ranges: those of the program first, then by the number of instances. */
+static bool precedes(const struct mpr_repeat *a, const struct mpr_repeat *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->instances > b->instances;
 }
 
-/* Of the names that are not told yet the one that tells most; NULL: there is none. */
-static const char *next_name(const struct mpr_repeats *s, const char *const *told, size_t count)
+/* Returns the first name in that order that is not listed yet, or NULL. */
+static const char *next_name(const struct mpr_repeats *s, const char *const *listed, size_t count)
 {
     const struct mpr_repeat *best = NULL;
     for (uint32_t i = 1; i < s->repeats; i++) {
         size_t k = 0;
-        while (k < count && strcmp(told[k], s->repeat[i].name) != 0) k++;
-        if (k == count && (!best || is_told_before(&s->repeat[i], best))) best = &s->repeat[i];
+        while (k < count && strcmp(listed[k], s->repeat[i].name) != 0) k++;
+        if (k == count && (!best || precedes(&s->repeat[i], best))) best = &s->repeat[i];
     }
     return best ? best->name : NULL;
 }
 
-/* "; there are: step; forward; ..." */
-static const char *those_there(const struct mpr_repeats *s, struct mpr_arena *arena)
+/* Returns "; there are: step; forward; ...". */
+static const char *list_names(const struct mpr_repeats *s, struct mpr_arena *arena)
 {
-    const char *told[TOLD], *name, *text = "; there are: ";
+    const char *listed[LISTED], *name, *text = "; there are: ";
     size_t count = 0;
-    while ((name = next_name(s, told, count)) && count < TOLD) {
+    while ((name = next_name(s, listed, count)) && count < LISTED) {
         text = mpr_arena_format(arena, "%s%s%s", text, count ? "; " : "",
                                 mpr_utf8_shortened(arena, name, WIDTH));
-        told[count++] = name;
+        listed[count++] = name;
     }
     if (!count) return "; the log has none";
     return name ? mpr_arena_format(arena, "%s; ...", text) : text;
@@ -101,5 +101,5 @@ const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_a
         const char *word = near(n->repeats, n->name[i]);
         if (word) return mpr_arena_format(arena, "; is %s meant?", word);
     }
-    return those_there(n->repeats, arena);
+    return list_names(n->repeats, arena);
 }

@@ -1,5 +1,5 @@
-/* Which nodes of the ranges are meant by a name that somebody gave: each is compared once.  Private
- * to this layer. */
+/* Finds the nodes of the ranges that have a name given by the user; compares each node once.
+ * Private to this layer. */
 #ifndef MPR_NAMED_RANGES_H
 #define MPR_NAMED_RANGES_H
 
@@ -9,20 +9,20 @@ enum { MPR_NAMES_MAX = 2 };
 
 struct mpr_named_ranges {
     struct mpr_repeats *repeats;     /* for names */
-    const char *name[MPR_NAMES_MAX]; /* the caller's; NULL: none is meant */
-    uint8_t *which;                  /* by node; 0: not compared yet */
+    const char *name[MPR_NAMES_MAX]; /* owned by the caller, or NULL */
+    uint8_t *which;                  /* by node: the result, or 0 if it is not compared yet */
     uint32_t nodes;
-    bool any; /* there was one */
+    bool any; /* a node had one of the names */
 };
 
 void mpr_named_ranges_begin(struct mpr_named_ranges *named, const char *name, const char *other);
 void mpr_named_ranges_free(struct mpr_named_ranges *named);
-/* 1: meant by the first name, 2: else by the other one; 0: by neither. */
+/* Returns 1 if the node has the first name, 2 if it has only the other one, or 0. */
 uint32_t mpr_named_ranges_which(struct mpr_named_ranges *named, const struct mpr_replay *r,
                                 uint32_t node);
 
-/* Where no range has the name: "; is step meant?" where one has nearly it, else those that the
- * program opens most often, "; there are: step; forward; ...". */
+/* Returns the hint for a name that no range has: "; is step meant?" if a range has a similar name,
+ * else the ranges with the most instances, "; there are: step; forward; ...". */
 const char *mpr_named_ranges_hint(const struct mpr_named_ranges *named, struct mpr_arena *arena);
 
 #endif

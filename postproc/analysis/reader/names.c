@@ -176,7 +176,7 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
     return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
 }
 
-/* What is wrong with the names beside the log; NULL: nothing. */
+/* Returns the problem with the stored names, or NULL. */
 static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {

@@ -13,24 +13,24 @@
 struct mpr_names;
 struct mpr_symbol; /* symbols.h */
 
-/* Of the log of that path and id, beside which names may lie (symbols.h); NULL: of none. */
+/* @log, @id: the log, which may have stored names (symbols.h), or NULL. */
 struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16]);
 void mpr_names_free(struct mpr_names *names);
-/* The calls at a node of the native stacks, innermost first: several where some are inlined.  They
- * live in the arena, which is to be the same each time. */
+/* Returns the calls at a node of the native stacks, innermost first; several if some are inlined.
+ * They live in the arena, which must be the same in each call. */
 const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
                                             const struct mpr_sites *sites, uint32_t node,
                                             size_t *count);
-/* The calls at a return address in the module of that number, innermost first, as symbols.h has
- * them. */
+/* Returns the same for a return address in a module, as symbols.h has them. */
 const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *sites,
                                          uint32_t module, uint64_t pc, size_t *count);
-/* Did a newer memprof write the names that lie beside the log? */
+/* Returns true if a newer memprof stored the names. */
 bool mpr_names_are_newer(struct mpr_names *names);
-/* Caches: the frame of a node of the ranges, and of a Python frame's name; NULL at first. */
+/* Return cache entries for the frame of a node of the ranges, and of a Python frame's name; NULL at
+ * first. */
 const struct mpr_frame **mpr_names_range(struct mpr_names *names, uint32_t node);
 const struct mpr_frame **mpr_names_python(struct mpr_names *names, uint32_t name);
-/* What could not be named, and why: a line for each reason. */
+/* Returns a line for each reason why names are missing. */
 const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
                                    const struct mpr_sites *sites, size_t *notes);
 

@@ -9,8 +9,8 @@
 
 #define MPR_READING_VALUES 12
 
-/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where
- * it says nothing.  taken: when each value was read, for some are read less often. */
+/* A sample of the figures of the kernel or of jemalloc, in the order of mpf/sample.h; unknown
+ * values are MPF_UNKNOWN.  @taken: when each value was read, because some are read less often. */
 struct mpr_reading {
     bool valid;
     uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES];
@@ -25,28 +25,29 @@ struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
  * ten seconds at most.
  * @next: when the next sample was taken, or the log ended. */
 uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next);
-/* The most resident bytes: of the samples, or what the log's end says (0: nothing); MPF_UNKNOWN. */
+/* Returns the largest resident bytes, from samples or from the end of the log (@at_end, or 0), or
+ * MPF_UNKNOWN. */
 struct mpr_samples;
-uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told);
-/* The largest that samples had of one of the kernel's values (MPF_RSS_*); 0: none had it. */
+uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t at_end);
+/* Returns the largest sample of one of the kernel's values (MPF_RSS_*), or 0 without any. */
 uint64_t mpr_reading_high(const struct mpr_samples *samples, int value);
-/* The sample that held at the instant, the heap's peak; not valid if none was taken within a beat
- * of it, the period of sampling. */
+/* Returns the sample that was valid at the heap's peak, @instant; it is not valid if no sample was
+ * taken within the period of sampling. */
 #define MPR_READING_BEAT_NS UINT64_C(100000000)
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
                                        uint64_t instant);
 
-/* A limit of the process that refuses what is beyond it. */
+/* A limit of the process on its memory. */
 struct mpr_rlimit {
-    const char *name;            /* "RLIMIT_AS", "RLIMIT_DATA"; NULL: none was in the way */
-    const char *of, *option;     /* what it is of, and ulimit's option */
-    uint64_t bytes, used, since; /* used: in the sample; since: made after it */
+    const char *name;            /* "RLIMIT_AS", "RLIMIT_DATA", or NULL without such a limit */
+    const char *of, *option;     /* the limited kind of memory, and the option of ulimit */
+    uint64_t bytes, used, since; /* used: in the sample; since: allocated after it */
 };
-/* Which of the limits of a sample that many more bytes would not fit below: a sample is older than
- * the request, so they may be a twentieth of it from it.  since: bytes of addresses that were made
- * after these had been measured. */
+/* Returns the limit of a sample that refused a request of @asked bytes. A sample is older than the
+ * request, so a request within a twentieth of the limit counts.  @since: bytes of address space
+ * that were allocated after the sample. */
 struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked, uint64_t since);
-/* The limit as of the newest sample, MPF_UNKNOWN: one that has been lifted since is none. */
+/* Returns the limit in the newest sample, or MPF_UNKNOWN if it has been lifted. */
 uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value);
 
 #endif

@@ -10,15 +10,15 @@
 
 /* ---- names */
 
-/* What is not told yet may be told later. */
-static bool is_told(const struct mpr_ranges *r, const struct mpr_node *n)
+/* Returns true if the node has its texts: others may be recorded later. */
+static bool has_texts(const struct mpr_ranges *r, const struct mpr_node *n)
 {
     size_t bytes;
     return mpr_texts_get(&r->names, n->name, &bytes) &&
            (!n->domain || mpr_texts_get(&r->domains, n->domain, &bytes));
 }
 
-/* Kept by name, for many nodes may have a long one. */
+/* Names are cached, because many nodes may have the same long name. */
 static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_replay *r,
                                        uint32_t node)
 {
@@ -29,7 +29,7 @@ static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_r
     const char *label = mpr_label_name(&s->arena, r, n->name, n->domain);
     const char *unnumbered = mpr_unnumbered(&s->arena, label);
     const struct mpr_repeats_text new = { label, unnumbered, mpr_hash_text(unnumbered) };
-    if (!is_told(&r->ranges, n)) return new;
+    if (!has_texts(&r->ranges, n)) return new;
     MPR_GROW(s->name, s->names, s->name_cap);
     s->name[s->names++] = new;
     mpr_index_set(&s->name_of, key, s->names);
@@ -64,7 +64,7 @@ static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint3
     return s->repeats++;
 }
 
-/* From the outermost node that is not known yet inwards: a path may be deep. */
+/* Iterates from the outermost unknown node inwards, because a path may be deep. */
 uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node)
 {
     uint32_t path[MPR_PATH_MAX + 1], depth = 0;
@@ -88,7 +88,7 @@ struct mpr_path mpr_repeats_path(struct mpr_arena *arena, const struct mpr_repea
     return (struct mpr_path){ frame, depth };
 }
 
-/* Do the paths of the two end in the same so many names? */
+/* Returns true if the last @names names of both paths are the same. */
 static bool end_alike(const struct mpr_repeats *s, uint32_t a, uint32_t b, uint32_t names)
 {
     for (; names; names--, a = s->repeat[a].parent, b = s->repeat[b].parent)
@@ -96,17 +96,29 @@ static bool end_alike(const struct mpr_repeats *s, uint32_t a, uint32_t b, uint3
     return true;
 }
 
-static bool is_told_by(const struct mpr_repeats *s, uint32_t repeat, uint32_t names)
+static bool is_unique(const struct mpr_repeats *s, uint32_t repeat, uint32_t names)
 {
     for (uint32_t i = 1; i < s->repeats; i++)
         if (i != repeat && end_alike(s, i, repeat, names)) return false;
     return true;
 }
 
+/* Returns how many names at the end of the path make it unique, or its depth. */
+static uint32_t names_needed(const struct mpr_repeats *s, uint32_t repeat)
+{
+    uint32_t names = 1;
+    while (names < s->repeat[repeat].depth && !is_unique(s, repeat, names)) names++;
+    return names;
+}
+
+bool mpr_repeats_is_unique(const struct mpr_repeats *s, uint32_t repeat)
+{
+    return is_unique(s, repeat, names_needed(s, repeat));
+}
+
 const char *mpr_repeats_name(const struct mpr_repeats *s, struct mpr_arena *arena, uint32_t repeat)
 {
-    uint32_t names = 1, at = repeat;
-    while (names < s->repeat[repeat].depth && !is_told_by(s, repeat, names)) names++;
+    uint32_t names = names_needed(s, repeat), at = repeat;
     const char *name = mpr_arena_text(arena, s->repeat[repeat].name);
     while (--names) {
         at = s->repeat[at].parent;
@@ -121,7 +133,7 @@ bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uin
     return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
-/* As many names of its path as the range has; of a path that is very long the last one alone. */
+/* Returns as many names of the node's path as @range has, or only the last one if they are long. */
 static const char *numbered_label(struct mpr_repeats *s, const struct mpr_replay *r,
                                   struct mpr_arena *arena, uint32_t node, const char *range)
 {
@@ -147,7 +159,7 @@ const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
 
 /* ---- a name that was asked for */
 
-/* Takes the text off the end of what is left of a name. */
+/* Removes the text from the end of the first *left bytes of a name. */
 static bool take_off(const char *name, size_t *left, const char *text)
 {
     const size_t length = strlen(text);
@@ -156,7 +168,7 @@ static bool take_off(const char *name, size_t *left, const char *text)
     return true;
 }
 
-/* From the innermost range outwards. */
+/* Compares from the innermost range outwards. */
 bool mpr_repeats_named(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
                        const char *name)
 {
@@ -179,7 +191,7 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return mpr_repeats_of(arg, r, node);
 }
 
-/* Of one that is not followed the end is not seen: it covers nothing that is known. */
+/* If an instance is not followed, its end is unknown, so it does not count as covered time. */
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_repeats *s = arg;
@@ -204,7 +216,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     if (length > repeat->longest_ns) repeat->longest_ns = length;
 }
 
-/* A heap whose epoch moved on since the range event before has had its peak meanwhile. */
+/* A heap with a new epoch has had its peak since the previous range event. */
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_repeats *s = arg;
@@ -284,7 +296,7 @@ static bool spans(const struct mpr_repeat *r)
 
 static bool is_step(const struct mpr_repeat *r) { return !r->rank || spans(r); }
 
-static bool is_optimizer(const struct mpr_repeat *r)
+bool mpr_repeats_is_optimizer(const struct mpr_repeat *r)
 {
     static const char step[] = "torch:Optimizer.step#";
     return r->rank == 1 && strncmp(r->name, step, strlen(step)) == 0;
@@ -313,11 +325,11 @@ static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const stru
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
 {
     uint32_t best = outermost_of(s, is_step, MPR_REPEATS_LEAST);
-    if (!best) best = outermost_of(s, is_optimizer, MPR_REPEATS_LEAST);
+    if (!best) best = outermost_of(s, mpr_repeats_is_optimizer, MPR_REPEATS_LEAST);
     return best ? best : outermost_of(s, is_any, MPR_REPEATS_LEAST);
 }
 
-static uint32_t outermost_with(const struct mpr_repeats *s, uint64_t instances)
+uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *s, uint64_t instances)
 {
     const uint32_t outermost = mpr_repeats_outermost(s),
                    inner = outermost_of(s, is_step, instances);
@@ -327,21 +339,16 @@ static uint32_t outermost_with(const struct mpr_repeats *s, uint64_t instances)
     return is_most ? inner : outermost;
 }
 
-static const char *name_or_none(const struct mpr_repeats *s, struct mpr_arena *arena,
-                                uint32_t repeat)
+const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *s, struct mpr_arena *arena,
+                                            uint64_t instances)
 {
+    const uint32_t repeat = mpr_repeats_outermost_with(s, instances);
     return repeat ? mpr_repeats_name(s, arena, repeat) : NULL;
 }
 
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_arena *arena)
 {
-    return name_or_none(s, arena, mpr_repeats_outermost(s));
-}
-
-const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *s, struct mpr_arena *arena,
-                                            uint64_t instances)
-{
-    return name_or_none(s, arena, outermost_with(s, instances));
+    return mpr_repeats_outermost_name_with(s, arena, MPR_REPEATS_LEAST);
 }
 
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)

@@ -65,6 +65,8 @@ uint32_t mpr_repeats_of(struct mpr_repeats *repeats, const struct mpr_replay *r,
 /* Returns its name, or the end of its path ("train > step") that makes it unique; in the arena. */
 const char *mpr_repeats_name(const struct mpr_repeats *repeats, struct mpr_arena *arena,
                              uint32_t repeat);
+/* Returns true if only this range has the name that mpr_repeats_name returns. */
+bool mpr_repeats_is_unique(const struct mpr_repeats *repeats, uint32_t repeat);
 /* Returns true if the names of the node's ranges have numbers. */
 bool mpr_repeats_numbered(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node);
 /* Returns the name of an instance for people: "step 7" if the names have numbers, else "step:8". */
@@ -85,17 +87,19 @@ bool mpr_repeats_named(struct mpr_repeats *repeats, const struct mpr_replay *r, 
 bool mpr_repeats_span(uint64_t covered_ns, uint64_t longest_ns, uint64_t whole_ns);
 /* Returns the outermost repeated range, or 0. It is a range of the application, or one whose
  * instances are steps. Candidates cover at least half the time of the range that covers most. The
- * application's ranges come first, then PyTorch's, then a library's; then the outer range, then the
- * one that covers more. Without candidates it is the optimizer's step, which ends a training step,
- * and without that any repeated range. */
+ * application's ranges come first, then PyTorch's, then a library's. Next come the outer range, and
+ * the one that covers more. Without candidates it is the optimizer's step, which ends a training
+ * step, and without that any repeated range. */
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
-/* Returns its name in the arena, or NULL. */
+/* Returns the outermost range that has at least this many instances in turn and covers half as much
+ * time: of "epoch > step" the steps, if there are too few epochs to show growth. Else the same. */
+uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *repeats, uint64_t instances);
+/* Return the names of these ranges, in the arena, or NULL. */
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);
-/* Returns the name of the outermost range that has at least `instances` in turn and covers half as
- * much time: of "epoch > step" the steps, if there are too few epochs to show growth. Else the
- * same. */
 const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *repeats,
                                             struct mpr_arena *arena, uint64_t instances);
+/* Returns true if it is the step of an optimizer of PyTorch. */
+bool mpr_repeats_is_optimizer(const struct mpr_repeat *repeat);
 /* Returns the instance in which the heap's peak is, or NULL: of the outermost repeated range, or of
  * the outermost open one if the log is not thinned. */
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);

@@ -42,7 +42,7 @@ struct mpr_recording {
 };
 
 /* The end of a process if the log does not have it: unknown (SIGKILL and a bare exit_group look
- * alike), or from the run's record. */
+ * the same), or from the record of the run. */
 enum mpr_fate {
     MPR_FATE_OWN,
     MPR_FATE_UNKNOWN,
@@ -79,7 +79,7 @@ struct mpr_summary_fold {
     } state;
     uint64_t until_ns, grain_ns; /* thinned up to this time; earlier times have this resolution */
     uint64_t events;             /* removed by thinning */
-    uint64_t bytes;              /* of LOG.fold; 0 if it is in the log */
+    uint64_t bytes;              /* size of LOG.fold, or 0 if it is in the log */
 };
 
 struct mpr_summary {
@@ -87,8 +87,8 @@ struct mpr_summary {
     struct mpr_process_info process;
     struct mpr_recording recording;
     const char *allocator;     /* file that provides malloc, or "" if unknown */
-    const char *unseen_malloc; /* file that provides malloc before memprof, so there is no
-                                  host/heap; or "" */
+    const char *unseen_malloc; /* file that provides malloc before memprof, so that the log
+                                  has no host/heap; or "" */
     enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
@@ -106,7 +106,7 @@ struct mpr_summary {
         MPR_ENDED,
         MPR_RUNS,
         MPR_NOT_TOLD
-    } life;                          /* of the process, if the log has no end */
+    } life;                          /* state of the process, if the log has no end */
     const char *life_reason;         /* a clause; "" if the log has an end */
     uint64_t cut_offset, bad_offset; /* offsets, or MPR_NOWHERE */
     uint64_t damaged, missing_frames;

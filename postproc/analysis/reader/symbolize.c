@@ -1,4 +1,4 @@
-/* Of the log only its object files and call stacks are replayed. */
+/* Replays only object files and call stacks. */
 #include "symbolize.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct call {
     uint32_t number; /* of the module */
 };
 
-/* An object without a build id is told by its path alone. */
+/* An object without a build id is identified by its path only. */
 static int compare_objects(const struct mpr_module *a, const struct mpr_module *b)
 {
     if (a->build_id_bytes != b->build_id_bytes)

@@ -1,4 +1,5 @@
-/* Are logs whole?  The result behind `memprof-report log verify`.  Lives until mpr_verify_free. */
+/* Checks whether logs are complete: the result of `memprof-report log verify`.  Lives until
+ * mpr_verify_free. */
 #ifndef MPR_VERIFY_H
 #define MPR_VERIFY_H
 
@@ -21,10 +22,10 @@ struct mpr_verify {
     struct mpr_arena arena;
     struct mpr_verified *log;
     size_t logs, cap;
-    size_t incomplete; /* of them */
+    size_t incomplete; /* number of incomplete logs */
 };
 
-/* Reads one log.  0, or -1 with *error filled (the others stay good). */
+/* Reads one log.  Returns 0, or -1 with *error filled; the other logs stay valid. */
 int mpr_verify_add(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress,
                    struct mpr_error *error);
 void mpr_verify_free(struct mpr_verify *verify);

@@ -13,25 +13,10 @@
 
 /* ---- runs */
 
-static void begin_run(void *arg, struct mpr_reader *reader)
-{
-    (void)arg;
-    (void)reader;
-}
-
-static void end_run(void *arg, const struct mpr_reader *reader)
-{
-    struct mpr_diff *diff = arg;
-    const size_t run = diff->peaks.logs - 1;
-    MPR_REACH(diff->graphs, run, diff->graph_room);
-    if (!diff->peaks.options.heap) mpr_graphs_fill(&diff->graphs[run], reader);
-}
-
 void mpr_diff_init(struct mpr_diff *diff, const struct mpr_peaks_options *options)
 {
-    *diff = (struct mpr_diff){ .guest = { begin_run, end_run, diff } };
+    *diff = (struct mpr_diff){ .base = 0 };
     mpr_peaks_init(&diff->peaks, options);
-    diff->peaks.options.guest = &diff->guest;
 }
 
 void mpr_diff_free(struct mpr_diff *diff)
@@ -46,8 +31,18 @@ void mpr_diff_free(struct mpr_diff *diff)
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error)
 {
+    const size_t run = diff->peaks.logs;
     diff->peaks.options.at = at;
-    if (mpr_peaks_add(&diff->peaks, path, progress, error) != 0) return -1;
+    struct mpr_peaks_reading *reading = mpr_peaks_open(&diff->peaks, path, error);
+    if (!reading) return -1;
+    const int status = mpr_peaks_replay(&diff->peaks, reading, path, progress, error);
+    if (status == 0) {
+        MPR_REACH(diff->graphs, run, diff->graph_room);
+        if (!diff->peaks.options.heap)
+            mpr_graphs_fill(&diff->graphs[run], mpr_peaks_reader(reading));
+    }
+    mpr_peaks_close(reading);
+    if (status != 0) return -1;
     diff->base += base;
     const enum mpr_group first = diff->peaks.log[0].choice.by;
     diff->names_differ |= diff->peaks.log[diff->peaks.logs - 1].choice.by != first;

@@ -76,7 +76,6 @@ struct mpr_diff {
     size_t base;            /* number of runs of the base */
     struct mpr_graphs *graphs; /* by run */
     size_t graph_room;
-    struct mpr_peaks_guest guest;     /* reads the graphs */
     struct mpr_diff_account *account; /* by kind, the largest first */
     size_t accounts, cap;
     struct mpr_diff_devices *devices; /* by run */

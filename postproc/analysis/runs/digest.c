@@ -380,7 +380,7 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
     struct mpr_digest_source source;
     mpr_digest_look(&source, path);
     *d = (struct mpr_digest){ 0 };
-    if (mpr_insights_read(&in, path, NULL, NULL, progress, error) != 0) return -1;
+    if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) return -1;
     const struct mpr_log_peaks *log = &in.peaks.log[0];
     fill_process(d, log, words);
     d->process->source = source;

@@ -23,64 +23,31 @@ static uint64_t plus(uint64_t value, double more)
     return sum > 0 ? (uint64_t)(sum + 0.5) : 0;
 }
 
-static struct mpr_more less(struct mpr_more a, struct mpr_more b)
+static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s)
 {
-    return (struct mpr_more){ mpr_minus(a.bytes, b.bytes), a.blocks - b.blocks };
+    to->more.bytes = mpr_plus(to->more.bytes, s->more.bytes);
+    to->more.blocks += s->more.blocks;
+    to->came += s->came;
+    to->went += s->went;
+    to->samples += s->samples;
+    to->live += s->live;
 }
 
-/* What the samples of a heap stand for lies in one of its cells, which is as uncertain as all the
- * others are together. */
-static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
+static void subtract_sampled(struct mpr_sampled *from, const struct mpr_sampled *s)
 {
-    return (struct mpr_sampled){ .more = less(own->more, all->more),
-                                 .came = all->came - own->came,
-                                 .went = all->went - own->went };
+    from->more.bytes = mpr_minus(from->more.bytes, s->more.bytes);
+    from->more.blocks -= s->more.blocks;
+    from->came -= s->came;
+    from->went -= s->went;
+    from->samples -= s->samples;
+    from->live -= s->live;
 }
 
-static struct mpr_history_point point_of(const struct mpr_history *h, uint32_t index)
-{
-    const struct mpr_cell *cell = &h->replay->books.cell[index];
-    const bool rest = h->rest[cell->heap] == index + 1;
-    const struct mpr_sampled *own = &h->past[index].sampled;
-    return (struct mpr_history_point){ cell->bytes, cell->blocks,
-                                       rest ? rest_of(own, &h->all[cell->heap]) : *own,
-                                       (uint32_t)h->count };
-}
-
-static struct mpr_history_value value_of(const struct mpr_history_point *p,
-                                         struct mpr_within within)
-{
-    const struct mpr_sampled *s = &p->sampled;
-    return (struct mpr_history_value){ plus(p->bytes, (double)s->more.bytes * within.bytes),
-                                       plus(p->blocks, s->more.blocks * within.blocks),
-                                       s->came,
-                                       s->went,
-                                       s->samples,
-                                       s->live };
-}
-
-static double factor(uint64_t known, double estimated)
-{
-    return estimated > (double)known ? (double)known / estimated : 1;
-}
-
-/* Whom samples stand for lies in one cell; host/python has none. */
-static struct mpr_within within_of(const struct mpr_history *h, uint8_t heap)
-{
-    static const struct mpr_cell nobody = { .bytes = 0 };
-    const uint32_t rest = h->rest[heap];
-    const struct mpr_cell *cell = rest ? &h->replay->books.cell[rest - 1] : &nobody;
-    const struct mpr_more *more = &h->all[heap].more;
-    if (heap == MPF_HEAP_PYTHON) return (struct mpr_within){ 1, 1 };
-    return (struct mpr_within){ factor(cell->bytes, (double)more->bytes),
-                                factor(cell->blocks, more->blocks) };
-}
-
-/* Of host/python the books have the bytes that its samples stand for, but not the blocks. */
+/* The books have the bytes that the samples of host/python represent, but not the blocks. */
 static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
 {
     const struct mpr_heap *heap = &h->replay->books.heap[code];
-    const struct mpr_sampled *all = &h->all[code];
+    const struct mpr_sampled *all = &h->python;
     if (code != MPF_HEAP_PYTHON)
         return (struct mpr_history_value){ .bytes = heap->bytes, .blocks = heap->blocks };
     return (struct mpr_history_value){ heap->bytes,  plus(heap->blocks, all->more.blocks),
@@ -88,44 +55,29 @@ static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t 
                                        all->samples, all->live };
 }
 
-/* Before values are asked for: the sums of what sampled blocks stand for. */
-static void estimate(struct mpr_history *h, uint32_t index)
+static void add_point(struct mpr_history *h, uint32_t index)
 {
     const struct mpr_replay *r = h->replay;
     const struct mpr_cell *cell = &r->books.cell[index];
-    struct mpr_sampled *all = &h->all[cell->heap], *past = &h->past[index].sampled;
-    if (!has_estimates(r, cell->heap)) return;
-    if (mpr_replay_is_rest(r, cell)) h->rest[cell->heap] = index + 1;
-    if (index >= r->estimates.cells) return;
-    const struct mpr_estimate *now = &r->estimates.cell[index];
-    all->more.bytes = mpr_plus(all->more.bytes, mpr_minus(now->now.bytes, past->more.bytes));
-    all->more.blocks += now->now.blocks - past->more.blocks;
-    all->came += now->came - past->came;
-    all->went += now->went - past->went;
-    all->samples += now->samples - past->samples;
-    all->live += now->live - past->live;
-    *past = (struct mpr_sampled){ now->now, now->came, now->went, now->samples, now->live };
-    h->sampled[cell->heap] |= now->samples != 0;
-}
-
-bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell)
-{
-    const struct mpr_replay *r = h->replay;
-    const uint8_t heap = r->books.cell[cell].heap;
-    if (h->rest[heap] == cell + 1) return h->sampled[heap];
-    return has_estimates(r, heap) && cell < r->estimates.cells && r->estimates.cell[cell].samples;
-}
-
-static void add_point(struct mpr_history *h, uint32_t index)
-{
     struct mpr_history_past *past = &h->past[index];
+    struct mpr_history_point point = { .bytes = cell->bytes,
+                                       .blocks = cell->blocks,
+                                       .at = (uint32_t)h->count };
+    if (index < r->estimates.cells) {
+        const struct mpr_estimate *e = &r->estimates.cell[index];
+        point.sampled = (struct mpr_sampled){ e->now, e->came, e->went, e->samples, e->live };
+    }
+    if (cell->heap == MPF_HEAP_PYTHON) {
+        if (past->points) subtract_sampled(&h->python, &past->point[past->points - 1].sampled);
+        add_sampled(&h->python, &point.sampled);
+    }
     MPR_GROW(past->point, past->points, past->cap);
-    past->point[past->points++] = point_of(h, index);
+    past->point[past->points++] = point;
 }
 
 /* ---- instants */
 
-/* The later one of each two stays. */
+/* Keeps the later one of each two instants. */
 static void thin(struct mpr_history *h)
 {
     h->count /= 2;
@@ -150,19 +102,6 @@ static void forget_touches(struct mpr_touches *t)
     t->count = 0;
 }
 
-/* That cell changes with every estimate. */
-static void touch_rests(struct mpr_history *h)
-{
-    struct mpr_touches *t = &h->touches;
-    for (int heap = 0; heap < MPR_HEAPS; heap++) {
-        const uint32_t index = h->rest[heap] - 1;
-        if (!h->rest[heap] || t->is_touched[index]) continue;
-        t->is_touched[index] = true;
-        MPR_GROW(t->cell, t->count, t->cap);
-        t->cell[t->count++] = index;
-    }
-}
-
 void mpr_history_take(struct mpr_history *h, uint64_t time)
 {
     struct mpr_touches *t = &h->touches;
@@ -171,39 +110,19 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     if (h->count == MPR_HISTORY_MAX) thin(h);
     if (h->taken % h->each) return;
     if (h->replay->books.cells) MPR_REACH(h->past, h->replay->books.cells - 1, h->cells);
-    for (uint32_t i = 0; i < t->count; i++) estimate(h, t->cell[i]);
-    touch_rests(h);
     for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
-    for (int i = 0; i < MPR_HEAPS; i++) {
-        h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
-        h->at[h->count].within[i] = within_of(h, (uint8_t)i);
-    }
+    for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
     forget_touches(t);
     mpr_lasting_mark(&h->lasting);
     h->at[h->count].time = time;
     h->at[h->count++].number = h->taken;
 }
 
-void mpr_history_values(const struct mpr_history *h, uint32_t cell, struct mpr_history_value *value)
-{
-    const struct mpr_history_past none = { .points = 0 };
-    const struct mpr_history_past *past = cell < h->cells ? &h->past[cell] : &none;
-    const uint8_t heap = h->replay->books.cell[cell].heap;
-    struct mpr_history_point now = { .bytes = 0 };
-    uint32_t next = 0;
-    bool alone = true;
-    for (size_t i = 0; i < h->count; i++) {
-        if (next < past->points && past->point[next].at == i) now = past->point[next++];
-        value[i] = value_of(&now, h->at[i].within[heap]);
-        alone &= now.blocks == now.sampled.live;
-    }
-    for (size_t i = 0; !alone && i < h->count; i++) value[i].samples = value[i].live = 0;
-}
-
 /* ---- by the clock */
 
-/* So many instants without a change between them, the first one at that time.  Those in a row of
- * which none is kept count at once: of a short interval there may be any number. */
+/* Takes @ticks instants without a change between them, the first one at @time.  Consecutive
+ * instants that are not kept are counted in one step, because a short interval has any number of
+ * them. */
 static void take_ticks(struct mpr_history *h, uint64_t time, uint64_t ticks)
 {
     while (ticks) {
@@ -217,8 +136,9 @@ static void take_ticks(struct mpr_history *h, uint64_t time, uint64_t ticks)
     }
 }
 
-/* Up to now.  Where nothing happened for longer than an interval all stayed as it was: each tick of
- * that time is an instant, or a program that loads and then waits would only be seen to load. */
+/* Takes the instants up to now.  If nothing happened for longer than an interval, each tick of that
+ * time is also an instant, so that a program that loads and then waits does not seem to load only.
+ */
 static void tick(void *arg)
 {
     struct mpr_history *h = arg;
@@ -257,4 +177,163 @@ void mpr_history_free(struct mpr_history *h)
     free(h->touches.is_touched);
     mpr_lasting_free(&h->lasting);
     *h = (struct mpr_history){ .count = 0 };
+}
+
+/* ---- views */
+
+static uint32_t cell_of(const struct mpr_history_view *v, uint32_t source)
+{
+    return v->projection && v->projection->to ? v->projection->to[source] : source;
+}
+
+/* Returns the number of cells of the history that can be seen by the grouping. */
+static uint32_t sources(const struct mpr_history_view *v)
+{
+    const uint32_t made = v->projection ? v->projection->cells : v->history->replay->books.cells;
+    return v->history->cells < made ? v->history->cells : made;
+}
+
+static void sort_sources(struct mpr_history_view *v)
+{
+    const uint32_t cells = v->history->replay->books.cells, count = sources(v);
+    v->first = mpr_alloc((size_t)cells + 2, sizeof *v->first);
+    v->source = mpr_alloc(count, sizeof *v->source);
+    for (uint32_t i = 0; i < count; i++) v->first[cell_of(v, i) + 2]++;
+    for (uint32_t i = 0; i < cells; i++) v->first[i + 2] += v->first[i + 1];
+    for (uint32_t i = 0; i < count; i++) v->source[v->first[cell_of(v, i) + 1]++] = i;
+}
+
+/* Returns true if the samples of a cell of the history count. */
+static bool is_weighed(const struct mpr_history_view *v, uint32_t source)
+{
+    const struct mpr_replay *r = v->history->replay;
+    if (!has_estimates(r, r->books.cell[cell_of(v, source)].heap)) return false;
+    return !v->projection || mpr_projection_weighs(v->projection, r, source);
+}
+
+/* Adds what a cell of the history had at each instant. */
+static void add_source(const struct mpr_history_view *v, uint32_t source,
+                       struct mpr_history_point *sum)
+{
+    const struct mpr_history_past *past = &v->history->past[source];
+    const bool weighed = is_weighed(v, source);
+    const struct mpr_history_point *now = NULL;
+    uint32_t next = 0;
+    for (size_t i = 0; i < v->history->count; i++) {
+        if (next < past->points && past->point[next].at == i) now = &past->point[next++];
+        if (!now) continue;
+        sum[i].bytes += now->bytes;
+        sum[i].blocks += now->blocks;
+        if (weighed) add_sampled(&sum[i].sampled, &now->sampled);
+    }
+}
+
+static void add_sources(const struct mpr_history_view *v, uint32_t cell,
+                        struct mpr_history_point *sum)
+{
+    memset(sum, 0, MPR_HISTORY_MAX * sizeof *sum);
+    for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) add_source(v, v->source[i], sum);
+}
+
+static double factor(uint64_t known, double estimated)
+{
+    return estimated > (double)known ? (double)known / estimated : 1;
+}
+
+/* The samples of a heap represent blocks in one of its cells; those of host/python none. */
+static void fill_within(struct mpr_history_view *v, uint8_t heap)
+{
+    struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
+    const struct mpr_sampled *all = v->all[heap];
+    v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
+    if (v->rest[heap]) add_sources(v, v->rest[heap] - 1, rest);
+    for (size_t i = 0; i < v->history->count; i++)
+        v->within[heap][i] =
+            heap == MPF_HEAP_PYTHON
+                ? (struct mpr_within){ 1, 1 }
+                : (struct mpr_within){ factor(rest[i].bytes, (double)all[i].more.bytes),
+                                       factor(rest[i].blocks, all[i].more.blocks) };
+}
+
+/* Sums up the samples of each heap that has estimates. */
+static void fill_all(struct mpr_history_view *v)
+{
+    struct mpr_history_point point[MPR_HISTORY_MAX];
+    const struct mpr_replay *r = v->history->replay;
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        if (!has_estimates(r, cell->heap)) continue;
+        if (mpr_replay_is_rest(r, cell)) v->rest[cell->heap] = i + 1;
+        struct mpr_sampled **all = &v->all[cell->heap];
+        if (!*all) *all = mpr_alloc(MPR_HISTORY_MAX, sizeof **all);
+        add_sources(v, i, point);
+        for (size_t k = 0; k < v->history->count; k++) add_sampled(&(*all)[k], &point[k].sampled);
+    }
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        if (!v->all[i]) continue;
+        v->sampled[i] = v->history->count && v->all[i][v->history->count - 1].samples;
+        fill_within(v, (uint8_t)i);
+    }
+}
+
+void mpr_history_view(struct mpr_history_view *v, const struct mpr_history *h,
+                      const struct mpr_projection *projection)
+{
+    *v = (struct mpr_history_view){ .history = h, .projection = projection };
+    sort_sources(v);
+    fill_all(v);
+}
+
+void mpr_history_view_free(struct mpr_history_view *v)
+{
+    free(v->source);
+    free(v->first);
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        free(v->all[i]);
+        free(v->within[i]);
+    }
+}
+
+bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
+{
+    const struct mpr_replay *r = v->history->replay;
+    const uint8_t heap = r->books.cell[cell].heap;
+    if (v->rest[heap] == cell + 1) return v->sampled[heap];
+    return has_estimates(r, heap) && cell < r->estimates.cells && r->estimates.cell[cell].samples;
+}
+
+/* The rest is as uncertain as all other cells of its heap together. */
+static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
+{
+    return (struct mpr_sampled){
+        .more = { mpr_minus(own->more.bytes, all->more.bytes),
+                  own->more.blocks - all->more.blocks },
+        .came = all->came - own->came,
+        .went = all->went - own->went,
+    };
+}
+
+void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
+                        struct mpr_history_value *value)
+{
+    struct mpr_history_point sum[MPR_HISTORY_MAX];
+    const uint8_t heap = v->history->replay->books.cell[cell].heap;
+    const bool rest = v->rest[heap] == cell + 1;
+    bool alone = true; /* all blocks are samples */
+    add_sources(v, cell, sum);
+    for (size_t i = 0; i < v->history->count; i++) {
+        struct mpr_sampled *s = &sum[i].sampled;
+        const struct mpr_within within =
+            v->within[heap] ? v->within[heap][i] : (struct mpr_within){ 1, 1 };
+        if (rest) *s = rest_of(s, &v->all[heap][i]);
+        value[i] =
+            (struct mpr_history_value){ plus(sum[i].bytes, (double)s->more.bytes * within.bytes),
+                                        plus(sum[i].blocks, s->more.blocks * within.blocks),
+                                        s->came,
+                                        s->went,
+                                        s->samples,
+                                        s->live };
+        alone &= sum[i].blocks == s->live;
+    }
+    for (size_t i = 0; !alone && i < v->history->count; i++) value[i].samples = value[i].live = 0;
 }

@@ -3,20 +3,29 @@
  *
  * Only cells that changed are visited at an instant. At most MPR_HISTORY_MAX instants are kept: at
  * that number every second one is dropped, and from then on every second one is taken. If call
- * stacks are sampled, values are estimates (estimates.h). Private to this layer. */
+ * stacks are sampled, values are estimates (estimates.h). A history of a replay by place has values
+ * by any grouping that it can be projected to. Private to this layer. */
 #ifndef MPR_HISTORY_H
 #define MPR_HISTORY_H
 
+#include "projection.h"
 #include "replay.h"
 
 enum { MPR_HISTORY_MAX = 64 };
 
 struct mpr_history_value {
     uint64_t bytes, blocks;
-    double came, went;      /* if bytes are estimates: variances of all blocks allocated until then,
-                               and of the freed ones (estimates.h); else 0 */
-    uint64_t samples, live; /* blocks: all, and those live at the instant; 0 unless all are samples
-                             */
+    double came, went;      /* variances of all blocks allocated until then, and of the freed ones
+                               (estimates.h), or 0 if bytes are exact */
+    uint64_t samples, live; /* number of all sampled blocks until then, and of the live ones, or 0
+                               if the site has other blocks */
+};
+
+/* The sampled blocks of a cell, or of several. */
+struct mpr_sampled {
+    struct mpr_more more; /* represented by the live ones */
+    double came, went;
+    uint64_t samples, live;
 };
 
 struct mpr_history {
@@ -26,48 +35,57 @@ struct mpr_history {
     struct {
         uint64_t time, number;                    /* number: instants until then */
         struct mpr_history_value heap[MPR_HEAPS]; /* by code: sums of whole heaps */
-        struct mpr_within {
-            double bytes, blocks; /* factors, at most 1 */
-        } within[MPR_HEAPS];      /* so that samples represent no more than the heap's bytes
-                                     (estimates.h) */
     } at[MPR_HISTORY_MAX];
     size_t count;         /* kept instants */
-    uint64_t every;       /* ns between instants; 0: not in intervals */
+    uint64_t every;       /* ns between instants, or 0 if they are not in intervals */
     uint64_t until;       /* ns: no interval ends later */
     const uint64_t *from; /* ns: instants before it are not taken; may be NULL */
     uint64_t taken, each; /* all instants; each: one of this many is kept */
     struct mpr_history_past {
         struct mpr_history_point {
             uint64_t bytes, blocks;
-            struct mpr_sampled {
-                struct mpr_more more; /* represented by its sampled blocks at that time */
-                double came, went;
-                uint64_t samples, live;
-            } sampled;
+            struct mpr_sampled sampled;
             uint32_t at;
         } * point; /* instants of changes, in order */
         uint32_t points, cap;
-        struct mpr_sampled sampled; /* now */
-    } * past;                       /* by cell */
+    } * past; /* by cell */
     uint32_t cells;
-    struct mpr_sampled all[MPR_HEAPS]; /* sum of a heap's cells, subtracted from the cell without a
-                                          stack */
-    uint32_t rest[MPR_HEAPS];          /* the cell without a stack + 1 */
-    bool sampled[MPR_HEAPS];           /* true once a block was sampled */
+    struct mpr_sampled python; /* now, of all cells of host/python */
 };
 
-/* Observes a replay from before its first event until mpr_history_free. every: ns between instants;
- * 0: only mpr_history_take takes instants. until: ns, see above. */
+/* Observes a replay from before its first event until mpr_history_free. @every, @until: as above;
+ * if
+ * @every is 0, only mpr_history_take takes instants. */
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until);
 /* Call it after the last event: takes the instants after the newest change. */
 void mpr_history_end(struct mpr_history *h);
-/* Takes an instant with the present state. time: ns. */
+/* Takes an instant with the present state.  @time: ns. */
 void mpr_history_take(struct mpr_history *h, uint64_t time);
+void mpr_history_free(struct mpr_history *h);
+
+/* The values by the grouping of the replay, or of a projection that is in its place. */
+struct mpr_history_view {
+    const struct mpr_history *history;
+    const struct mpr_projection *projection; /* or NULL */
+    uint32_t *source, *first; /* cells of the history: those of cell i are source[first[i]] up to
+                                 source[first[i + 1]] */
+    uint32_t rest[MPR_HEAPS]; /* the cell whose blocks the samples represent, + 1 */
+    bool sampled[MPR_HEAPS];  /* the heap has sampled blocks */
+    struct mpr_sampled *all[MPR_HEAPS]; /* by instant: of all cells of the heap, which are
+                                           subtracted from the rest; or NULL */
+    struct mpr_within {
+        double bytes, blocks; /* factors, at most 1, so that samples represent no more than the rest
+                                 has (estimates.h) */
+    } * within[MPR_HEAPS];    /* by instant; or NULL */
+};
+
+void mpr_history_view(struct mpr_history_view *view, const struct mpr_history *h,
+                      const struct mpr_projection *projection);
+void mpr_history_view_free(struct mpr_history_view *view);
 /* Fills h->count values, value[i] with the cell's at the i-th instant. */
-void mpr_history_values(const struct mpr_history *h, uint32_t cell,
+void mpr_history_values(const struct mpr_history_view *view, uint32_t cell,
                         struct mpr_history_value *value);
 /* Returns true if the cell's values are estimates from samples. */
-bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell);
-void mpr_history_free(struct mpr_history *h);
+bool mpr_history_is_estimate(const struct mpr_history_view *view, uint32_t cell);
 
 #endif

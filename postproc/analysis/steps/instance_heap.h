@@ -6,9 +6,9 @@
 
 struct mpr_instance_heap {
     uint64_t peak_bytes, peak_time;
-    uint64_t peak_number; /* the instance that has it, of those that the entry stands for */
-    uint64_t begin_bytes, end_bytes; /* live when it began, and when it ended: it kept the
-                                        difference */
+    uint64_t peak_number;            /* number of the instance with the peak */
+    uint64_t begin_bytes, end_bytes; /* live bytes at the begin and at the end: the instance kept
+                                        the difference */
     uint64_t allocations;
 };
 

@@ -1,5 +1,7 @@
-/* Two passes where nobody names the range: the first finds out which one repeats.  Memory is
- * bounded by MPR_INSTANCES_MAX entries a heap: when they are full, each two become one. */
+/* Measures the instances of ranges in one replay. If no range was asked for, the ranges that may
+ * turn out to be the outermost one that repeats are all measured; if it is another one after all,
+ * the log is read again. Memory is bounded by MPR_INSTANCES_MAX entries a range: when they are
+ * full, each two become one. */
 #include "instances.h"
 
 #include <inttypes.h>
@@ -7,11 +9,14 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "first_look.h"
 #include "labels.h"
 #include "named_ranges.h"
 #include "reader.h"
 #include "taken.h"
+
+/* Limits of the ranges that are measured if none was asked for: of the application, and others. */
+enum { OWN_RANGES = 8, OTHER_RANGES = 8, RANGES = OWN_RANGES + OTHER_RANGES, DEPTH = 4 };
+enum { MANY = 256 }; /* entries of a range that is only kept if it is the outermost one so far */
 
 struct entry {
     uint64_t number, count, begin_ns, end_ns;
@@ -19,15 +24,27 @@ struct entry {
     bool unended;
 };
 
-struct mpr_instances_reading {
-    struct mpr_named_ranges named;
-    struct mpr_follow follow;
-    struct mpr_watch next;  /* who watched before */
+/* A range with its instances. */
+struct measured {
     struct mpr_taken taken; /* by entry */
-    const char *name;       /* of the range; NULL: there is none */
     struct entry *entry;
-    size_t entries;
+    size_t entries, cap;
     uint64_t count, each;
+    uint32_t repeat; /* its number, if no range was asked for */
+    bool dropped;    /* another range repeats around it */
+};
+
+struct mpr_instances_reading {
+    struct mpr_follow follow; /* its `what` is 1 + the place of the range in `range` */
+    struct mpr_watch next;    /* the next observer */
+    struct mpr_rises rises;
+    struct mpr_repeats *repeats;
+    const char *name;              /* the range that was asked for, or NULL */
+    struct mpr_named_ranges named; /* if it was */
+    struct measured range[RANGES];
+    uint32_t ranges, others; /* others: not of the application */
+    uint8_t *of_repeat;      /* by repeat, if no range was asked for: see range_of_repeat */
+    uint32_t of_repeats;
 };
 
 /* ---- entries */
@@ -42,86 +59,153 @@ static struct entry merged(const struct entry *a, const struct entry *b)
     return m;
 }
 
-static void halve(struct mpr_instances_reading *b)
+static void halve(struct measured *m)
 {
-    b->entries /= 2;
-    for (size_t i = 0; i < b->entries; i++) {
-        b->entry[i] = merged(&b->entry[2 * i], &b->entry[2 * i + 1]);
-        mpr_taken_join(&b->taken, i, 2 * i, 2 * i + 1);
+    m->entries /= 2;
+    for (size_t i = 0; i < m->entries; i++) {
+        m->entry[i] = merged(&m->entry[2 * i], &m->entry[2 * i + 1]);
+        mpr_taken_join(&m->taken, i, 2 * i, 2 * i + 1);
     }
-    b->each *= 2;
+    m->each *= 2;
 }
 
-static size_t entry_of(const struct mpr_instances_reading *b, uint64_t number)
+static size_t entry_of(const struct measured *m, uint64_t number)
 {
-    return (size_t)((number - 1) / b->each);
+    return (size_t)((number - 1) / m->each);
 }
 
-static struct entry *entry_for(struct mpr_instances_reading *b, const struct mpr_followed *f)
+static struct entry *entry_for(struct measured *m, const struct mpr_followed *f)
 {
-    if (entry_of(b, f->number) == MPR_INSTANCES_MAX) halve(b);
-    const size_t at = entry_of(b, f->number);
-    if (at == b->entries)
-        b->entry[b->entries++] = (struct entry){
+    if (entry_of(m, f->number) == MPR_INSTANCES_MAX) halve(m);
+    const size_t at = entry_of(m, f->number);
+    if (at == m->entries) {
+        MPR_GROW(m->entry, m->entries, m->cap);
+        m->entry[m->entries++] = (struct entry){
             .number = f->number, .begin_ns = f->begin_ns, .node = f->node, .thread = f->thread
         };
-    b->entry[at].count++;
-    b->entry[at].last_node = f->node;
-    return &b->entry[at];
+    }
+    m->entry[at].count++;
+    m->entry[at].last_node = f->node;
+    return &m->entry[at];
 }
 
-/* ---- what happens */
+/* ---- observers */
+
+static uint32_t add_range(struct mpr_instances_reading *b, uint32_t repeat)
+{
+    b->range[b->ranges] =
+        (struct measured){ .taken = { .rises = &b->rises }, .each = 1, .repeat = repeat };
+    return ++b->ranges;
+}
+
+static void free_range(struct measured *m)
+{
+    mpr_taken_free(&m->taken);
+    free(m->entry);
+}
+
+/* Stops measuring a range with many instances that is not the outermost one that repeats, so far.
+ * If it is at the end of the log, the log is read again. */
+static void drop_inner(struct mpr_instances_reading *b, struct measured *m)
+{
+    enum { FEW = 4 }; /* ranges with fewer instances may give way to it */
+    if (b->name || m->entries != MANY || mpr_repeats_outermost(b->repeats) == m->repeat ||
+        mpr_repeats_outermost_with(b->repeats, FEW) == m->repeat)
+        return;
+    free_range(m);
+    m->dropped = true;
+}
+
+/* Returns true if the range, which begins for the first time, may be the outermost one that
+ * repeats: those of the application are preferred, and the outer ones. */
+static bool is_candidate(struct mpr_instances_reading *b, const struct mpr_repeat *repeat)
+{
+    if (!repeat->rank) return repeat->depth <= DEPTH && b->ranges - b->others < OWN_RANGES;
+    if (b->others == OTHER_RANGES || (repeat->depth > 1 && !mpr_repeats_is_optimizer(repeat)))
+        return false;
+    b->others++;
+    return true;
+}
+
+/* Returns 1 + the place of the repeated range, or 0 if it is not measured. */
+static uint32_t range_of_repeat(struct mpr_instances_reading *b, uint32_t repeat)
+{
+    enum { UNKNOWN, NOT_MEASURED, MEASURED };
+    MPR_REACH(b->of_repeat, repeat, b->of_repeats);
+    uint8_t *of = &b->of_repeat[repeat];
+    if (*of == UNKNOWN)
+        *of = is_candidate(b, &b->repeats->repeat[repeat])
+                  ? (uint8_t)(MEASURED + add_range(b, repeat) - 1)
+                  : NOT_MEASURED;
+    return *of >= MEASURED ? *of - MEASURED + 1 : 0;
+}
 
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct mpr_instances_reading *b = arg;
-    return mpr_named_ranges_which(&b->named, r, node);
+    if (b->name) return mpr_named_ranges_which(&b->named, r, node);
+    return range_of_repeat(b, mpr_repeats_of(b->repeats, r, node));
 }
 
-/* The highs since the range event before are those of all that was open. */
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_instances_reading *b = arg;
-    mpr_taken_learn(&b->taken, r);
-    for (size_t i = 0; i < b->follow.count; i++) {
-        const uint64_t number = b->follow.open[i].number;
-        mpr_taken_rise(&b->taken, entry_of(b, number), number);
+    mpr_rises_learn(&b->rises, r);
+    for (size_t i = 0; b->rises.count && i < b->follow.count; i++) {
+        const struct mpr_followed *f = &b->follow.open[i];
+        struct measured *m = &b->range[f->what - 1];
+        if (m->dropped) continue;
+        mpr_taken_rise(&m->taken, entry_of(m, f->number), f->number);
     }
-    mpr_taken_forget(&b->taken);
+    mpr_rises_forget(&b->rises);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_instances_reading *b = arg;
-    f->number = ++b->count;
-    struct entry *entry = entry_for(b, f);
-    const size_t at = (size_t)(entry - b->entry);
-    mpr_taken_begin(&b->taken, r, at, f->number, entry->count == 1);
-    if (mpr_follow_is_full(&b->follow)) mpr_taken_end(&b->taken, r, at);
+    struct measured *m = &b->range[f->what - 1];
+    f->number = ++m->count;
+    if (!m->dropped) drop_inner(b, m);
+    if (m->dropped) return;
+    struct entry *entry = entry_for(m, f);
+    const size_t at = (size_t)(entry - m->entry);
+    mpr_taken_begin(&m->taken, r, at, f->number, entry->count == 1);
+    if (mpr_follow_is_full(&b->follow)) mpr_taken_end(&m->taken, r, at);
 }
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct mpr_instances_reading *b = arg;
-    const size_t at = entry_of(b, f->number);
-    b->entry[at].end_ns = r->now;
-    b->entry[at].unended |= !ended;
-    mpr_taken_end(&b->taken, r, at);
+    struct measured *m = &b->range[f->what - 1];
+    if (m->dropped) return;
+    const size_t at = entry_of(m, f->number);
+    m->entry[at].end_ns = r->now;
+    m->entry[at].unended |= !ended;
+    mpr_taken_end(&m->taken, r, at);
 }
 
 /* ---- the result */
 
-static struct mpr_instance instance_of(const struct mpr_instances_reading *b,
-                                       const struct mpr_reader *reader, const struct entry *e,
-                                       struct mpr_arena *arena)
+/* The sources of a result. */
+struct making {
+    struct mpr_instances_reading *reading;
+    struct measured *range;
+    const char *name;
+    const struct mpr_reader *reader;
+    struct mpr_instances *out;
+};
+
+static struct mpr_instance instance_of(const struct making *m, const struct entry *e)
 {
-    const struct mpr_replay *r = &reader->replay;
+    const struct mpr_replay *r = &m->reader->replay;
+    struct mpr_arena *arena = &m->out->arena;
+    struct mpr_repeats *repeats = m->reading->repeats;
     return (struct mpr_instance){
         .number = e->number,
         .count = e->count,
-        .name = mpr_repeats_label(b->named.repeats, r, arena, e->node, b->name, e->number),
-        .last = mpr_repeats_label(b->named.repeats, r, arena, e->last_node, b->name,
-                                  e->number + e->count - 1),
+        .name = mpr_repeats_label(repeats, r, arena, e->node, m->name, e->number),
+        .last =
+            mpr_repeats_label(repeats, r, arena, e->last_node, m->name, e->number + e->count - 1),
         .thread = mpr_label_thread(arena, r, e->thread),
         .begin_ns = e->begin_ns,
         .end_ns = e->end_ns ? e->end_ns : e->begin_ns,
@@ -148,13 +232,12 @@ static bool some_are_alike(const struct mpr_instances *out)
     return alike;
 }
 
-/* Those that the program does not number are told apart by theirs. */
-static const char *with_path(const struct mpr_instances_reading *b, struct mpr_arena *arena,
-                             const struct mpr_reader *reader, uint32_t node, const char *name)
+/* Instances without a number of the program are distinguished by their own. */
+static const char *with_path(const struct making *m, uint32_t node, const char *name)
 {
-    const struct mpr_path path = mpr_label_node(arena, reader, node);
-    if (!mpr_repeats_numbered(b->named.repeats, &reader->replay, node)) return name;
-    return mpr_frame_path_text(arena, path);
+    const struct mpr_path path = mpr_label_node(&m->out->arena, m->reader, node);
+    if (!mpr_repeats_numbered(m->reading->repeats, &m->reader->replay, node)) return name;
+    return mpr_frame_path_text(&m->out->arena, path);
 }
 
 static const char *with_number(struct mpr_arena *arena, const char *name, uint64_t number)
@@ -162,16 +245,16 @@ static const char *with_number(struct mpr_arena *arena, const char *name, uint64
     return mpr_arena_format(arena, "%s (no. %" PRIu64 ")", name, number);
 }
 
-/* Where the program numbers them in each of several ranges: "epoch 0 > step 3"; where it does not
- * number those: "epoch > step 3 (no. 15)". */
-static void tell_apart(const struct mpr_instances_reading *b, const struct mpr_reader *reader,
-                       struct mpr_instances *out)
+/* If the program numbers the instances in each of several ranges: "epoch 0 > step 3"; if it does
+ * not number these ranges: "epoch > step 3 (no. 15)". */
+static void make_names_unique(const struct making *m)
 {
+    struct mpr_instances *out = m->out;
     if (!some_are_alike(out)) return;
     for (size_t i = 0; i < out->instances; i++) {
         struct mpr_instance *k = &out->instance[i];
-        k->name = with_path(b, &out->arena, reader, b->entry[i].node, k->name);
-        k->last = with_path(b, &out->arena, reader, b->entry[i].last_node, k->last);
+        k->name = with_path(m, m->range->entry[i].node, k->name);
+        k->last = with_path(m, m->range->entry[i].last_node, k->last);
     }
     if (!some_are_alike(out)) return;
     for (size_t i = 0; i < out->instances; i++) {
@@ -190,8 +273,10 @@ static int by_peak(const void *left, const void *right)
     return mpr_heap_by_name(a->heap, b->heap);
 }
 
-static void fill_heap(struct mpr_instances *out, uint8_t heap, const struct mpr_instance_heap *of)
+static void fill_heap(const struct making *m, uint8_t heap)
 {
+    struct mpr_instances *out = m->out;
+    const struct mpr_instance_heap *of = mpr_taken_of(&m->range->taken, heap, out->instances);
     const size_t bytes = out->instances * sizeof *of;
     struct mpr_instances_heap *to = &out->heap[out->heaps++];
     *to =
@@ -202,40 +287,17 @@ static void fill_heap(struct mpr_instances *out, uint8_t heap, const struct mpr_
         if (of[i].peak_bytes > to->peak_bytes) to->peak_bytes = of[i].peak_bytes;
 }
 
-static void fill_heaps(const struct mpr_instances_reading *b, uint8_t only,
-                       struct mpr_instances *out)
+static void fill_heaps(const struct making *m, uint8_t only)
 {
-    out->heap = mpr_arena_alloc(&out->arena, b->taken.heaps.count * sizeof *out->heap);
-    for (uint32_t i = 0; i < b->taken.heaps.count; i++) {
-        const uint8_t heap = b->taken.heaps.code[i];
-        if (!only || heap == only) fill_heap(out, heap, b->taken.heap[heap]);
-    }
+    struct mpr_instances *out = m->out;
+    const struct mpr_used_heaps *heaps = &m->reading->rises.heaps;
+    out->heap = mpr_arena_alloc(&out->arena, heaps->count * sizeof *out->heap);
+    for (uint32_t i = 0; i < heaps->count; i++)
+        if (!only || heaps->code[i] == only) fill_heap(m, heaps->code[i]);
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
 
-/* Of several paths the first one. */
-static void fill_path(const struct mpr_instances_reading *b, struct mpr_instances *out)
-{
-    const uint32_t repeat = b->named.repeats->of_node[b->entry[0].node];
-    out->path = mpr_repeats_path(&out->arena, b->named.repeats, repeat);
-}
-
-static void fill(const struct mpr_instances_reading *b, const struct mpr_reader *reader,
-                 uint8_t only, struct mpr_instances *out)
-{
-    out->range = mpr_arena_text(&out->arena, b->name);
-    fill_path(b, out);
-    out->instance = mpr_arena_alloc(&out->arena, b->entries * sizeof *out->instance);
-    for (size_t i = 0; i < b->entries; i++)
-        out->instance[out->instances++] = instance_of(b, reader, &b->entry[i], &out->arena);
-    tell_apart(b, reader, out);
-    out->count = b->count;
-    out->each = b->each;
-    out->left_out = b->follow.left_out;
-    fill_heaps(b, only, out);
-}
-
-/* Most of the time from the first to the last is in none of them. */
+/* Returns true if most of the time from the first to the last instance is in none of them. */
 static bool have_gaps(const struct mpr_instances *in)
 {
     uint64_t covered = 0, longest = 0, end = 0;
@@ -249,7 +311,26 @@ static bool have_gaps(const struct mpr_instances *in)
     return in->instances && !mpr_repeats_span(covered, longest, end - in->instance[0].begin_ns);
 }
 
-/* ---- two passes */
+/* The path is that of the first instance, if there are several. */
+static void fill(const struct making *m, uint8_t only)
+{
+    struct mpr_instances *out = m->out;
+    struct measured *range = m->range;
+    struct mpr_repeats *repeats = m->reading->repeats;
+    out->range = mpr_arena_text(&out->arena, m->name);
+    out->path = mpr_repeats_path(&out->arena, repeats,
+                                 mpr_repeats_of(repeats, &m->reader->replay, range->entry[0].node));
+    out->instance = mpr_arena_alloc(&out->arena, range->entries * sizeof *out->instance);
+    for (size_t i = 0; i < range->entries; i++)
+        out->instance[out->instances++] = instance_of(m, &range->entry[i]);
+    make_names_unique(m);
+    out->count = range->count;
+    out->each = range->each;
+    out->left_out = m->reading->follow.left_out;
+    fill_heaps(m, only);
+}
+
+/* ---- readings */
 
 const struct mpr_instances mpr_instances_none = { .range = "", .each = 1 };
 
@@ -257,9 +338,11 @@ struct mpr_instances_reading *mpr_instances_begin(const char *range)
 {
     struct mpr_instances_reading *b = mpr_alloc(1, sizeof *b);
     b->name = range;
-    b->each = 1;
-    mpr_named_ranges_begin(&b->named, range, NULL);
-    b->entry = mpr_alloc(MPR_INSTANCES_MAX, sizeof *b->entry);
+    if (range) {
+        mpr_named_ranges_begin(&b->named, range, NULL);
+        b->repeats = b->named.repeats;
+        add_range(b, 0);
+    }
     return b;
 }
 
@@ -276,67 +359,96 @@ void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *rea
     b->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
     };
+    if (!b->name) b->repeats = reader->repeats;
     b->next = reader->replay.watch;
     reader->replay.watch = (struct mpr_watch){ see, b };
-    mpr_taken_watch(&b->taken, &reader->replay, MPR_INSTANCES_MAX);
+    mpr_rises_watch(&b->rises, &reader->replay);
+}
+
+void mpr_instances_finish(struct mpr_instances_reading *b, const struct mpr_reader *reader)
+{
+    mpr_follow_end(&b->follow, &reader->replay);
+}
+
+bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_reading *b,
+                               const struct mpr_reader *reader, const char *path, uint32_t repeat,
+                               uint8_t heap)
+{
+    const bool known = repeat < b->of_repeats && b->of_repeat[repeat];
+    const uint32_t range = known ? range_of_repeat(b, repeat) : 0;
+    if (!range || b->range[range - 1].dropped || b->follow.left_out ||
+        !mpr_repeats_is_unique(b->repeats, repeat))
+        return false;
+    const char *name = mpr_repeats_name(b->repeats, &out->arena, repeat);
+    mpr_reader_summary(reader, path, &out->arena, &out->summary);
+    fill(&(struct making){ b, &b->range[range - 1], name, reader, out }, heap);
+    return true;
 }
 
 int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *b,
                        const struct mpr_reader *reader, const char *path, uint8_t heap,
                        struct mpr_error *error)
 {
-    mpr_follow_end(&b->follow, &reader->replay);
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
-    if (b->count) fill(b, reader, heap, out);
-    else if (b->name)
+    if (!b->range[0].count)
         return mpr_fail(error, "%s: no range %s%s", path, b->name,
                         mpr_named_ranges_hint(&b->named, &out->arena));
+    fill(&(struct making){ b, &b->range[0], b->name, reader, out }, heap);
     return 0;
 }
 
 void mpr_instances_end(struct mpr_instances_reading *b)
 {
     if (!b) return;
-    mpr_taken_free(&b->taken);
-    mpr_named_ranges_free(&b->named);
-    free(b->entry);
+    for (uint32_t i = 0; i < b->ranges; i++)
+        if (!b->range[i].dropped) free_range(&b->range[i]);
+    if (b->name) mpr_named_ranges_free(&b->named);
+    free(b->of_repeat);
     free(b);
 }
 
-static int measure(struct mpr_instances_reading *b, const char *path, uint8_t heap,
-                   const struct mpr_progress *progress, struct mpr_instances *out,
-                   struct mpr_error *error)
+/* Measures the ranges of the reading. Sets *range to the name of the outermost range that repeats
+ * if that was not measured. */
+static int measure(struct mpr_instances_reading *b, const char *path,
+                   const struct mpr_instances_options *options, struct mpr_choice *choice,
+                   const char **range, const struct mpr_progress *progress,
+                   struct mpr_instances *out, struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
+    if (!b->name) {
+        reader.repeats = mpr_repeats_new();
+        mpr_repeats_watch(reader.repeats, &reader.replay);
+    }
     mpr_instances_watch(b, &reader);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status != 0) return status;
-    status = mpr_instances_take(out, b, &reader, path, heap, error);
+    mpr_instances_finish(b, &reader);
+    *choice = mpr_choose(&reader);
+    if (b->name) status = mpr_instances_take(out, b, &reader, path, options->heap, error);
+    else {
+        const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
+        if (!repeat) mpr_reader_summary(&reader, path, &out->arena, &out->summary);
+        else if (!mpr_instances_take_repeat(out, b, &reader, path, repeat, options->heap))
+            *range = mpr_repeats_name(reader.repeats, &out->arena, repeat);
+    }
     mpr_reader_close(&reader);
     return status;
 }
 
-static int measure_range(const char *range, const char *path, uint8_t only_heap,
-                         const struct mpr_progress *progress, struct mpr_instances *out,
-                         struct mpr_error *error)
-{
-    struct mpr_instances_reading *b = mpr_instances_begin(range);
-    const int status = measure(b, path, only_heap, progress, out, error);
-    mpr_instances_end(b);
-    return status;
-}
-
-int mpr_instances_read(struct mpr_instances *out, const char *path,
+int mpr_instances_read(struct mpr_instances *out, struct mpr_choice *choice, const char *path,
                        const struct mpr_instances_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct mpr_first_look look = { .range = options->range };
-    int status = 0;
+    const char *range = options->range;
+    int status;
     *out = mpr_instances_none;
-    if (!look.range)
-        status = mpr_first_look(&look, &out->arena, path, MPR_GROUP_RANGE, progress, error);
-    if (status == 0) status = measure_range(look.range, path, options->heap, progress, out, error);
+    do {
+        struct mpr_instances_reading *b = mpr_instances_begin(range);
+        range = NULL;
+        status = measure(b, path, options, choice, &range, progress, out, error);
+        mpr_instances_end(b);
+    } while (status == 0 && range);
     out->gaps = status == 0 && !options->range && have_gaps(out);
     if (status != 0) mpr_instances_free(out);
     return status;

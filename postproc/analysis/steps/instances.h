@@ -1,5 +1,5 @@
-/* What each instance of a repeated range took, and left behind: the result behind `memprof-report
- * steps`, and what other analyses ask about steps.
+/* The memory of each instance of a repeated range: its peaks, and the bytes that it kept. This is
+ * the result of `memprof-report steps`; other analyses use it too.
  *
  * Bytes are requested bytes; times are ns since the process's start.  Everything lives until
  * mpr_instances_free. */
@@ -15,6 +15,7 @@
 #include "heap_names.h"
 #include "instance_heap.h"
 #include "progress.h"
+#include "row.h"
 #include "summary.h"
 
 struct mpr_error;
@@ -25,15 +26,15 @@ struct mpr_instances_options {
     uint8_t heap;      /* only this one; MPF_HEAP_NONE: all */
 };
 
-/* One instance; of more than MPR_INSTANCES_MAX, several in a row: their peak is the largest, and
- * they begin with the first and end with the last of them. */
+/* An entry: one instance, or several consecutive ones if there are more than MPR_INSTANCES_MAX.
+ * Then its peak is the largest of them; it begins with the first and ends with the last one. */
 enum { MPR_INSTANCES_MAX = 8192 };
 struct mpr_instance {
     uint64_t number; /* from 1 in order of beginning: the 12 of "--at step:12" */
     uint64_t count;
-    const char *name; /* the first one's: as the program numbers it, "step 7", or else "step:8";
-                         with its path where that tells several apart */
-    const char *last; /* the last one's name; of one instance the same */
+    const char *name; /* the first instance, with the program's number, "step 7", or else
+                         "step:8"; with its path if the name alone is not unique */
+    const char *last; /* the last instance */
     const char *thread;
     uint64_t begin_ns, end_ns;
     bool unended; /* the log ends before it does */
@@ -41,49 +42,65 @@ struct mpr_instance {
 
 struct mpr_instances_heap {
     uint8_t heap;
-    uint8_t inside; /* the heap whose bytes these are a part of; MPF_HEAP_NONE */
-    const struct mpr_instance_heap *of; /* by instance */
+    uint8_t inside;                     /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    const struct mpr_instance_heap *of; /* by entry */
     uint64_t peak_bytes;                /* of all instances */
 };
 
 struct mpr_instances {
     struct mpr_summary summary;
     struct mpr_arena arena;
-    const char *range;    /* "step", or as much of its path as tells it; "": none repeats */
-    struct mpr_path path; /* its path, outermost first, numbers aside */
+    const char *range;    /* "step", or the end of its path that makes it unique; "" if no range
+                             repeats */
+    struct mpr_path path; /* the range's path, outermost first, without numbers */
     struct mpr_instance *instance;
     size_t instances;
     uint64_t count;    /* of all instances */
-    uint64_t each;     /* instances that an entry stands for; the last one maybe for fewer */
-    bool gaps;         /* nobody named the range, and most of the time lies between its instances */
-    uint64_t left_out; /* too many were open at a time: these have what was live when they began,
-                          for their ends are not known */
+    uint64_t each;     /* instances in an entry; the last entry may have fewer */
+    bool gaps;         /* most of the time is between the instances of a range that was not named by
+                          the user */
+    uint64_t left_out; /* instances whose ends are unknown because too many were open at a time:
+                          they have the live bytes of their begin */
     struct mpr_instances_heap *heap; /* largest peak first */
     size_t heaps;
 };
 
-/* What none of them is in: to begin with. */
+/* The initial value, without instances. */
 extern const struct mpr_instances mpr_instances_none;
-/* Reads one log.  0, or -1 with *error filled: there is no such range. */
-int mpr_instances_read(struct mpr_instances *out, const char *path,
+/* Reads one log. *choice: the grouping for AUTO in it. Returns 0, or -1 with *error filled, also if
+ * the range does not exist. */
+int mpr_instances_read(struct mpr_instances *out, struct mpr_choice *choice, const char *path,
                        const struct mpr_instances_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_instances_free(struct mpr_instances *instances);
 
-/* Of one range, beside what else is asked for in a reading. */
+/* The same for a caller that replays the log for other analyses as well. */
 struct mpr_reader;
 struct mpr_instances_reading;
+/* @range: the name of the range, or NULL to measure each one that may be the outermost range that
+ * repeats. */
 struct mpr_instances_reading *mpr_instances_begin(const char *range);
-/* Before the first event: to watch replay, beside who does so already. */
+/* Before the first event: attaches it to the reader. If @range is NULL, mpr_repeats_watch has been
+ * called for reader->repeats. */
 void mpr_instances_watch(struct mpr_instances_reading *reading, struct mpr_reader *reader);
-/* After the last one, once, as mpr_instances_read. */
+/* After the last event, and before the two functions below. */
+void mpr_instances_finish(struct mpr_instances_reading *reading, const struct mpr_reader *reader);
+/* Fills the result for the named range. Returns 0, or -1 with *error filled: the range does not
+ * exist.
+ */
 int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *reading,
                        const struct mpr_reader *reader, const char *path, uint8_t heap,
                        struct mpr_error *error);
-void mpr_instances_end(struct mpr_instances_reading *reading); /* NULL: nothing */
+/* Fills the result for a range by its number in reader->repeats. Returns false if it has not been
+ * measured, or if its name is also that of other ranges. */
+bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_reading *reading,
+                               const struct mpr_reader *reader, const char *path, uint32_t repeat,
+                               uint8_t heap);
+void mpr_instances_end(struct mpr_instances_reading *reading); /* may be NULL */
 
-/* The instance that has the peak of an entry: its name, or of several "step:12", as --at takes it.
- * In the arena, or as long as the instances. */
+/* Returns the name of the instance with the peak of an entry; if the entry has several, "step:12",
+ * as
+ * --at takes it. It lives in the arena, or as long as the instances. */
 const char *mpr_instances_at_peak(struct mpr_arena *arena, const struct mpr_instances *instances,
                                   const struct mpr_instances_heap *heap, size_t entry);
 

@@ -6,27 +6,34 @@
 #include "alloc.h"
 #include "amount.h"
 #include "error.h"
-#include "first_look.h"
 #include "history.h"
 #include "leaks_sites.h"
 #include "mpf/event.h"
 #include "named_ranges.h"
+#include "prescan.h"
 #include "reader.h"
-#include "startup.h"
-#include "teardown.h"
 #include "trend.h"
 #include "units.h"
 
-/* Where nothing repeats, growth is told by a clock of so many ticks. */
-enum { TICKS = 48 };
+enum { TICKS = 48 }; /* clock ticks in a log, if no range repeats */
 
+/* The observers of the replay. */
 struct reading {
-    struct mpr_leaks *out;
+    const struct mpr_leaks *out;
     struct mpr_history history;
-    uint64_t *ended; /* ns: when instances did */
+    uint64_t *ended; /* ns: ends of instances */
     size_t endings, cap;
     struct mpr_named_ranges named;
     struct mpr_follow follow;
+};
+
+/* A result by one grouping. */
+struct making {
+    struct mpr_leaks *out;
+    struct reading *reading;
+    const struct mpr_reader *reader;
+    const struct mpr_projection *projection;
+    struct mpr_history_view view;
 };
 
 /* ---- instants */
@@ -56,32 +63,64 @@ static void release(struct reading *g)
 {
     mpr_history_free(&g->history);
     free(g->ended);
-    g->ended = NULL;
-    g->endings = g->cap = 0;
     mpr_named_ranges_free(&g->named);
 }
 
-/* A log may be read more than once. */
-static void begin(void *arg, struct mpr_reader *reader)
+static void begin(struct reading *g, struct mpr_reader *reader)
 {
-    struct reading *g = arg;
-    release(g);
     mpr_named_ranges_begin(&g->named, g->out->range, NULL);
     mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->until);
-    g->history.from = &mpr_log_status(reader->log)->fold.until_ns; /* what is thinned lacks blocks
-                                                                    */
+    /* blocks are missing from the thinned part of a log */
+    g->history.from = &mpr_log_status(reader->log)->fold.until_ns;
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
 }
 
+/* ---- sites that only load */
+
+static bool starts_with(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool loads_code(const struct mpr_frame *frame)
+{
+    static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
+                                          "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
+    for (size_t i = 0; i < sizeof loader / sizeof *loader; i++)
+        if (starts_with(frame->name, loader[i])) return true;
+    return false;
+}
+
+/* Python's import runs the bodies of modules below its own frames. */
+bool mpr_startup_loads(const struct mpr_row *row)
+{
+    bool imports = false;
+    for (size_t i = 0; i < row->path.depth; i++) {
+        const struct mpr_frame *frame = row->path.frame[i];
+        const bool importer = starts_with(frame->file, "<frozen importlib");
+        if (loads_code(frame)) return true;
+        imports = importer || (imports && strcmp(frame->name, "<module>") == 0);
+    }
+    return imports;
+}
+
+void mpr_startup_leave_out(struct mpr_leaks_heap *h)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->growings; i++)
+        if (!mpr_startup_loads(&h->growing[i].row)) h->growing[kept++] = h->growing[i];
+    h->growings = kept;
+}
+
 /* ---- ages */
 
-/* Instances that ended at that time or later, up to the last instant. */
+/* Returns the instances that ended at that time or later, up to the last instant. */
 static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
 {
     size_t low = 0, high = l->endings;
-    while (low < high) { /* the first of them */
+    while (low < high) { /* finds the first of them */
         const size_t middle = low + (high - low) / 2;
         if (l->ended[middle] < time) low = middle + 1;
         else high = middle;
@@ -113,10 +152,10 @@ static int by_growth(const void *left, const void *right)
 /* Sites that grow, or levelled off. */
 struct found {
     struct mpr_leaks_sites sites;
-    struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code; NULL: not wanted */
+    struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code, or NULL if it is not reported */
 };
 
-/* Where the rows of a site belong, and how many there are: sites have one of three trends. */
+/* Returns the list for the rows of a site, which depends on its trend, and its length. */
 static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t,
                                       size_t **rows)
 {
@@ -127,11 +166,11 @@ static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct 
     }
 }
 
-static void find(struct found *f, struct reading *g, const struct mpr_reader *reader)
+static void find(struct found *f, const struct making *m)
 {
     bool wanted[MPR_HEAPS];
     for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = f->heap[i] != NULL;
-    mpr_leaks_sites_find(&f->sites, &g->history, g->named.repeats, reader, wanted);
+    mpr_leaks_sites_find(&f->sites, &m->view, m->reading->named.repeats, m->reader, wanted);
     for (size_t i = 0; i < f->sites.count; i++) {
         const struct mpr_leaks_site *site = &f->sites.at[i];
         size_t *rows;
@@ -139,59 +178,56 @@ static void find(struct found *f, struct reading *g, const struct mpr_reader *re
     }
 }
 
-/* By site. */
-static const struct mpr_ages *ages_of(struct reading *g, const struct found *f)
+/* Returns the ages by site. */
+static const struct mpr_ages *ages_of(const struct making *m, const struct found *f)
 {
     const struct mpr_leaks_sites *s = &f->sites;
-    struct mpr_ages *of_cell = mpr_arena_alloc(&g->out->arena, s->cells * sizeof *of_cell),
-                    *made = mpr_arena_alloc(&g->out->arena, s->count * sizeof *made);
-    mpr_ages_of(&g->out->arena, &g->history.lasting, s->cell, s->cells, of_cell);
+    struct mpr_arena *arena = &m->out->arena;
+    struct mpr_ages *of_cell = mpr_arena_alloc(arena, s->cells * sizeof *of_cell),
+                    *made = mpr_arena_alloc(arena, s->count * sizeof *made);
+    mpr_ages_of(arena, &m->reading->history.lasting, m->projection, s->cell, s->cells, of_cell);
     for (size_t i = 0; i < s->count; i++) {
         const struct mpr_leaks_site *site = &s->at[i];
-        made[i] = site->cells == 1
-                      ? of_cell[site->first]
-                      : mpr_ages_join(&g->out->arena, &of_cell[site->first], site->cells);
+        made[i] = site->cells == 1 ? of_cell[site->first]
+                                   : mpr_ages_join(arena, &of_cell[site->first], site->cells);
     }
     return made;
 }
 
-static bool is_estimated(const struct reading *g, const struct mpr_replay *r, uint32_t cell)
+static struct mpr_row row_of(const struct making *m, const struct found *f,
+                             const struct mpr_leaks_site *site)
 {
-    return mpr_history_is_estimate(&g->history, cell) ||
-           mpr_totals_is(&r->totals, &r->books, &r->books.cell[cell]);
-}
-
-static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
-                             const struct found *f, const struct mpr_leaks_site *site)
-{
+    const struct mpr_replay *r = &m->reader->replay;
     const uint32_t *cell = &f->sites.cell[site->first];
     struct mpr_row row = { .bytes = site->trend.by.bytes,
                            .blocks = site->trend.by.blocks,
                            .live_bytes = site->live.bytes,
                            .live_blocks = site->live.blocks };
     for (size_t i = 0; i < site->cells; i++)
-        row.estimated |= is_estimated(g, &reader->replay, cell[i]);
-    row.path = mpr_leaks_site_path(&g->out->arena, &f->sites, site, g->named.repeats, reader);
+        row.estimated |= mpr_history_is_estimate(&m->view, cell[i]) ||
+                         mpr_totals_is(&r->totals, &r->books, &r->books.cell[cell[i]]);
+    row.path =
+        mpr_leaks_site_path(&m->out->arena, &f->sites, site, m->reading->named.repeats, m->reader);
     return row;
 }
 
-static void fill_rows(struct reading *g, const struct mpr_reader *reader, const struct found *f)
+static void fill_rows(const struct making *m, const struct found *f)
 {
-    const struct mpr_ages *made = ages_of(g, f);
+    const struct mpr_ages *made = ages_of(m, f);
     for (size_t i = 0; i < f->sites.count; i++) {
         const struct mpr_leaks_site *site = &f->sites.at[i];
         struct mpr_leaks_heap *heap = f->heap[site->heap];
         size_t *rows;
         struct mpr_leaks_row **list = list_of(heap, &site->trend, &rows),
                              *row = &(*list)[(*rows)++];
-        row->row = row_of(g, reader, f, site);
+        row->row = row_of(m, f, site);
         row->error = (uint64_t)site->trend.error;
         row->made = made[i];
-        row->age = mpr_leaks_age(g->out, &made[i]);
+        row->age = mpr_leaks_age(m->out, &made[i]);
     }
 }
 
-/* How many there are of each is known before their rows are. */
+/* Allocates the lists, whose lengths are known, and empties them. */
 static void make_room(struct mpr_arena *arena, struct mpr_leaks_heap *heap)
 {
     heap->growing = mpr_arena_alloc(arena, heap->growings * sizeof *heap->growing);
@@ -207,22 +243,22 @@ static void sort_rows(struct mpr_leaks_heap *heap)
     if (heap->fews) qsort(heap->few, heap->fews, sizeof *heap->few, by_growth);
 }
 
-/* What a heap held at instants that are so far apart (ns). */
-static size_t values_apart(const struct mpr_history *h, unsigned code, uint64_t least,
+/* Fills the values of a heap at instants that are at least @distance ns apart. */
+static size_t values_apart(const struct mpr_history *h, unsigned code, uint64_t distance,
                            struct mpr_history_value *value)
 {
     uint64_t next = 0;
     size_t count = 0;
     for (size_t i = 0; i < h->count; i++) {
         if (h->at[i].time < next) continue;
-        next = h->at[i].time + least;
+        next = h->at[i].time + distance;
         value[count++] = h->at[i].heap[code];
     }
     return count;
 }
 
-/* The whole of a heap.  Where blocks are counted now and then only, most of what it does between
- * two countings is seen at the second: then instants are judged that have one between them. */
+/* Fills the growth of a whole heap.  If blocks are only counted from time to time, a count shows
+ * most of the changes since the previous one.  So the tested instants have a count between them. */
 static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code,
                         bool is_counted)
 {
@@ -236,32 +272,32 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h
     heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
 }
 
-static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
+static void fill_heaps(const struct making *m)
 {
-    const struct mpr_leaks *out = g->out;
+    const struct mpr_leaks *out = m->out;
     const size_t heaps = out->peaks.log[0].heaps;
     struct found found = { .heap = { NULL } };
     for (size_t i = 0; i < heaps; i++) {
         const unsigned code = out->heap[i].live->heap;
         found.heap[code] = &out->heap[i];
-        fill_growth(&out->heap[i], &g->history, code,
-                    code == MPF_HEAP_HOST && reader->replay.totals.told);
+        fill_growth(&out->heap[i], &m->reading->history, code,
+                    code == MPF_HEAP_HOST && m->reader->replay.totals.told);
     }
-    find(&found, g, reader);
-    for (size_t i = 0; i < heaps; i++) make_room(&g->out->arena, &out->heap[i]);
-    fill_rows(g, reader, &found);
+    find(&found, m);
+    for (size_t i = 0; i < heaps; i++) make_room(&m->out->arena, &out->heap[i]);
+    fill_rows(m, &found);
     for (size_t i = 0; i < heaps; i++) sort_rows(&out->heap[i]);
     mpr_leaks_sites_free(&found.sites);
 }
 
-/* Those up to the last instant that is kept. */
-static void fill_endings(struct reading *g)
+/* Copies the ends of instances up to the last instant that is kept. */
+static void fill_endings(struct mpr_leaks *out, const struct reading *g)
 {
-    const size_t endings = *g->out->range ? g->out->last_number : 0;
-    uint64_t *ended = mpr_arena_alloc(&g->out->arena, endings * sizeof *ended);
+    const size_t endings = *out->range ? out->last_number : 0;
+    uint64_t *ended = mpr_arena_alloc(&out->arena, endings * sizeof *ended);
     if (endings) memcpy(ended, g->ended, endings * sizeof *ended);
-    g->out->ended = ended;
-    g->out->endings = endings;
+    out->ended = ended;
+    out->endings = endings;
 }
 
 /* Returns true if no range and no --every says when growth is measured. */
@@ -270,57 +306,123 @@ static bool is_default_clock(const struct mpr_leaks *out)
     return !*out->range && !out->options.every;
 }
 
-static void leave_out_startup(struct reading *g)
+static void fill_instants(struct mpr_leaks *out, const struct mpr_history *h)
 {
-    for (size_t i = 0; i < g->out->peaks.log[0].heaps; i++) mpr_startup_leave_out(&g->out->heap[i]);
-}
-
-static void end(void *arg, const struct mpr_reader *reader)
-{
-    struct reading *g = arg;
-    struct mpr_leaks *out = g->out;
-    const struct mpr_history *h = &g->history;
-    mpr_history_end(&g->history);
-    const struct mpr_log_peaks *log = &out->peaks.log[0];
-    out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
-    out->instants = h->taken;
-    out->kept = h->count;
-    for (size_t i = 0; i < log->heaps; i++)
-        out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i] };
-    if (h->count < MPR_LEAKS_LEAST) return;
     const size_t warm = mpr_trend_warm(h->count);
     out->warm_number = h->at[warm].number;
     out->warm_ns = h->at[warm].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
     out->is_too_short = is_default_clock(out) && out->last_ns - out->warm_ns < MPR_STARTUP_NS;
-    if (out->is_too_short) return;
-    fill_endings(g);
-    fill_heaps(g, reader);
-    if (is_default_clock(out)) leave_out_startup(g);
 }
 
-/* ---- two readings */
+/* Fills a result from the finished replay, by a grouping that it can be projected to. */
+static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
+                 const char *path, const struct mpr_choice *choice)
+{
+    struct mpr_projection projection;
+    struct making m = { out, g, reader, &projection, { .history = NULL } };
+    const struct mpr_history *h = &g->history;
+    mpr_peaks_init(&out->peaks, &(struct mpr_peaks_options){ .by = out->options.by,
+                                                             .heap = out->options.heap,
+                                                             .at = out->options.at });
+    mpr_projection_begin(&projection, &reader->replay, choice->by, NULL);
+    mpr_peaks_take(&out->peaks, reader, path, choice);
+    const struct mpr_log_peaks *log = &out->peaks.log[0];
+    out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
+    out->instants = h->taken;
+    out->kept = h->count;
+    for (size_t i = 0; i < log->heaps; i++)
+        out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i], .by = choice->by };
+    if (h->count >= MPR_LEAKS_LEAST) fill_instants(out, h);
+    if (h->count >= MPR_LEAKS_LEAST && !out->is_too_short) {
+        mpr_history_view(&m.view, h, &projection);
+        fill_endings(out, g);
+        fill_heaps(&m);
+        mpr_history_view_free(&m.view);
+        for (size_t i = 0; is_default_clock(out) && i < log->heaps; i++)
+            mpr_startup_leave_out(&out->heap[i]);
+    }
+    mpr_projection_end(&projection, &reader->replay);
+}
+
+/* ---- the end of a program */
+
+enum {
+    TEARDOWN_TICKS = 32,  /* from the peak to the end */
+    RISE_SHARE = 8,       /* a rise by this share of the lost bytes is work */
+    MOMENT_NS = 100000000 /* a process may end this long after its last free */
+};
+
+struct course {
+    unsigned heap;
+    uint64_t half;      /* bytes halfway between the peak and the end */
+    uint64_t min, rise; /* bytes so far: the minimum, and the largest rise above it */
+    uint64_t over_half; /* ns: the newest tick with more than half */
+};
+
+static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
+{
+    struct course *c = arg;
+    const uint64_t bytes = r->books.heap[c->heap].bytes;
+    if (bytes < c->min) c->min = bytes;
+    if (bytes - c->min > c->rise) c->rise = bytes - c->min;
+    if (bytes > c->half) c->over_half = time;
+}
+
+static bool is_teardown(const struct course *c, const struct mpr_prescan_heap *h, uint64_t end)
+{
+    const uint64_t lost = mpr_less(h->peak_bytes, h->end_bytes), all = mpr_less(end, h->peak_ns),
+                   low = mpr_less(end, c->over_half);
+    return c->rise <= lost / RISE_SHARE && (low <= MOMENT_NS || low <= all / 4 * 3);
+}
+
+/* Returns true if the heap only shrinks from its peak to the end of the log: then the program frees
+ * its blocks because it ends.  A program that frees the blocks of a phase continues to work.  Reads
+ * the log once more; returns false if that fails. */
+static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned heap,
+                                    const char *path, const struct mpr_progress *progress)
+{
+    struct mpr_reader reader;
+    struct mpr_error none;
+    const struct mpr_prescan_heap *h = &known->heap[heap];
+    struct course c = { .heap = heap,
+                        .half = h->end_bytes + mpr_less(h->peak_bytes, h->end_bytes) / 2,
+                        .min = UINT64_MAX,
+                        .over_half = h->peak_ns };
+    if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &none) != 0) return false;
+    mpr_clock_begin(
+        &reader.replay,
+        &(struct mpr_clock){ .tick = tick,
+                             .arg = &c,
+                             .next = h->peak_ns + 1,
+                             .every = mpr_less(known->end_ns, h->peak_ns) / TEARDOWN_TICKS + 1 });
+    if (mpr_reader_replay(&reader, path, progress, &none) != 0) return false;
+    mpr_reader_close(&reader);
+    return is_teardown(&c, h, known->end_ns);
+}
+
+/* ---- the instants of growth */
 
 static bool is_known(const struct mpr_leaks_options *o)
 {
     return o->by != MPR_GROUP_AUTO && !o->at_end && (o->every || o->range);
 }
 
-/* Of those that are reported the one with the largest peak. */
-static const struct mpr_first_heap *largest_heap(const struct mpr_leaks *out,
-                                                 const struct mpr_first_look *known)
+/* Returns the reported heap with the largest peak. */
+static const struct mpr_prescan_heap *largest_heap(const struct mpr_leaks *out,
+                                                   const struct mpr_prescan *known)
 {
-    const struct mpr_first_heap *largest = &known->heap[0];
+    const struct mpr_prescan_heap *largest = &known->heap[0];
     if (out->options.heap) return &known->heap[out->options.heap];
     for (size_t i = 1; i < MPR_HEAPS; i++)
         if (known->heap[i].peak_bytes > largest->peak_bytes) largest = &known->heap[i];
     return largest;
 }
 
-/* Has it given back most of what it had in the log's last third?  Python takes a quarter of a short
- * run to give back what it leaked. */
-static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_look *known)
+/* Returns true if the heap has freed most of its peak, which is in the last third of the log.
+ * Python takes a quarter of a short run to free what it leaked. */
+static bool gives_back(const struct mpr_prescan_heap *h, const struct mpr_prescan *known)
 {
     return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
 }
@@ -331,28 +433,28 @@ static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_lo
  * serves too: arenas of Python peak with the last one that was mapped, long before the objects in
  * them.  If the program still works after it has freed that much, growth is measured up to the end
  * of the log. */
-static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known,
+static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_prescan *known,
                                const char *path, const struct mpr_progress *progress)
 {
-    const struct mpr_first_heap *largest = largest_heap(out, known);
+    const struct mpr_prescan_heap *largest = largest_heap(out, known);
     uint64_t until = 0;
     unsigned last = 0;
     if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_first_heap *h = &known->heap[i];
+        const struct mpr_prescan_heap *h = &known->heap[i];
         if (h->peak_bytes < largest->peak_bytes / 2 || !gives_back(h, known) || h->peak_ns <= until)
             continue;
         until = h->peak_ns;
         last = i;
     }
-    return until && mpr_teardown_follows(known, last, path, progress) ? until : known->end_ns;
+    return until && is_followed_by_teardown(known, last, path, progress) ? until : known->end_ns;
 }
 
-/* By what growth is told, the clock or a range, and until when. */
-static void choose(struct mpr_leaks *out, const struct mpr_first_look *known, const char *path,
+/* Chooses the instants, by the clock or by a range, and the last one. */
+static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
                    const struct mpr_progress *progress)
 {
-    const char *range = out->options.range ? out->options.range : known->grows;
+    const char *range = out->options.range ? out->options.range : known->range;
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
@@ -363,43 +465,23 @@ static void choose(struct mpr_leaks *out, const struct mpr_first_look *known, co
     if (!out->every) out->every = out->until / TICKS + 1;
 }
 
-/* The range that was asked for never ended. */
-static int no_instance(const struct reading *g, const char *path, struct mpr_error *error)
+/* Reports that the range that was asked for never ended. */
+static int no_instance(struct mpr_leaks *out, const struct reading *g, const char *path,
+                       struct mpr_error *error)
 {
     struct mpr_number time;
-    const struct mpr_leaks_options *o = &g->out->options;
+    const struct mpr_leaks_options *o = &out->options;
     if (!g->named.any)
         return mpr_fail(error, "%s: no range %s%s", path, o->range,
-                        mpr_named_ranges_hint(&g->named, &g->out->arena));
+                        mpr_named_ranges_hint(&g->named, &out->arena));
     return mpr_fail(error, "%s: no instance of range %s ended by %s", path, o->range,
                     mpr_units_time(&time, o->at.from));
 }
 
-static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct reading *g = mpr_alloc(1, sizeof *g);
-    const struct mpr_peaks_guest guest = { begin, end, g };
-    const struct mpr_peaks_options options = { .by = out->options.by,
-                                               .choice = choice,
-                                               .heap = out->options.heap,
-                                               .at = out->options.at,
-                                               .guest = &guest };
-    g->out = out;
-    mpr_peaks_init(&out->peaks, &options);
-    int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* they end with this function */
-    out->peaks.options.choice = NULL;
-    if (status == 0 && out->options.range && !g->history.taken)
-        status = no_instance(g, path, error);
-    release(g);
-    free(g);
-    return status;
-}
-
 /* ---- by call stacks */
 
-/* Do they name the site that grew most, or where nothing grows in either way, what levelled off? */
+/* Returns true if call stacks name the site that grew most. If no site grows by any grouping, that
+ * is the site that levelled off. */
 static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
 {
     if (calls->growings) return calls->growing[0].row.path.depth;
@@ -425,48 +507,74 @@ static const struct mpr_leaks_heap *heap_of(const struct mpr_leaks *l, uint8_t h
     return NULL;
 }
 
-/* A range tells which step grows, and a line of code what does; where each step has a range of its
- * own, none of these grows by itself.  So where ranges name blocks that have call stacks, too, what
- * grows is told by these. */
-static int read_calls(struct mpr_leaks *out, const char *path, const struct mpr_first_look *known,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+/* A range shows which step grows, and a line of code shows why. If each step has a range of its
+ * own, none of these grows by itself. So if the log has call stacks of blocks that ranges name,
+ * growing sites are named by their call stacks. */
+static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
+                       const char *path, enum mpr_group calls)
 {
-    const enum mpr_group by = out->peaks.log[0].choice.by, calls = known->choice.calls;
-    for (size_t i = 0; i < out->peaks.log[0].heaps; i++) out->heap[i].by = by;
-    if (out->options.by != MPR_GROUP_AUTO || out->kept < MPR_LEAKS_LEAST || out->is_too_short ||
-        !mpr_group_is_calls(calls))
-        return 0;
-    struct mpr_leaks_options options = out->options;
-    options.by = calls;
-    options.known = known;
+    const struct mpr_choice choice = { .by = calls, .source = "" };
+    if (out->kept < MPR_LEAKS_LEAST || out->is_too_short) return;
     struct mpr_leaks *l = mpr_alloc(1, sizeof *l);
-    if (mpr_leaks_read(l, path, &options, progress, error) != 0) {
-        free(l);
-        return -1;
-    }
+    *l = (struct mpr_leaks){
+        .options = out->options, .range = out->range, .every = out->every, .until = out->until
+    };
+    l->options.by = calls;
+    fill(l, g, reader, path, &choice);
     out->calls = l;
     for (size_t i = 0; i < out->peaks.log[0].heaps; i++) {
         const struct mpr_leaks_heap *heap = heap_of(l, out->heap[i].live->heap);
         if (heap && names_more(heap, &out->heap[i])) take_rows(&out->heap[i], heap, calls);
     }
-    return 0;
+}
+
+static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const bool is_auto = out->options.by == MPR_GROUP_AUTO,
+               by_calls = is_auto && mpr_group_is_calls(known->calls);
+    const struct mpr_choice asked = { .by = out->options.by, .source = "" },
+                            *choice = is_auto ? known : &asked;
+    struct reading g = { .out = out };
+    struct mpr_own_peaks own[2];
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, by_calls ? MPR_GROUP_PLACE : choice->by, out->options.at,
+                        error) != 0)
+        return -1;
+    begin(&g, &reader);
+    if (by_calls) {
+        mpr_own_peaks_begin(&own[0], &reader.replay, choice->by);
+        mpr_own_peaks_begin(&own[1], &reader.replay, known->calls);
+    }
+    reader.repeats = mpr_repeats_new();
+    mpr_repeats_watch(reader.repeats, &reader.replay);
+    int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        mpr_history_end(&g.history);
+        if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
+        else fill(out, &g, &reader, path, choice);
+        if (status == 0 && by_calls) fill_calls(out, &g, &reader, path, known->calls);
+        mpr_reader_close(&reader);
+    }
+    for (size_t i = 0; by_calls && i < 2; i++) mpr_own_peaks_free(&own[i]);
+    release(&g);
+    return status;
 }
 
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct mpr_first_look known = { .range = NULL };
+    struct mpr_prescan known = { .range = NULL };
     int status = 0;
     *out = (struct mpr_leaks){ .options = *options, .range = "" };
     if (options->known) known = *options->known;
     else if (!is_known(options))
-        status = mpr_first_look(&known, &out->arena, path, options->by, progress, error);
+        status = mpr_prescan_read(&known, &out->arena, path, options->every, progress, error);
     out->options.known = NULL; /* it ends with this function */
     if (status == 0) {
         choose(out, &known, path, progress);
         status = read_log(out, &known.choice, path, progress, error);
     }
-    if (status == 0) status = read_calls(out, path, &known, progress, error);
     if (status != 0) mpr_leaks_free(out);
     return status;
 }

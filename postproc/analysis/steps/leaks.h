@@ -8,20 +8,32 @@
 #ifndef MPR_LEAKS_H
 #define MPR_LEAKS_H
 
-#include "ages.h"
 #include "peaks.h"
 
-struct mpr_first_look;
+struct mpr_prescan;
+
+/* The times at which blocks that lived at an instant were allocated: exact, block by block. */
+struct mpr_ages {
+    const uint64_t *made; /* ns since the process's start, the oldest block's first */
+    size_t blocks;        /* 0: no blocks, or memory that is counted by pages */
+};
+/* Returns the ages of the blocks of @count cells, in the arena. */
+struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count);
+/* Returns the time such that half of the blocks, at least one, were allocated then or earlier. */
+static inline uint64_t mpr_ages_median(const struct mpr_ages *ages)
+{
+    return ages->made[(ages->blocks - 1) / 2];
+}
 
 struct mpr_leaks_options {
     enum mpr_group by;
     uint8_t heap;          /* MPF_HEAP_NONE: all */
     struct mpr_instant at; /* the instant of the live blocks; growth also ends there */
     bool at_end;           /* the end of the log replaces it */
-    const char *range;     /* growth is measured per instance of this range (instances.h); NULL: the
-                              outermost that repeats */
-    uint64_t every; /* ns: growth is measured in these intervals; 0: per instance of a range */
-    const struct mpr_first_look *known; /* results of an earlier reading, or NULL */
+    const char *range;     /* growth is measured per instance of this range (instances.h), or of the
+                              outermost that repeats if NULL */
+    uint64_t every; /* ns: growth is measured in these intervals, or per instance of a range if 0 */
+    const struct mpr_prescan *known; /* results of an earlier reading, or NULL */
 };
 
 enum { MPR_LEAKS_LEAST = 6 }; /* instants that growth needs */
@@ -38,13 +50,13 @@ struct mpr_leaks_row {
     struct mpr_row row;       /* bytes and blocks: its growth */
     struct mpr_ages made;     /* its live blocks at the last instant */
     struct mpr_leaks_age age; /* ages of these blocks */
-    uint64_t error;           /* the standard error of row.bytes; 0 if that is exact */
+    uint64_t error;           /* the standard error of row.bytes, or 0 if that is exact */
 };
 
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
     enum mpr_group by;                 /* grouping of the sites below */
-    int64_t grown_bytes, grown_blocks; /* of the whole heap since the warm-up */
+    int64_t grown_bytes, grown_blocks; /* growth of the whole heap since the warm-up */
     bool grows;                        /* the whole heap grows, by the rule for sites */
     struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
     size_t growings;
@@ -56,7 +68,7 @@ struct mpr_leaks_heap {
 
 struct mpr_leaks {
     struct mpr_leaks_options options;
-    struct mpr_peaks peaks; /* of the one log, at the instant */
+    struct mpr_peaks peaks; /* the owners at the instant, with one log */
     struct mpr_arena arena;
     const char *range; /* "" if growth is measured in intervals */
     uint64_t every;    /* ns */
@@ -86,6 +98,22 @@ static inline double mpr_leaks_steps(const struct mpr_leaks *l)
 {
     return *l->range ? (double)(l->last_number - l->warm_number)
                      : (double)(l->last_ns - l->warm_ns) / 1e9;
+}
+
+/* Growth by the clock from the start of a program, which loads code and data and keeps them: it is
+ * not judged if the instants after the warm-up span less time than this. */
+enum { MPR_STARTUP_NS = 500000000 };
+/* Returns true if the site imports modules or loads code when it is first used.  Such a site grows
+ * until all code is loaded. */
+bool mpr_startup_loads(const struct mpr_row *row);
+/* Removes the sites that only load, so that they do not count as growing. */
+void mpr_startup_leave_out(struct mpr_leaks_heap *heap);
+/* Returns true if growth is by the clock and of a short run, which may still be loading: only a
+ * longer run can show that it is a leak. */
+static inline bool mpr_startup_is_short(const struct mpr_leaks *l)
+{
+    enum { SHORT_SECONDS = 5 };
+    return !*l->range && mpr_leaks_steps(l) < SHORT_SECONDS;
 }
 
 #endif

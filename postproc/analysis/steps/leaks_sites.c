@@ -6,11 +6,12 @@
 #include "alloc.h"
 #include "fold.h"
 #include "labels.h"
+#include "lasting.h"
 #include "maker.h"
 
-enum { TOGETHER = 3 }; /* that many sites are judged together */
+enum { TOGETHER = 3 }; /* at least this many sites are tested as one */
 
-/* A site of a range, and which others it is alike to. */
+/* A cell of a range, with a key that cells have in common if they differ only in numbers. */
 struct alike {
     uint64_t key;
     uint32_t cell;
@@ -33,9 +34,9 @@ static void open_site(struct mpr_leaks_sites *s, struct mpr_trend trend,
     s->at[s->count++] = (struct mpr_leaks_site){ .first = s->cells, .trend = trend, .live = live };
 }
 
-/* ---- those that are alike */
+/* ---- sites that are tested as one */
 
-/* Cells of ranges and of calls of Python have a node. */
+/* Returns true for cells of ranges and of Python calls. */
 static bool has_node(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
     const enum mpr_group by = r->options.by;
@@ -74,39 +75,39 @@ static void add_value(struct mpr_history_value *to, const struct mpr_history_val
     to->live += v->live;
 }
 
-/* What they held together; false: one of them grows by itself. */
-static bool sum_of(const struct mpr_history *h, const struct alike *alike, size_t count,
+/* Sums up the values of cells.  Returns false if one of them grows by itself. */
+static bool sum_of(const struct mpr_history_view *h, const struct alike *alike, size_t count,
                    struct mpr_history_value *sum)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     bool sampled = true;
-    memset(sum, 0, h->count * sizeof *sum);
+    memset(sum, 0, h->history->count * sizeof *sum);
     for (size_t i = 0; i < count; i++) {
         mpr_history_values(h, alike[i].cell, value);
-        if (mpr_trend(value, h->count).as == MPR_TREND_GROWS) return false;
-        sampled &= !value[h->count - 1].blocks || value[h->count - 1].samples;
-        for (size_t k = 0; k < h->count; k++) add_value(&sum[k], &value[k]);
+        if (mpr_trend(value, h->history->count).as == MPR_TREND_GROWS) return false;
+        sampled &= !value[h->history->count - 1].blocks || value[h->history->count - 1].samples;
+        for (size_t k = 0; k < h->history->count; k++) add_value(&sum[k], &value[k]);
     }
-    for (size_t k = 0; !sampled && k < h->count; k++) sum[k].samples = sum[k].live = 0;
+    for (size_t k = 0; !sampled && k < h->history->count; k++) sum[k].samples = sum[k].live = 0;
     return true;
 }
 
-static void judge_together(struct mpr_leaks_sites *s, const struct mpr_history *h,
+static void judge_together(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
                            const struct mpr_replay *r, const struct alike *alike, size_t count,
                            bool *taken)
 {
     struct mpr_history_value sum[MPR_HISTORY_MAX];
     if (count < TOGETHER || !sum_of(h, alike, count, sum)) return;
-    const struct mpr_trend t = mpr_trend(sum, h->count);
+    const struct mpr_trend t = mpr_trend(sum, h->history->count);
     if (t.as != MPR_TREND_GROWS) return;
-    open_site(s, t, sum[h->count - 1]);
+    open_site(s, t, sum[h->history->count - 1]);
     for (size_t i = 0; i < count; i++) {
         add(s, r, alike[i].cell);
         taken[alike[i].cell] = true;
     }
 }
 
-static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history *h,
+static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
                        struct mpr_repeats *repeats, const struct mpr_replay *r, const bool *wanted,
                        bool *taken)
 {
@@ -121,7 +122,7 @@ static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history *h,
 
 /* ---- all */
 
-void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history *h,
+void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
                           struct mpr_repeats *repeats, const struct mpr_reader *reader,
                           const bool *wanted)
 {
@@ -133,11 +134,11 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history *h
     for (uint32_t i = 0; i < r->books.cells; i++) {
         if (taken[i] || !wanted[r->books.cell[i].heap]) continue;
         mpr_history_values(h, i, value);
-        const struct mpr_trend t = mpr_trend(value, h->count);
+        const struct mpr_trend t = mpr_trend(value, h->history->count);
         if (t.as == MPR_TREND_OTHER) continue;
-        /* Whom all samples stand for is no site that a longer recording would name. */
+        /* a longer recording would not name the blocks without a sample */
         if (t.as == MPR_TREND_FEW && mpr_replay_is_rest(r, &r->books.cell[i])) continue;
-        open_site(s, t, value[h->count - 1]);
+        open_site(s, t, value[h->history->count - 1]);
         add(s, r, i);
     }
     free(taken);
@@ -158,8 +159,8 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
     return mpr_label_path(arena, reader, &reader->replay.books.cell[cell]);
 }
 
-/* As the report folds them, but that none stands out; where they do not become one, without
- * numbers. */
+/* The report merges paths that differ in numbers in the same way, except for outliers.  If the
+ * paths do not become one, the result is the path without numbers. */
 struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *s,
                                     const struct mpr_leaks_site *site, struct mpr_repeats *repeats,
                                     const struct mpr_reader *reader)
@@ -179,4 +180,77 @@ struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_le
     const uint32_t repeat =
         mpr_repeats_of(repeats, &reader->replay, (uint32_t)reader->replay.books.cell[*cell].key);
     return mpr_repeats_path(arena, repeats, repeat);
+}
+
+/* ---- ages of blocks */
+
+static int by_time(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The times of each cell's blocks. */
+struct times {
+    const uint32_t *to; /* by cell of the births: its cell in the projection; or NULL */
+    struct of_cell {
+        uint64_t *made; /* NULL: not asked for, or not counted yet */
+        size_t blocks;
+    } * of;
+    size_t cells;
+};
+
+static struct of_cell *times_of(struct times *t, uint32_t cell)
+{
+    const uint32_t at = t->to ? t->to[cell] : cell;
+    MPR_REACH(t->of, at, t->cells);
+    return &t->of[at];
+}
+
+static void count(void *arg, const struct mpr_birth *birth)
+{
+    times_of(arg, birth->cell)->blocks++;
+}
+
+static void put(void *arg, const struct mpr_birth *birth)
+{
+    struct of_cell *of = times_of(arg, birth->cell);
+    if (of->made) of->made[of->blocks++] = birth->time;
+}
+
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lasting *l,
+                 const struct mpr_projection *projection, const uint32_t *cell, size_t cells,
+                 struct mpr_ages *out)
+{
+    struct times t = { .to = projection ? projection->to : NULL };
+    mpr_lasting_marked(l, count, &t);
+    for (size_t i = 0; i < cells; i++) {
+        if (cell[i] >= t.cells) continue;
+        struct of_cell *of = &t.of[cell[i]];
+        of->made = mpr_arena_alloc(arena, of->blocks * sizeof *of->made);
+        of->blocks = 0;
+    }
+    mpr_lasting_marked(l, put, &t);
+    for (size_t i = 0; i < cells; i++) {
+        out[i] = (struct mpr_ages){ .blocks = 0 };
+        if (cell[i] >= t.cells || !t.of[cell[i]].blocks) continue;
+        const struct of_cell *of = &t.of[cell[i]];
+        qsort(of->made, of->blocks, sizeof *of->made, by_time);
+        out[i] = (struct mpr_ages){ of->made, of->blocks };
+    }
+    free(t.of);
+}
+
+struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count)
+{
+    size_t blocks = 0;
+    for (size_t i = 0; i < count; i++) blocks += ages[i].blocks;
+    uint64_t *made = mpr_arena_alloc(arena, blocks * sizeof *made);
+    blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ages[i].blocks) memcpy(made + blocks, ages[i].made, ages[i].blocks * sizeof *made);
+        blocks += ages[i].blocks;
+    }
+    if (blocks) qsort(made, blocks, sizeof *made, by_time);
+    return (struct mpr_ages){ made, blocks };
 }

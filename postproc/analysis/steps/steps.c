@@ -7,8 +7,10 @@
 #include "amount.h"
 #include "peaks.h"
 #include "places.h"
+#include "projection.h"
+#include "reader.h"
 
-/* ---- who stands out */
+/* ---- outliers */
 
 struct ranked {
     int64_t value;
@@ -23,7 +25,7 @@ static int by_value(const void *left, const void *right)
 }
 
 struct middle {
-    int64_t median, far; /* far: three times what the third quartile is above the median */
+    int64_t median, far; /* far: three times the distance from the median to the third quartile */
 };
 
 static struct middle middle_of(struct ranked *ranked, size_t count)
@@ -34,14 +36,14 @@ static struct middle middle_of(struct ranked *ranked, size_t count)
     return (struct middle){ median->value, mpr_plus(spread, mpr_plus(spread, spread)) };
 }
 
-/* A value above it stands out; it is `least` above the median, or more. */
-static int64_t bound_of(const struct middle *m, int64_t least)
+/* Returns the bound of outliers, which is at least @min above the median. */
+static int64_t bound_of(const struct middle *m, int64_t min)
 {
-    return mpr_plus(m->median, m->far > least ? m->far : least);
+    return mpr_plus(m->median, m->far > min ? m->far : min);
 }
 
-/* The nearest one to the median of which each block is known: of the part of a log that was folded
- * that is not so. */
+/* Returns the instance nearest to the median of which each block is known, so it is not in the
+ * thinned part of the log. */
 static size_t whole_median(const struct mpr_instances *in, const struct ranked *ranked,
                            size_t count)
 {
@@ -110,8 +112,8 @@ static uint64_t excess(const struct mpr_steps_heap *h)
     return h->peaks_out ? h->heap->of[h->worst_peak].peak_bytes - h->median_peak : 0;
 }
 
-/* The largest heap that is no part of another one; PyTorch's blocks rather than the segments that
- * they lie in. */
+/* Returns the largest heap that is not part of another one, or PyTorch's blocks instead of the
+ * segments that contain them. */
 static size_t leading(const struct mpr_instances *in)
 {
     size_t first = 0;
@@ -122,16 +124,16 @@ static size_t leading(const struct mpr_instances *in)
     return first;
 }
 
-/* The leading heap, unless an instance stands out in another one only, by a tenth of what the
- * leading one has or more. */
+/* Returns the leading heap, unless only another one has an outlier, whose excess is at least a
+ * tenth of the leading heap's median peak. */
 static size_t shown(struct mpr_steps *s)
 {
     const size_t first = leading(&s->instances);
-    size_t most = first;
+    size_t chosen = first;
     if (s->heap[first].peaks_out) return first;
     for (size_t i = 0; i < s->instances.heaps; i++)
-        if (!s->heap[i].heap->inside && excess(&s->heap[i]) > excess(&s->heap[most])) most = i;
-    return excess(&s->heap[most]) >= s->heap[first].median_peak / 10 ? most : first;
+        if (!s->heap[i].heap->inside && excess(&s->heap[i]) > excess(&s->heap[chosen])) chosen = i;
+    return excess(&s->heap[chosen]) >= s->heap[first].median_peak / 10 ? chosen : first;
 }
 
 static void judge(struct mpr_steps *s)
@@ -152,7 +154,7 @@ static void judge(struct mpr_steps *s)
 
 /* ---- two peaks */
 
-/* The path with the repeated range as all of its instances have it. */
+/* Returns the path with the repeated range without its number. */
 static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct mpr_instances *in,
                                    const struct mpr_row *row)
 {
@@ -199,7 +201,7 @@ static int by_difference(const void *left, const void *right)
     return by_path(a, b);
 }
 
-/* Rows of one path become one; those that do not differ go. */
+/* Merges rows of the same path, and removes rows without a difference. */
 static void merge(struct mpr_steps_comparison *c)
 {
     size_t merged = 0, kept = 0;
@@ -222,22 +224,7 @@ static void merge(struct mpr_steps_comparison *c)
     if (kept) qsort(c->row, kept, sizeof *c->row, by_difference);
 }
 
-/* Who held the heap at an instance's peak. */
-static int read_peak(const struct mpr_steps *s, size_t instance, enum mpr_group by,
-                     const struct mpr_choice *choice, struct mpr_peaks *peaks, const char *path,
-                     const struct mpr_progress *progress, struct mpr_error *error)
-{
-    const struct mpr_instances_heap *heap = &s->instances.heap[s->shown];
-    const struct mpr_peaks_options options = { .by = by,
-                                               .choice = choice,
-                                               .heap = heap->heap,
-                                               .only_then = true,
-                                               .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
-    mpr_peaks_init(peaks, &options);
-    return mpr_peaks_add(peaks, path, progress, error);
-}
-
-/* Of the rows those that the instance holds more of, or those that it holds less of. */
+/* Returns the rows of which the instance holds more, or less. */
 static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_comparison *c,
                              bool more, size_t *rows)
 {
@@ -257,60 +244,86 @@ static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_com
     return row;
 }
 
+/* Compares the two snapshots by a grouping. */
 static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
-                            const struct mpr_log_peaks *here, const struct mpr_heap_peak *median)
+                            struct mpr_reader *reader, const struct mpr_choice *choice,
+                            const struct mpr_snapshot *here, const struct mpr_snapshot *median,
+                            struct mpr_peaks *peaks)
 {
-    const size_t rows = here->heap->rows + median->rows;
-    c->choice = here->choice;
-    c->choice.source = mpr_arena_text(&s->instances.arena, c->choice.source);
-    c->row = mpr_arena_alloc(&s->instances.arena, rows * sizeof *c->row);
-    struct mpr_steps_row *end = add_rows(s, here->heap, true, c->row);
-    end = add_rows(s, median, false, end);
+    const struct mpr_steps_heap *h = &s->heap[s->shown];
+    const struct mpr_snapshot *at[] = { here, median };
+    struct mpr_heap_peak peak[2] = { { .rows = 0 } };
+    struct mpr_projection projection;
+    for (size_t i = 0; i < 2; i++) {
+        mpr_projection_begin(&projection, &reader->replay, choice->by, at[i]);
+        mpr_peaks_fill_rows(peaks, reader, h->heap->heap, &peak[i]);
+        mpr_projection_end(&projection, &reader->replay);
+    }
+    c->instance = h->worst_peak;
+    c->median = h->median;
+    c->choice = *choice;
+    c->choice.source = mpr_arena_text(&s->instances.arena, choice->source);
+    c->row = mpr_arena_alloc(&s->instances.arena, (peak[0].rows + peak[1].rows) * sizeof *c->row);
+    struct mpr_steps_row *end = add_rows(s, &peak[0], true, c->row);
+    end = add_rows(s, &peak[1], false, end);
     c->rows = (size_t)(end - c->row);
     merge(c);
     c->more = apart(&s->instances.arena, c, true, &c->mores);
     c->less = apart(&s->instances.arena, c, false, &c->lesses);
 }
 
-static int compare(struct mpr_steps *s, struct mpr_steps_comparison *c, const char *path,
-                   enum mpr_group by, const struct mpr_choice *choice,
-                   const struct mpr_progress *progress, struct mpr_error *error)
+/* Reads the log up to both peaks. */
+static int compare(struct mpr_steps *s, const char *path, enum mpr_group by,
+                   const struct mpr_choice *best, const struct mpr_progress *progress,
+                   struct mpr_error *error)
 {
     const struct mpr_steps_heap *h = &s->heap[s->shown];
-    struct mpr_peaks here, median = { .logs = 0 };
-    c->instance = h->worst_peak;
-    c->median = h->median;
-    int status = read_peak(s, c->instance, by, choice, &here, path, progress, error);
-    if (status == 0)
-        status = read_peak(s, c->median, by, &here.log[0].choice, &median, path, progress, error);
-    if (status == 0) fill_comparison(s, c, &here.log[0], &median.log[0].heap[0]);
-    mpr_peaks_free(&here);
-    mpr_peaks_free(&median);
-    return status;
-}
-
-static int compare_all(struct mpr_steps *s, const char *path,
-                       const struct mpr_steps_options *options, const struct mpr_progress *progress,
-                       struct mpr_error *error)
-{
-    if (compare(s, &s->comparison, path, options->by, options->choice, progress, error) != 0)
+    const uint64_t here = h->heap->of[h->worst_peak].peak_time,
+                   median = h->heap->of[h->median].peak_time;
+    const bool is_auto = by == MPR_GROUP_AUTO;
+    const struct mpr_choice asked = { .by = by, .source = "" }, *choice = is_auto ? best : &asked;
+    const struct mpr_choice calls = { .by = choice->calls, .source = "" };
+    struct mpr_snapshots snapshots = { .count = here == median ? 1 : 2, .heap = h->heap->heap };
+    struct mpr_reader reader;
+    snapshots.at[0].time = here < median ? here : median;
+    snapshots.at[1].time = here < median ? median : here;
+    if (mpr_reader_open(&reader, path, is_auto ? MPR_GROUP_PLACE : by,
+                        MPR_INSTANT_AT(snapshots.at[0].time), error) != 0)
         return -1;
-    s->compared = true;
-    const enum mpr_group calls = s->comparison.choice.calls;
-    if (!mpr_group_is_calls(calls)) return 0;
-    return compare(s, &s->calls, path, calls, NULL, progress, error);
+    mpr_snapshots_begin(&snapshots, &reader.replay);
+    mpr_reader_end_early(&reader);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        const struct mpr_snapshot *at_here = &snapshots.at[here > median],
+                                  *at_median = &snapshots.at[median > here];
+        struct mpr_peaks peaks; /* one for both, because frames live in its arena (labels.h) */
+        mpr_peaks_init(&peaks, &(struct mpr_peaks_options){ .heap = h->heap->heap });
+        fill_comparison(s, &s->comparison, &reader, choice, at_here, at_median, &peaks);
+        s->compared = true;
+        if (is_auto && mpr_group_is_calls(calls.by))
+            fill_comparison(s, &s->calls, &reader, &calls, at_here, at_median, &peaks);
+        mpr_peaks_free(&peaks);
+        mpr_reader_close(&reader);
+    }
+    mpr_snapshots_free(&snapshots);
+    return status;
 }
 
 int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_steps_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
-    *out = (struct mpr_steps){ .shown = 0 };
+    struct mpr_choice choice = { .by = MPR_GROUP_RANGE, .source = "" };
     int status = 0;
+    *out = (struct mpr_steps){ .shown = 0 };
     if (options->known) out->instances = *options->known;
-    else status = mpr_instances_read(&out->instances, path, &options->instances, progress, error);
+    else
+        status = mpr_instances_read(&out->instances, &choice, path, &options->instances, progress,
+                                    error);
     if (status != 0 || !out->instances.heaps) return status;
     judge(out);
-    if (out->heap[out->shown].peaks_out) status = compare_all(out, path, options, progress, error);
+    if (out->heap[out->shown].peaks_out)
+        status = compare(out, path, options->by, options->choice ? options->choice : &choice,
+                         progress, error);
     if (status != 0) mpr_steps_free(out);
     return status;
 }

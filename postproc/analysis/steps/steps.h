@@ -3,7 +3,7 @@
  * It needs MPR_STEPS_LEAST instances. A peak is an outlier if it exceeds the median by a tenth, and
  * by three times the distance from the median to the third quartile. Kept bytes are an outlier if
  * they exceed the median of kept bytes by a tenth of the median peak, and by three times the
- * distance to their third quartile. So peaks that grow with each instance are no outliers. An
+ * distance to their third quartile. So peaks that grow with each instance are not outliers. An
  * instance that did not end has no kept bytes. */
 #ifndef MPR_STEPS_H
 #define MPR_STEPS_H
@@ -50,14 +50,14 @@ struct mpr_steps {
  there, the heap with one */
     bool compared;
     struct mpr_steps_comparison comparison; /* of that heap, if it has an outlier by its peak */
-    struct mpr_steps_comparison calls; /* the same by call stacks, if AUTO groups by ranges and the
- log has call stacks; else without rows */
+    struct mpr_steps_comparison calls; /* the same by call stacks; without rows unless AUTO groups
+ by ranges and the log has call stacks */
 };
 
 struct mpr_steps_options {
     struct mpr_instances_options instances;
-    enum mpr_group by;                 /* grouping of the compared peaks */
-    const struct mpr_choice *choice;   /* the grouping for AUTO; NULL: chosen from the log */
+    enum mpr_group by;               /* grouping of the compared peaks */
+    const struct mpr_choice *choice; /* the grouping for AUTO, or NULL to choose it from the log */
     const struct mpr_instances *known; /* instances of an earlier reading, which become the steps';
                                           may be NULL */
 };
@@ -67,7 +67,7 @@ int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_ste
                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_steps_free(struct mpr_steps *steps);
 /* Returns the row of the shown heap with the largest excess of the worst instance over the median
- * one, by call stack, or else by range. NULL if there is no outlier, or if nothing of it has a
+ * one, by call stack, or else by range. NULL without an outlier, or if nothing of it has a
  * name. */
 const struct mpr_row *mpr_steps_cause(const struct mpr_steps *steps);
 

@@ -4,26 +4,45 @@
 
 #include "alloc.h"
 
-void mpr_taken_watch(struct mpr_taken *t, struct mpr_replay *r, size_t entries)
+/* ---- maxima */
+
+void mpr_rises_watch(struct mpr_rises *s, struct mpr_replay *r)
 {
-    t->entries = entries;
-    r->books.highs = &t->highs;
+    s->highs.next = r->books.highs;
+    r->books.highs = &s->highs;
 }
+
+void mpr_rises_learn(struct mpr_rises *s, const struct mpr_replay *r)
+{
+    mpr_books_used(&r->books, &s->heaps);
+    s->count = 0;
+    for (uint32_t i = 0; i < s->heaps.count; i++)
+        if (s->highs.heap[s->heaps.code[i]].bytes) s->code[s->count++] = s->heaps.code[i];
+}
+
+void mpr_rises_forget(struct mpr_rises *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) s->highs.heap[s->code[i]].bytes = 0;
+}
+
+/* ---- entries */
 
 void mpr_taken_free(struct mpr_taken *t)
 {
-    for (int i = 0; i < MPR_HEAPS; i++) free(t->heap[i]);
+    for (int i = 0; i < MPR_HEAPS; i++) free(t->heap[i].at);
 }
 
-void mpr_taken_learn(struct mpr_taken *t, const struct mpr_replay *r)
+static struct mpr_instance_heap *entry_of(struct mpr_taken *t, uint8_t code, size_t entry)
 {
-    const uint32_t known = t->heaps.count;
-    mpr_books_used(&r->books, &t->heaps);
-    for (uint32_t i = known; i < t->heaps.count; i++)
-        t->heap[t->heaps.code[i]] = mpr_alloc(t->entries, sizeof **t->heap);
-    t->rises = 0;
-    for (uint32_t i = 0; i < t->heaps.count; i++)
-        if (t->highs.heap[t->heaps.code[i]].bytes) t->risen[t->rises++] = t->heaps.code[i];
+    struct mpr_taken_heap *heap = &t->heap[code];
+    MPR_REACH(heap->at, entry, heap->entries);
+    return &heap->at[entry];
+}
+
+const struct mpr_instance_heap *mpr_taken_of(struct mpr_taken *t, uint8_t heap, size_t entries)
+{
+    if (entries) entry_of(t, heap, entries - 1);
+    return t->heap[heap].at;
 }
 
 static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, uint64_t time)
@@ -36,24 +55,20 @@ static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, u
 
 void mpr_taken_rise(struct mpr_taken *t, size_t entry, uint64_t number)
 {
-    for (uint32_t i = 0; i < t->rises; i++) {
-        const uint8_t code = t->risen[i];
-        const struct mpr_high *high = &t->highs.heap[code];
-        rise(&t->heap[code][entry], number, high->bytes, high->time);
+    for (uint32_t i = 0; i < t->rises->count; i++) {
+        const uint8_t code = t->rises->code[i];
+        const struct mpr_high *high = &t->rises->highs.heap[code];
+        rise(entry_of(t, code, entry), number, high->bytes, high->time);
     }
-}
-
-void mpr_taken_forget(struct mpr_taken *t)
-{
-    for (uint32_t i = 0; i < t->rises; i++) t->highs.heap[t->risen[i]].bytes = 0;
 }
 
 void mpr_taken_begin(struct mpr_taken *t, const struct mpr_replay *r, size_t entry, uint64_t number,
                      bool first)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) {
-        const struct mpr_heap *heap = &r->books.heap[t->heaps.code[i]];
-        struct mpr_instance_heap *h = &t->heap[t->heaps.code[i]][entry];
+    for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
+        const uint8_t code = t->rises->heaps.code[i];
+        const struct mpr_heap *heap = &r->books.heap[code];
+        struct mpr_instance_heap *h = entry_of(t, code, entry);
         if (first)
             *h = (struct mpr_instance_heap){ .begin_bytes = heap->bytes, .end_bytes = heap->bytes };
         rise(h, number, heap->bytes, r->now);
@@ -63,9 +78,10 @@ void mpr_taken_begin(struct mpr_taken *t, const struct mpr_replay *r, size_t ent
 
 void mpr_taken_end(struct mpr_taken *t, const struct mpr_replay *r, size_t entry)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) {
-        const struct mpr_heap *heap = &r->books.heap[t->heaps.code[i]];
-        struct mpr_instance_heap *h = &t->heap[t->heaps.code[i]][entry];
+    for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
+        const uint8_t code = t->rises->heaps.code[i];
+        const struct mpr_heap *heap = &r->books.heap[code];
+        struct mpr_instance_heap *h = entry_of(t, code, entry);
         h->end_bytes = heap->bytes;
         h->allocations += heap->allocations;
     }
@@ -73,30 +89,26 @@ void mpr_taken_end(struct mpr_taken *t, const struct mpr_replay *r, size_t entry
 
 void mpr_taken_move(struct mpr_taken *t, size_t to, size_t from)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) {
-        struct mpr_instance_heap *heap = t->heap[t->heaps.code[i]];
-        heap[to] = heap[from];
+    for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
+        const uint8_t code = t->rises->heaps.code[i];
+        const struct mpr_instance_heap moved = *entry_of(t, code, from);
+        *entry_of(t, code, to) = moved;
     }
-}
-
-static struct mpr_instance_heap joined(const struct mpr_instance_heap *a,
-                                       const struct mpr_instance_heap *b)
-{
-    const struct mpr_instance_heap *high = b->peak_bytes > a->peak_bytes ? b : a;
-    return (struct mpr_instance_heap){
-        .peak_bytes = high->peak_bytes,
-        .peak_time = high->peak_time,
-        .peak_number = high->peak_number,
-        .begin_bytes = a->begin_bytes,
-        .end_bytes = b->end_bytes,
-        .allocations = a->allocations + b->allocations,
-    };
 }
 
 void mpr_taken_join(struct mpr_taken *t, size_t to, size_t a, size_t b)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) {
-        struct mpr_instance_heap *heap = t->heap[t->heaps.code[i]];
-        heap[to] = joined(&heap[a], &heap[b]);
+    for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
+        const uint8_t code = t->rises->heaps.code[i];
+        const struct mpr_instance_heap first = *entry_of(t, code, a), last = *entry_of(t, code, b),
+                                       *high = last.peak_bytes > first.peak_bytes ? &last : &first;
+        *entry_of(t, code, to) = (struct mpr_instance_heap){
+            .peak_bytes = high->peak_bytes,
+            .peak_time = high->peak_time,
+            .peak_number = high->peak_number,
+            .begin_bytes = first.begin_bytes,
+            .end_bytes = last.end_bytes,
+            .allocations = first.allocations + last.allocations,
+        };
     }
 }

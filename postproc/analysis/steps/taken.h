@@ -1,39 +1,48 @@
-/* What ranges that are open take of each heap, by entries of whoever follows them.  Private to this
- * layer.
+/* Measures the heaps in the instances of ranges: their peaks, and the bytes at begin and end.
+ * Private to this layer.
  *
- * The heaps' highs since the range event before are those of all ranges that were open: at each
- * such event, before it counts, they are learnt, given to the entries of the open ranges and
- * forgotten. */
+ * A heap's maximum since the previous range event belongs to all instances that were open then. So
+ * an observer of range events learns the maxima before each of them, gives them to the open
+ * instances, and forgets them. Its observers own the numbering of entries; an entry is one instance
+ * or several. */
 #ifndef MPR_TAKEN_H
 #define MPR_TAKEN_H
 
 #include "instance_heap.h"
 #include "replay.h"
 
-struct mpr_taken {
-    size_t entries; /* at most */
-    struct mpr_used_heaps heaps;
+/* The maxima since the previous range event. */
+struct mpr_rises {
     struct mpr_highs highs;
-    struct mpr_instance_heap *heap[MPR_HEAPS]; /* by entry; of heaps that are used */
-    uint8_t risen[MPR_HEAPS];                  /* codes of those that have a high now */
-    uint32_t rises;
+    struct mpr_used_heaps heaps;
+    uint8_t code[MPR_HEAPS]; /* heaps that have risen */
+    uint32_t count;
 };
 
-/* Of a replay that has seen nothing yet. */
-void mpr_taken_watch(struct mpr_taken *taken, struct mpr_replay *r, size_t entries);
+/* Call it before the first event; the replay uses the rises until its end. */
+void mpr_rises_watch(struct mpr_rises *rises, struct mpr_replay *r);
+void mpr_rises_learn(struct mpr_rises *rises, const struct mpr_replay *r);
+void mpr_rises_forget(struct mpr_rises *rises);
+
+struct mpr_taken {
+    struct mpr_rises *rises; /* may be shared by several */
+    struct mpr_taken_heap {
+        struct mpr_instance_heap *at; /* by entry; entries that are not in it have zeros */
+        size_t entries;
+    } heap[MPR_HEAPS];
+};
+
 void mpr_taken_free(struct mpr_taken *taken);
-
-void mpr_taken_learn(struct mpr_taken *taken, const struct mpr_replay *r);
+/* Returns the heap in `entries` entries; valid until the next call. */
+const struct mpr_instance_heap *mpr_taken_of(struct mpr_taken *taken, uint8_t heap, size_t entries);
+/* Gives the maxima to an entry. @number: of the instance. */
 void mpr_taken_rise(struct mpr_taken *taken, size_t entry, uint64_t number);
-void mpr_taken_forget(struct mpr_taken *taken);
-
-/* An instance begins: the entry's first one, or one more of it. */
+/* An instance begins. @first: it is the first one of its entry. */
 void mpr_taken_begin(struct mpr_taken *taken, const struct mpr_replay *r, size_t entry,
                      uint64_t number, bool first);
 void mpr_taken_end(struct mpr_taken *taken, const struct mpr_replay *r, size_t entry);
-
 void mpr_taken_move(struct mpr_taken *taken, size_t to, size_t from);
-/* a, and b that comes after it, become one. */
+/* Sets entry @to to the sum of @a and the later @b. */
 void mpr_taken_join(struct mpr_taken *taken, size_t to, size_t a, size_t b);
 
 #endif

@@ -3,45 +3,154 @@
 #include <math.h>
 
 #include "amount.h"
-#include "steady.h"
 
-static const double ERRORS = 2.5; /* standard errors that an estimate must have grown by */
-enum {
-    LEAST_ESTIMATED = 4,
-    LEAST_JOINED = 6, /* intervals in which an exact site grew, where neighbours are joined */
-    ENOUGH_SAMPLES = 4,
-    LEAST_TOLD = 3,   /* samples that a site has grown by which may grow: one or two many have */
-    ENOUGH_RISES = 3, /* an interval: without growth it is no chance any more */
-    ENOUGH_BLOCKS = 8 /* instants at which an exact site rose, to judge it by its blocks */
+/* At an instant. */
+struct mpr_level {
+    double held;       /* live samples; or bytes, of a site without samples */
+    double came, went; /* until then; of estimates without samples, as variances */
 };
 
-/* What the levels of a site come to from the end of the warm-up to the last one. */
+/* ---- samples that come steadily
+ *
+ * A leak keeps samples at a steady rate; a cache that fills up, or a phase of loading, does not.
+ * The test uses the *envelope* of some consecutive instants: the least that the site held at an
+ * instant or at any later one, so the samples that came and stayed. If hardly any sample went, five
+ * that came are not chance: a site that keeps as many as it loses has them in less than one of a
+ * hundred runs (test_trend.c). Their times decide, because those of a leak are spread evenly.
+ *
+ * - They are at four instants at least, span half of the time since the warm-up and reach into its
+ *   last quarter, and the probability that none came after the last one is at least 5 %. So caches
+ *   that are full after four fifths of the log do not count as growth. With the last third instead
+ *   of the last quarter, one in ten of 5 samples would count, and more than one in four of 12, for
+ *   six more of a hundred leaks of 5 to 7 samples and three of 9.
+ * - Their mean is not earlier than that of even times is in 19 of 20 runs: Laplace's test of a
+ * trend (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 3.3). A cache
+ * that fills up ever more slowly fails it. Fewer than a dozen samples must also pass it with the
+ *   warm-up included, in which a cache got most of its content.
+ *
+ * Several samples between two instants count once in the tests of times, because they may be from
+ * one request. */
+
+static const double RARE = 0.05;         /* a one-sided probability, and */
+static const double RARE_ERRORS = 1.645; /* the standard errors that it corresponds to */
+enum {
+    SAMPLES_MIN = 5,
+    INSTANTS_MIN = 4,
+    SAMPLES_ALONE = 12, /* fewer samples must also be even if the warm-up is included */
+    KEPT_OF = 8
+};
+
+/* The times at which the envelope rose, as shares of the time from the first instant to the last.
+ */
+struct times {
+    size_t instants;
+    double first, last;
+    double grown, mean; /* the amount, and its average time */
+};
+
+static struct times times_of(const struct mpr_level *level, size_t first, size_t last)
+{
+    struct times t = { .instants = 0 };
+    double least = level[last].held;
+    const double all = (double)(last - first);
+    for (size_t i = last; i > first; i--) {
+        const double before = fmin(least, level[i - 1].held), rose = least - before;
+        least = before;
+        if (rose == 0) continue;
+        if (!t.instants++) t.last = (double)(i - first) / all;
+        t.first = (double)(i - first - 1) / all;
+        t.grown += rose;
+        t.mean += rose * ((double)(i - first) - 0.5) / all;
+    }
+    if (t.grown > 0) t.mean /= t.grown;
+    return t;
+}
+
+/* A uniformly distributed time has the mean 1/2 and the variance 1/12. */
+static bool is_early(const struct times *t)
+{
+    return t->instants && t->mean < 0.5 - RARE_ERRORS / sqrt(12 * (double)t->instants);
+}
+
+/* The same with the warm-up: the site got all that it held at the first instant earlier. */
+static bool is_early_at_all(const struct mpr_level *level, size_t last)
+{
+    struct mpr_level all[MPR_HISTORY_MAX + 1] = { { .held = 0 } };
+    for (size_t i = 0; i <= last; i++) all[i + 1] = level[i];
+    const struct times t = times_of(all, 0, last + 1);
+    return is_early(&t);
+}
+
+/* Returns true if the time since the last one may be chance. */
+static bool may_go_on(const struct times *t)
+{
+    return !is_early(t) && pow(t->last, (double)t->instants) >= RARE;
+}
+
+/* Returns true if at least seven of eight samples since the warm-up stayed. */
+static bool steady_keeps(const struct mpr_level *level, size_t warm, size_t last)
+{
+    double fell = 0;
+    for (size_t i = warm + 1; i <= last; i++) fell += fmax(0, level[i - 1].held - level[i].held);
+    return KEPT_OF * fell <= level[last].held - level[warm].held;
+}
+
+/* Returns true if the times of the samples that stayed may be even. */
+static bool steady_may(const struct mpr_level *level, size_t warm, size_t last)
+{
+    const struct times t = times_of(level, warm, last);
+    return may_go_on(&t);
+}
+
+/* Returns true if a site that keeps its samples grows. */
+static bool steady_grows(const struct mpr_level *level, size_t warm, size_t last)
+{
+    const struct times t = times_of(level, warm, last);
+    if (t.grown < SAMPLES_MIN || t.instants < INSTANTS_MIN || !may_go_on(&t)) return false;
+    if (t.last - t.first < 1.0 / 2 || t.last <= 3.0 / 4) return false;
+    return t.grown >= SAMPLES_ALONE || !is_early_at_all(level, last);
+}
+
+/* ---- growth */
+
+static const double ERRORS = 2.5; /* standard errors by which an estimate must have grown */
+enum {
+    ESTIMATED_MIN = 4, /* joined intervals of an estimate */
+    JOINED_MIN = 6,    /* joined intervals of an exact site */
+    ENOUGH_SAMPLES = 4,
+    FEW_MIN = 3,      /* samples by which a site that may grow has grown: many have one or two */
+    ENOUGH_RISES = 3, /* in an interval, so that an interval without growth is not chance */
+    ENOUGH_BLOCKS = 8 /* instants at which an exact site rose, so that its blocks can be tested */
+};
+
+/* The course of a site from the end of the warm-up to the last instant. */
 struct course {
     const struct mpr_level *level;
     size_t warm, last;
     size_t rises;
-    bool fell, sank; /* below the one before; below that of the warm-up */
+    bool fell, sank; /* below the previous level; below that of the warm-up */
     double grown, variance;
-    double events; /* that the growth is made of: rises, or as many samples */
+    double events; /* number of rises, or of samples, that make up the growth */
 };
 
 /* ---- the error of a difference */
 
-/* Of blocks that came and went, each once. */
+/* The variance of all blocks that came or went. */
 static double moved(const struct mpr_level *from, const struct mpr_level *to)
 {
     return to->came - from->came + to->went - from->went;
 }
 
-/* No block counts that lived at both.  Those that came and went in between do count above, and
- * those that lived at both below: the smaller one is nearer. */
+/* The variance of the difference. Blocks that lived at both instants must not count. One sum
+ * includes blocks that came and went in between, the other one blocks that lived at both: the
+ * smaller sum is closer. */
 static double variance(const struct mpr_level *from, const struct mpr_level *to)
 {
     const double between = moved(from, to), both = from->came - from->went + to->came - to->went;
     return fmax(0, fmin(between, both));
 }
 
-/* Of bytes. */
+/* The standard error of the difference in bytes. */
 static double error(const struct mpr_history_value *from, const struct mpr_history_value *to)
 {
     const struct mpr_level a = { .came = from->came, .went = from->went },
@@ -51,8 +160,8 @@ static double error(const struct mpr_history_value *from, const struct mpr_histo
 
 /* ---- levels */
 
-/* What a site holds: of samples their number, which neither their sizes nor what they are held to
- * (mpr_within) moves; else bytes. */
+/* A site's levels: the number of its samples, which does not depend on their sizes or on the limit
+ * of estimates (mpr_within), or else its bytes. */
 static void fill_levels(struct mpr_level *level, const struct mpr_history_value *v, size_t count)
 {
     const bool counted = v[count - 1].samples > 0;
@@ -61,8 +170,6 @@ static void fill_levels(struct mpr_level *level, const struct mpr_history_value 
                                                  (double)(v[i].samples - v[i].live) }
                            : (struct mpr_level){ (double)v[i].bytes, v[i].came, v[i].went };
 }
-
-/* ---- growth */
 
 static bool is_above_chance(double grown, double variance)
 {
@@ -84,7 +191,9 @@ static struct course course_of(const struct mpr_level *l, size_t count)
     return c;
 }
 
-/* In nine of ten of the newest intervals of so many instants each. */
+/* Returns true if the site grew in nine of ten of the newest intervals.  @width: of each, in
+ * instants.
+ */
 static bool grew_often(const struct course *c, size_t width, size_t intervals)
 {
     size_t grew = 0, at = c->last;
@@ -94,8 +203,8 @@ static bool grew_often(const struct course *c, size_t width, size_t intervals)
     return 10 * grew >= 9 * intervals;
 }
 
-/* May the intervals be made longer?  An exact site that fell now and then needs none: it is seen at
- * each instant. */
+/* Returns true if longer intervals make sense. They do not for an exact site that fell sometimes,
+ * because each of its changes is known. */
 static bool may_join(const struct course *c, size_t intervals)
 {
     const bool estimated = c->variance > 0;
@@ -105,7 +214,7 @@ static bool may_join(const struct course *c, size_t intervals)
 
 static bool grew_in_intervals(const struct course *c)
 {
-    const size_t all = c->last - c->warm, least = c->variance > 0 ? LEAST_ESTIMATED : LEAST_JOINED;
+    const size_t all = c->last - c->warm, least = c->variance > 0 ? ESTIMATED_MIN : JOINED_MIN;
     if (grew_often(c, 1, all)) return true;
     for (size_t width = 2; all / width >= least && may_join(c, all / (width - 1)); width++)
         if (grew_often(c, width, all / width)) return true;
@@ -121,34 +230,34 @@ static bool is_loading(const struct course *c)
     return c->variance == 0 && SHARE * (c->level[c->last].held - middle) < c->grown;
 }
 
-/* A site that makes a block now and then, an arena of Python's, say, and gave one back, or paused:
- * its blocks are judged as samples are, where there are enough of them. */
+/* Tests the blocks of an exact site like samples, if there are enough. So a site that makes a block
+ * now and then, such as an arena of Python, may free one, or pause. */
 static bool comes_steadily(const struct course *c, const struct mpr_history_value *v)
 {
     struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
     if (c->variance > 0 || c->sank || is_loading(c) || c->rises < ENOUGH_BLOCKS) return false;
     for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
-    return mpr_steady_keeps(blocks, c->warm, c->last) && mpr_steady_grows(blocks, c->warm, c->last);
+    return steady_keeps(blocks, c->warm, c->last) && steady_grows(blocks, c->warm, c->last);
 }
 
 static bool is_growing(const struct course *c, bool counted)
 {
     if (c->sank || is_loading(c)) return false;
-    if (counted && mpr_steady_keeps(c->level, c->warm, c->last))
-        return mpr_steady_grows(c->level, c->warm, c->last);
-    if (counted && !mpr_steady_may(c->level, c->warm, c->last)) return false;
+    if (counted && steady_keeps(c->level, c->warm, c->last))
+        return steady_grows(c->level, c->warm, c->last);
+    if (counted && !steady_may(c->level, c->warm, c->last)) return false;
     return is_above_chance(c->grown, c->variance) && grew_in_intervals(c);
 }
 
-/* It may grow, for all that the samples tell. */
+/* Returns true if the samples are too few to exclude growth. */
 static bool has_few(const struct course *c, bool counted)
 {
-    if (counted && c->grown < LEAST_TOLD) return false;
+    if (counted && c->grown < FEW_MIN) return false;
     const struct mpr_level *l = c->level;
     const size_t middle = (c->warm + c->last) / 2;
-    return c->variance > 0 && !c->sank && mpr_steady_may(l, c->warm, c->last) &&
+    return c->variance > 0 && !c->sank && steady_may(l, c->warm, c->last) &&
            l[c->last].held > l[middle].held && l[middle].held >= l[c->warm].held &&
-           c->events < (double)LEAST_ESTIMATED * ENOUGH_SAMPLES;
+           c->events < (double)ESTIMATED_MIN * ENOUGH_SAMPLES;
 }
 
 static bool has_levelled(const struct mpr_level *l, size_t count)

@@ -24,6 +24,7 @@ struct mpr_lanes {
     struct mpr_follow follow;
     struct mpr_watch next; /* the previous watch, which also gets all events */
     struct mpr_repeats *repeats;
+    struct mpr_rises rises;
     struct mpr_taken taken; /* by box */
     struct box *box;        /* in the order of their begin */
     size_t boxes, limit;
@@ -127,11 +128,11 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_lanes *l = arg;
-    mpr_taken_learn(&l->taken, r);
+    mpr_rises_learn(&l->rises, r);
     for (size_t i = 0; i < l->follow.count; i++)
         if (l->follow.open[i].number != NONE)
             mpr_taken_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
-    mpr_taken_forget(&l->taken);
+    mpr_rises_forget(&l->rises);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
@@ -196,7 +197,8 @@ void mpr_lanes_watch(struct mpr_lanes *l, struct mpr_repeats *repeats, struct mp
     l->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = l
     };
-    mpr_taken_watch(&l->taken, r, l->limit);
+    mpr_rises_watch(&l->rises, r);
+    l->taken.rises = &l->rises;
     l->next = r->watch;
     r->watch = (struct mpr_watch){ see, l };
 }
@@ -233,8 +235,10 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct m
     out->boxes_left_out = l->left_out;
     for (size_t i = 0; i < out->heaps; i++) {
         const uint8_t code = out->heap[i].heap;
+        const struct mpr_taken_heap *taken = &l->taken.heap[code];
+        const size_t known = taken->entries < l->boxes ? taken->entries : l->boxes;
         struct mpr_instance_heap *of = mpr_arena_alloc(&out->arena, bytes);
-        if (l->taken.heap[code]) memcpy(of, l->taken.heap[code], bytes);
+        if (known) memcpy(of, taken->at, known * sizeof *of);
         out->heap[i].box = of;
     }
 }

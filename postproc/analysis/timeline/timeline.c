@@ -213,23 +213,43 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
 
 /* ---- reading */
 
-static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o,
-                    const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+struct mpr_timeline_reading {
+    struct observers observers;
+};
+
+struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
+                                                struct mpr_reader *reader)
 {
+    const struct mpr_timeline_options *options = &t->options;
+    const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
+                                               LEVEL_CHANGES };
     struct mpr_replay *r = &reader->replay;
-    r->options.backward_of = t->options.backward_of;
-    r->books.levels = o->levels;
-    r->books.excerpts = o->excerpts;
-    r->gpu.instants = o->instants;
-    r->large = o->large;
-    r->flows = o->flows;
-    if (o->annotations) {
+    struct mpr_timeline_reading *reading = mpr_alloc(1, sizeof *reading);
+    struct observers *o = &reading->observers;
+    r->options.backward_of = options->backward_of;
+    r->books.levels = o->levels = mpr_levels_new(&levels, &r->now);
+    if (!options->heap && options->instants)
+        r->gpu.instants = o->instants =
+            mpr_instants_new(options->instants, options->from, options->to);
+    if (options->by == MPR_GROUP_ALL) {
+        r->books.excerpts = o->excerpts = mpr_excerpts_new(options->exact, &r->now);
+        r->large = o->large = mpr_large_new(&r->books);
+        r->flows = o->flows = mpr_flows_new();
+        o->annotations = mpr_annotations_new();
         r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
         reader->repeats = mpr_repeats_new();
         mpr_repeats_watch(reader->repeats, r);
+        o->lanes = mpr_lanes_new(options->boxes);
         mpr_lanes_watch(o->lanes, reader->repeats, r);
     }
-    if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
+    return reading;
+}
+
+void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *reading,
+                       const struct mpr_reader *reader, const char *path)
+{
+    const struct mpr_replay *r = &reader->replay;
+    const struct observers *o = &reading->observers;
     mpr_levels_finish(o->levels, &r->books);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
     if (o->lanes) mpr_lanes_end(o->lanes, r);
@@ -248,48 +268,48 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
         t->account = mpr_accounts_make(&t->arena, reader, t->options.from, t->options.to,
                                        o->annotations ? &t->then : NULL, &t->accounts);
     if (o->annotations) fill_page(t, reader, o);
-    mpr_reader_close(reader);
-    return 0;
+}
+
+void mpr_timeline_end(struct mpr_timeline_reading *reading)
+{
+    struct observers *o = &reading->observers;
+    mpr_levels_free(o->levels);
+    mpr_instants_free(o->instants);
+    mpr_excerpts_free(o->excerpts);
+    mpr_annotations_free(o->annotations);
+    mpr_large_free(o->large);
+    mpr_lanes_free(o->lanes);
+    mpr_flows_free(o->flows);
+    free(reading);
 }
 
 /* Reads the log by t->choice.by. */
 static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
-    const struct mpr_timeline_options *options = &t->options;
-    const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
-                                               LEVEL_CHANGES };
-    struct mpr_reader reader = { 0 }; /* observers keep pointers to it */
-    struct mpr_replay *r = &reader.replay;
-    struct observers o = { .levels = mpr_levels_new(&levels, &r->now) };
-    if (!options->heap && options->instants)
-        o.instants = mpr_instants_new(options->instants, options->from, options->to);
-    if (options->by == MPR_GROUP_ALL) {
-        o.annotations = mpr_annotations_new();
-        o.lanes = mpr_lanes_new(options->boxes);
-        o.large = mpr_large_new(&r->books);
-        o.flows = mpr_flows_new();
-        o.excerpts = mpr_excerpts_new(options->exact, &r->now);
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, t->choice.by, MPR_INSTANT_PEAK, error) != 0) return -1;
+    struct mpr_timeline_reading *reading = mpr_timeline_watch(t, &reader);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        mpr_timeline_take(t, reading, &reader, path);
+        mpr_reader_close(&reader);
     }
-    int status = mpr_reader_open(&reader, path, t->choice.by, MPR_INSTANT_PEAK, error);
-    if (status == 0) status = read_log(t, &reader, &o, path, progress, error);
-    mpr_levels_free(o.levels);
-    mpr_instants_free(o.instants);
-    mpr_excerpts_free(o.excerpts);
-    mpr_annotations_free(o.annotations);
-    mpr_large_free(o.large);
-    mpr_lanes_free(o.lanes);
-    mpr_flows_free(o.flows);
-    if (status != 0) mpr_timeline_free(t);
+    mpr_timeline_end(reading);
     return status;
+}
+
+void mpr_timeline_init(struct mpr_timeline *t, const struct mpr_timeline_options *options)
+{
+    *t =
+        (struct mpr_timeline){ .options = *options, .choice = { .by = options->by, .source = "" } };
 }
 
 int mpr_timeline_read(struct mpr_timeline *t, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    *t =
-        (struct mpr_timeline){ .options = *options, .choice = { .by = options->by, .source = "" } };
+    mpr_timeline_init(t, options);
     if (read_by(t, path, progress, error) != 0) return -1;
     if (t->choice.by == MPR_GROUP_RANGE || t->choice.by == options->by) return 0;
     const struct mpr_choice choice = t->choice;

@@ -311,6 +311,17 @@ struct mpr_timeline {
 int mpr_timeline_read(struct mpr_timeline *timeline, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);
+/* The same for a caller that replays the log for other analyses as well, by options->by, which is
+ * not AUTO.  mpr_timeline_watch sets reader->repeats if that is MPR_GROUP_ALL; it comes before all
+ * other observers and the first event, mpr_timeline_take after the last one. */
+struct mpr_reader;
+struct mpr_timeline_reading;
+void mpr_timeline_init(struct mpr_timeline *timeline, const struct mpr_timeline_options *options);
+struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *timeline,
+                                                struct mpr_reader *reader);
+void mpr_timeline_take(struct mpr_timeline *timeline, struct mpr_timeline_reading *reading,
+                       const struct mpr_reader *reader, const char *path);
+void mpr_timeline_end(struct mpr_timeline_reading *reading);
 void mpr_timeline_free(struct mpr_timeline *timeline);
 
 #endif

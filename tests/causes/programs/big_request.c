@@ -13,8 +13,10 @@
 
 static void work(void) { usleep(20000); }
 
-
-__attribute__((noinline)) static char *load_report(size_t size) { return memset(malloc(size), 1, size); }
+__attribute__((noinline)) static char *load_report(size_t size)
+{
+    return memset(malloc(size), 1, size);
+}
 
 __attribute__((noinline)) static void handle(int n)
 {

@@ -13,7 +13,6 @@
 
 static void work(void) { usleep(20000); }
 
-
 struct entry {
     struct entry *next;
     char text[100 << 10];

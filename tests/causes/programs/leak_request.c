@@ -13,7 +13,6 @@
 
 static void work(void) { usleep(20000); }
 
-
 __attribute__((noinline)) static char *parse_header(int n)
 {
     char *copy = malloc(256 << 10);

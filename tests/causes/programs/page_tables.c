@@ -12,7 +12,8 @@
 
 __attribute__((noinline)) static char *touch_sparse(void)
 {
-    char *at = mmap(NULL, 100ul << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *at = mmap(NULL, 100ul << 30, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     for (size_t i = 0; i < 100ul << 30; i += 2 << 20) at[i] = 1;
     return at;
 }

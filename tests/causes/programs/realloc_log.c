@@ -13,7 +13,6 @@
 
 static void work(void) { usleep(20000); }
 
-
 static char *text;
 static size_t used, room;
 

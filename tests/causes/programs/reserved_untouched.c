@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 __attribute__((noinline)) static char *reserve_table(void) { return calloc(2ul << 30, 1); }
-__attribute__((noinline)) static char *cache_fill(void) { return memset(malloc(300 << 20), 1, 300 << 20); }
+__attribute__((noinline)) static char *cache_fill(void)
+{
+    return memset(malloc(300 << 20), 1, 300 << 20);
+}
 
 int main(void)
 {

@@ -13,7 +13,6 @@
 
 static void work(void) { usleep(20000); }
 
-
 struct message {
     struct message *next;
     char body[64 << 10];

@@ -1,0 +1,272 @@
+/* Invariant: the cells of a projection are in the order in which a replay by that grouping would
+ * have made them, because a cell is as old as the oldest of those that it sums up. */
+#include "projection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "backward.h"
+#include "maker.h"
+#include "replay.h"
+
+/* ---- snapshots */
+
+void mpr_snapshots_begin(struct mpr_snapshots *s, struct mpr_replay *r) { r->snapshots = s; }
+
+void mpr_snapshots_free(struct mpr_snapshots *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) free(s->at[i].cell);
+}
+
+bool mpr_snapshots_take(struct mpr_snapshots *s, const struct mpr_replay *r)
+{
+    if (s->taken == s->count) return false;
+    struct mpr_snapshot *at = &s->at[s->taken++];
+    at->cells = r->books.cells;
+    at->cell = mpr_alloc(at->cells, sizeof *at->cell);
+    for (uint32_t i = 0; i < at->cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        struct mpr_snapshot_cell *to = &at->cell[i];
+        if (cell->heap != s->heap) continue;
+        to->bytes = mpr_books_bytes_at_peak(&r->books, cell);
+        to->blocks = mpr_books_blocks_at_peak(&r->books, cell);
+        to->more = mpr_estimates_at_peak(&r->estimates, &r->books, i, &to->samples);
+        to->variance = mpr_estimates_variance(&r->estimates, &r->books, i);
+    }
+    return s->taken < s->count;
+}
+
+/* ---- cells of two groupings */
+
+static uint32_t node_of(const struct mpr_cell *cell, enum mpr_group by)
+{
+    return by == MPR_GROUP_ALL ? mpr_all_of(cell->key).node : (uint32_t)cell->key;
+}
+
+/* Returns the key of the cell's blocks by the grouping in r->options.by. */
+static uint64_t key_of(struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group before)
+{
+    struct mpr_alloc_context context = { .node = node_of(cell, before), .site = cell->site };
+    const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
+    const bool beside = r->options.backward_beside && mpr_backward_is(&r->ranges, site.python);
+    if (beside && r->options.by != MPR_GROUP_PYTHON)
+        context.site = mpr_sites_site(&r->sites, (struct mpr_site){ .stack = site.stack });
+    return mpr_alloc_context_key(r, &context);
+}
+
+/* Returns true if the sampled blocks of a cell represent others by the grouping @by. By AUTO a
+ * block within a range has the name of the range, so it represents none. Of PyTorch's blocks only
+ * the Python stacks are sampled. @before: the grouping of the cell. */
+static bool is_weighed(const struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group by,
+                       enum mpr_group before)
+{
+    if (by == before || cell->heap == MPF_HEAP_PYTHON) return true;
+    if (cell->heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
+    if (mpf_heap_is_gpu(cell->heap)) return by == MPR_GROUP_PYTHON;
+    return by != MPR_GROUP_AUTO || !node_of(cell, before);
+}
+
+/* ---- own peaks */
+
+void mpr_own_peaks_begin(struct mpr_own_peaks *own, struct mpr_replay *r, enum mpr_group by)
+{
+    *own = (struct mpr_own_peaks){ .by = by, .replay = r, .next = r->books.own_peaks };
+    r->books.own_peaks = own;
+}
+
+void mpr_own_peaks_free(struct mpr_own_peaks *own)
+{
+    free(own->at);
+    free(own->of_cell);
+    mpr_index_free(&own->number);
+}
+
+static struct mpr_own_peak *find_own(struct mpr_own_peaks *own, const struct mpr_cell *cell)
+{
+    struct mpr_replay *r = own->replay;
+    const enum mpr_group before = r->options.by;
+    r->options.by = own->by;
+    const uint64_t key = key_of(r, cell, before), hash = mpr_hash(key) + cell->heap;
+    r->options.by = before;
+    uint32_t found;
+    for (struct mpr_probe p = mpr_index_probe(&own->number, hash); (found = mpr_probe_next(&p));)
+        if (own->at[found - 1].key == key && own->at[found - 1].heap == cell->heap)
+            return &own->at[found - 1];
+    MPR_GROW(own->at, own->count, own->cap);
+    own->at[own->count] = (struct mpr_own_peak){ .key = key, .heap = cell->heap };
+    mpr_index_add(&own->number, hash, own->count + 1);
+    return &own->at[own->count++];
+}
+
+static inline struct mpr_own_peak *own_of(struct mpr_own_peaks *own, uint32_t cell)
+{
+    MPR_REACH(own->of_cell, cell, own->cells);
+    if (!own->of_cell[cell])
+        own->of_cell[cell] =
+            (uint32_t)(find_own(own, &own->replay->books.cell[cell]) - own->at) + 1;
+    return &own->at[own->of_cell[cell] - 1];
+}
+
+void mpr_own_peaks_change(struct mpr_own_peaks *own, uint32_t cell, uint64_t size)
+{
+    for (; own; own = own->next) {
+        struct mpr_own_peak *of = own_of(own, cell);
+        of->bytes += size;
+        if (of->bytes > of->peak) of->peak = of->bytes;
+    }
+}
+
+void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t size, int64_t more)
+{
+    for (; own; own = own->next) {
+        const struct mpr_replay *r = own->replay;
+        struct mpr_own_peak *of = own_of(own, cell);
+        if (!is_weighed(r, &r->books.cell[cell], own->by, r->options.by)) continue;
+        of->more = mpr_plus(of->more, more);
+        const uint64_t bytes = of->bytes + size + (uint64_t)of->more;
+        if (size && bytes > of->estimated_peak) of->estimated_peak = bytes;
+    }
+}
+
+/* Returns true if cells by both groupings have the same blocks: by AUTO those without any range and
+ * Python stack are by library, and LIBRARY or RANGE is chosen only if all blocks are so. */
+static bool is_same_grouping(enum mpr_group own, enum mpr_group by)
+{
+    const bool is_auto = own == MPR_GROUP_AUTO;
+    return own == by || (is_auto && (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_RANGE));
+}
+
+/* Sets own peaks of the projection if they were observed. */
+static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
+{
+    struct mpr_own_peaks *own = r->books.own_peaks;
+    while (own && !is_same_grouping(own->by, r->options.by)) own = own->next;
+    for (uint32_t i = 0; own && i < p->cells && i < own->cells; i++) {
+        if (!own->of_cell[i]) continue;
+        const struct mpr_own_peak *of = &own->at[own->of_cell[i] - 1];
+        r->books.cell[p->to[i]].own_peak = of->peak;
+        r->estimates.cell[p->to[i]].own_peak = of->estimated_peak;
+    }
+}
+
+/* ---- projection */
+
+/* Finds the cell of the projection, or makes it. */
+static uint32_t find_cell(struct mpr_replay *r, struct mpr_index *number, uint64_t key,
+                          uint8_t heap, uint32_t *cap)
+{
+    struct mpr_books *books = &r->books;
+    const uint64_t hash = mpr_hash(key) + heap;
+    uint32_t found;
+    for (struct mpr_probe p = mpr_index_probe(number, hash); (found = mpr_probe_next(&p));)
+        if (books->cell[found - 1].key == key && books->cell[found - 1].heap == heap)
+            return found - 1;
+    MPR_GROW(books->cell, books->cells, *cap);
+    books->cell[books->cells] = (struct mpr_cell){ .key = key, .heap = heap };
+    mpr_index_add(number, hash, ++books->cells);
+    return books->cells - 1;
+}
+
+static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const struct mpr_heap *heap,
+                     const struct mpr_snapshot_cell *at)
+{
+    const bool saved = from->epoch == heap->epoch;
+    to->epoch = heap->epoch;
+    to->bytes += from->bytes;
+    to->blocks += from->blocks;
+    to->saved_bytes += at ? at->bytes : saved ? from->saved_bytes : from->bytes;
+    to->saved_blocks += at ? at->blocks : saved ? from->saved_blocks : from->blocks;
+    to->inherited += from->inherited;
+    to->saved_inherited += saved ? from->saved_inherited : from->inherited;
+    to->allocations += from->allocations;
+    if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
+}
+
+static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *from,
+                         const struct mpr_heap *heap, const struct mpr_snapshot_cell *at)
+{
+    const bool saved = from->epoch == heap->epoch;
+    const struct mpr_more more = at ? at->more : saved ? from->saved : from->now;
+    to->epoch = heap->epoch;
+    to->now.bytes += from->now.bytes;
+    to->now.blocks += from->now.blocks;
+    to->saved.bytes += more.bytes;
+    to->saved.blocks += more.blocks;
+    to->allocations += from->allocations;
+    to->came += from->came;
+    to->went += from->went;
+    to->saved_variance += at      ? at->variance
+                          : saved ? from->saved_variance
+                                  : from->came - from->went;
+    to->samples += from->samples;
+    to->live += from->live;
+    to->saved_live += at ? at->samples : saved ? from->saved_live : from->live;
+    if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
+}
+
+/* Sums up the cells that were before. A cell that is younger than the snapshot held nothing. */
+static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
+                    const struct mpr_snapshot *at, uint8_t heap)
+{
+    static const struct mpr_snapshot_cell nothing;
+    r->estimates.cells = r->books.cells;
+    r->estimates.cell = mpr_alloc(r->books.cells, sizeof *r->estimates.cell);
+    for (uint32_t i = 0; i < p->cells; i++) {
+        const struct mpr_cell *from = &p->cell[i];
+        const struct mpr_heap *of = &r->books.heap[from->heap];
+        const struct mpr_snapshot_cell *then = !at || from->heap != heap ? NULL
+                                               : i < at->cells           ? &at->cell[i]
+                                                                         : &nothing;
+        add_cell(&r->books.cell[p->to[i]], from, of, then);
+        if (i < p->estimates && is_weighed(r, from, r->options.by, p->by))
+            add_estimate(&r->estimates.cell[p->to[i]], &p->estimate[i], of, then);
+    }
+}
+
+void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum mpr_group by,
+                          const struct mpr_snapshot *at)
+{
+    struct mpr_index number = { 0 };
+    uint32_t cap = 0;
+    *p = (struct mpr_projection){ .by = r->options.by,
+                                  .cell = r->books.cell,
+                                  .estimate = r->estimates.cell,
+                                  .cells = r->books.cells,
+                                  .estimates = r->estimates.cells,
+                                  .totals_cell = r->totals.cell };
+    if (by == p->by && !at) return;
+    p->to = mpr_alloc(p->cells, sizeof *p->to);
+    r->options.by = by;
+    r->books.cell = NULL;
+    r->books.cells = 0;
+    for (uint32_t i = 0; i < p->cells; i++) {
+        const uint64_t key = by == p->by ? p->cell[i].key : key_of(r, &p->cell[i], p->by);
+        p->to[i] = find_cell(r, &number, key, p->cell[i].heap, &cap);
+    }
+    mpr_index_free(&number);
+    if (r->totals.told) r->totals.cell = p->to[p->totals_cell];
+    add_all(p, r, at, r->snapshots ? r->snapshots->heap : 0);
+    take_own_peaks(p, r);
+}
+
+bool mpr_projection_weighs(const struct mpr_projection *p, const struct mpr_replay *r,
+                           uint32_t cell)
+{
+    return is_weighed(r, &p->cell[cell], r->options.by, p->by);
+}
+
+void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r)
+{
+    if (!p->to) return;
+    free(p->to);
+    free(r->books.cell);
+    free(r->estimates.cell);
+    r->options.by = p->by;
+    r->books.cell = p->cell;
+    r->books.cells = p->cells;
+    r->estimates.cell = p->estimate;
+    r->estimates.cells = p->estimates;
+    r->totals.cell = p->totals_cell;
+}

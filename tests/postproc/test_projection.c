@@ -1,0 +1,193 @@
+/* Accounts that are projected from a replay by place are those of a replay by the grouping itself,
+ * at the peak and at other instants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "projection.h"
+#include "reader.h"
+
+static const char *const logs[] = { "h100-spike",   "h100-gpt2",   "h100-resnet",  "h200-autograd",
+                                    "h200-pytorch", "host-sample", "python-small", "python-leak",
+                                    "stack-cut",    "nvtx-pools" };
+enum { LOGS = sizeof logs / sizeof *logs };
+static const enum mpr_group groups[] = { MPR_GROUP_AUTO, MPR_GROUP_STACK, MPR_GROUP_PYTHON,
+                                         MPR_GROUP_LIBRARY };
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static void replay(struct mpr_reader *reader, const char *log, enum mpr_group by,
+                   struct mpr_instant at, struct mpr_snapshots *snapshots)
+{
+    static const struct mpr_progress none;
+    struct mpr_error error;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.zst", GOLDEN, log);
+    assert_int_equal(mpr_reader_open(reader, path, by, at, &error), 0);
+    if (snapshots) mpr_snapshots_begin(snapshots, &reader->replay);
+    assert_int_equal(mpr_reader_replay(reader, path, &none, &error), 0);
+}
+
+static void assert_estimates(const struct mpr_replay *a, const struct mpr_replay *b, uint32_t cell)
+{
+    uint64_t samples[2];
+    const struct mpr_more x = mpr_estimates_at_peak(&a->estimates, &a->books, cell, &samples[0]),
+                          y = mpr_estimates_at_peak(&b->estimates, &b->books, cell, &samples[1]);
+    assert_int_equal(x.bytes, y.bytes);
+    assert_int_equal(samples[0], samples[1]);
+    assert_true(x.blocks - y.blocks < 1e-6 && y.blocks - x.blocks < 1e-6);
+    const double variance = mpr_estimates_variance(&a->estimates, &a->books, cell),
+                 other = mpr_estimates_variance(&b->estimates, &b->books, cell);
+    assert_true(variance <= other * (1 + 1e-9) && other <= variance * (1 + 1e-9));
+}
+
+/* Of one heap, or of all (0). */
+static void assert_same(const struct mpr_replay *a, const struct mpr_replay *b, uint8_t heap)
+{
+    assert_int_equal(a->books.cells, b->books.cells);
+    for (uint32_t i = 0; i < a->books.cells; i++) {
+        const struct mpr_cell *x = &a->books.cell[i], *y = &b->books.cell[i];
+        assert_int_equal(x->heap, y->heap);
+        if (heap && x->heap != heap) continue;
+        assert_int_equal(x->bytes, y->bytes);
+        assert_int_equal(x->blocks, y->blocks);
+        assert_int_equal(x->allocations, y->allocations);
+        assert_int_equal(x->inherited, y->inherited);
+        assert_int_equal(mpr_books_bytes_at_peak(&a->books, x),
+                         mpr_books_bytes_at_peak(&b->books, y));
+        assert_int_equal(mpr_books_blocks_at_peak(&a->books, x),
+                         mpr_books_blocks_at_peak(&b->books, y));
+        assert_int_equal(mpr_totals_is(&a->totals, &a->books, x),
+                         mpr_totals_is(&b->totals, &b->books, y));
+        assert_estimates(a, b, i);
+    }
+}
+
+static void peaks_are_those_of_the_grouping(void **state)
+{
+    (void)state;
+    for (size_t log = 0; log < LOGS; log++) {
+        struct mpr_reader place;
+        replay(&place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
+        for (size_t by = 0; by < GROUPS; by++) {
+            struct mpr_reader own;
+            struct mpr_projection projection;
+            replay(&own, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
+            mpr_projection_begin(&projection, &place.replay, groups[by], NULL);
+            assert_same(&place.replay, &own.replay, 0);
+            mpr_projection_end(&projection, &place.replay);
+            mpr_reader_close(&own);
+        }
+        assert_int_equal(place.replay.options.by, MPR_GROUP_PLACE);
+        mpr_reader_close(&place);
+    }
+}
+
+/* No sum of finer cells tells when a cell had its own peak. */
+static void own_peaks_are_those_of_the_grouping(void **state)
+{
+    static const struct mpr_progress none;
+    (void)state;
+    for (size_t log = 0; log < LOGS; log++) {
+        struct mpr_own_peaks observed[GROUPS];
+        struct mpr_reader place;
+        struct mpr_error error;
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s.zst", GOLDEN, logs[log]);
+        assert_int_equal(mpr_reader_open(&place, path, MPR_GROUP_PLACE, MPR_INSTANT_PEAK, &error),
+                         0);
+        for (size_t by = 0; by < GROUPS; by++)
+            mpr_own_peaks_begin(&observed[by], &place.replay, groups[by]);
+        assert_int_equal(mpr_reader_replay(&place, path, &none, &error), 0);
+        for (size_t by = 0; by < GROUPS; by++) {
+            struct mpr_reader own;
+            struct mpr_projection projection;
+            replay(&own, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
+            mpr_projection_begin(&projection, &place.replay, groups[by], NULL);
+            for (uint32_t i = 0; i < own.replay.books.cells; i++) {
+                assert_int_equal(place.replay.books.cell[i].own_peak,
+                                 own.replay.books.cell[i].own_peak);
+                if (i < own.replay.estimates.cells)
+                    assert_int_equal(place.replay.estimates.cell[i].own_peak,
+                                     own.replay.estimates.cell[i].own_peak);
+            }
+            mpr_projection_end(&projection, &place.replay);
+            mpr_reader_close(&own);
+        }
+        for (size_t by = 0; by < GROUPS; by++) mpr_own_peaks_free(&observed[by]);
+        mpr_reader_close(&place);
+    }
+}
+
+/* Returns the heap with the largest peak. */
+static uint8_t largest_heap(const struct mpr_books *books)
+{
+    unsigned heap = 0;
+    for (unsigned i = 0; i < MPR_HEAPS; i++)
+        if (books->heap[i].peak_bytes > books->heap[heap].peak_bytes) heap = i;
+    return (uint8_t)heap;
+}
+
+static void snapshots_are_the_chosen_instants(void **state)
+{
+    (void)state;
+    for (size_t log = 0; log < LOGS; log++) {
+        struct mpr_reader first, place;
+        replay(&first, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
+        const uint8_t heap = largest_heap(&first.replay.books);
+        const uint64_t peak = first.replay.books.heap[heap].peak_time;
+        struct mpr_snapshots both = { .at = { { .time = peak / 2 }, { .time = peak } },
+                                      .count = 2,
+                                      .heap = heap };
+        mpr_reader_close(&first);
+        replay(&place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_AT(both.at[0].time), &both);
+        assert_int_equal(both.taken, 2);
+        for (size_t by = 0; by < GROUPS; by++)
+            for (size_t i = 0; i < 2; i++) {
+                struct mpr_reader own;
+                struct mpr_projection projection;
+                replay(&own, logs[log], groups[by], MPR_INSTANT_AT(both.at[i].time), NULL);
+                mpr_projection_begin(&projection, &place.replay, groups[by], &both.at[i]);
+                assert_same(&place.replay, &own.replay, heap);
+                mpr_projection_end(&projection, &place.replay);
+                mpr_reader_close(&own);
+            }
+        mpr_snapshots_free(&both);
+        mpr_reader_close(&place);
+    }
+}
+
+/* A log that ends before the instants has its end as the state of both. */
+static void snapshots_after_the_end_are_the_end(void **state)
+{
+    struct mpr_reader place;
+    struct mpr_snapshots both = { .at = { { .time = UINT64_MAX / 4 }, { .time = UINT64_MAX / 2 } },
+                                  .count = 2,
+                                  .heap = MPF_HEAP_HOST };
+    (void)state;
+    replay(&place, "h100-spike", MPR_GROUP_PLACE, MPR_INSTANT_AT(both.at[0].time), &both);
+    assert_int_equal(both.taken, 2);
+    for (uint32_t i = 0; i < place.replay.books.cells; i++) {
+        const struct mpr_cell *cell = &place.replay.books.cell[i];
+        if (cell->heap != MPF_HEAP_HOST) continue;
+        assert_int_equal(both.at[0].cell[i].bytes, cell->bytes);
+        assert_int_equal(both.at[1].cell[i].bytes, cell->bytes);
+    }
+    mpr_snapshots_free(&both);
+    mpr_reader_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(peaks_are_those_of_the_grouping),
+        cmocka_unit_test(own_peaks_are_those_of_the_grouping),
+        cmocka_unit_test(snapshots_are_the_chosen_instants),
+        cmocka_unit_test(snapshots_after_the_end_are_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
