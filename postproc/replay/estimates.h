@@ -22,7 +22,8 @@ struct mpr_estimate {
     uint64_t epoch;
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
-    double came, went;                  /* variances of all blocks, bytes^2 */
+    /* Variances, bytes^2: of all blocks that were added so far, and of those that were removed. */
+    double came, went;
     double saved_variance;              /* variance of the blocks that were live at the peak */
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };

@@ -263,13 +263,15 @@ void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
 /* Returns the pool that the event names, made when new. */
 static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
 {
-    const uint32_t newest = mpr_index_get(&g->pool_of, e->addr);
-    for (uint32_t number = newest; number; number = g->pool[number - 1].older)
-        if (g->pool[number - 1].heap == e->heap) return &g->pool[number - 1];
+    const uint64_t hash = mpr_hash(e->addr) + e->heap;
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&g->pool_of, hash); (number = mpr_probe_next(&p));)
+        if (g->pool[number - 1].id == e->addr && g->pool[number - 1].heap == e->heap)
+            return &g->pool[number - 1];
     MPR_GROW(g->pool, g->pools, g->pool_cap);
-    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap, .older = newest };
-    mpr_index_set(&g->pool_of, e->addr, g->pools + 1);
-    return &g->pool[g->pools++];
+    g->pool[g->pools++] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
+    mpr_index_add(&g->pool_of, hash, g->pools);
+    return &g->pool[g->pools - 1];
 }
 
 /* @change: of the pool's bytes, modulo 2^64. */

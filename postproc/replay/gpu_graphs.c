@@ -43,13 +43,13 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
 /* Returns the number of the pool, made when new. */
 static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
 {
-    const uint64_t key = mpr_hash(mpr_hash(pool[0]) + pool[1]);
-    const uint32_t first = mpr_index_get(&g->shared_of, key);
-    for (uint32_t number = first; number; number = g->shared[number - 1].next)
+    const uint64_t hash = mpr_hash(mpr_hash(pool[0]) + pool[1]);
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&g->shared_of, hash); (number = mpr_probe_next(&p));)
         if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
     MPR_GROW(g->shared, g->shareds, g->shared_cap);
-    g->shared[g->shareds++] = (struct mpr_shared){ .pool = { pool[0], pool[1] }, .next = first };
-    mpr_index_set(&g->shared_of, key, g->shareds);
+    g->shared[g->shareds++] = (struct mpr_shared){ .pool = { pool[0], pool[1] } };
+    mpr_index_add(&g->shared_of, hash, g->shareds);
     return g->shareds;
 }
 

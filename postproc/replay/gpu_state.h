@@ -85,7 +85,6 @@ struct mpr_pool {
     } * part;
     uint32_t parts, part_cap;
     uint32_t library; /* the first known library that made it grow */
-    uint32_t older;   /* number of another heap's pool with that id */
     uint8_t heap;
 };
 
@@ -194,7 +193,7 @@ struct mpr_capture {
 /* The memory pool of one or more captures. */
 struct mpr_shared {
     uint64_t pool[2], until; /* until: ns when a graph gave it up last */
-    uint32_t holding, next;  /* graphs that hold it; number of another pool with the same hash */
+    uint32_t holding;        /* number of graphs that hold it */
 };
 
 struct mpr_graph {
@@ -293,7 +292,7 @@ struct mpr_gpu {
     struct mpr_index slept_at; /* by address: number */
     struct mpr_pool *pool;
     uint32_t pools, pool_cap;
-    struct mpr_index pool_of;                             /* by id: number of the newest */
+    struct mpr_index pool_of;                             /* by hash of id and heap: number */
     uint64_t pool_bytes[MPF_GPUS], graph_bytes[MPF_GPUS]; /* bytes of pools; of graphs' nodes */
     struct mpr_gpu_device device[MPF_GPUS];
     struct mpr_comms comms;
@@ -306,7 +305,7 @@ struct mpr_gpu {
     struct mpr_index captured; /* by PyTorch's graph: number of the capture that holds its pool */
     struct mpr_shared *shared;
     uint32_t shareds, shared_cap;
-    struct mpr_index shared_of; /* by hash of the pool's id: number of the first */
+    struct mpr_index shared_of; /* by hash of the pool's id: number */
     struct mpr_graph *graph;
     uint32_t graphs, graph_cap;
     struct mpr_index executable; /* by handle: number of the newest live graph */
