@@ -119,13 +119,12 @@ void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
                               struct mpr_block *block)
 {
-    struct mpr_heap *heap = &r->books.heap[key & 0xff];
     if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_FREE, 0)) {
-        heap->repairs++;
+        r->books.heap[key & 0xff].repairs++;
         return false;
     }
     if (mpr_blocks_take(&r->blocks, key, block)) return true;
-    if (r->options.has_parent) heap->inherited++;
+    if (r->options.has_parent) r->books.heap[key & 0xff].inherited++;
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
     return false;
 }
