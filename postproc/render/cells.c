@@ -4,7 +4,7 @@
 
 #include "units.h"
 
-/* Returns the text of a known number, amount, share or flag. */
+/* Returns NULL for types that have no number. */
 static const char *number_text(struct mpr_number *n, const struct mpr_table *t,
                                const struct mpr_value *v)
 {
@@ -20,33 +20,40 @@ static const char *number_text(struct mpr_number *n, const struct mpr_table *t,
     case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
     case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
     case MPR_FLAG: return v->number ? "yes" : "no";
-    default: return "";
+    default: return NULL;
     }
+}
+
+const char *mpr_cell_number(struct mpr_words *words, const struct mpr_table *t,
+                            const struct mpr_value *v, bool estimated)
+{
+    struct mpr_number plain;
+    if (v->state != MPR_KNOWN) return v->state == MPR_UNKNOWN ? "-" : "";
+    const char *text = number_text(&plain, t, v);
+    if (!text) return NULL;
+    snprintf(words->text, sizeof words->text, "%s%s%s", v->at_least ? "≥" : "",
+             estimated || v->about ? "~" : "", text);
+    return words->text;
 }
 
 void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *t,
                     const struct mpr_value *v, bool estimated)
 {
-    struct mpr_number n;
-    if (v->state == MPR_UNKNOWN) fputc('-', out);
-    if (v->state != MPR_KNOWN) return;
-    switch (v->type) {
-    case MPR_TEXT:
-    case MPR_WORD: style->text(out, v->text); return;
-    case MPR_PATH:
+    struct mpr_words words;
+    const char *number = mpr_cell_number(&words, t, v, estimated);
+    if (number) {
+        fputs(number, out);
+    } else if (v->type == MPR_TEXT || v->type == MPR_WORD) {
+        style->text(out, v->text);
+    } else if (v->type == MPR_NUMBERS) {
+        for (size_t i = 0; i < v->count; i++)
+            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+    } else if (v->type == MPR_PATH) {
         if (!v->path.depth) style->text(out, mpr_group_nowhere(t->by));
         for (size_t i = 0; i < v->path.depth; i++) {
             if (i) fputs(style->separator, out);
             style->text(out, v->path.frame[i]->text);
         }
-        return;
-    case MPR_NUMBERS:
-        for (size_t i = 0; i < v->count; i++)
-            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-        return;
-    default:
-        fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
-                number_text(&n, t, v));
     }
 }
 
@@ -66,7 +73,7 @@ bool mpr_cell_estimated(const struct mpr_table *t, const struct mpr_column *c, s
     return false;
 }
 
-const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size_t shown,
+const char *mpr_cell_rest(struct mpr_words *rest, const struct mpr_table *t, size_t shown,
                           enum mpr_format format)
 {
     struct mpr_number count, n;

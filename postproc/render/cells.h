@@ -6,21 +6,26 @@
 
 #include "document.h"
 
+struct mpr_words {
+    char text[96];
+};
+
 /* How a format writes texts of any origin, and the separator of a path's names. */
 struct mpr_cell_style {
     void (*text)(FILE *out, const char *text);
     const char *separator;
 };
-/* Writes a value: "-" if it is unknown, nothing if it is absent.  estimated: its row is. */
+/* Returns "-" for an unknown value, "" for an absent one, the text of a number, an amount, a share
+ * or a flag, and NULL for texts, paths and lists.  estimated: the row is. */
+const char *mpr_cell_number(struct mpr_words *words, const struct mpr_table *table,
+                            const struct mpr_value *value, bool estimated);
+/* Writes a value of any type. */
 void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *table,
                     const struct mpr_value *value, bool estimated);
 
-struct mpr_rest {
-    char text[96];
-};
 /* Returns "(3 more, 1.00 MiB)" for the rows after the first `shown` ones.  The sum is there if
  * exactly one column has a sum, and no total follows. */
-const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *table, size_t shown,
+const char *mpr_cell_rest(struct mpr_words *rest, const struct mpr_table *table, size_t shown,
                           enum mpr_format format);
 /* Returns true if a row from `from` on has an estimate in the column. */
 bool mpr_cell_estimated(const struct mpr_table *table, const struct mpr_column *column, size_t from,

@@ -60,7 +60,7 @@ static void one_row(FILE *out, const struct mpr_table *t, const void *row)
 static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
 {
     const size_t shown = mpr_table_shown(t, style->top, MPR_IN_PAGE);
-    struct mpr_rest rest;
+    struct mpr_words rest;
     fputs("<table>", out);
     if (t->title) {
         fputs("<caption>", out);

@@ -156,8 +156,11 @@ static void align(struct line *l, const struct mpr_column *c, const char *text, 
 static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, bool estimated)
 {
     static const struct mpr_cell_style plain = { mpr_utf8_escaped, " > " };
+    struct mpr_words words;
+    const char *number = mpr_cell_number(&words, t, v, estimated);
     char *text;
     size_t bytes;
+    if (number) return mpr_text_copy(number);
     FILE *out = mpr_text_open(&text, &bytes);
     mpr_cell_write(out, &plain, t, v, estimated);
     mpr_text_close(out);
@@ -273,7 +276,7 @@ static void sum_row(struct line *l, const char *name, size_t from)
 static void rest(struct line *l)
 {
     const struct mpr_table *t = l->table;
-    struct mpr_rest words;
+    struct mpr_words words;
     mpr_cell_rest(&words, t, l->rows, MPR_IN_TEXT);
     if (!t->total && mpr_cell_sums(t, MPR_IN_TEXT) > 1) {
         sum_row(l, words.text, l->rows);
