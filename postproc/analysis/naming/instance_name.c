@@ -24,13 +24,13 @@ static const char *number_of(const char *text, uint64_t *number)
     return *number ? text : NULL;
 }
 
-static const char *behind(const char *text, const char *what)
+static const char *text_after(const char *text, const char *what)
 {
     return text && strncmp(text, what, strlen(what)) == 0 ? text + strlen(what) : NULL;
 }
 
 /* Returns true if nothing follows an instance, or only the position of a peak in it. */
-static bool is_said(const char *rest) { return rest && (!*rest || behind(rest, ", in ")); }
+static bool is_complete(const char *rest) { return rest && (!*rest || text_after(rest, ", in ")); }
 
 /* Returns the last occurrence, because names may have any text. */
 static const char *last(const char *text, const char *what)
@@ -60,7 +60,8 @@ static char *without_numbers(const char *path)
     return copy;
 }
 
-static bool called(struct mpr_instance_name *n, const char *text, size_t bytes, uint64_t number)
+static bool named_itself(struct mpr_instance_name *n, const char *text, size_t bytes,
+                         uint64_t number)
 {
     if (!bytes) return false;
     n->literal = mpr_text_part(text, bytes);
@@ -77,9 +78,9 @@ static bool with_colon(const char *text, struct mpr_instance_name *n)
 {
     for (const char *colon = text; (colon = strchr(colon, ':')); colon++) {
         uint64_t of;
-        const char *to = number_of(colon + 1, &n->number), *said = behind(to, " of ");
+        const char *to = number_of(colon + 1, &n->number), *said = text_after(to, " of ");
         if (said) said = number_of(said, &of);
-        if (colon == text || !to || (*to && !is_said(said))) continue;
+        if (colon == text || !to || (*to && !is_complete(said))) continue;
         n->literal = mpr_text_part(text, (size_t)(to - text));
         n->range = mpr_text_part(text, (size_t)(colon - text));
         return true;
@@ -92,9 +93,10 @@ static bool with_share(const char *text, struct mpr_instance_name *n)
 {
     for (const char *open = text; (open = strstr(open, " (")); open++) {
         uint64_t number, of;
-        const char *rest = behind(number_of(open + 2, &number), " of ");
+        const char *rest = text_after(number_of(open + 2, &number), " of ");
         if (rest) rest = number_of(rest, &of);
-        if (is_said(behind(rest, ")"))) return called(n, text, (size_t)(open - text), number);
+        if (is_complete(text_after(rest, ")")))
+            return named_itself(n, text, (size_t)(open - text), number);
     }
     return false;
 }
@@ -104,8 +106,8 @@ static bool with_number(const char *text, struct mpr_instance_name *n)
 {
     const char *open = last(text, " (no. ");
     uint64_t number;
-    const char *to = open ? number_of(behind(open, " (no. "), &number) : NULL;
-    return to && strcmp(to, ")") == 0 && called(n, text, (size_t)(open - text), number);
+    const char *to = open ? number_of(text_after(open, " (no. "), &number) : NULL;
+    return to && strcmp(to, ")") == 0 && named_itself(n, text, (size_t)(open - text), number);
 }
 
 /* "step 7": a name that has a number in it, but is not a misspelled time. */
@@ -113,7 +115,7 @@ static bool alone(const char *text, struct mpr_instance_name *n)
 {
     if (!strpbrk(text, "0123456789") || (strchr("+-.0123456789", *text) && !strchr(text, ' ')))
         return false;
-    return called(n, text, strlen(text), 0);
+    return named_itself(n, text, strlen(text), 0);
 }
 
 bool mpr_instance_name_parse(const char *text, struct mpr_instance_name *n)

@@ -26,7 +26,7 @@ struct pattern {
     const char *text, *name;
 };
 
-static const struct pattern known[] = {
+static const struct pattern listed[] = {
 #define ALLOCATOR(pattern)     { KIND_ALLOCATOR, pattern, "" },
 #define PLUMBING(pattern)      { KIND_PLUMBING, pattern, "" },
 #define LIBRARY(pattern, name) { KIND_LIBRARY, pattern, name },
@@ -36,7 +36,7 @@ static const struct pattern known[] = {
 static const struct pattern allocator = { KIND_ALLOCATOR, "", "" };
 
 /* The kind of a frame, determined once. */
-struct kept {
+struct frame_class {
     const struct pattern *pattern;
     enum kind kind;
 };
@@ -44,7 +44,7 @@ struct kept {
 struct mpr_telling {
     struct pattern *own;
     size_t owns, own_cap;
-    struct kept *kept;
+    struct frame_class *class;
     uint32_t count, cap;
     struct mpr_index number; /* by frame: place + 1 */
 };
@@ -55,7 +55,7 @@ void mpr_telling_free(struct mpr_telling *t)
 {
     mpr_index_free(&t->number);
     free(t->own);
-    free(t->kept);
+    free(t->class);
     free(t);
 }
 
@@ -165,11 +165,11 @@ const struct mpr_frame *mpr_telling_short(struct mpr_arena *arena, const struct 
 
 /* The texts that patterns match: the function, and the function with its file, without folders and
  * as the frame has it. */
-struct looks {
+struct frame_texts {
     const char *function, *whole, *path;
 };
 
-static struct looks looks_of(struct mpr_arena *arena, const struct mpr_frame *frame)
+static struct frame_texts texts_of(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     const bool nameless = frame->kind == MPR_FRAME_ADDRESS;
     const char *function = nameless ? "?"
@@ -177,31 +177,32 @@ static struct looks looks_of(struct mpr_arena *arena, const struct mpr_frame *fr
                                ? without_arguments(arena, frame->name, 0, "")
                                : frame->name,
                *place = nameless ? frame->object : mpr_frame_place(arena, frame);
-    if (!*place) return (struct looks){ function, function, function };
-    return (struct looks){ function,
-                           mpr_arena_format(arena, "%s (%s)", function, mpr_basename(place)),
-                           mpr_arena_format(arena, "%s (%s)", function, place) };
+    if (!*place) return (struct frame_texts){ function, function, function };
+    return (struct frame_texts){ function,
+                                 mpr_arena_format(arena, "%s (%s)", function, mpr_basename(place)),
+                                 mpr_arena_format(arena, "%s (%s)", function, place) };
 }
 
-static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
+static const struct pattern *find(const struct pattern *list, size_t count,
+                                  struct frame_texts texts)
 {
     for (const struct pattern *p = list; p < list + count; p++) {
-        const char *text = !strchr(p->text, '(')  ? looks.function
-                           : strchr(p->text, '/') ? looks.path
-                                                  : looks.whole;
+        const char *text = !strchr(p->text, '(')  ? texts.function
+                           : strchr(p->text, '/') ? texts.path
+                                                  : texts.whole;
         if (mpr_telling_matches(p->text, text)) return p;
     }
     return NULL;
 }
 
-static struct kept look(const struct mpr_telling *t, const struct mpr_frame *frame)
+static struct frame_class classify(const struct mpr_telling *t, const struct mpr_frame *frame)
 {
     struct mpr_arena scratch = { 0 };
-    const struct looks looks = looks_of(&scratch, frame);
-    struct kept f = { find(t->own, t->owns, looks), KIND_OWN };
-    if (!f.pattern && mpr_frame_is_native(frame) && mpr_is_allocator(looks.function))
+    const struct frame_texts texts = texts_of(&scratch, frame);
+    struct frame_class f = { find(t->own, t->owns, texts), KIND_OWN };
+    if (!f.pattern && mpr_frame_is_native(frame) && mpr_is_allocator(texts.function))
         f.pattern = &allocator;
-    if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
+    if (!f.pattern) f.pattern = find(listed, sizeof listed / sizeof *listed, texts);
     if (f.pattern) f.kind = f.pattern->kind;
     else if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/'))
         f.kind = KIND_PACKAGE; /* the program's own code has no folder (python_file.h in replay) */
@@ -210,20 +211,20 @@ static struct kept look(const struct mpr_telling *t, const struct mpr_frame *fra
     return f;
 }
 
-static const struct kept *kept_of(struct mpr_telling *t, const struct mpr_frame *frame)
+static const struct frame_class *class_of(struct mpr_telling *t, const struct mpr_frame *frame)
 {
     const uint32_t at = mpr_index_get(&t->number, frame->id);
-    if (at) return &t->kept[at - 1];
-    const struct kept found = look(t, frame);
-    MPR_GROW(t->kept, t->count, t->cap);
-    t->kept[t->count++] = found;
+    if (at) return &t->class[at - 1];
+    const struct frame_class found = classify(t, frame);
+    MPR_GROW(t->class, t->count, t->cap);
+    t->class[t->count++] = found;
     mpr_index_set(&t->number, frame->id, t->count);
-    return &t->kept[t->count - 1];
+    return &t->class[t->count - 1];
 }
 
 static enum kind kind_of(struct mpr_telling *t, const struct mpr_frame *frame)
 {
-    return kept_of(t, frame)->kind;
+    return class_of(t, frame)->kind;
 }
 
 /* ---- a stack: frame `depth` - 1 is the innermost */
@@ -261,7 +262,7 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
 
 /* Returns the telling frame: the innermost one of the program, else of a package, else of a
  * library, else the innermost frame. */
-static size_t telling(const struct stack *s)
+static size_t user_frame(const struct stack *s)
 {
     size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
     if (i < s->depth) {
@@ -295,7 +296,7 @@ static size_t library_call(const struct stack *s, size_t from)
 
 /* Returns the library function that the telling frame called, or the innermost module's call with
  * the module's path; "" if there is neither. */
-static const char *called(const struct stack *s, size_t from)
+static const char *callee_name(const struct stack *s, size_t from)
 {
     const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
     size_t i = s->depth;
@@ -305,7 +306,7 @@ static const char *called(const struct stack *s, size_t from)
     }
     if (i == s->depth) i = library_call(s, from);
     if (i == s->depth) return "";
-    const struct kept *f = kept_of(s->t, s->at[i]);
+    const struct frame_class *f = class_of(s->t, s->at[i]);
     return f->pattern && *f->pattern->name ? f->pattern->name : s->at[i]->name;
 }
 
@@ -319,7 +320,7 @@ static bool is_within(const char *name, const char *of)
 
 /* Returns the next outer function of the program, or "" if that is the body of a Python module,
  * which calls everything. */
-static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t of)
+static const char *caller_name(const struct stack *s, struct mpr_arena *arena, size_t of)
 {
     const bool package = kind_of(s->t, s->at[of]) == KIND_PACKAGE;
     for (size_t i = of; i-- > 0;) {
@@ -333,7 +334,8 @@ static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t
 }
 
 /* Returns the telling frame; before a Python one is the path of the innermost module. */
-static const struct mpr_frame *shown(const struct stack *s, struct mpr_arena *arena, size_t at)
+static const struct mpr_frame *summary_frame(const struct stack *s, struct mpr_arena *arena,
+                                             size_t at)
 {
     struct mpr_frame fields = *s->at[at];
     const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
@@ -379,15 +381,15 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, s
     struct mpr_told told = { path, "" };
     if (!s.depth) return told;
     const struct mpr_frame **brief = mpr_arena_alloc(arena, (ranges + 2) * sizeof *brief);
-    const size_t at = telling(&s);
+    const size_t at = user_frame(&s);
     const struct mpr_frame *callee = end < path.depth ? path.frame[path.depth - 1] : NULL;
-    const char *name = callee ? "" : called(&s, at);
+    const char *name = callee ? "" : callee_name(&s, at);
     if (*name) callee = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
     memcpy(brief, path.frame, ranges * sizeof *brief);
-    brief[ranges] = shown(&s, arena, at);
+    brief[ranges] = summary_frame(&s, arena, at);
     if (callee) brief[ranges + 1] = callee;
     told.path = (struct mpr_path){ brief, ranges + 1 + (callee != NULL) };
-    if (!ranges && end == path.depth) told.caller = caller(&s, arena, at);
+    if (!ranges && end == path.depth) told.caller = caller_name(&s, arena, at);
     return told;
 }
 
