@@ -2,13 +2,8 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "formats.h"
-
-static int descending(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a > b ? -1 : a < b;
-}
 
 /* Returns for each number whether it is one of the `top` largest (0: all), which are not 0.  Of
  * equal ones at the limit the first are taken. */
@@ -20,10 +15,10 @@ static bool *largest(const uint64_t *number, size_t count, size_t top)
     for (size_t i = 0; i < count; i++)
         if (number[i]) sorted[present++] = number[i];
     if (top && present > top) {
-        qsort(sorted, present, sizeof *sorted, descending);
-        limit = sorted[top - 1];
+        qsort(sorted, present, sizeof *sorted, mpr_compare_numbers);
+        limit = sorted[present - top];
         ties = 0;
-        for (size_t i = top; i-- > 0 && sorted[i] == limit;) ties++;
+        for (size_t i = present - top; i < present && sorted[i] == limit; i++) ties++;
     }
     for (size_t i = 0; i < count; i++)
         is_one[i] = number[i] && (number[i] > limit || (number[i] == limit && ties && ties--));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "blob.h"
 #include "distinct_paths.h"
 #include "html_data.h"
@@ -119,7 +120,7 @@ enum { SEGMENTS = 4096, PINS = 12 }; /* limits for one instant */
 static int by_address(const void *left, const void *right)
 {
     const struct mpr_segment *a = left, *b = right;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
+    return mpr_compare(a->addr, b->addr);
 }
 
 /* Keeps the segments with most free bytes if there are too many.  They are in order of address

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "cut.h"
 #include "formats.h"
 #include "reports.h"
@@ -57,8 +58,8 @@ struct short_name {
 static int by_name(const void *left, const void *right)
 {
     const struct short_name *a = left, *b = right;
-    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
-    return mpr_frame_compare(a->frame, b->frame);
+    const int order = mpr_compare(a->parent, b->parent);
+    return order ? order : mpr_frame_compare(a->frame, b->frame);
 }
 
 /* Returns the names of calls: short, but whole if two calls of one call would have the same name.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "places.h"
 
 enum {
@@ -154,8 +155,8 @@ static void join(struct mpr_arena *arena, struct item *i)
 static int by_skeleton(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
-    return a->places != b->places ? (a->places < b->places ? -1 : 1)
-                                  : strcmp(a->skeleton, b->skeleton);
+    const int order = mpr_compare(a->places, b->places);
+    return order ? order : strcmp(a->skeleton, b->skeleton);
 }
 
 static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
@@ -180,8 +181,7 @@ static int by_others(const void *left, const void *right, void *fold)
     const struct fold *f = fold;
     int order = compare_others(a, b, f);
     if (!order) order = compare_kinds(a, b);
-    const uint64_t x = a->at[f->at].number, y = b->at[f->at].number;
-    return order ? order : x < y ? -1 : x > y;
+    return order ? order : mpr_compare(a->at[f->at].number, b->at[f->at].number);
 }
 
 /* ---- one place */
@@ -208,15 +208,9 @@ static struct bucket first_bucket(struct fold *f)
     return next_bucket(f, NULL);
 }
 
-static int by_amount(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 uint64_t mpr_fold_usual(uint64_t *bytes, size_t count)
 {
-    qsort(bytes, count, sizeof *bytes, by_amount);
+    qsort(bytes, count, sizeof *bytes, mpr_compare_numbers);
     const uint64_t median = bytes[(count - 1) / 2];
     return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
 }
@@ -398,7 +392,7 @@ static struct place set_at(struct mpr_arena *arena, const struct item *item, siz
     uint64_t *number = mpr_alloc(items, sizeof *number);
     size_t numbers = 0;
     for (size_t i = 0; i < items; i++) number[i] = item[i].at[at].number;
-    qsort(number, items, sizeof *number, by_amount);
+    qsort(number, items, sizeof *number, mpr_compare_numbers);
     for (size_t i = 0; i < items; i++)
         if (!i || number[i] != number[numbers - 1]) number[numbers++] = number[i];
     const struct place place = numbers > 1 ? set_of(arena, number, numbers) : item->at[at];

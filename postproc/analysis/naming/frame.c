@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 
 const struct mpr_frame mpr_frame_none = {
     .text = "", .name = "", .module = "", .path = "", .file = "", .object = ""
@@ -183,7 +184,7 @@ int mpr_frame_compare_paths(struct mpr_path a, struct mpr_path b)
         const int order = mpr_frame_compare(a.frame[i], b.frame[i]);
         if (order) return order;
     }
-    return a.depth < b.depth ? -1 : a.depth > b.depth;
+    return mpr_compare(a.depth, b.depth);
 }
 
 const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path)

@@ -26,13 +26,11 @@ uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order)
 
 uint64_t mpr_row_error(double variance) { return (uint64_t)(sqrt(variance) + 0.5); }
 
-static int larger_first(uint64_t a, uint64_t b) { return a > b ? -1 : a < b; }
-
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order)
 {
-    int result = larger_first(mpr_row_amount(a, order), mpr_row_amount(b, order));
-    if (!result) result = larger_first(a->bytes, b->bytes);
-    return result ? result : larger_first(a->own_peak, b->own_peak);
+    int result = mpr_compare(mpr_row_amount(b, order), mpr_row_amount(a, order));
+    if (!result) result = mpr_compare(b->bytes, a->bytes);
+    return result ? result : mpr_compare(b->own_peak, a->own_peak);
 }
 
 int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b)

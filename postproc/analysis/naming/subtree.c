@@ -1,6 +1,7 @@
 /* Each number in the path of a module ends a subtree.  A module whose path has two numbers is in
  * two subtrees, so the sum of all subtrees has no meaning. */
 #include "subtree.h"
+#include "amount.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,15 +42,15 @@ static void split(struct parts *all, const struct mpr_row *row)
 
 static int compare_places(const struct part *a, const struct part *b)
 {
-    if (a->before != b->before) return a->before < b->before ? -1 : 1;
-    return memcmp(a->module, b->module, a->before);
+    const int order = mpr_compare(a->before, b->before);
+    return order ? order : memcmp(a->module, b->module, a->before);
 }
 
 static int by_place(const void *left, const void *right)
 {
     const struct part *a = left, *b = right;
     const int order = compare_places(a, b);
-    return order ? order : a->number < b->number ? -1 : a->number > b->number;
+    return order ? order : mpr_compare(a->number, b->number);
 }
 
 /* Parts of one subtree become one. */
@@ -103,7 +104,8 @@ static size_t add_outliers(struct mpr_arena *arena, const struct part *part, siz
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_subtree *a = left, *b = right;
-    return a->bytes != b->bytes ? (a->bytes > b->bytes ? -1 : 1) : strcmp(a->module, b->module);
+    const int order = mpr_compare(b->bytes, a->bytes);
+    return order ? order : strcmp(a->module, b->module);
 }
 
 struct mpr_subtree *mpr_subtrees(struct mpr_arena *arena, const struct mpr_row *row, size_t rows,
