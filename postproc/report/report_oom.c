@@ -181,15 +181,17 @@ struct fit {
     const char *verdict;
 };
 
+// clang-format off
 static const struct mpr_column fit_columns[] = {
-    { .key = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.key) },
-    { .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.what), .width = 24 },
+    { .key = "with", .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.key),
+      MPR_SHOWN_FIELD(MPR_TEXT, fit, text.what), .width = 24 },
     { .key = "bytes", .title = "", .type = MPR_BYTES, MPR_FIELD(fit, f.bytes) },
-    { .key = "fits", .type = MPR_FLAG, MPR_FIELD(fit, f.fits) },
+    { .key = "fits", .title = "", .type = MPR_FLAG, MPR_FIELD(fit, f.fits),
+      MPR_SHOWN_FIELD(MPR_TEXT, fit, verdict) },
     { .key = "computed", .type = MPR_FLAG, MPR_FIELD(fit, f.computed) },
     { .key = "short_bytes", .type = MPR_BYTES, MPR_FIELD(fit, f.missing) },
-    { .title = "", .type = MPR_TEXT, MPR_FIELD(fit, verdict) },
 };
+// clang-format on
 
 static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
 {
@@ -215,13 +217,49 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
                                             .all = MPR_EVERYWHERE });
 }
 
-/* ---- an event */
+/* ---- the largest live blocks: JSON has each, people see one line for each path */
 
 static const struct mpr_column block_columns[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
     { .key = "age_ns", .type = MPR_TIME, .lasting = true, MPR_FIELD(mpr_oom_block, age) },
     { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path) },
 };
+
+#define OF_PLACE(member) MPR_FIELD(mpr_oom_place, member)
+
+// clang-format off
+static const struct mpr_column place_columns[] = {
+    { .title = "path", MPR_PATH_FIELD(mpr_oom_place, path) },
+    { .title = "bytes", .type = MPR_BYTES, OF_PLACE(bytes) },
+    { .title = "blocks", .type = MPR_COUNT, OF_PLACE(blocks), .width = 8 },
+    { .title = "largest", .type = MPR_BYTES, OF_PLACE(largest), .merge = MPR_MERGE_MAX, .spare = 1 },
+    { .title = "oldest's age", .type = MPR_TIME, OF_PLACE(age), .lasting = true,
+      .merge = MPR_MERGE_MAX },
+};
+// clang-format on
+
+static struct mpr_row row_of_place(const void *row)
+{
+    const struct mpr_oom_place *p = row;
+    return (struct mpr_row){ .path = p->path, .bytes = p->bytes, .blocks = p->blocks };
+}
+
+static void blocks(struct mpr_document *doc, const struct mpr_oom_story *s, enum mpr_group by)
+{
+    mpr_doc_objects(doc, "largest", block_columns, s->largest, s->blocks);
+    if (s->hard)
+        mpr_doc_table(doc,
+                      &(struct mpr_table){ .title = "largest live blocks",
+                                           .only = MPR_FOR_PEOPLE,
+                                           MPR_COLUMNS(place_columns),
+                                           MPR_ROWS(s->place, s->places),
+                                           .top = 10,
+                                           .by = mpr_group_is_calls(by) ? by : MPR_GROUP_AUTO,
+                                           .partial = true,
+                                           .lines = { .merged = true, .row_of = row_of_place } });
+}
+
+/* ---- an event */
 
 /* People see events that the program recovered from in one line (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
@@ -253,12 +291,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                                log->choice.by);
     }
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(block_columns),
-                                            MPR_ROWS(s->largest, s->blocks),
-                                            .all = MPR_IN_JSON });
-    if (s->hard) mpr_report_oom_blocks(doc, s, log->choice.by);
+    blocks(doc, s, log->choice.by);
     mpr_doc_close(doc);
 }
 

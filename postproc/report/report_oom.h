@@ -16,9 +16,6 @@ void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *
 void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Returns "rank 3, pid 4242". */
 const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summary *s);
-/* The largest live blocks, for people.  @by: the grouping of their paths. */
-void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *story,
-                           enum mpr_group by);
 /* The cause, in at most three lines, and the findings; before them, for people, what to record the
  * next time. */
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms);
