@@ -12,6 +12,7 @@
 
 #include "document.h"
 #include "html.h"
+#include "naming.h"
 #include "render.h"
 
 struct row {
@@ -630,6 +631,73 @@ static void rows_of_one_path_are_one_line_for_people(void **state)
     mpr_doc_free(&doc);
 }
 
+/* Lines are joined, sorted and ranked as the table and its columns say. */
+
+static void count_rows(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
+{
+    struct site *s = line;
+    (void)arena;
+    (void)row;
+    s->all_bytes = rows;
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const struct site *a = left, *b = right;
+    return a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
+}
+
+static struct mpr_row row_with_end(const void *row)
+{
+    const struct site *s = row;
+    return (struct mpr_row){ .path = s->path, .bytes = s->bytes, .end_bytes = s->last_ns };
+}
+
+static const struct mpr_column ranked_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(site, path), .width = 18 },
+    { .key = "rows", .title = "rows", .type = MPR_COUNT, OF_SITE(all_bytes) },
+    { .key = "end_bytes",
+      .title = "at end",
+      .type = MPR_BYTES,
+      OF_SITE(last_ns),
+      .ranks = MPR_ORDER_END,
+      .if_ranked = true },
+};
+
+static void lines_are_joined_sorted_and_ranked(void **state)
+{
+    (void)state;
+    static const struct site row[] = {
+        { .path = { step, 2 }, .bytes = 4, .first_ns = 2, .last_ns = 8 },
+        { .path = { step, 2 }, .bytes = 4, .first_ns = 2, .last_ns = 8 },
+        { .path = { step, 1 }, .bytes = 1, .first_ns = 1, .last_ns = 1, .all_bytes = 1 },
+    };
+    struct mpr_table t = {
+        .title = "sites",
+        .only = MPR_FOR_PEOPLE,
+        MPR_COLUMNS(ranked_columns),
+        MPR_ROWS(row, 3),
+        .lines = { .merged = true, .row_of = row_with_end, .join = count_rows, .compare = by_first }
+    };
+    struct mpr_document doc = { 0 };
+    mpr_doc_table(&doc, &t);
+    expect(mpr_text_document, &doc, 0,
+           "\n"
+           "sites                     rows\n"
+           "  step                       1\n"
+           "  step > loss                2\n");
+    mpr_doc_free(&doc);
+    const struct mpr_naming naming = { .unfold = true, .order = MPR_ORDER_END };
+    doc.naming = &naming;
+    mpr_doc_table(&doc, &t);
+    expect(mpr_text_document, &doc, 0,
+           "\n"
+           "sites                     rows      at end\n"
+           "  step                       1         1 B\n"
+           "  step > loss                2        16 B\n");
+    mpr_doc_free(&doc);
+}
+
 static struct mpr_value name_for_people(const void *row, const void *context)
 {
     (void)row;
@@ -703,6 +771,7 @@ int main(void)
         cmocka_unit_test(json_has_objects_lists_pairs_and_members),
         cmocka_unit_test(an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_text),
         cmocka_unit_test(rows_of_one_path_are_one_line_for_people),
+        cmocka_unit_test(lines_are_joined_sorted_and_ranked),
         cmocka_unit_test(columns_for_people_have_another_order_and_other_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
