@@ -1,4 +1,4 @@
-/* What a log holds: the result behind `memprof-report log info`.  Lives until mpr_info_free. */
+/* The content of a log: the result of `memprof-report log info`.  Lives until mpr_info_free. */
 #ifndef MPR_INFO_H
 #define MPR_INFO_H
 

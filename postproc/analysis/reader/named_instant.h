@@ -17,7 +17,7 @@ bool mpr_named_instant_parse(const char *text);
 /* Reads the log to find such an instant. For an instance of a range it is the state after its
  * event.
  * @heap: the heap whose peak is meant, or MPF_HEAP_NONE for the largest heap. Returns 0, or -1 with
- * *error filled, also if the log does not have it. */
+ * *error filled, also if the log does not include it. */
 int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
                            const struct mpr_progress *progress, struct mpr_instant *at,
                            struct mpr_error *error);

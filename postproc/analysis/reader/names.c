@@ -160,7 +160,7 @@ const struct mpr_frame **mpr_names_python(struct mpr_names *names, uint32_t name
     return &names->python[name - MPR_FRAME_NAME];
 }
 
-/* ---- what has no names */
+/* ---- reasons for missing names */
 
 /* The libraries in that state, "" for none: some of them where they are many. */
 static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena,

@@ -58,7 +58,7 @@ static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
     out->window.ns = w->closed_ns + (w->open ? mpr_less(r->now, w->since) : 0);
 }
 
-/* Returns the file whose malloc the program calls instead of memprof's, or "". */
+/* Returns the file with the malloc that the program calls, if that is not memprof's, or "". */
 static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
 {
     const char *heap = mpr_header_get(h, "heap"), *name = mpr_header_get(h, "allocator");
@@ -107,7 +107,7 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     out->minor = s->minor;
 }
 
-/* A log without an END ends with its process, for an unknown reason. */
+/* A log without an END ended when its process died; the reason is unknown. */
 static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 {
     static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN,

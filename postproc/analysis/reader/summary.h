@@ -41,8 +41,8 @@ struct mpr_recording {
     } window;
 };
 
-/* The end of a process if the log does not have it: unknown (SIGKILL and a bare exit_group look
- * the same), or from the record of the run. */
+/* The end of a process that the log does not record: unknown (SIGKILL and a bare exit_group look
+ * the same), or known from the record of the run. */
 enum mpr_fate {
     MPR_FATE_OWN,
     MPR_FATE_UNKNOWN,

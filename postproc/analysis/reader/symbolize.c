@@ -79,7 +79,7 @@ struct storing {
     const struct mpr_sites *sites;
 };
 
-/* An object's calls lie where the first of them has it. */
+/* Looks up a call at its offset in the module of the first call of the object. */
 static const struct mpr_symbol *look(const struct storing *s, const struct call *first,
                                      uint64_t offset, size_t *count)
 {

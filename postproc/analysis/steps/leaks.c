@@ -507,9 +507,9 @@ static const struct mpr_leaks_heap *heap_of(const struct mpr_leaks *l, uint8_t h
     return NULL;
 }
 
-/* A range shows which step grows, and a line of code shows why. If each step has a range of its
- * own, none of these grows by itself. So if the log has call stacks of blocks that ranges name,
- * growing sites are named by their call stacks. */
+/* A range shows which step grows, and a line of code shows why. If each step has another range,
+ * none of these grows by itself. So if the log has call stacks of blocks that ranges name, growing
+ * sites are named by their call stacks. */
 static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
                        const char *path, enum mpr_group calls)
 {

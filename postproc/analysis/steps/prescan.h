@@ -7,8 +7,8 @@
 
 struct mpr_prescan {
     struct mpr_choice choice; /* the grouping for AUTO */
-    const char *range; /* the range with the instances by which growth is measured, in the arena;
-                          NULL if none repeats often enough */
+    const char *range; /* the range with the instances by which growth is measured, in the arena, or
+                          NULL if no range repeats often enough */
     uint64_t end_ns;   /* time of the last event */
     struct mpr_prescan_heap {
         uint64_t peak_bytes, peak_ns, end_bytes;

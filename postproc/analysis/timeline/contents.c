@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "follow.h"
 #include "held.h"
 #include "labels.h"
 #include "maker.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
-#include "open_ranges.h"
 #include "samples.h"
 #include "telling.h"
 #include "timeline_parts.h"

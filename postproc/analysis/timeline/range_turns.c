@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "follow.h"
 #include "labels.h"
 #include "mpf/event.h"
 #include "named_ranges.h"
-#include "open_ranges.h"
 #include "reader.h"
 
 struct turn_name {
