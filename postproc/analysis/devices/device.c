@@ -62,7 +62,6 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
         out->torch_live += mpr_gpu_backed(&p->torch[i]);
         out->torch_asleep += p->torch[i].asleep;
     }
-    out->torch_blocks = p->torches;
 }
 
 static void add_torch(struct mpr_device_state *s, struct mpr_arena *arena, const struct mpr_gpu *g)
@@ -70,7 +69,6 @@ static void add_torch(struct mpr_device_state *s, struct mpr_arena *arena, const
     struct mpr_number size;
     const char *hole = "", *graphs = "";
     uint32_t alive = 0;
-    if (!s->torch_segments && !s->torch_blocks) return;
     if (s->split_free)
         hole = mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole));
     for (uint32_t i = 0; i < g->graphs; i++) alive += !g->graph[i].gone;
@@ -220,7 +218,7 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     const uint8_t *owner = owners_of(arena, &r->sites);
     out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
     sum_segments(out, r, p);
-    add_torch(out, arena, &r->gpu);
+    if (out->torch_segments || p->torches) add_torch(out, arena, &r->gpu);
     add_owners(out, arena, owner, r, p);
     add_part(out, MPR_USE_POOLS, mpr_amount(p->pools), pool_users(arena, r, owner, p));
     add_part(out, MPR_USE_GRAPH_MEMORY, mpr_amount(p->graph_memory), "");
@@ -305,7 +303,6 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
         const uint32_t first_use = c->comm[i].first_use;
         row[i] = (struct mpr_comm_row){
             .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id),
-            .id = c->comm[i].id,
             .ranks = c->comm[i].ranks,
             .rank = c->comm[i].rank,
             .time = c->comm[i].time,
@@ -356,7 +353,6 @@ struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_re
             .by_name = mpr_arena_text(arena, d->by_name),
             .shared = d->shared,
             .torch_reserved_peak = d->torch_reserved_peak,
-            .context_blocks = g->context_blocks,
         };
         mpr_composition(&out->peak, arena, reader, &d->peak);
     }

@@ -55,7 +55,7 @@ struct mpr_device_part {
 /* A communicator of NCCL.  Unknown numbers are UINT64_MAX. */
 struct mpr_comm_row {
     const char *name, *first_use;
-    uint64_t id, ranks, rank, bytes, blocks;
+    uint64_t ranks, rank, bytes, blocks;
     uint64_t time; /* ns, first seen */
 };
 
@@ -66,9 +66,8 @@ struct mpr_device_state {
     uint64_t used, total, tracked;
     struct mpr_device_part *part; /* their sum is `used` */
     size_t parts;
-    uint64_t torch_live;   /* bytes of PyTorch's live blocks that have memory */
-    uint64_t torch_asleep; /* bytes of those whose segments were unmapped below them */
-    uint64_t torch_blocks;
+    uint64_t torch_live;     /* bytes of PyTorch's live blocks that have memory */
+    uint64_t torch_asleep;   /* bytes of those whose segments were unmapped below them */
     uint64_t torch_segments; /* bytes that PyTorch's allocator holds */
     uint64_t largest_hole, split_free, releasable, pool_free;
     const struct mpr_row *row; /* owners of torch_live, largest first */
@@ -88,7 +87,6 @@ struct mpr_device {
     const char *by_name;  /* why calls were intercepted by name, or "" if CUPTI reported them */
     bool shared;          /* its memory is the host's */
     uint64_t torch_reserved_peak; /* the peak of PyTorch's own total, or 0 if unknown */
-    uint64_t context_blocks;      /* blocks that were freed with their context */
     struct mpr_device_state peak;
 };
 
