@@ -1,5 +1,5 @@
-/* Peaks by thread, with what only threads have: when they lived, and all that they allocated.  The
- * result of `memprof-report peaks --by thread` on one log.
+/* Peaks by thread, with each thread's lifetime and the sum of its allocations: the result of
+ * `memprof-report peaks --by thread` on one log.
  *
  * Everything in it lives until mpr_thread_use_free.  Times are ns since the process's start. */
 #ifndef MPR_THREAD_USE_H
@@ -10,8 +10,8 @@
 struct mpr_thread_life {
     const char *name; /* with the kernel's number */
     uint64_t number, tid;
-    uint64_t first_ns, ended_ns; /* ended_ns: UINT64_MAX if it lived at the end, or the log does not
-                                    have its end */
+    uint64_t first_ns, ended_ns; /* ended_ns: UINT64_MAX if it lived at the end, or if its end
+                                    is unknown */
     bool allocated;              /* in any heap */
 };
 
@@ -19,19 +19,19 @@ struct mpr_thread_life {
 struct mpr_thread_row {
     struct mpr_thread_life life;
     uint64_t end_blocks;
-    uint64_t all_bytes; /* of all blocks that it ever made, or MPF_UNKNOWN for memory that is
-                           counted by pages or known from samples */
+    uint64_t all_bytes; /* sum of all blocks that it allocated, or MPF_UNKNOWN if memory is counted
+                           by pages or known from samples */
 };
 
 struct mpr_thread_use {
-    struct mpr_peaks peaks;         /* of the one log, by thread */
+    struct mpr_peaks peaks;         /* one log, by thread */
     struct mpr_thread_row **of;     /* for each heap of that log, and each of the heap's rows */
     struct mpr_thread_life *thread; /* all threads of the log, by number */
     size_t threads;
 };
 
-/* @options: as for mpr_peaks_init, by thread.  Returns 0, or -1 with *error filled (nothing to free
- * then). */
+/* Reads one log.  @options: as for mpr_peaks_init, by thread.  Returns 0, or -1 with *error filled
+ * and nothing to free. */
 int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,
                         const struct mpr_peaks_options *options,
                         const struct mpr_progress *progress, struct mpr_error *error);

@@ -156,16 +156,16 @@ static uint32_t small_band(struct making *m, const struct unit *u)
  * all other units. */
 static uint32_t line_band(struct making *m, const struct unit *u)
 {
-    const struct mpr_heap_lines *lines = m->out->lines;
+    const struct mpr_owner_lines *lines = m->out->lines;
     const struct mpr_band block = block_of(m, MPR_BAND_FOLD, u);
-    const uint32_t by_auto = mpr_heap_lines_find(lines, MPR_VIEW_AUTO, &block),
-                   by_range = mpr_heap_lines_find(lines, MPR_VIEW_RANGE, &block);
-    if (mpr_heap_lines_rows(lines, MPR_VIEW_AUTO, by_auto) < 2) return NO_BAND;
+    const uint32_t by_auto = mpr_owner_lines_find(lines, MPR_VIEW_AUTO, &block),
+                   by_range = mpr_owner_lines_find(lines, MPR_VIEW_RANGE, &block);
+    if (mpr_owner_lines_rows(lines, MPR_VIEW_AUTO, by_auto) < 2) return NO_BAND;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
         if (band->kind == MPR_BAND_FOLD && band->library == block.library &&
-            mpr_heap_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
-            mpr_heap_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
+            mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
+            mpr_owner_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
             return i;
     }
     return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, u) : NO_BAND;
@@ -271,8 +271,8 @@ static void hide_labels(const struct making *m, struct mpr_index *set, enum mpr_
         uint64_t hash = mpr_hash(v);
         if (!hides(block, v, best)) continue;
         if (v < MPR_TOLD_VIEWS)
-            mpr_heap_lines_hide(m->out->lines, v, mpr_heap_lines_find(m->out->lines, v, block),
-                                block->kind != MPR_BAND_FOLD || v > MPR_VIEW_RANGE);
+            mpr_owner_lines_hide(m->out->lines, v, mpr_owner_lines_find(m->out->lines, v, block),
+                                 block->kind != MPR_BAND_FOLD || v > MPR_VIEW_RANGE);
         if (!insert(set, SEEN, mpr_hash(number))) continue;
         const struct mpr_path path = path_in(m, block, named);
         for (size_t i = 0; i < path.depth; i++)
@@ -345,8 +345,8 @@ static void fill_spans(struct making *m, const struct mpr_series *s,
     }
     while (m->series.changes > o->changes && m->series.buckets > 1)
         mpr_series_widen(&m->series, 1, to, m->touched);
-    const struct mpr_splice splice = { &m->series, m->excerpt, m->excerpts, m->out->bands };
-    mpr_spans_fill(&splice, m->arena, m->out);
+    const struct mpr_band_series series = { &m->series, m->excerpt, m->excerpts, m->out->bands };
+    mpr_spans_fill(&series, m->arena, m->out);
 }
 
 void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,

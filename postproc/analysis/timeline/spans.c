@@ -19,7 +19,7 @@ struct cursor {
 };
 
 struct writer {
-    const struct mpr_splice *in;
+    const struct mpr_band_series *in;
     struct mpr_heap_line *out;
     struct cursor main, excerpt;
     uint64_t *bytes;                  /* the newest span's vector */
@@ -120,7 +120,7 @@ static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t f
  * @end: the end of the bucket, ns. */
 static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t end)
 {
-    const struct mpr_splice *in = w->in;
+    const struct mpr_band_series *in = w->in;
     const uint64_t start = b->key << in->series->shift;
     for (;;) {
         while (w->next < in->excerpts &&
@@ -137,21 +137,21 @@ static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t 
     }
 }
 
-void mpr_spans_fill(const struct mpr_splice *splice, struct mpr_arena *arena,
+void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
                     struct mpr_heap_line *out)
 {
-    const struct mpr_series *s = splice->series;
-    const size_t bands = splice->bands;
+    const struct mpr_series *s = in->series;
+    const size_t bands = in->bands;
     size_t spans = s->buckets, changes = s->changes;
-    for (size_t i = 0; i < splice->excerpts; i++) {
+    for (size_t i = 0; i < in->excerpts; i++) {
         /* with a piece on either side; its vector and the next one may differ in all bands */
-        spans += splice->excerpt[i].series.buckets + 2;
-        changes += splice->excerpt[i].series.changes + 4 * bands;
+        spans += in->excerpt[i].series.buckets + 2;
+        changes += in->excerpt[i].series.changes + 4 * bands;
     }
     out->span = mpr_arena_alloc(arena, spans * sizeof *out->span);
     out->change = mpr_arena_alloc(arena, changes * sizeof *out->change);
-    out->exact = mpr_arena_alloc(arena, splice->excerpts * sizeof *out->exact);
-    struct writer w = { .in = splice,
+    out->exact = mpr_arena_alloc(arena, in->excerpts * sizeof *out->exact);
+    struct writer w = { .in = in,
                         .out = out,
                         .bytes = mpr_alloc(bands, sizeof *w.bytes),
                         .main.bytes = mpr_alloc(bands, sizeof *w.main.bytes),

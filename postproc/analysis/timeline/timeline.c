@@ -48,7 +48,7 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
             .inside = mpr_heap_around(code),
             .is_about = mpr_label_is_about(r, code),
         };
-        if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_heap_lines_make(t, reader, code);
+        if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_owner_lines_make(t, reader, code);
         mpr_bands_fill(t, reader, levels, code, out);
     }
     qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
@@ -191,7 +191,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_numbering_init(&n, &t->arena, reader);
     for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        mpr_heap_lines_fill_holders(h->lines, &n, h);
+        mpr_owner_lines_fill_holders(h->lines, &n, h);
         fill_lifetimes(t, &n, o->large, h);
         for (size_t k = 0; k < h->bands; k++) {
             h->band[k].node = mpr_numbering_node(&n, h->band[k].node);
@@ -199,7 +199,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
             h->band[k].native = mpr_numbering_native(&n, h->band[k].native);
         }
     }
-    for (size_t i = 0; i < t->heaps; i++) mpr_heap_lines_fill(t->heap[i].lines, &n, &t->heap[i]);
+    for (size_t i = 0; i < t->heaps; i++) mpr_owner_lines_fill(t->heap[i].lines, &n, &t->heap[i]);
     mpr_annotations_fill(o->annotations, &n, t);
     mpr_lanes_fill(o->lanes, &n, t);
     fill_gpu(t, &n);

@@ -21,7 +21,7 @@
 #include "summary.h"
 
 struct mpr_error;
-struct mpr_heap_lines;
+struct mpr_owner_lines;
 struct mpr_line;
 struct mpr_naming;
 
@@ -45,7 +45,7 @@ struct mpr_timeline_options {
 
 /* viewer/columns.mjs reads these two lists. ONE: the owner in its labels. SMALL: owners of one
  * range (or Python stack) and library that are too small for a band. FOLD: small owners that share
- * one line (heap_lines.c). OTHER: all other owners. */
+ * one line (owner_lines.c). OTHER: all other owners. */
 #define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
 /* The groupings of the page. Reports have those before SIZE, and fold them to lines. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
@@ -232,7 +232,7 @@ struct mpr_heap_line {
     size_t holders;
     const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
     size_t helds;
-    struct mpr_heap_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (heap_lines.c) */
+    struct mpr_owner_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (owner_lines.c) */
     struct mpr_heap_view view[MPR_TOLD_VIEWS];
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly
                                       at the peak, in order of `from` */

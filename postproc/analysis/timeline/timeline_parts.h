@@ -51,43 +51,44 @@ void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *read
 /* ---- spans.c: the bands over time */
 
 /* A heap's series of bands, with excerpts in which every change is kept, in order of `from`. */
-struct mpr_splice {
+struct mpr_band_series {
     const struct mpr_series *series;
     const struct mpr_excerpt_series *excerpt;
     size_t excerpts, bands;
 };
 /* Fills spans, changes and exact intervals of the heap.  Excerpts replace buckets. */
-void mpr_spans_fill(const struct mpr_splice *splice, struct mpr_arena *arena,
+void mpr_spans_fill(const struct mpr_band_series *splice, struct mpr_arena *arena,
                     struct mpr_heap_line *out);
 /* Fills the heap's flows and slices.  @band_of: the band of each cell. */
 void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
                          const uint32_t *band_of, struct mpr_heap_line *out);
 
-/* ---- heap_lines.c: rows of a heap as the lines of the reports (naming.h), in each view of the
+/* ---- owner_lines.c: rows of a heap as the lines of the reports (naming.h), in each view of the
  * page that has such lines.  As in the reports, rows with bytes at the heap's peak are merged with
  * each other, and so are rows without. */
 
 /* Returns the lines for all rows of the heap, by replay's numbers, in the timeline's arena. */
-struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct mpr_reader *reader,
-                                           uint8_t heap);
+struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
+                                             const struct mpr_reader *reader, uint8_t heap);
 /* Returns the number of a block's line in a view, or 0.  @block: a band with the node, stacks,
  * library and thread of the block. */
-uint32_t mpr_heap_lines_find(const struct mpr_heap_lines *lines, enum mpr_view view,
-                             const struct mpr_band *block);
+uint32_t mpr_owner_lines_find(const struct mpr_owner_lines *lines, enum mpr_view view,
+                              const struct mpr_band *block);
 /* Returns how many rows that line has. */
-size_t mpr_heap_lines_rows(const struct mpr_heap_lines *lines, enum mpr_view view, uint32_t number);
+size_t mpr_owner_lines_rows(const struct mpr_owner_lines *lines, enum mpr_view view,
+                            uint32_t number);
 /* Notes that some bytes of the line are in a band without the label of their row.  @whole: also
  * without the label of the line. */
-void mpr_heap_lines_hide(struct mpr_heap_lines *lines, enum mpr_view view, uint32_t number,
-                         bool whole);
+void mpr_owner_lines_hide(struct mpr_owner_lines *lines, enum mpr_view view, uint32_t number,
+                          bool whole);
 /* Fills the holders of the heap's peak: each block counts by its range, or its Python stack, or its
  * native stack or library. */
-void mpr_heap_lines_fill_holders(const struct mpr_heap_lines *lines, struct mpr_numbering *n,
-                                 struct mpr_heap_line *out);
+void mpr_owner_lines_fill_holders(const struct mpr_owner_lines *lines, struct mpr_numbering *n,
+                                  struct mpr_heap_line *out);
 /* Fills the views, with those rows that bands, blocks and holders mention, so call it after these
  * have their numbers. */
-void mpr_heap_lines_fill(const struct mpr_heap_lines *lines, struct mpr_numbering *n,
-                         struct mpr_heap_line *out);
+void mpr_owner_lines_fill(const struct mpr_owner_lines *lines, struct mpr_numbering *n,
+                          struct mpr_heap_line *out);
 
 /* ---- annotations.c: marks (also of failures and graphs), instances of ranges, and the figures of
  * kernel and driver, gathered during replay in bounded memory */

@@ -20,7 +20,7 @@ struct view {
     uint32_t *line_of;       /* by key: line + 1 */
 };
 
-struct mpr_heap_lines {
+struct mpr_owner_lines {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     const struct mpr_naming *naming;
@@ -31,7 +31,7 @@ struct mpr_heap_lines {
 
 /* ---- owners */
 
-static struct mpr_holder owner_of(const struct mpr_heap_lines *l, enum mpr_view view,
+static struct mpr_holder owner_of(const struct mpr_owner_lines *l, enum mpr_view view,
                                   const struct mpr_band *block)
 {
     switch (view) {
@@ -49,7 +49,7 @@ static struct mpr_holder owner_of(const struct mpr_heap_lines *l, enum mpr_view 
 
 /* Ranges and Python stacks are nodes of one tree.  The keys after these are the native stacks, or
  * the libraries, or the threads. */
-static size_t key_of(const struct mpr_heap_lines *l, const struct mpr_holder *owner)
+static size_t key_of(const struct mpr_owner_lines *l, const struct mpr_holder *owner)
 {
     const uint32_t other = owner->native | owner->library | owner->thread;
     return other ? l->reader->replay.ranges.nodes + other : owner->node | owner->python;
@@ -100,7 +100,7 @@ static bool is_lower_bound(const struct mpr_replay *r, const struct mpr_cell *ce
     return mpr_label_is_sampled(r, cell) && (calls || mpr_replay_samples_host(r));
 }
 
-static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap)
+static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t heap)
 {
     const struct mpr_replay *r = &l->reader->replay;
     const struct mpr_books *books = &r->books;
@@ -147,7 +147,7 @@ static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap
     free(row_of);
 }
 
-static struct mpr_path path_of(const struct mpr_heap_lines *l, enum mpr_group by,
+static struct mpr_path path_of(const struct mpr_owner_lines *l, enum mpr_group by,
                                const struct mpr_holder *owner)
 {
     const struct mpr_replay *r = &l->reader->replay;
@@ -160,7 +160,7 @@ static struct mpr_path path_of(const struct mpr_heap_lines *l, enum mpr_group by
     return (struct mpr_path){ name, 1 };
 }
 
-static void fill_rows(struct mpr_heap_lines *l, struct view *v, uint8_t heap)
+static void fill_rows(struct mpr_owner_lines *l, struct view *v, uint8_t heap)
 {
     v->row = mpr_arena_alloc(l->arena, v->rows * sizeof *v->row);
     for (size_t i = 0; i < v->rows; i++) {
@@ -176,7 +176,7 @@ static void fill_rows(struct mpr_heap_lines *l, struct view *v, uint8_t heap)
 
 /* ---- lines */
 
-static void make_lines(struct mpr_heap_lines *l, struct view *v)
+static void make_lines(struct mpr_owner_lines *l, struct view *v)
 {
     size_t all;
     v->line = mpr_naming_lines(l->arena, l->naming, v->by, v->row, v->rows, &all, &v->live);
@@ -192,18 +192,18 @@ static void make_lines(struct mpr_heap_lines *l, struct view *v)
     }
 }
 
-struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct mpr_reader *reader,
-                                           uint8_t heap)
+struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
+                                             const struct mpr_reader *reader, uint8_t heap)
 {
     static const enum mpr_group by[MPR_TOLD_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
                                                        MPR_GROUP_PYTHON, MPR_GROUP_STACK,
                                                        MPR_GROUP_THREAD };
-    struct mpr_heap_lines *l = mpr_arena_alloc(&t->arena, sizeof *l);
-    *l = (struct mpr_heap_lines){ .arena = &t->arena,
-                                  .reader = reader,
-                                  .naming = t->options.naming,
-                                  .by_native = t->best.by == MPR_GROUP_STACK,
-                                  .keys = count_keys(&reader->replay) };
+    struct mpr_owner_lines *l = mpr_arena_alloc(&t->arena, sizeof *l);
+    *l = (struct mpr_owner_lines){ .arena = &t->arena,
+                                   .reader = reader,
+                                   .naming = t->options.naming,
+                                   .by_native = t->best.by == MPR_GROUP_STACK,
+                                   .keys = count_keys(&reader->replay) };
     for (enum mpr_view i = 0; i < MPR_TOLD_VIEWS; i++) {
         struct view *v = &l->view[i];
         v->by = i == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[i];
@@ -214,19 +214,20 @@ struct mpr_heap_lines *mpr_heap_lines_make(struct mpr_timeline *t, const struct 
     return l;
 }
 
-uint32_t mpr_heap_lines_find(const struct mpr_heap_lines *l, enum mpr_view view,
-                             const struct mpr_band *block)
+uint32_t mpr_owner_lines_find(const struct mpr_owner_lines *l, enum mpr_view view,
+                              const struct mpr_band *block)
 {
     const struct mpr_holder owner = owner_of(l, view, block);
     return l->view[view].line_of[key_of(l, &owner)];
 }
 
-size_t mpr_heap_lines_rows(const struct mpr_heap_lines *l, enum mpr_view view, uint32_t number)
+size_t mpr_owner_lines_rows(const struct mpr_owner_lines *l, enum mpr_view view, uint32_t number)
 {
     return number ? l->view[view].line[number - 1].rows : 0;
 }
 
-void mpr_heap_lines_hide(struct mpr_heap_lines *l, enum mpr_view view, uint32_t number, bool whole)
+void mpr_owner_lines_hide(struct mpr_owner_lines *l, enum mpr_view view, uint32_t number,
+                          bool whole)
 {
     if (!number) return;
     l->view[view].open[number - 1] |= whole;
@@ -235,8 +236,8 @@ void mpr_heap_lines_hide(struct mpr_heap_lines *l, enum mpr_view view, uint32_t 
 
 /* ---- the result */
 
-void mpr_heap_lines_fill_holders(const struct mpr_heap_lines *l, struct mpr_numbering *n,
-                                 struct mpr_heap_line *out)
+void mpr_owner_lines_fill_holders(const struct mpr_owner_lines *l, struct mpr_numbering *n,
+                                  struct mpr_heap_line *out)
 {
     enum { LISTED = 400 };
     const struct view *v = &l->view[MPR_VIEW_AUTO];
@@ -281,7 +282,7 @@ static bool number_part(enum mpr_group by, const struct mpr_holder *owner,
     return part->number != 0;
 }
 
-static void fill_parts(const struct mpr_heap_lines *l, const struct view *v,
+static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
                        const struct mpr_line *line, struct mpr_numbering *n,
                        struct mpr_heap_line_of_view *out)
 {
@@ -300,8 +301,8 @@ static void fill_parts(const struct mpr_heap_lines *l, const struct view *v,
     } while ((at = at->next) != line->link);
 }
 
-static void fill_view(const struct mpr_heap_lines *l, const struct view *v, struct mpr_numbering *n,
-                      struct mpr_heap_view *out)
+static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
+                      struct mpr_numbering *n, struct mpr_heap_view *out)
 {
     out->line = mpr_arena_alloc(l->arena, v->lines * sizeof *out->line);
     for (size_t i = 0; i < v->lines; i++) {
@@ -323,8 +324,8 @@ static void fill_view(const struct mpr_heap_lines *l, const struct view *v, stru
     }
 }
 
-void mpr_heap_lines_fill(const struct mpr_heap_lines *l, struct mpr_numbering *n,
-                         struct mpr_heap_line *out)
+void mpr_owner_lines_fill(const struct mpr_owner_lines *l, struct mpr_numbering *n,
+                          struct mpr_heap_line *out)
 {
     out->held = l->view[MPR_VIEW_AUTO].line;
     out->helds = l->view[MPR_VIEW_AUTO].live;
