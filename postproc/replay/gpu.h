@@ -108,9 +108,17 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 /* Returns true if the log has anything about the device. */
 bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device);
 /* Returns the bytes of gpuN/device. */
-uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
+static inline uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
+{
+    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
+}
 /* Returns the newest measurement plus what changed since, or the tracked bytes without one. */
-uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
+static inline uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
+{
+    const uint64_t tracked = mpr_gpu_tracked(r, device),
+                   used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
+    return used == MPF_UNKNOWN ? tracked : used;
+}
 /* Tracked bytes changed. A measurement of at most MPR_IN_FLIGHT_NS ago may already have the change.
  */
 #define MPR_IN_FLIGHT_NS UINT64_C(100000000)

@@ -10,18 +10,6 @@ bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
     return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
 }
 
-uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
-{
-    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
-}
-
-uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
-{
-    const uint64_t tracked = mpr_gpu_tracked(r, device),
-                   used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
-    return used == MPF_UNKNOWN ? tracked : used;
-}
-
 /* ---- differences between measured and expected bytes */
 
 /* An allocation is recorded after the driver has returned, so a measurement by another thread may
