@@ -7,6 +7,7 @@
 #include "excerpts.h"
 #include "levels.h"
 #include "projection.h"
+#include "survivors.h"
 
 void mpr_books_init(struct mpr_books *books)
 {
@@ -135,6 +136,7 @@ __attribute__((noinline)) void mpr_books_add_observed(struct mpr_books *books, u
                                                       uint64_t size, uint64_t blocks, uint64_t time)
 {
     before_change(books, index, size, true);
+    if (books->survivors) mpr_survivors_add(books->survivors, index, size);
     mpr_books_add_unobserved(books, &books->cell[index], size, blocks, time);
     after_change(books, index, size, true);
     const uint8_t code = books->cell[index].heap;
@@ -149,6 +151,7 @@ __attribute__((noinline)) void mpr_books_remove_observed(struct mpr_books *books
                                                          uint64_t size, uint64_t blocks)
 {
     before_change(books, index, size, false);
+    if (books->survivors) mpr_survivors_remove(books->survivors, index, size);
     mpr_books_remove_unobserved(books, &books->cell[index], size, blocks);
     after_change(books, index, size, false);
 }

@@ -19,6 +19,7 @@
 struct mpr_levels;
 struct mpr_excerpts;
 struct mpr_own_peaks;
+struct mpr_survivors;
 
 /* The members that every event uses come first and fill a cache line. */
 struct mpr_cell {
@@ -108,6 +109,7 @@ struct mpr_books {
     struct mpr_highs *highs;
     struct mpr_touches *touches;
     struct mpr_own_peaks *own_peaks; /* of coarser groupings (projection.h) */
+    struct mpr_survivors *survivors;
     const uint64_t *instant_now; /* replay's clock during the selected instant, otherwise NULL */
     uint64_t instant_from;
 };
@@ -188,7 +190,7 @@ void mpr_books_remove_observed(struct mpr_books *books, uint32_t index, uint64_t
 static inline bool mpr_books_are_observed(const struct mpr_books *books)
 {
     return books->levels || books->excerpts || books->highs || books->touches || books->own_peaks ||
-           books->instant_now;
+           books->survivors || books->instant_now;
 }
 
 /* Adds blocks to a cell, or removes them, in one change. @blocks: modulo 2^64, so that bytes may be

@@ -20,6 +20,11 @@
 static const struct {
     const char *what, *change, *report;
 } sentences[MPR_FINDING_KINDS] = {
+    [MPR_FINDING_ACTIVATIONS] = {
+        "activations hold {activation_bytes} of {heap}'s {heap_bytes} when memory ran out",
+        "a smaller batch or shorter sequences, activation checkpointing, or torch.no_grad() if this "
+        "is an evaluation",
+        "breakdown --at oom" },
     [MPR_FINDING_CACHE] = {
         "PyTorch kept {releasable_bytes} in segments without a live block when <the device was "
         "fullest|memory ran out>",
@@ -68,17 +73,32 @@ static const struct {
         "|{heap} grew by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns} of a "
         "short run[; {place_bytes} of it in one place]"
         "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
-        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]>",
+        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]"
+        "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
+        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]"
+        "|{heap} grows with each call: {times} allocations left {grown_bytes}"
+        "|{heap} grows with each call: {times} allocations left {grown_bytes}>",
         "<what holds on to it: a list of losses that keeps graphs, a cache without a bound"
         "|what holds on to it; or was it still loading? a longer run tells"
         "|what holds on to it: a container that only grows, a cache without a bound"
-        "|its source is not known: run again with call stacks (--stacks=sample, --python=on)>",
-        "leaks" },
+        "|its source is not known: run again with call stacks (--stacks=sample, --python=on)"
+        "|check what keeps these blocks: a list, a queue or a cache without a bound"
+        "|check what keeps these tensors: a list or a cache (.item(), .detach(), .cpu(), a bound), "
+        "or the graph of a kept loss (torch.no_grad(), retain_graph, save_for_backward)>",
+        "<leaks|leaks|leaks|leaks|peaks --at end|peaks --at end>" },
+    [MPR_FINDING_HOLDER] = {
+        "one place holds {holder_bytes} of {heap}'s {heap_bytes} when memory ran out",
+        "keep it on the host (cpu) and load what is needed, or free it before this point",
+        "peaks --at oom" },
     [MPR_FINDING_IDLE_COMMUNICATORS] = {
         "{communicators} {communicators?communicator:communicators} ran no collective and "
         "{communicators?holds:hold} {communicator_bytes}, most of it NCCL {largest}",
         "do not make this process group, or make it where it is used first",
         "peaks --by comm" },
+    [MPR_FINDING_IDLE_GRADIENTS] = {
+        "gradients that the optimizer has already used hold {idle_bytes} of {heap}'s {heap_bytes}",
+        "optimizer.zero_grad(set_to_none=True) before the forward pass",
+        "breakdown" },
     [MPR_FINDING_INSTANCE] = {
         "{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median",
         "what this one does and the others do not: a longer sequence, a larger batch, an "
@@ -95,6 +115,13 @@ static const struct {
         "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao)<|, or over "
         "several ranks (ZeroRedundancyOptimizer, FSDP)>",
         "breakdown" },
+    [MPR_FINDING_OTHER_POOL] = {
+        "<CuPy's|XLA's> pool holds {pool_bytes} of the {used_bytes} in use, and PyTorch cannot use "
+        "what is free in it",
+        "<cupy.get_default_memory_pool().free_all_blocks() after use, or one allocator for both "
+        "(cupy.cuda.set_allocator)|XLA_PYTHON_CLIENT_PREALLOCATE=false or "
+        "XLA_PYTHON_CLIENT_MEM_FRACTION>",
+        "peaks --by library" },
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
         "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
@@ -105,10 +132,22 @@ static const struct {
         "(jemalloc)>",
         "timeline --heap host/heap" },
     [MPR_FINDING_TEMPORARIES] = {
-        "{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within <a forward pass|a "
-        "backward pass|an optimizer's step|calls of modules>, {place_bytes} of it in one place",
-        "less at a time (a loss over pieces of the batch, a smaller one), in place or fused, or "
-        "where less else lives",
+        "<{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within a forward pass, "
+        "{place_bytes} of it in one place"
+        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within a backward pass, "
+        "{place_bytes} of it in one place"
+        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within an optimizer's "
+        "step, {place_bytes} of it in one place"
+        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within calls of modules, "
+        "{place_bytes} of it in one place"
+        "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
+        "{times} times>",
+        "<less at a time (a loss over pieces of the batch, a smaller one), in place or fused, or "
+        "where less else lives|less at a time (a loss over pieces of the batch, a smaller one), in "
+        "place or fused, or where less else lives|foreach=False or fused=True in the "
+        "optimizer|less at a time (a loss over pieces of the batch, a smaller one), in place or "
+        "fused, or where less else lives|reuse one buffer (out=), split into fewer or smaller "
+        "chunks, or preallocate instead of torch.cat>",
         "breakdown" },
     [MPR_FINDING_WORKER] = {
         "one of {workers} forked workers, pid {pid}, peaks at {peak_bytes} of host memory, "

@@ -12,6 +12,7 @@
 #include "leaks.h"
 #include "mpf/event.h"
 #include "segments.h"
+#include "site_growth.h"
 #include "steps.h"
 
 /* A sample of the process's anonymous memory after the peak of host/heap, in bytes. */
@@ -49,10 +50,14 @@ struct mpr_evidence {
     const struct mpr_segments *segments; /* when memory ran out, or at each device's peak */
     const struct mpr_steps *steps;       /* NULL if no range repeats */
     const struct mpr_leaks *leaks; /* growth over time, or NULL if the log was not read for it */
-    const struct mpr_breakdown *breakdown; /* at the same instants, or NULL if PyTorch held no
-                                              device memory */
-    const struct mpr_device_state *state;  /* state of each device at the same instants */
-    bool at_oom[MPF_GPUS];                 /* its state is the one when memory ran out */
+    const struct mpr_breakdown *breakdown;     /* at the same instants, or NULL if PyTorch held no
+                                                  device memory */
+    const struct mpr_site_growth *site_growth; /* by the sites' own clocks, one per heap */
+    size_t site_growths;
+    const struct mpr_site_temporary *site_temporary; /* one per heap */
+    size_t site_temporaries;
+    const struct mpr_device_state *state; /* state of each device at the same instants */
+    bool at_oom[MPF_GPUS];                /* its state is the one when memory ran out */
     struct mpr_retained retained;
     size_t threads; /* with events */
     bool jemalloc;  /* the log has samples of jemalloc's figures */
@@ -88,6 +93,9 @@ void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e);
+/* Last: looks at the findings of the other rules. */
+void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);
 

@@ -17,6 +17,7 @@
 #include "projection.h"
 #include "reader.h"
 #include "repeats.h"
+#include "survivors.h"
 
 /* ---- evidence */
 
@@ -41,6 +42,8 @@ struct mpr_insights_reading {
                                               compare, or NULL */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
+    struct mpr_survivors survivors;
+    uint64_t pushed_ns; /* the last begin of a range */
     uint64_t taken, peak, others;
     struct {
         uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
@@ -130,6 +133,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
     if (g->next.event) g->next.event(g->next.arg, r, t, e);
+    if (e->op == MPF_OP_PUSH) g->pushed_ns = r->now;
     if (e->op != MPF_OP_SAMPLE_RSS) return;
     look_at_peak(g, r);
     const struct mpr_retained now = sampled(g, r);
@@ -163,6 +167,7 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
         mpr_repeats_watch(reader->repeats, &reader->replay);
     }
     mpr_instances_watch(g->instances, reader);
+    mpr_survivors_begin(&g->survivors, &reader->replay);
     return g;
 }
 
@@ -280,9 +285,11 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_roles(out, e);
     mpr_insights_device(out, e);
     mpr_insights_steps(out, e);
+    mpr_insights_sites(out, e);
     mpr_insights_growth(out, e);
     mpr_insights_host(out, e);
     mpr_insights_family(out, e);
+    mpr_insights_holders(out, e);
     if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
 }
 
@@ -430,10 +437,22 @@ static void free_observers(struct mpr_insights_reading *g)
     mpr_own_peaks_free(&g->by_python);
 }
 
+/* Before a projection: the cells are those that the observer has seen. */
+static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *reader)
+{
+    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
+    struct mpr_evidence *e = &g->evidence;
+    e->site_growth = mpr_site_growth_find(&g->out->arena, &g->survivors, reader, g->pushed_ns,
+                                          oom ? oom->time : reader->replay.now, &e->site_growths);
+    e->site_temporary =
+        mpr_site_temporaries_find(&g->out->arena, &g->survivors, reader, &e->site_temporaries);
+}
+
 void mpr_insights_take(struct mpr_insights_reading *g, struct mpr_reader *reader)
 {
     struct mpr_projection projection;
     const struct mpr_choice choice = mpr_choose(reader);
+    find_sites(g, reader);
     mpr_peaks_init(&g->out->peaks,
                    &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
     mpr_projection_begin(&projection, &reader->replay, choice.by, NULL);
@@ -470,6 +489,7 @@ void mpr_insights_end(struct mpr_insights_reading *g)
 {
     free_observers(g);
     mpr_segments_free(&g->segments);
+    mpr_survivors_free(&g->survivors);
     free(g);
 }
 

@@ -42,6 +42,7 @@ enum { MPR_FACTS_MAX = 6, MPR_DETAILS_MAX = 3 };
 
 /* X(NAME, "key"), in the order of the keys, which are a contract that memprof-report(1) lists. */
 #define MPR_FINDINGS(X)                                                                            \
+    X(ACTIVATIONS, "activations")                                                                  \
     X(CACHE, "cache")                                                                              \
     X(COPIED_PAGES, "copied_pages")                                                                \
     X(DOUBLED_COMMUNICATORS, "doubled_communicators")                                              \
@@ -50,10 +51,13 @@ enum { MPR_FACTS_MAX = 6, MPR_DETAILS_MAX = 3 };
     X(GRAPH_POOLS, "graph_pools")                                                                  \
     X(GRAPH_POOLS_FREE, "graph_pools_free")                                                        \
     X(GROWTH, "growth")                                                                            \
+    X(HOLDER, "holder")                                                                            \
     X(IDLE_COMMUNICATORS, "idle_communicators")                                                    \
+    X(IDLE_GRADIENTS, "idle_gradients")                                                            \
     X(INSTANCE, "instance")                                                                        \
     X(LOCAL_MEMORY, "local_memory")                                                                \
     X(OPTIMIZER_STATE, "optimizer_state")                                                          \
+    X(OTHER_POOL, "other_pool")                                                                    \
     X(RETENTION, "retention")                                                                      \
     X(TEMPORARIES, "temporaries")                                                                  \
     X(WORKER, "worker")                                                                            \
@@ -80,9 +84,14 @@ enum mpr_finding_variant {
     MPR_VARIANT_SHORT_RUN,
     MPR_VARIANT_STEADY,
     MPR_VARIANT_STEADY_UNNAMED, /* no site is known */
+    MPR_VARIANT_EACH_CALL,
+    MPR_VARIANT_EACH_CALL_TORCH,
     /* OPTIMIZER_STATE: parameters are spread over ranks already, or not */
     MPR_VARIANT_SHARDED = 0,
     MPR_VARIANT_WHOLE,
+    /* OTHER_POOL: the library */
+    MPR_VARIANT_CUPY = 0,
+    MPR_VARIANT_XLA,
     /* RETENTION: the allocator */
     MPR_VARIANT_JEMALLOC = 0,
     MPR_VARIANT_ARENAS,
@@ -92,6 +101,7 @@ enum mpr_finding_variant {
     MPR_VARIANT_BACKWARD,
     MPR_VARIANT_OPTIMIZER,
     MPR_VARIANT_MODULES,
+    MPR_VARIANT_CALLS,
 };
 
 struct mpr_finding {

@@ -7,12 +7,19 @@
 
 /* ---- PyTorch's allocator */
 
+/* Returns true if the device is not half full: memory that PyTorch cannot use does no harm then. */
+static bool has_room(const struct mpr_evidence *e, unsigned device)
+{
+    const struct mpr_device_state *s = &e->state[device];
+    return !e->at_oom[device] && s->valid && s->used < s->total / 2;
+}
+
 /* Free memory between live blocks, unless expandable segments are already in use. */
 static void fragmentation(struct mpr_insights *out, const struct mpr_evidence *e,
                           const struct mpr_segments_device *d)
 {
     uint64_t expandable = 0;
-    if (!d->pins || !mpr_worth(d->split_free, d->bytes)) return;
+    if (!d->pins || !mpr_worth(d->split_free, d->bytes) || has_room(e, d->index)) return;
     for (size_t i = 0; i < d->segments; i++)
         if (d->segment[i].expandable) expandable += d->segment[i].bytes;
     if (expandable >= d->bytes / 2) return;
@@ -35,6 +42,7 @@ static void cache(struct mpr_insights *out, const struct mpr_evidence *e, unsign
 {
     const struct mpr_device_state *s = &e->state[device];
     if (!s->valid || !mpr_worth(s->releasable, s->torch_segments)) return;
+    if (has_room(e, device)) return;
     struct mpr_finding *f = mpr_finding_add(
         out, MPR_FINDING_CACHE, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time, s->releasable);
     f->variant = e->at_oom[device] ? MPR_VARIANT_AT_OOM : MPR_VARIANT_AT_PEAK;
@@ -101,7 +109,8 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
 {
     const struct mpr_role_share *state = &h->role[MPR_ROLE_OPTIMIZER];
     const uint64_t parameters = h->role[MPR_ROLE_PARAMETERS].bytes;
-    if (!h->steps || !mpr_worth(state->bytes, h->bytes) || state->bytes < parameters) return;
+    const bool stepped = h->steps || h->phase == MPR_PHASE_OPTIMIZER;
+    if (!stepped || !mpr_worth(state->bytes, h->bytes) || state->bytes < parameters) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_OPTIMIZER_STATE, h->heap, state->oldest, state->bytes);
     f->variant = h->role[MPR_ROLE_GATHERED].bytes ? MPR_VARIANT_SHARDED : MPR_VARIANT_WHOLE;
@@ -121,6 +130,51 @@ static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown
         mpr_finding_add(out, MPR_FINDING_GRADIENT_COPIES, h->heap, h->time, bytes);
     mpr_finding_bytes(f, "gradient_bytes", outside);
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
+}
+
+/* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
+ * buckets of DistributedDataParallel stay by design. */
+static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    if (h->bucket_bytes || !mpr_worth(h->idle_bytes, h->bytes)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
+    mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+/* Returns true if a finding about the device would have made room for the request that failed. */
+static bool is_explained(const struct mpr_insights *out, unsigned device)
+{
+    const struct mpr_insights_oom *o = &out->oom;
+    const uint64_t needed = o->free == MPF_UNKNOWN ? o->asked : mpr_less(o->asked, o->free);
+    for (size_t i = 0; i < out->findings; i++)
+        if (mpf_heap_is_gpu(out->finding[i].heap) &&
+            mpf_heap_device(out->finding[i].heap) == device && out->finding[i].bytes >= needed)
+            return true;
+    return false;
+}
+
+/* If nothing else explains why memory ran out: the owner of most of the live memory, activations of
+ * a pass or a call site. */
+static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
+                    const struct mpr_breakdown_heap *h)
+{
+    const struct mpr_role_share *activations = &h->role[MPR_ROLE_ACTIVATIONS];
+    const struct mpr_row *largest = NULL;
+    if (!e->at_oom[h->device] || is_explained(out, h->device)) return;
+    for (size_t i = 0; i < MPR_ROLES; i++)
+        if (h->role[i].rows && (!largest || h->role[i].row->bytes > largest->bytes))
+            largest = h->role[i].row;
+    const bool of_pass = activations->bytes >= h->bytes / 2;
+    if (!largest || (!of_pass && largest->bytes < h->bytes / 5 * 2)) return;
+    const uint64_t bytes = of_pass ? activations->bytes : largest->bytes;
+    if (bytes < MPR_WORTH_BYTES || !(of_pass ? activations->row : largest)->path.depth) return;
+    struct mpr_finding *f = mpr_finding_add(
+        out, of_pass ? MPR_FINDING_ACTIVATIONS : MPR_FINDING_HOLDER, h->heap, h->time, bytes);
+    f->path = of_pass ? activations->row->path : largest->path;
+    mpr_finding_bytes(f, of_pass ? "activation_bytes" : "holder_bytes", bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
 /* Returns false outside of a pass.  Without a backward pass or an optimizer's step the end of a
@@ -158,14 +212,36 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
+/* Temporaries of a program without phases of training: one call site has most of them. */
+static void site_temporaries(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const uint64_t least = 4 * MPR_WORTH_BYTES; /* every program has temporaries at its peak */
+    for (size_t i = 0; i < e->site_temporaries; i++) {
+        const struct mpr_site_temporary *t = &e->site_temporary[i];
+        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, t->heap);
+        if (!mpr_heap_is_torch(t->heap) || (e->breakdown && e->breakdown->ran) || !whole ||
+            t->bytes < least || t->bytes < whole->peak_bytes / 5 * 2 || !t->path.depth)
+            continue;
+        struct mpr_finding *f =
+            mpr_finding_add(out, MPR_FINDING_TEMPORARIES, t->heap, whole->peak_time, t->bytes);
+        f->variant = MPR_VARIANT_CALLS;
+        f->path = t->path;
+        mpr_finding_bytes(f, "place_bytes", t->bytes);
+        mpr_finding_count(f, "times", t->times);
+        mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+    }
+}
+
 void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
         const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
         optimizer_state(out, h);
         gradient_copies(out, h);
+        idle_gradients(out, h);
         temporaries(out, e->breakdown, h);
     }
+    site_temporaries(out, e);
 }
 
 /* ---- outside of PyTorch */
@@ -181,6 +257,26 @@ static void local_memory(struct mpr_insights *out, const struct mpr_device_state
         mpr_finding_add(out, MPR_FINDING_LOCAL_MEMORY, mpf_heap_gpu(MPF_HEAP_DEVICE, device),
                         s->time, (uint64_t)bytes);
     mpr_finding_bytes(f, "local_memory_bytes", (uint64_t)bytes);
+}
+
+/* A pool of another library keeps its memory for that library: PyTorch cannot use what is free in
+ * it. */
+static void other_pool(struct mpr_insights *out, const struct mpr_evidence *e,
+                       const struct mpr_device_state *s, unsigned device)
+{
+    enum { LARGE_SHARE = 4 };
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, device);
+    const int64_t cupy = mpr_device_bytes(s, MPR_USE_CUPY), xla = mpr_device_bytes(s, MPR_USE_XLA);
+    const uint64_t bytes = (uint64_t)(cupy > xla ? cupy : xla);
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
+    const bool torch = mpr_device_bytes(s, MPR_USE_TORCH_LIVE) > 0;
+    if ((!torch && !e->at_oom[device]) || bytes < MPR_WORTH_BYTES || bytes < s->used / LARGE_SHARE)
+        return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_OTHER_POOL, heap, s->time, bytes);
+    f->variant = cupy > xla ? MPR_VARIANT_CUPY : MPR_VARIANT_XLA;
+    if (whole && whole->rows) f->path = whole->row[0].path;
+    mpr_finding_bytes(f, "pool_bytes", bytes);
+    mpr_finding_bytes(f, "used_bytes", s->used);
 }
 
 /* A communicator allocates its buffers when it is made; without a collective they are never used.
@@ -255,7 +351,14 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
         const struct mpr_device_state *s = &e->state[device];
         if (!s->valid) continue;
         local_memory(out, s, device);
+        other_pool(out, e, s, device);
         idle_communicators(out, s, device);
         doubled_communicators(out, e, s, device);
     }
+}
+
+void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++)
+        holders(out, e, &e->breakdown->heap[i]);
 }

@@ -6,6 +6,47 @@
 #include "evidence.h"
 #include "leaks.h"
 
+/* ---- growth by the sites' own clocks */
+
+/* Returns true for heaps whose blocks are the program's: a device's own blocks are PyTorch's
+ * segments if it has PyTorch.  `leaks` finds growth of the host's other heaps over time. */
+static bool is_programs(const struct mpr_evidence *e, uint8_t heap)
+{
+    if (!mpr_heap_is_device(heap)) return mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
+    for (size_t i = 0; i < e->log->heaps; i++)
+        if (mpr_heap_is_torch(e->log->heap[i].heap)) return false;
+    return true;
+}
+
+static const struct mpr_site_growth *growth_at_sites(const struct mpr_evidence *e, uint8_t heap)
+{
+    for (size_t i = 0; i < e->site_growths; i++) {
+        const struct mpr_site_growth *g = &e->site_growth[i];
+        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
+        if (g->heap == heap && is_programs(e, heap) && g->path.depth && whole &&
+            mpr_worth(g->kept_bytes, whole->peak_bytes))
+            return g;
+    }
+    return NULL;
+}
+
+void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; i < e->site_growths; i++) {
+        const uint8_t heap = e->site_growth[i].heap;
+        const struct mpr_site_growth *g = growth_at_sites(e, heap);
+        if (!g) continue;
+        struct mpr_finding *f =
+            mpr_finding_add(out, MPR_FINDING_GROWTH, heap, g->last_ns, g->kept_bytes);
+        f->variant = mpr_heap_is_torch(heap) ? MPR_VARIANT_EACH_CALL_TORCH : MPR_VARIANT_EACH_CALL;
+        f->path = g->path;
+        mpr_finding_bytes(f, "grown_bytes", g->kept_bytes);
+        mpr_finding_bytes(f, "each_bytes", g->kept_bytes / g->times);
+        mpr_finding_count(f, "times", g->times);
+        mpr_finding_count(f, "sites", g->sites);
+    }
+}
+
 /* ---- instances of a range */
 
 /* The instance whose peak is far above the median.  If another one reaches the heap's peak, a
@@ -87,7 +128,7 @@ void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; s && i < s->instances.heaps; i++) {
         if (mpr_heap_is_device(s->heap[i].heap->heap)) continue;
         outlier(out, e, &s->heap[i]);
-        kept_by_instances(out, s, &s->heap[i]);
+        if (!growth_at_sites(e, s->heap[i].heap->heap)) kept_by_instances(out, s, &s->heap[i]);
     }
 }
 

@@ -107,6 +107,7 @@ static void on_alloc(struct lives *l, const struct mpr_replay *r, const struct m
     l->live[l->count++] = (struct life){
         .block = *b,
         .role = { .made = l->training.now,
+                  .recorded = l->training.records,
                   .ranges = mpr_training_context(&l->training, &r->ranges, t->node),
                   .lives = true },
     };
@@ -355,9 +356,11 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
         out->asleep += picture->torch[i].asleep;
     if (out->asleep && picture->mappings == d->mappings)
         piece = split_asleep(piece, &count, picture);
-    for (size_t i = 0; i < count; i++)
-        if (piece[i].role == MPR_ROLE_GRADIENTS && piece[i].life.role.stack & MPR_IN_BUCKET)
-            out->bucket_bytes += piece[i].bytes;
+    for (size_t i = 0; i < count; i++) {
+        if (piece[i].role != MPR_ROLE_GRADIENTS) continue;
+        if (piece[i].life.role.stack & MPR_IN_BUCKET) out->bucket_bytes += piece[i].bytes;
+        if (piece[i].life.role.made.steps < d->instant.steps) out->idle_bytes += piece[i].bytes;
+    }
     qsort(piece, count, sizeof *piece, by_role_and_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
         const size_t first = i;

@@ -72,6 +72,7 @@ struct mpr_breakdown_heap {
                                      instant, other roles include them. */
     struct mpr_role_share role[MPR_ROLES];
     uint64_t bucket_bytes; /* gradients in DistributedDataParallel's buckets */
+    uint64_t idle_bytes;   /* gradients that an optimizer's step has already used */
 };
 
 struct mpr_breakdown {

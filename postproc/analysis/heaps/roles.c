@@ -106,7 +106,8 @@ static enum mpr_role of_forward(const struct mpr_role_life *l)
         return l->went_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
                             : MPR_ROLE_TEMPORARIES;
     if (!l->lives) return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
-    if (in_last_pass) return MPR_ROLE_ACTIVATIONS;
+    /* without any backward pass, the graph that autograd recorded keeps what it needs for one */
+    if (in_last_pass || (l->recorded && !l->gone.passes)) return MPR_ROLE_ACTIVATIONS;
     if (l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
     return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
 }

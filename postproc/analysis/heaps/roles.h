@@ -10,6 +10,7 @@ struct mpr_role_life {
     unsigned stack;    /* the context of its Python stack (enum mpr_torch_context), or 0 */
     unsigned ranges;   /* the context of its thread's ranges */
     bool lives;        /* also if the log has no pass and no block was made after the free */
+    bool recorded;     /* autograd was recording before it was made */
     bool went_last;    /* no block was made after it was freed */
     bool no_pass;      /* the log has neither a pass nor an optimizer step, so it has no phases */
     bool captured;     /* made during the capture of a graph, and not freed during it */

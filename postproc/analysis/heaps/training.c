@@ -177,6 +177,7 @@ static void on_pop(struct mpr_training *p, const struct mpr_replay *r, const str
 static void on_number(struct mpr_training *p, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e)
 {
+    p->records |= e->addr > 0;
     if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->ran + 1 || in_backward(p, r, t)) return;
     p->closure = thread_of(p, t)->stepping;
     enter(p, MPR_PHASE_FORWARD);

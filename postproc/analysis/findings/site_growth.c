@@ -1,0 +1,219 @@
+#include "site_growth.h"
+
+#include <string.h>
+
+#include "amount.h"
+#include "labels.h"
+#include "reader.h"
+#include "survivors.h"
+
+enum {
+    LEAST_POINTS = 6,
+    RISING_OF_FIVE = 4,     /* of five consecutive points this many are higher than before */
+    MOMENT_NS = 1000000000, /* a program may take this long to end ... */
+    ENDING_SHARE = 8,       /* ... or this share of its run */
+    LARGE_OF_FIVE = 2,      /* one site names the growth if it has this many fifths of it; ... */
+    MOST_OF_FOUR = 3        /* ... otherwise the path that has this many quarters */
+};
+
+/* ---- one site */
+
+/* Returns true if the live bytes rise from point to point until the last one, and not by a single
+ * leap. */
+static bool rises(const struct mpr_survivor *f)
+{
+    const uint32_t last = f->points - 1;
+    if (f->points < LEAST_POINTS || f->point[last].low <= f->point[0].low) return false;
+    const uint64_t grown = f->point[last].low - f->point[0].low,
+                   lately = mpr_less(f->point[last].low, f->point[last - last / 4].low);
+    uint32_t up = 0;
+    uint64_t leap = 0;
+    for (uint32_t i = 1; i <= last; i++) {
+        const uint64_t more = mpr_less(f->point[i].low, f->point[i - 1].low);
+        up += more > 0;
+        if (more > leap) leap = more;
+    }
+    return up * 5 >= last * RISING_OF_FIVE && leap <= grown / 2 && lately >= grown / 8;
+}
+
+/* Returns true if the site was in use until the program ended: its last call is no longer ago than
+ * its pauses.  A site that loaded data at the start is not. */
+static bool is_in_use(const struct mpr_survivor *f, uint64_t end)
+{
+    const uint64_t span = f->last_ns - f->first_ns, rest = mpr_less(end, f->last_ns);
+    uint64_t pause = 0;
+    for (uint32_t i = 1; i < f->points; i++)
+        if (f->point[i].ns - f->point[i - 1].ns > pause)
+            pause = f->point[i].ns - f->point[i - 1].ns;
+    return rest <= span / 2 || rest <= 2 * pause;
+}
+
+/* Returns the time at which the program began to end: its last activity, if it ended soon after
+ * that; otherwise the end of the log. */
+static uint64_t ending(uint64_t active, uint64_t end)
+{
+    const uint64_t share = end / ENDING_SHARE, rest = mpr_less(end, active);
+    return rest <= MOMENT_NS || rest <= share ? active : end;
+}
+
+/* ---- the sites of a heap */
+
+struct site {
+    const struct mpr_survivor *of;
+    struct mpr_path path;
+    uint64_t kept; /* bytes */
+};
+
+/* Returns the bytes that the site's allocations left: what each leaves, times their number.  The
+ * live bytes after the last one may have its temporaries. */
+static uint64_t kept_bytes(const struct mpr_survivor *f, uint64_t allocations)
+{
+    const uint64_t grown = f->point[f->points - 1].low - f->point[0].low;
+    const double each = (double)grown / (double)((f->points - 1) * f->each),
+                 kept = each * (double)allocations;
+    return kept < (double)f->kept ? (uint64_t)kept : f->kept;
+}
+
+/* Returns the frame at that depth that has most bytes among the paths that begin with @prefix, if
+ * it has most of them; otherwise NULL. */
+static const struct mpr_frame *shared_frame(const struct site *site, size_t sites,
+                                            struct mpr_path prefix, uint64_t all)
+{
+    for (size_t i = 0; i < sites; i++) {
+        const struct mpr_path p = site[i].path;
+        uint64_t bytes = 0;
+        if (p.depth <= prefix.depth) continue;
+        for (size_t k = i; k < sites; k++) {
+            const struct mpr_path q = site[k].path;
+            bool same = q.depth > prefix.depth;
+            for (size_t d = 0; same && d <= prefix.depth; d++) same = q.frame[d] == p.frame[d];
+            if (same) bytes += site[k].kept;
+        }
+        if (bytes / MOST_OF_FOUR >= all / 4) return p.frame[prefix.depth];
+    }
+    return NULL;
+}
+
+static struct mpr_path shared_path(struct mpr_arena *arena, const struct site *site, size_t sites,
+                                   uint64_t all)
+{
+    if (sites == 1) return site->path;
+    size_t depth = 0;
+    for (size_t i = 0; i < sites; i++)
+        if (site[i].path.depth > depth) depth = site[i].path.depth;
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, (depth + 1) * sizeof *frame), *next;
+    struct mpr_path path = { frame, 0 };
+    while ((next = shared_frame(site, sites, path, all))) frame[path.depth++] = next;
+    return path;
+}
+
+static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               const struct mpr_survivors_place *place)
+{
+    return mpr_label_best(arena, reader, place->node,
+                          mpr_sites_of(&reader->replay.sites, place->site));
+}
+
+static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
+                 const struct mpr_survivors *survivors, const struct site *site, size_t sites)
+{
+    const struct site *largest = site;
+    out->sites = sites;
+    for (size_t i = 0; i < sites; i++) {
+        out->kept_bytes += site[i].kept;
+        if (site[i].of->last_ns > out->last_ns) out->last_ns = site[i].of->last_ns;
+        if (site[i].kept > largest->kept) largest = &site[i];
+    }
+    out->times = survivors->place[largest->of->place].allocations;
+    out->path = largest->kept / LARGE_OF_FIVE >= out->kept_bytes / 5
+                    ? largest->path
+                    : shared_path(arena, site, sites, out->kept_bytes);
+}
+
+/* Returns the time of the last allocation in device memory and in pinned memory. */
+static uint64_t last_allocation(const struct mpr_survivors *survivors)
+{
+    uint64_t last = survivors->last_ns[MPF_HEAP_PINNED];
+    for (unsigned heap = 0; heap < MPR_HEAPS; heap++)
+        if (mpf_heap_is_gpu((uint8_t)heap) && survivors->last_ns[heap] > last)
+            last = survivors->last_ns[heap];
+    return last;
+}
+
+struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
+                                             struct mpr_survivors *survivors,
+                                             const struct mpr_reader *reader, uint64_t active_ns,
+                                             uint64_t end_ns, size_t *count)
+{
+    const uint64_t last = last_allocation(survivors),
+                   end = ending(last > active_ns ? last : active_ns, end_ns);
+    struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
+    struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    *count = 0;
+    for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
+        size_t sites = 0;
+        for (uint32_t i = 0; i < survivors->count; i++) {
+            const struct mpr_survivor *f = &survivors->followed[i];
+            const struct mpr_survivors_place *place = &survivors->place[f->place];
+            if (place->heap != heap || !rises(f) || !is_in_use(f, end) || f->freed_ns < end)
+                continue;
+            site[sites++] = (struct site){ f, path_of(arena, reader, place),
+                                           kept_bytes(f, place->allocations) };
+        }
+        if (!sites) continue;
+        out[*count] = (struct mpr_site_growth){ .heap = (uint8_t)heap };
+        join(arena, &out[(*count)++], survivors, site, sites);
+    }
+    return out;
+}
+
+/* ---- temporaries */
+
+/* Returns the bytes of each place at its heap's peak. */
+static uint64_t *bytes_at_peak(struct mpr_arena *arena, struct mpr_survivors *s)
+{
+    const struct mpr_books *books = &s->replay->books;
+    uint64_t *bytes = mpr_arena_alloc(arena, (s->places + 1) * sizeof *bytes);
+    memset(bytes, 0, s->places * sizeof *bytes);
+    for (uint32_t i = 0; i < s->cells; i++)
+        if (s->of_cell[i])
+            bytes[s->of_cell[i] - 1] += mpr_books_bytes_at_peak(books, &books->cell[i]);
+    return bytes;
+}
+
+/* Returns the most live bytes that a call has found since the second one, or UINT64_MAX if there
+ * were less than three calls. */
+static uint64_t found_bytes(const struct mpr_survivor *f)
+{
+    uint64_t found = f->points < 2 ? UINT64_MAX : 0;
+    for (uint32_t i = 1; i < f->points; i++)
+        if (f->point[i].low > found) found = f->point[i].low;
+    return found;
+}
+
+struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
+                                                     struct mpr_survivors *survivors,
+                                                     const struct mpr_reader *reader, size_t *count)
+{
+    struct mpr_site_temporary *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
+    *count = 0;
+    for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
+        const struct mpr_survivors_place *largest = NULL;
+        uint64_t bytes = 0;
+        for (uint32_t i = 0; i < survivors->count; i++) {
+            const struct mpr_survivor *f = &survivors->followed[i];
+            const struct mpr_survivors_place *place = &survivors->place[f->place];
+            const uint64_t temporary = mpr_less(at_peak[f->place], found_bytes(f));
+            if (place->heap != heap || temporary <= bytes) continue;
+            bytes = temporary;
+            largest = place;
+        }
+        if (!largest) continue;
+        out[(*count)++] = (struct mpr_site_temporary){ .heap = (uint8_t)heap,
+                                                       .path = path_of(arena, reader, largest),
+                                                       .bytes = bytes,
+                                                       .times = largest->allocations };
+    }
+    return out;
+}

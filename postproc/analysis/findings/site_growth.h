@@ -1,0 +1,49 @@
+/* Growth of call sites by their own clock (survivors.h): places whose live bytes are higher at each
+ * of their calls than before.  It is found wherever it happens: in a validation that runs now and
+ * then, in a request, in a step.  Private to this layer. */
+#ifndef MPR_SITE_GROWTH_H
+#define MPR_SITE_GROWTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "frame.h"
+
+struct mpr_reader;
+struct mpr_survivors;
+
+/* The growing sites of a heap. */
+struct mpr_site_growth {
+    uint8_t heap;
+    struct mpr_path path; /* of the site with most of the growth, or the path that most of it shares
+                           */
+    size_t sites;
+    uint64_t kept_bytes; /* that the sites' allocations left */
+    uint64_t times;      /* allocations of the largest site */
+    uint64_t last_ns;    /* of the last allocation */
+};
+
+/* Call it after the last event.  Returns the heaps with growing sites; the array and the paths are
+ * in the arena.
+ * @active_ns: when the program last began something, a range for example.
+ * @end_ns: when memory ran out, or the end of the log. */
+struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
+                                             struct mpr_survivors *survivors,
+                                             const struct mpr_reader *reader, uint64_t active_ns,
+                                             uint64_t end_ns, size_t *count);
+
+/* The site of a heap whose blocks at the heap's peak are mostly freed before its next calls. */
+struct mpr_site_temporary {
+    uint8_t heap;
+    struct mpr_path path;
+    uint64_t bytes; /* at the peak, without those that it always has */
+    uint64_t times; /* allocations */
+};
+/* Call it after the last event.  The array and the paths are in the arena. */
+struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
+                                                     struct mpr_survivors *survivors,
+                                                     const struct mpr_reader *reader,
+                                                     size_t *count);
+
+#endif

@@ -1,0 +1,109 @@
+#include "survivors.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "hash.h"
+#include "maker.h"
+
+void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r)
+{
+    *s = (struct mpr_survivors){ .replay = r };
+    r->books.survivors = s;
+}
+
+void mpr_survivors_free(struct mpr_survivors *s)
+{
+    free(s->followed);
+    free(s->place);
+    free(s->of_cell);
+    mpr_index_free(&s->number);
+}
+
+/* ---- places */
+
+static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
+{
+    const uint32_t node =
+        s->replay->options.by == MPR_GROUP_ALL ? mpr_all_of(cell->key).node : (uint32_t)cell->key;
+    const uint64_t hash = mpr_hash((uint64_t)cell->site << 32 | node) + cell->heap;
+    uint32_t found;
+    for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (found = mpr_probe_next(&p));) {
+        const struct mpr_survivors_place *place = &s->place[found - 1];
+        if (place->node == node && place->site == cell->site && place->heap == cell->heap)
+            return found - 1;
+    }
+    MPR_GROW(s->place, s->places, s->place_cap);
+    s->place[s->places] =
+        (struct mpr_survivors_place){ .node = node, .site = cell->site, .heap = cell->heap };
+    mpr_index_add(&s->number, hash, ++s->places);
+    return s->places - 1;
+}
+
+uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell)
+{
+    MPR_REACH(s->of_cell, cell, s->cells);
+    if (!s->of_cell[cell]) s->of_cell[cell] = find_place(s, &s->replay->books.cell[cell]) + 1;
+    return s->of_cell[cell] - 1;
+}
+
+/* ---- allocations */
+
+static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uint64_t bytes)
+{
+    struct mpr_survivors_place *place = &s->place[number];
+    const uint64_t all = place->bytes + bytes;
+    if (s->count == MPR_SURVIVORS_MAX || all < MPR_SURVIVORS_BYTES ||
+        all < s->replay->books.heap[place->heap].peak_bytes / MPR_SURVIVORS_SHARE)
+        return NULL;
+    MPR_GROW(s->followed, s->count, s->cap);
+    s->followed[s->count] =
+        (struct mpr_survivor){ .place = number, .each = 1, .first_ns = s->replay->now };
+    place->followed = ++s->count;
+    return &s->followed[s->count - 1];
+}
+
+/* Joins neighbouring spans. */
+static void widen(struct mpr_survivor *f)
+{
+    for (uint32_t i = 0; i < MPR_SURVIVORS_POINTS / 2; i++) {
+        const uint64_t left = f->point[2 * i].low, right = f->point[2 * i + 1].low;
+        f->point[i].low = left < right ? left : right;
+        f->point[i].ns = f->point[2 * i + 1].ns;
+    }
+    f->points = MPR_SURVIVORS_POINTS / 2;
+    f->each *= 2;
+}
+
+static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, uint64_t now)
+{
+    if (!f->in_last && f->points == MPR_SURVIVORS_POINTS) widen(f);
+    if (!f->in_last || live < f->point[f->points].low) f->point[f->points].low = live;
+    f->point[f->points].ns = f->last_ns = now;
+    f->kept = live + bytes;
+    f->freed_ns = UINT64_MAX;
+    if (++f->in_last < f->each) return;
+    f->points++;
+    f->in_last = 0;
+}
+
+void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
+{
+    const uint32_t number = mpr_survivors_place_of(s, cell);
+    struct mpr_survivors_place *place = &s->place[number];
+    struct mpr_survivor *f =
+        place->followed ? &s->followed[place->followed - 1] : follow(s, number, bytes);
+    s->last_ns[place->heap] = s->replay->now;
+    place->allocations++;
+    if (f) note(f, place->bytes, bytes, s->replay->now);
+    place->bytes += bytes;
+}
+
+void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
+{
+    struct mpr_survivors_place *place = &s->place[mpr_survivors_place_of(s, cell)];
+    place->bytes -= bytes;
+    if (!place->followed) return;
+    struct mpr_survivor *f = &s->followed[place->followed - 1];
+    if (f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
+}

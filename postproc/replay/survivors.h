@@ -1,0 +1,66 @@
+/* Which bytes of a place survive: its live bytes just before each of its allocations.
+ *
+ * A place is a range path and a site (MPR_GROUP_PLACE).  One that leaks has more live bytes at each
+ * of its calls than at the one before.  One that makes temporaries has none, and a cache that is
+ * full has as many as before.  The clock of a place is its own allocations, so neither the
+ * program's start nor its end nor another loop counts.
+ *
+ * A place is followed from the first allocation at which it is large.  Its allocations are divided
+ * into at most MPR_SURVIVORS_POINTS spans of equal numbers, and each keeps the least live bytes
+ * before one of them: what a collector or a full cache leaves.  With too many spans, neighbours are
+ * joined.  At most MPR_SURVIVORS_MAX places are followed. */
+#ifndef MPR_SURVIVORS_H
+#define MPR_SURVIVORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay.h"
+
+enum {
+    MPR_SURVIVORS_POINTS = 16,
+    MPR_SURVIVORS_MAX = 8192,
+    MPR_SURVIVORS_BYTES = 64 << 10, /* a followed place has at least this many bytes ... */
+    MPR_SURVIVORS_SHARE = 1024      /* ... and this share of the heap's peak so far */
+};
+
+/* A followed place. */
+struct mpr_survivor {
+    uint32_t place;
+    uint32_t points, in_last;   /* in_last: allocations in the last, unfinished span */
+    uint64_t each;              /* allocations per span */
+    uint64_t first_ns, last_ns; /* of its allocations */
+    uint64_t kept;              /* live bytes after the last allocation */
+    uint64_t freed_ns;          /* when half of these had been freed again, or UINT64_MAX */
+    struct {
+        uint64_t low, ns; /* least live bytes before an allocation; time of the last one */
+    } point[MPR_SURVIVORS_POINTS];
+};
+
+struct mpr_survivors {
+    const struct mpr_replay *replay;
+    struct mpr_survivor *followed;
+    uint32_t count, cap;
+    struct mpr_survivors_place {
+        uint32_t node, site;
+        uint8_t heap;
+        uint32_t followed; /* index + 1, or 0 */
+        uint64_t bytes, allocations;
+    } * place;
+    uint32_t places, place_cap;
+    struct mpr_index number; /* of places: index + 1, by hash */
+    uint32_t *of_cell;       /* the place of a cell + 1, or 0 */
+    uint32_t cells;
+    uint64_t last_ns[MPR_HEAPS]; /* by heap: of its last allocation */
+};
+
+/* Observes a replay by MPR_GROUP_PLACE or MPR_GROUP_ALL from before its first event. */
+void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r);
+void mpr_survivors_free(struct mpr_survivors *s);
+/* Returns the place of a cell. */
+uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell);
+/* Called by the books before blocks are added to a cell, or removed from it. */
+void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);
+void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);
+
+#endif
