@@ -39,7 +39,7 @@ static void start(const struct mpl_command *c, const sigset_t *mask, const struc
     const int error = errno,
               status = error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE;
     fputs("memprof: ", stderr);
-    mpr_utf8_escaped(stderr, c->path);
+    mpr_utf8_write_escaped(stderr, c->path);
     fprintf(stderr, ": %s\n", strerror(error));
     _exit(status);
 }

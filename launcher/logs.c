@@ -172,7 +172,7 @@ static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 static bool is_of_run(const struct mpl_logs *logs, const char *name)
 {
     struct mpr_header header;
-    if (mpr_header_of(&header, logs->dir, name) != 0) return true;
+    if (mpr_header_read_file(&header, logs->dir, name) != 0) return true;
     const char *run = mpr_header_get(&header, "run");
     const bool same = !run || strcmp(run, logs->run) == 0;
     mpr_header_free(&header);

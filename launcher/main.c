@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[at], "run") == 0) return mpl_run(argc - at, argv + at);
     if (strcmp(argv[at], "help") != 0) {
         fputs("memprof: unknown command '", stderr);
-        mpr_utf8_escaped(stderr, argv[at]);
+        mpr_utf8_write_escaped(stderr, argv[at]);
         fputs("'; a program is recorded by 'memprof run -- COMMAND'\n", stderr);
         return MPL_STATUS_USAGE;
     }

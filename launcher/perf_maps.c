@@ -54,7 +54,7 @@ static int copy_beside(const struct mpl_logs *logs, const char *name, const stru
         return -1;
     }
     snprintf(kept, sizeof kept, "%s" MPR_PERF_MAP_ENDING, name);
-    const int to = mpr_file_part(logs->dir, part, log->st_mode & 0666);
+    const int to = mpr_file_open_part(logs->dir, part, log->st_mode & 0666);
     if (to < 0) return -1;
     int result = copy(map, to, st->st_size);
     if (result == 0) result = renameat(logs->dir, part, logs->dir, kept);

@@ -20,7 +20,7 @@ void mpl_say(const char *format, ...)
     va_end(args);
     if (length < 0) return;
     fputs("memprof: ", stderr);
-    mpr_utf8_escaped(stderr, text);
+    mpr_utf8_write_escaped(stderr, text);
     fputc('\n', stderr);
     free(text);
 }

@@ -1,9 +1,9 @@
 /* Allocation for a report: the memory is there, or the process ends.
  *
  * A report can be run again with more memory, so callers have no failure to handle.  If memory runs
- * out, the function given to mpr_alloc_at_end prints a message and ends the process.  Input must
- * not use this, because it is also part of the launcher, which must not end: there, running out of
- * memory is an ordinary error.  Everything is released with free(). */
+ * out, the function given to mpr_alloc_on_failure prints a message and ends the process.  Input
+ * must not use this, because it is also part of the launcher, which must not end: there, running
+ * out of memory is an ordinary error.  Everything is released with free(). */
 #ifndef MPR_ALLOC_H
 #define MPR_ALLOC_H
 
@@ -16,7 +16,7 @@ void *mpr_alloc(size_t count, size_t size);
 void *mpr_resize(void *array, size_t count, size_t size);
 char *mpr_text_copy(const char *text);
 /* Copies at most @bytes bytes of the text. */
-char *mpr_text_part(const char *text, size_t bytes);
+char *mpr_text_copy_part(const char *text, size_t bytes);
 char *mpr_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Opens a stream that writes to memory (open_memstream).  After it is closed the text belongs to
@@ -53,13 +53,13 @@ void *mpr_reach(void *array, size_t index, size_t *count, size_t max, size_t siz
 
 /* Sets the function that is called when memory runs out.  It must not return.  Without one the
  * process aborts. */
-void mpr_alloc_at_end(void (*end)(void));
+void mpr_alloc_on_failure(void (*end)(void));
 /* Ends the process because memory ran out.  Also for callers whose library got no memory. */
-_Noreturn void mpr_alloc_end(void);
+_Noreturn void mpr_alloc_fail(void);
 
 /* Names the file that is being read, for use in the message.  The text must outlive the
  * reading; NULL: no file. */
-void mpr_alloc_for(const char *path);
+void mpr_alloc_set_path(const char *path);
 const char *mpr_alloc_path(void);
 
 #endif

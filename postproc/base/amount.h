@@ -16,30 +16,30 @@ static inline int mpr_compare_numbers(const void *left, const void *right)
 }
 
 /* Returns a - b, or 0 if b is larger. */
-static inline uint64_t mpr_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+static inline uint64_t mpr_saturating_sub(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-static inline int64_t mpr_amount(uint64_t value)
+static inline int64_t mpr_saturating_signed(uint64_t value)
 {
     return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-static inline int64_t mpr_plus(int64_t a, int64_t b)
+static inline int64_t mpr_signed_add(int64_t a, int64_t b)
 {
     int64_t sum;
     if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? -INT64_MAX : INT64_MAX;
     return sum == INT64_MIN ? -INT64_MAX : sum;
 }
 
-static inline int64_t mpr_minus(int64_t a, int64_t b)
+static inline int64_t mpr_signed_sub(int64_t a, int64_t b)
 {
     int64_t difference;
     if (__builtin_sub_overflow(a, b, &difference)) return b > 0 ? -INT64_MAX : INT64_MAX;
     return difference == INT64_MIN ? -INT64_MAX : difference;
 }
 
-static inline int64_t mpr_change(uint64_t from, uint64_t to)
+static inline int64_t mpr_signed_difference(uint64_t from, uint64_t to)
 {
-    return to > from ? mpr_amount(to - from) : -mpr_amount(from - to);
+    return to > from ? mpr_saturating_signed(to - from) : -mpr_saturating_signed(from - to);
 }
 
 #endif

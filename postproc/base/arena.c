@@ -20,7 +20,7 @@ void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes)
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!arena->newest || bytes > arena->left) {
         const size_t block_bytes = bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
-        if (block_bytes > SIZE_MAX - sizeof(struct mpr_arena_block)) mpr_alloc_end();
+        if (block_bytes > SIZE_MAX - sizeof(struct mpr_arena_block)) mpr_alloc_fail();
         struct mpr_arena_block *block = mpr_alloc(1, sizeof *block + block_bytes);
         block->older = arena->newest;
         arena->newest = block;

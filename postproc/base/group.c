@@ -16,7 +16,7 @@ const char *mpr_group_word(enum mpr_group group)
     return mpr_group_name[group == MPR_GROUP_AUTO ? MPR_GROUP_RANGE : group];
 }
 
-const char *mpr_group_nowhere(enum mpr_group group)
+const char *mpr_group_empty_path(enum mpr_group group)
 {
     if (group == MPR_GROUP_STACK) return "(no call stack)";
     return group == MPR_GROUP_PYTHON ? "(no Python call stack)" : "outside any range";

@@ -34,7 +34,7 @@ extern const char *const mpr_group_name[]; /* "range", ..., "auto", NULL */
 /* Returns the word for a heading.  The rows of AUTO are ranges, or are used like ranges. */
 const char *mpr_group_word(enum mpr_group group);
 /* Returns the text for an empty path in rows of this group: "outside any range". */
-const char *mpr_group_nowhere(enum mpr_group group);
+const char *mpr_group_empty_path(enum mpr_group group);
 /* Returns true if paths in rows of this group consist of calls. */
 bool mpr_group_is_calls(enum mpr_group group);
 

@@ -99,7 +99,7 @@ static enum mpr_wall parse_wall(const char *text, struct wall *w)
     return has_day ? MPR_WALL_DAY : MPR_WALL_TIME;
 }
 
-enum mpr_wall mpr_instant_is_wall(const char *text)
+enum mpr_wall mpr_instant_wall_kind(const char *text)
 {
     struct wall w;
     return parse_wall(text, &w);
@@ -122,7 +122,7 @@ static uint64_t real_of(const struct wall *w, int days, int years)
 
 static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *instant)
+bool mpr_instant_from_wall(const char *text, uint64_t start, struct mpr_instant *instant)
 {
     const time_t seconds = (time_t)(start / NS_PER_S);
     struct wall w;

@@ -29,10 +29,10 @@ bool mpr_instant_parse(const char *text, struct mpr_instant *instant);
 /* A local time of day: with its date ("2023-11-15 00:13:20.018", "11-15 00:13:20.018", also with T
  * instead of the blank and Z at the end for UTC) or without ("00:13:20.018"). */
 enum mpr_wall { MPR_NO_WALL, MPR_WALL_TIME, MPR_WALL_DAY };
-enum mpr_wall mpr_instant_is_wall(const char *text);
+enum mpr_wall mpr_instant_wall_kind(const char *text);
 /* Converts a time of day to an instant of a run.  Without a date it is the first such time in the
  * run; without a year the one nearest to the start.  Returns false if it is before the start.
  * @start: CLOCK_REALTIME ns at which the run began */
-bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *instant);
+bool mpr_instant_from_wall(const char *text, uint64_t start, struct mpr_instant *instant);
 
 #endif

@@ -12,7 +12,7 @@ bool mpr_utf8_next(const char **at, uint32_t *code) { return mpf_utf8_next(at, c
 
 static size_t (*shown_width)(uint32_t code);
 
-void mpr_utf8_shown_as(size_t (*width)(uint32_t code)) { shown_width = width; }
+void mpr_utf8_set_width(size_t (*width)(uint32_t code)) { shown_width = width; }
 
 size_t mpr_utf8_width(uint32_t code)
 {
@@ -44,26 +44,26 @@ void mpr_utf8_escape(FILE *out, uint32_t code)
     fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);
 }
 
-bool mpr_utf8_commands(char before, uint32_t code, char next)
+bool mpr_utf8_begins_ci_command(char before, uint32_t code, char next)
 {
     if (code == ':') return next == ':' && (!before || before == ' ');
     return code == '#' && before == '#';
 }
 
-void mpr_utf8_escaped(FILE *out, const char *text)
+void mpr_utf8_write_escaped(FILE *out, const char *text)
 {
     const char *const begin = text;
     while (*text) {
         const char *const start = text, before = start > begin ? start[-1] : 0;
         uint32_t code;
         if (!mpr_utf8_next(&text, &code)) fprintf(out, "\\x%02x", (unsigned)code);
-        else if (mpr_utf8_unsafe(code) || mpr_utf8_commands(before, code, *text))
+        else if (mpr_utf8_unsafe(code) || mpr_utf8_begins_ci_command(before, code, *text))
             mpr_utf8_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
 }
 
-void mpr_utf8_mended(FILE *out, const char *text)
+void mpr_utf8_write_repaired(FILE *out, const char *text)
 {
     uint32_t code;
     for (const char *start = text; *text; start = text) {
@@ -72,7 +72,7 @@ void mpr_utf8_mended(FILE *out, const char *text)
     }
 }
 
-char *mpr_utf8_mend(const char *text, size_t *bytes)
+char *mpr_utf8_repaired(const char *text, size_t *bytes)
 {
     const char *at = text;
     char *mended;
@@ -82,7 +82,7 @@ char *mpr_utf8_mend(const char *text, size_t *bytes)
     while (valid && *at) valid = mpr_utf8_next(&at, &code);
     if (valid) return NULL;
     FILE *out = mpr_text_open(&mended, bytes);
-    mpr_utf8_mended(out, text);
+    mpr_utf8_write_repaired(out, text);
     mpr_text_close(out);
     return mended;
 }

@@ -13,12 +13,12 @@
  * valid UTF-8, and sets *code to that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
 /* Returns the columns that a character takes on a terminal: 2 for a wide one, 0 for a combining
- * mark.  The C library decides, in a UTF-8 locale, or the function given to mpr_utf8_shown_as. */
+ * mark.  The C library decides, in a UTF-8 locale, or the function given to mpr_utf8_set_width. */
 size_t mpr_utf8_width(uint32_t code);
 /* Sets the width of characters for output in ASCII only, or NULL for the C library's widths. */
-void mpr_utf8_shown_as(size_t (*width)(uint32_t code));
+void mpr_utf8_set_width(size_t (*width)(uint32_t code));
 /* Returns the columns of a text.  A byte that is not UTF-8 takes one, or those of \xNN if a
- * function was given to mpr_utf8_shown_as. */
+ * function was given to mpr_utf8_set_width. */
 size_t mpr_utf8_columns(const char *text);
 /* Returns true for a character that must be escaped: control characters, marks that change the
  * direction of text, and invisible characters. */
@@ -29,15 +29,15 @@ bool mpr_utf8_shown(uint32_t code);
 void mpr_utf8_escape(FILE *out, uint32_t code);
 /* Returns true if a command of a CI service begins here, which such services read in the output of
  * their jobs: "::error::" at the beginning of a line or word, "##[error]" and "##vso[" anywhere. */
-bool mpr_utf8_commands(char before, uint32_t code, char next);
+bool mpr_utf8_begins_ci_command(char before, uint32_t code, char next);
 /* Writes the text with unsafe characters and commands escaped, and bytes that are not UTF-8 as
  * \xNN. */
-void mpr_utf8_escaped(FILE *out, const char *text);
+void mpr_utf8_write_escaped(FILE *out, const char *text);
 /* Writes the text with the replacement character instead of each byte that is not UTF-8. */
-void mpr_utf8_mended(FILE *out, const char *text);
+void mpr_utf8_write_repaired(FILE *out, const char *text);
 /* Returns such a text, which the caller frees, or NULL if the text is valid UTF-8.  *bytes is its
  * length in both cases. */
-char *mpr_utf8_mend(const char *text, size_t *bytes);
+char *mpr_utf8_repaired(const char *text, size_t *bytes);
 
 /* Quotes a word for a shell command that a person can copy, if it must be: with single quotes, or
  * with bash's $'...' if it has characters that cannot be shown.  The result is never empty. */

@@ -161,7 +161,7 @@ void mpr_cmd_say(const char *format, ...)
     va_end(list);
     mpr_bar_clear();
     fputs("memprof-report: ", stderr);
-    mpr_utf8_escaped(stderr, text);
+    mpr_utf8_write_escaped(stderr, text);
     fputc('\n', stderr);
 }
 
@@ -208,7 +208,7 @@ static void tick(void *arg, const char *path, uint64_t done, uint64_t total)
     snprintf(name, sizeof name, "%s", mpr_basename(path));
     fprintf(stderr, "\r[%.*s%*s] %3d %%  ", filled, full, BAR_WIDTH - filled, "",
             filled * 100 / BAR_WIDTH);
-    mpr_utf8_escaped(stderr, name);
+    mpr_utf8_write_escaped(stderr, name);
     fputs("\033[K", stderr);
 }
 
@@ -268,7 +268,7 @@ void mpr_memory_limit(uint64_t mib)
 {
     struct rlimit limit;
     const uint64_t bytes = mib == MPR_MEMORY_DEFAULT ? available_bytes() / 2 : mib << 20;
-    mpr_alloc_at_end(end_without_memory);
+    mpr_alloc_on_failure(end_without_memory);
     if (!bytes || getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes) return;
     limit.rlim_cur = bytes;
     setrlimit(RLIMIT_DATA, &limit);

@@ -39,8 +39,8 @@ static void add_max(void *value, char *text, const char *name, struct argp_state
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
     const size_t heap_length = strcspn(text, "="), size_at = heap_length + !!text[heap_length],
                  size_length = strcspn(text + size_at, ",");
-    char *heap = mpr_text_part(text, heap_length),
-         *size = mpr_text_part(text + size_at, size_length);
+    char *heap = mpr_text_copy_part(text, heap_length),
+         *size = mpr_text_copy_part(text + size_at, size_length);
     limit.heap = mpr_heap_named(heap);
     if (text[heap_length] && heap_length && !limit.heap)
         argp_error(state, "--%s=%s: there is no heap %s: %s", name, text, heap, MPR_HEAPS_WANTED);

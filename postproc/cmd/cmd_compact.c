@@ -82,7 +82,7 @@ static void say_compacted(const char *path, const struct mpr_compaction *done)
 {
     struct mpr_number before, after;
     if (done->outcome == MPR_COMPACT_OTHER) return;
-    mpr_utf8_escaped(stdout, path);
+    mpr_utf8_write_escaped(stdout, path);
     switch (done->outcome) {
     case MPR_COMPACT_LITTLE: puts(": what is older is not worth folding"); break;
     case MPR_COMPACT_READ: puts(": somebody reads it; not folded now"); break;

@@ -41,7 +41,7 @@ static enum mpr_digest_found read_digest(struct mpr_digest *d, const char *log, 
 static bool is_fresh(const struct mpr_digest *d, const char *log)
 {
     struct mpr_digest_source now;
-    return mpr_digest_look(&now, log) && mpr_digest_is_fresh(d, &now);
+    return mpr_digest_read_source(&now, log) && mpr_digest_is_fresh(d, &now);
 }
 
 /* ---- digests for ranks */

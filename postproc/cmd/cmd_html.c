@@ -151,9 +151,9 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
         const struct mpr_timeline *t = &runs->at[i];
         struct mpr_process_heap *heap = mpr_alloc(t->heaps, sizeof *heap);
         for (size_t k = 0; k < t->heaps; k++) {
-            const struct mpr_heap_line *h = &t->heap[k];
+            const struct mpr_heap_timeline *h = &t->heap[k];
             heap[k] = (struct mpr_process_heap){ h->heap, h->peak_bytes, h->peak_time, h->end_bytes,
-                                                 h->is_about };
+                                                 h->is_approximate };
         }
         mpr_processes_add_read(processes, &t->summary, heap, t->heaps);
         free(heap);
@@ -204,7 +204,7 @@ static int write_page(struct mpr_output *output, struct runs *runs)
                              .naming = &output->naming };
     if (compare(runs, &page, &diff)) page.diff = &diff;
     bool *alike = mpr_alloc(runs->count, sizeof *alike);
-    mpr_outlier_alike(runs->at, runs->count, alike);
+    mpr_outlier_peers(runs->at, runs->count, alike);
     page.alike = alike;
     read_findings(runs, &page);
     page.insights = (const struct mpr_insights *const *)runs->findings.of;

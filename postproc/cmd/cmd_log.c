@@ -104,7 +104,7 @@ static int recover(void *args, const char *path, const struct mpr_progress *prog
     (void)progress;
     if (mpr_recover(path, a->dead, &recovery, error) != 0) return -1;
     const char *merged = recovery.merged ? "; its fold is in it now" : "";
-    mpr_utf8_escaped(stdout, path);
+    mpr_utf8_write_escaped(stdout, path);
     switch (recovery.outcome) {
     case MPR_RECOVER_WHOLE: printf(": complete already%s\n", merged); break;
     case MPR_RECOVER_NOTHING:
@@ -155,7 +155,7 @@ static const struct mpr_cmdline symbolize_cmdline = {
 static void say_symbolized(const char *log, const struct mpr_symbolized *s)
 {
     struct mpr_number named, calls, objects, size;
-    mpr_utf8_escaped(stdout, log);
+    mpr_utf8_write_escaped(stdout, log);
     if (!s->calls) printf(": no native call stacks in it\n");
     else if (!s->bytes) printf(": no call has a name, and nothing is stored\n");
     else
@@ -165,7 +165,7 @@ static void say_symbolized(const char *log, const struct mpr_symbolized *s)
                mpr_units_size(&size, s->bytes));
     for (size_t i = 0; i < s->notes; i++) {
         fputs("  ", stdout);
-        mpr_utf8_escaped(stdout, s->note[i]);
+        mpr_utf8_write_escaped(stdout, s->note[i]);
         putchar('\n');
     }
     if (s->left_out)

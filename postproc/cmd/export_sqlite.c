@@ -169,7 +169,7 @@ static const char *write_all(struct writing *w)
 
 static int export_sqlite(struct mpr_export *e)
 {
-    struct mpr_telling *telling = e->common.output.telling;
+    struct mpr_user_frames *telling = e->common.output.telling;
     struct writing w = { .export = e,
                          .naming = { .telling = telling },
                          .contents = { .min_bytes = e->min_bytes, .telling = telling } };

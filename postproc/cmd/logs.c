@@ -13,9 +13,9 @@
 #include "basename.h"
 #include "cmd.h"
 #include "heap_names.h"
+#include "log_identity.h"
 #include "units.h"
 #include "utf8.h"
-#include "who.h"
 
 /* ---- paths */
 
@@ -222,7 +222,7 @@ static void select_processes(struct mpr_logs *logs)
     for (size_t i = 0; i < logs->paths.count; i++) {
         struct mpr_process_info process;
         struct mpr_error error;
-        if (mpr_who_read(&process, &list.arena, logs->paths.at[i], &error) != 0) {
+        if (mpr_log_identity_read(&process, &list.arena, logs->paths.at[i], &error) != 0) {
             fail(logs, &error);
             continue;
         }
@@ -236,11 +236,11 @@ static void select_processes(struct mpr_logs *logs)
 
 /* ---- --heap */
 
-static void say_no_heap(const struct mpr_logs *logs, const struct mpr_who_heaps *heaps)
+static void say_no_heap(const struct mpr_logs *logs, const struct mpr_log_heaps *heaps)
 {
     struct mpr_arena arena = { 0 };
     const char *text = "";
-    for (unsigned i = 0; i < MPR_WHO_HEAPS; i++)
+    for (unsigned i = 0; i < MPR_LOG_HEAPS; i++)
         if (heaps->there[i])
             text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "",
                                     mpr_heap_name((uint8_t)i));
@@ -255,13 +255,13 @@ static void check_heap(struct mpr_logs *logs)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_arena arena = { 0 };
-    struct mpr_who_heaps heaps = { 0 };
+    struct mpr_log_heaps heaps = { 0 };
     struct mpr_error error;
     bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
     int has = 0;
     for (size_t i = 0; i < logs->paths.count; i++) {
         if (has <= 0)
-            has = mpr_who_has_heap(logs->paths.at[i], logs->heap, &heaps, &progress, &error);
+            has = mpr_log_has_heap(logs->paths.at[i], logs->heap, &heaps, &progress, &error);
         kept[i] = has >= 0;
         if (has < 0) fail(logs, &error);
     }
@@ -292,13 +292,14 @@ static bool is_one_process(const struct mpr_logs *logs)
     struct mpr_process_info process;
     struct mpr_error error;
     for (size_t i = 0; i < logs->paths.count && list.count < 2; i++)
-        if (mpr_who_read(&process, &list.arena, logs->paths.at[i], &error) == 0)
+        if (mpr_log_identity_read(&process, &list.arena, logs->paths.at[i], &error) == 0)
             list_process(&list, &process);
     mpr_arena_free(&list.arena);
     return list.count == 1;
 }
 
-static void say_which(const struct mpr_logs *logs, const char *path, const struct mpr_who_end *end)
+static void say_which(const struct mpr_logs *logs, const char *path,
+                      const struct mpr_log_outcome *end)
 {
     struct mpr_arena arena = { 0 };
     struct mpr_process_info process;
@@ -312,7 +313,7 @@ static void say_which(const struct mpr_logs *logs, const char *path, const struc
             ? mpr_arena_format(&arena, "the first%s that memory ran out for", among)
             : mpr_arena_format(&arena, "the largest peak%s, %s", among,
                                mpr_units_size(&size, end->peak));
-    if (mpr_who_read(&process, &arena, path, &error) == 0)
+    if (mpr_log_identity_read(&process, &arena, path, &error) == 0)
         mpr_cmd_say("%zu logs; this is %s, %s (%s); --pid%s choose%s another", logs->paths.count,
                     number_of(&arena, &process), command_of(&arena, &process), reason,
                     *process.rank ? " or --rank" : "", *process.rank ? "" : "s");
@@ -324,13 +325,13 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     if (!mpr_logs_choose(logs)) return NULL;
     if (logs->paths.count == 1) return logs->paths.at[0];
     const struct mpr_progress progress = mpr_bar();
-    struct mpr_who_end end, chosen = { 0 };
+    struct mpr_log_outcome end, chosen = { 0 };
     struct mpr_error error;
     const char *path = NULL;
     for (size_t i = 0; i < logs->paths.count; i++) {
-        if (mpr_who_ended(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0)
+        if (mpr_log_outcome_read(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0)
             fail(logs, &error);
-        else if (!path || mpr_who_rather(&end, &chosen)) {
+        else if (!path || mpr_log_outcome_precedes(&end, &chosen)) {
             path = logs->paths.at[i];
             chosen = end;
         }

@@ -50,7 +50,7 @@ void mpr_set_heap(void *value, char *text, const char *name, struct argp_state *
 void mpr_set_instant(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct mpr_instant at;
-    if (!mpr_instant_parse(text, &at) && !mpr_instant_is_wall(text) &&
+    if (!mpr_instant_parse(text, &at) && !mpr_instant_wall_kind(text) &&
         !mpr_named_instant_parse(text))
         argp_error(
             state,
@@ -92,7 +92,7 @@ bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *nu
  * are also times of day then. */
 static bool is_time_of_day(const char *text)
 {
-    const enum mpr_wall wall = mpr_instant_is_wall(text);
+    const enum mpr_wall wall = mpr_instant_wall_kind(text);
     return wall == MPR_WALL_DAY || (wall == MPR_WALL_TIME && mpr_output_clock());
 }
 
@@ -112,7 +112,7 @@ static int find_time_of_day(const char *text, const char *path, struct mpr_insta
     mpr_log_close(log);
     if (!start)
         return mpr_fail(error, "%s: when the process began by the clock is not known", path);
-    if (!mpr_instant_of_wall(text, start, at))
+    if (!mpr_instant_from_wall(text, start, at))
         return mpr_fail(error, "%s: %s is before the process began", path, text);
     return 0;
 }

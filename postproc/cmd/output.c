@@ -42,7 +42,7 @@ static void add_plumbing(void *value, char *path, const char *name, struct argp_
     if (!file) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line && *line != '#') mpr_telling_add(output->telling, mpr_text_copy(line));
+        if (*line && *line != '#') mpr_user_frames_hide(output->telling, mpr_text_copy(line));
     }
     if (ferror(file)) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     free(line);
@@ -134,7 +134,7 @@ const struct mpr_option mpr_output_options[] = {
 
 struct mpr_output mpr_output_default(void)
 {
-    struct mpr_telling *telling = mpr_telling_new();
+    struct mpr_user_frames *telling = mpr_user_frames_new();
     return (struct mpr_output){ .renderer = &mpr_render_text,
                                 .width = MPR_WIDTH_AUTO,
                                 .telling = telling,
@@ -148,7 +148,7 @@ const char *mpr_output_path(const char *path) { return strcmp(path, "-") == 0 ? 
 static int fail(const struct mpr_destination *d, int error)
 {
     mpr_cmd_say("%s: cannot write: %s", d->path ? d->path : "standard output",
-                mpr_file_part_reason(error));
+                mpr_file_part_error_text(error));
     return -1;
 }
 
@@ -232,9 +232,9 @@ static char *rendered(const struct mpr_output *output, mpr_render_result *render
     char *text = NULL, *plain = NULL;
     size_t bytes;
     FILE *memory = mpr_text_open(&text, &bytes);
-    if (ascii) mpr_utf8_shown_as(mpr_ascii_width);
+    if (ascii) mpr_utf8_set_width(mpr_ascii_width);
     render(output->renderer, memory, result, &output->style);
-    mpr_utf8_shown_as(NULL);
+    mpr_utf8_set_width(NULL);
     mpr_text_close(memory);
     if (!ascii) return text;
     memory = mpr_text_open(&plain, &bytes);
@@ -263,7 +263,7 @@ void mpr_output_begin(const struct mpr_output *output, struct mpr_document *doc)
                                   .top = output->style.top,
                                   .clock = output->style.clock };
     /* Widths of texts in the document are those of the characters that will be printed. */
-    if (is_ascii(output)) mpr_utf8_shown_as(mpr_ascii_width);
+    if (is_ascii(output)) mpr_utf8_set_width(mpr_ascii_width);
 }
 
 static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
@@ -274,7 +274,7 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
 
 int mpr_output_document(struct mpr_output *output, struct mpr_document *doc, bool incomplete)
 {
-    mpr_utf8_shown_as(NULL);
+    mpr_utf8_set_width(NULL);
     const int status = mpr_output_report(output, render_document, doc, incomplete);
     mpr_doc_free(doc);
     return status;
@@ -282,7 +282,7 @@ int mpr_output_document(struct mpr_output *output, struct mpr_document *doc, boo
 
 char *mpr_output_text(const struct mpr_output *output, struct mpr_document *doc)
 {
-    mpr_utf8_shown_as(NULL);
+    mpr_utf8_set_width(NULL);
     char *text = rendered(output, render_document, doc);
     mpr_doc_free(doc);
     return text;

@@ -45,7 +45,7 @@ struct finder {
     uint64_t event; /* the last one that was replayed */
     uint64_t bin;
     struct high in_bin[MPR_HEAPS], in_all[MPR_HEAPS];
-    struct mpr_best best[MPF_GPUS];
+    struct mpr_best_instant best[MPF_GPUS];
     uint64_t best_after[MPF_GPUS]; /* the event after which the device had its best instant */
     uint64_t failed[MAX_FAILURES], failures;
     struct open_instance *open;
@@ -76,7 +76,7 @@ static void raise(struct high *high, uint64_t bytes, uint64_t event)
 
 static void look_at_heap(struct finder *f, uint8_t heap)
 {
-    const uint64_t bytes = f->reader.replay.books.heap[heap].bytes;
+    const uint64_t bytes = f->reader.replay.accounts.heap[heap].bytes;
     raise(&f->in_bin[heap], bytes, f->event);
     for (size_t i = 0; i < f->opens; i++) raise(&f->open[i].high[heap], bytes, f->event);
 }
@@ -102,7 +102,7 @@ static void look_at_heaps(struct finder *f, const struct mpf_event *e)
 static void look_at_devices(struct finder *f)
 {
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        const struct mpr_best *best = &f->reader.replay.gpu.device[i].best;
+        const struct mpr_best_instant *best = &f->reader.replay.gpu.device[i].best;
         if (best->used == f->best[i].used && best->torch == f->best[i].torch) continue;
         f->best[i] = *best;
         f->best_after[i] = f->event;
@@ -138,7 +138,7 @@ static void end_bin(struct finder *f)
         MPR_GROW(b->at, b->count, b->cap);
         b->at[b->count++] = (struct mpr_bin){ f->bin, high->after, high->bytes };
         raise(&f->in_all[heap], high->bytes, high->after);
-        *high = (struct high){ f->event, f->reader.replay.books.heap[heap].bytes };
+        *high = (struct high){ f->event, f->reader.replay.accounts.heap[heap].bytes };
     }
 }
 
@@ -195,7 +195,7 @@ static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_th
     const bool pops = e->op == MPF_OP_POP && t->popped,
                ends_thread = e->op == MPF_OP_THREAD_END && e->addr < MPR_THREADS_MAX;
     (void)r;
-    if (e->op == MPF_OP_PUSH && !t->beyond) push(f, t);
+    if (e->op == MPF_OP_PUSH && !t->depth_overflow) push(f, t);
     for (size_t i = f->opens; (pops || ends_thread) && i-- > 0;)
         if (pops ? f->open[i].push == t->popped : f->open[i].thread == e->addr) end_instance(f, i);
 }
@@ -209,12 +209,12 @@ static void see(struct finder *f, const struct mpf_event *e, uint64_t event)
     advance_bin(f, e->time);
     f->event = event;
     mpr_replay_batch(r, e, 1);
-    mpr_books_used(&r->books, &f->kept->heaps);
+    mpr_accounts_used(&r->accounts, &f->kept->heaps);
     look_at_heaps(f, e);
     if (e->op >= MPF_OP_GPU_DEVICE || mpf_heap_is_gpu(e->heap)) look_at_devices(f);
     if (e->op == MPF_OP_FAIL || e->op == MPF_OP_GPU_FAIL || e->op == MPF_OP_TORCH_OOM)
         f->failed[f->failures++ % MAX_FAILURES] = event;
-    if (e->op == MPF_OP_FOLDED && mpr_absent_of(e).value[MPF_FOLDED_BLOCKS])
+    if (e->op == MPF_OP_FOLDED && mpr_thinned_counts_of(e).value[MPF_FOLDED_BLOCKS])
         add_level(&f->kept->level[e->heap], event, MPR_LEVEL_RECORDED);
 }
 

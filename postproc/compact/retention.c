@@ -9,7 +9,7 @@
 #include "log.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "repairs.h"
+#include "reorder.h"
 #include "thin.h"
 #include "threads.h"
 
@@ -29,8 +29,8 @@ struct block {
     bool stays;
 };
 
-/* One of the newest freed blocks.  Replay looks at most MPR_REPAIR_NS back if a free finds no block
- * (repairs.h).  The thinned log must have them too so that replay pairs the same events. */
+/* One of the newest freed blocks.  Replay looks at most MPR_REORDER_NS back if a free finds no
+ * block (reorder.h).  The thinned log must have them too so that replay pairs the same events. */
 struct freed {
     uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
     uint32_t block;     /* while it is not decided, then 0 */
@@ -65,8 +65,8 @@ struct finder {
     size_t instance, busy;                        /* the next of kept->instances and ->busy */
     struct mpr_index domains;                     /* domains in which a range was pushed */
     struct mpr_index live;                        /* blocks by address and heap */
-    struct mpr_repairs repairs;                   /* as in replay */
-    struct freed freed[MPR_RECENT];               /* a ring */
+    struct mpr_reorder repairs;                   /* as in replay */
+    struct freed freed[MPR_RECENT_EVENTS];        /* a ring */
     uint64_t freed_count;                         /* ever */
     struct block *block;                          /* from 1 */
     uint32_t blocks, cap, free;                   /* free: a list by made_in[0] */
@@ -147,23 +147,25 @@ static uint64_t key_of(const struct mpf_event *e)
     return mpr_block_key(e->addr, is_torch(e->heap) ? MPF_HEAP_TORCH : heap_of(e));
 }
 
-static bool has_waiting_partner(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind,
+static bool has_waiting_partner(struct finder *f, const struct mpf_event *e, enum mpr_awaited kind,
                                 uint32_t not_thread)
 {
     return f->repairs.count && !is_torch(e->heap) &&
-           mpr_repairs_match(&f->repairs, key_of(e), kind, not_thread);
+           mpr_reorder_match(&f->repairs, key_of(e), kind, not_thread);
 }
 
-static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum mpr_waiting kind)
+static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum mpr_awaited kind)
 {
-    const struct mpr_repair repair = { key_of(e), e->time, e->thread, (uint8_t)kind };
-    if (!is_torch(e->heap)) mpr_repairs_wait(&f->repairs, &repair);
+    const struct mpr_early_event repair = { key_of(e), e->time, e->thread, (uint8_t)kind };
+    if (!is_torch(e->heap)) mpr_reorder_wait(&f->repairs, &repair);
 }
 
 /* Returns the freed block with this number, from 1, or NULL if it is too old. */
 static struct freed *freed_at(struct finder *f, uint64_t number)
 {
-    return number && f->freed_count - number < MPR_RECENT ? &f->freed[number % MPR_RECENT] : NULL;
+    return number && f->freed_count - number < MPR_RECENT_EVENTS
+               ? &f->freed[number % MPR_RECENT_EVENTS]
+               : NULL;
 }
 
 /* ---- blocks */
@@ -218,7 +220,7 @@ static void restore_recent(struct finder *f, const struct mpf_event *e)
     const uint64_t key = key_of(e);
     struct freed *b;
     for (uint64_t n = f->freed_count; (b = freed_at(f, n)); n--) {
-        if (e->time - b->time > MPR_REPAIR_NS) return;
+        if (e->time - b->time > MPR_REORDER_NS) return;
         if (b->key != key) continue;
         b->key = 0;
         if (b->block) {
@@ -254,8 +256,8 @@ static void on_alloc(struct finder *f, const struct mpf_event *e)
     const bool after_failure = t->keep_next;
     t->places = 0;
     t->keep_next -= after_failure;
-    if (has_waiting_partner(f, e, MPR_WAIT_ALLOC, e->thread) ||
-        (f->repairs.count && !is_torch_block && mpr_repairs_swap(&f->repairs, key_of(e)))) {
+    if (has_waiting_partner(f, e, MPR_AWAITS_ALLOC, e->thread) ||
+        (f->repairs.count && !is_torch_block && mpr_reorder_swap(&f->repairs, key_of(e)))) {
         mpr_spans_keep(&f->spans, e->thread, false);
         return;
     }
@@ -273,7 +275,7 @@ static void on_alloc(struct finder *f, const struct mpf_event *e)
     b->levels = levels_before(f, b->heap);
     mpr_spans_hold(&f->spans, e->thread, is_torch_block, b->made_in);
     if (before) {
-        wait_for_partner(f, e, MPR_WAIT_FREE);
+        wait_for_partner(f, e, MPR_AWAITS_FREE);
         f->block[before].stays = true;
         decide(f, before, e->thread, NULL, 0);
     }
@@ -283,19 +285,19 @@ static void on_alloc(struct finder *f, const struct mpf_event *e)
 /* Takes the block that an event frees out of the live ones.  Returns its number, or 0. */
 static uint32_t take_block(struct finder *f, const struct mpf_event *e)
 {
-    if (!may_remove(e->heap) || has_waiting_partner(f, e, MPR_WAIT_FREE, 0)) return 0;
+    if (!may_remove(e->heap) || has_waiting_partner(f, e, MPR_AWAITS_FREE, 0)) return 0;
     const uint64_t key = key_of(e);
     const uint32_t number = mpr_index_get(&f->live, key);
     if (!number) {
         restore_recent(f, e);
-        wait_for_partner(f, e, MPR_WAIT_ALLOC);
+        wait_for_partner(f, e, MPR_AWAITS_ALLOC);
         return 0;
     }
     mpr_index_set(&f->live, key, 0);
     f->block[number].freed = 0;
     if (!is_torch(e->heap)) {
         f->block[number].freed = ++f->freed_count;
-        f->freed[f->freed_count % MPR_RECENT] =
+        f->freed[f->freed_count % MPR_RECENT_EVENTS] =
             (struct freed){ .key = key, .time = e->time, .block = number };
     }
     return number;
@@ -433,9 +435,9 @@ static void on_other(struct finder *f, const struct mpf_event *e)
 static void see(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->kept->grain;
-    struct mpr_repair expired;
+    struct mpr_early_event expired;
     f->repairs.recent.at = e;
-    while (f->repairs.count && mpr_repairs_expire(&f->repairs, e->time, &expired)) {}
+    while (f->repairs.count && mpr_reorder_expire(&f->repairs, e->time, &expired)) {}
     switch (e->op) {
     case MPF_OP_ALLOC: (may_remove(e->heap) ? on_alloc : on_other)(f, e); break;
     case MPF_OP_FREE: on_free(f, e); break;
@@ -499,9 +501,9 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
     if (mpr_log_open(&log, path, error) != 0) return -1;
     mpr_log_stop_after(log, seq);
     while ((count = mpr_log_next(log, &events, error)) > 0) {
-        mpr_recent_begin(&f->repairs.recent, events);
+        mpr_recent_events_begin(&f->repairs.recent, events);
         for (long i = 0; i < count; i++, f->event++) see(f, &events[i]);
-        mpr_recent_end(&f->repairs.recent, (size_t)count);
+        mpr_recent_events_end(&f->repairs.recent, (size_t)count);
     }
     mpr_log_close(log);
     return count < 0 ? -1 : 0;

@@ -296,7 +296,7 @@ static void open_writer(struct writer *w)
     const size_t columns = (mpf_columns_memory(FRAME_EVENTS) + 63) / 64 * 64;
     void *memory = aligned_alloc(64, columns);
     w->zstd = ZSTD_createCCtx();
-    if (!memory || !w->zstd) mpr_alloc_end();
+    if (!memory || !w->zstd) mpr_alloc_fail();
     w->columns = mpf_columns_init(memset(memory, 0, columns), FRAME_EVENTS, 0);
     w->body_cap = mpf_columns_bound(FRAME_EVENTS);
     w->out_cap = mpf_frame_bound(w->body_cap);

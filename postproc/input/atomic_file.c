@@ -52,7 +52,7 @@ int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, 
     }
     const int fd = open_unnamed(f, mode);
     if (fd >= 0) return set_open(f, fd, MPR_ATOMIC_UNNAMED);
-    return set_open(f, mpr_file_part(directory, f->part, mode), MPR_ATOMIC_PART);
+    return set_open(f, mpr_file_open_part(directory, f->part, mode), MPR_ATOMIC_PART);
 }
 
 /* ---- a path */
@@ -140,7 +140,7 @@ static int remove_stale(const struct mpr_atomic_file *f)
 {
     struct stat st;
     if (fstatat(f->directory, f->part, &st, AT_SYMLINK_NOFOLLOW) != 0) return 0;
-    const int fd = mpr_file_part(f->directory, f->part, 0600);
+    const int fd = mpr_file_open_part(f->directory, f->part, 0600);
     if (fd < 0) return -1;
     unlinkat(f->directory, f->part, 0);
     close(fd);

@@ -27,7 +27,7 @@ struct mpr_atomic_file {
 };
 
 /* Begins a file that will get this name, with @mode less the umask.  @directory: a descriptor, or
- * AT_FDCWD.  Returns 0, or -1 with errno, which mpr_file_part_reason (file.h) explains. */
+ * AT_FDCWD.  Returns 0, or -1 with errno, which mpr_file_part_error_text (file.h) explains. */
 int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, mode_t mode);
 /* Begins a file for a path that the user gave: a link is followed, and the new file gets the mode
  * and the owner of the old one.  If a new file cannot have these, the old file gets the new

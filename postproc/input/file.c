@@ -120,7 +120,7 @@ static int reason_of_refusal(int directory, const char *name, int error)
     return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? error : EPERM;
 }
 
-int mpr_file_part(int directory, const char *name, mode_t mode)
+int mpr_file_open_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
@@ -132,7 +132,7 @@ int mpr_file_part(int directory, const char *name, mode_t mode)
     return -1;
 }
 
-const char *mpr_file_part_reason(int number)
+const char *mpr_file_part_error_text(int number)
 {
     if (number == EBUSY) return MPR_FILE_BUSY;
     if (number == EPERM) return "beside it, as .part, lies what is not this user's alone";

@@ -45,10 +45,10 @@ bool mpr_file_trusted(const struct stat *st, const char *log);
  * rights than @mode.  The folder may be writable for others, so write only to the descriptor.
  * Returns the descriptor, or -1 with errno: EBUSY if another process is writing the file, EPERM if
  * it belongs to another user or is not a regular file. */
-int mpr_file_part(int directory, const char *name, mode_t mode);
+int mpr_file_open_part(int directory, const char *name, mode_t mode);
 #define MPR_FILE_BUSY "another process writes it"
 /* Returns the text for such an errno. */
-const char *mpr_file_part_reason(int number);
+const char *mpr_file_part_error_text(int number);
 
 /* Writes all bytes.  Returns 0, or -1 with errno. */
 int mpr_file_write(int fd, const void *bytes, size_t count);

@@ -78,7 +78,7 @@ int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end
     return status;
 }
 
-int mpr_header_of(struct mpr_header *h, int directory, const char *name)
+int mpr_header_read_file(struct mpr_header *h, int directory, const char *name)
 {
     struct mpr_map map = { .fd = -1 };
     struct mpr_error error;

@@ -32,7 +32,7 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
  * empty. */
 int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end);
 /* Reads the header of the log with this name in a directory.  Returns 0, or -1 if that fails. */
-int mpr_header_of(struct mpr_header *h, int directory, const char *name);
+int mpr_header_read_file(struct mpr_header *h, int directory, const char *name);
 /* Makes a header for a journal whose log is missing.  Returns 0 or MPF_ERR_SPACE. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
 void mpr_header_free(struct mpr_header *h);

@@ -71,8 +71,8 @@ static void sync_status(struct mpr_log *log)
     s->damaged = f->damaged;
     s->missing_frames = f->missing;
     s->bad_offset = f->bad_offset;
-    if (f->hole && s->fold.state == MPR_LOG_WHOLE) s->fold.state = MPR_LOG_LACKS;
-    if (f->hole && s->fold.state == MPR_LOG_FOLDED) s->fold.state = MPR_LOG_OLDER;
+    if (f->hole && s->fold.state == MPR_LOG_WHOLE) s->fold.state = MPR_LOG_FOLD_MISSING;
+    if (f->hole && s->fold.state == MPR_LOG_FOLDED) s->fold.state = MPR_LOG_FOLD_OUTDATED;
     s->cut = f->cut;
     s->cut_offset = f->cut_offset;
     s->major = f->major;
@@ -344,7 +344,7 @@ static void find_end(struct mpr_log *log)
                                                                   .newest_frame = log->newest_frame,
                                                                   .life = s->process.life,
                                                                   .end = run });
-    s->status_told = exited && run.how == MPR_RUN_EXIT;
+    s->exit_status_known = exited && run.how == MPR_RUN_EXIT;
     s->exit_status = run.status;
     if (s->run.known) note_life_sign(log, s->run.mono);
     if (s->last_ns > s->end_ns) s->end_ns = s->last_ns;
@@ -490,7 +490,7 @@ static int take_bytes(struct mpr_log *log, struct mpr_error *error)
 static int open_fold(struct mpr_log *log, struct mpr_error *error)
 {
     static const enum mpr_log_folded unused[] = {
-        [MPR_FOLDED_FOREIGN] = MPR_LOG_FOREIGN, [MPR_FOLDED_DAMAGED] = MPR_LOG_DAMAGED
+        [MPR_FOLDED_FOREIGN] = MPR_LOG_FOLD_FOREIGN, [MPR_FOLDED_DAMAGED] = MPR_LOG_FOLD_DAMAGED
     };
     struct mpr_folded *f = &log->folded;
     char path[PATH_MAX];

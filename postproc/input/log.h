@@ -21,12 +21,12 @@
 /* Whether the beginning of the log was thinned (folded.h). */
 struct mpr_log_fold {
     enum mpr_log_folded {
-        MPR_LOG_WHOLE,   /* the log is as it was written */
-        MPR_LOG_FOLDED,  /* thinned: the other members describe how */
-        MPR_LOG_LACKS,   /* thinned, but LOG.fold is missing */
-        MPR_LOG_OLDER,   /* LOG.fold is older than the log: events between them are missing */
-        MPR_LOG_FOREIGN, /* LOG.fold belongs to another log or user, and was not read */
-        MPR_LOG_DAMAGED, /* LOG.fold is damaged, and was not read */
+        MPR_LOG_WHOLE,         /* the log is as it was written */
+        MPR_LOG_FOLDED,        /* thinned: the other members describe how */
+        MPR_LOG_FOLD_MISSING,  /* thinned, but LOG.fold is missing */
+        MPR_LOG_FOLD_OUTDATED, /* LOG.fold is older than the log: events between them are missing */
+        MPR_LOG_FOLD_FOREIGN,  /* LOG.fold belongs to another log or user, and was not read */
+        MPR_LOG_FOLD_DAMAGED,  /* LOG.fold is damaged, and was not read */
     } state;
     uint64_t until_ns; /* thinned up to this time */
     uint64_t events;   /* removed events */
@@ -64,7 +64,7 @@ struct mpr_log_status {
                                        is 0 without one */
     uint64_t hwm;                   /* high-water resident bytes from END, or 0 if unknown */
     struct mpr_run_end run;         /* how the process ended, if END does not say it */
-    bool status_told;               /* END says "exit", and the run's record has exit_status */
+    bool exit_status_known;         /* END says "exit", and the run's record has exit_status */
     int exit_status;
     uint8_t major, minor; /* of the format */
     enum mpf_end end;     /* the reason in END; MPF_END_NONE without END */

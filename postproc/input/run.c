@@ -170,7 +170,7 @@ static bool has_log(const char *line, const char *host, const struct mpr_run_pro
     return false;
 }
 
-static void add_rest(struct mpr_run_rest *sum, const struct mpr_run_rest *more)
+static void add_rest(struct mpr_run_without_log *sum, const struct mpr_run_without_log *more)
 {
     sum->processes += more->processes;
     sum->unseen += more->unseen;
@@ -180,10 +180,10 @@ static void add_rest(struct mpr_run_rest *sum, const struct mpr_run_rest *more)
 
 /* Lines without a run id belong to the newest launcher.  They count only if some process of that
  * launcher has a log, because otherwise its logs were removed. */
-struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
-                                 struct mpr_run_process *known, size_t count)
+struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char *run,
+                                               struct mpr_run_process *known, size_t count)
 {
-    struct mpr_run_rest all = { 0 }, of_launcher = { 0 };
+    struct mpr_run_without_log all = { 0 }, of_launcher = { 0 };
     bool has_logs = *run;
     struct record r;
     if (count) qsort(known, count, sizeof *known, by_pid);
@@ -191,7 +191,7 @@ struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
     while (next_line(&r)) {
         if (strncmp(r.line, "run ", 4) == 0) {
             if (has_logs) add_rest(&all, &of_launcher);
-            of_launcher = (struct mpr_run_rest){ 0 };
+            of_launcher = (struct mpr_run_without_log){ 0 };
             has_logs = *run;
             continue;
         }
@@ -201,7 +201,7 @@ struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
         if (strncmp(r.line, "unseen ", 7) == 0) of_launcher.unseen++;
         if (strncmp(r.line, "end ", 4) != 0) continue;
         if (has_log(r.line, launcher.host, known, count)) has_logs = true;
-        else add_rest(&of_launcher, &(struct mpr_run_rest){ 1, 0, rss, rss });
+        else add_rest(&of_launcher, &(struct mpr_run_without_log){ 1, 0, rss, rss });
     }
     if (has_logs) add_rest(&all, &of_launcher);
     close_record(&r);

@@ -33,7 +33,7 @@ struct mpr_run_process {
 };
 
 /* The processes of a run that ended without a log. */
-struct mpr_run_rest {
+struct mpr_run_without_log {
     uint64_t processes, unseen; /* unseen: they ran without memprof */
     uint64_t rss, largest;      /* their maximum resident bytes: the sum, and the largest */
 };
@@ -42,7 +42,7 @@ struct mpr_run_rest {
  * those of launchers with at least one log.  Sorts @known.
  * @run: the run's id, or "" if its logs have none
  * @known: the run's processes with a log */
-struct mpr_run_rest mpr_run_rest(const char *log_path, const char *run,
-                                 struct mpr_run_process *known, size_t count);
+struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char *run,
+                                               struct mpr_run_process *known, size_t count);
 
 #endif

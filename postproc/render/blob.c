@@ -62,7 +62,7 @@ static void pack(struct mpr_blob *blob, FILE *out,
     int status;
     z_stream z = { .next_out = packed, .avail_out = PIECE };
     if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-        mpr_alloc_end();
+        mpr_alloc_fail();
     do {
         if (!z.avail_in) {
             const size_t left = blob->bytes - fed, piece = left < PIECE ? left : PIECE;
@@ -111,7 +111,7 @@ static void add_bytes(struct mpr_blob *message, unsigned field, const void *byte
 void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text)
 {
     size_t bytes;
-    char *mended = mpr_utf8_mend(text, &bytes);
+    char *mended = mpr_utf8_repaired(text, &bytes);
     add_bytes(message, field, mended ? mended : text, bytes);
     free(mended);
 }

@@ -49,7 +49,7 @@ void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct 
         for (size_t i = 0; i < v->count; i++)
             fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
     } else if (v->type == MPR_PATH) {
-        if (!v->path.depth) style->text(out, mpr_group_nowhere(t->by));
+        if (!v->path.depth) style->text(out, mpr_group_empty_path(t->by));
         for (size_t i = 0; i < v->path.depth; i++) {
             if (i) fputs(style->separator, out);
             style->text(out, v->path.frame[i]->text);

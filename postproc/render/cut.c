@@ -9,7 +9,7 @@
 
 #include "alloc.h"
 #include "snip.h"
-#include "telling.h"
+#include "user_frame.h"
 #include "utf8.h"
 
 /* How much of a path is shown.  LINE: only the module and the line of the last call, or its
@@ -83,8 +83,8 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
     const size_t from = here(w);
     fputs(word->open, w->out);
     const size_t name = here(w);
-    mpr_utf8_escaped(w->out,
-                     brief && word->kind == MPR_WORD_NAME ? without_scope(word->text) : word->text);
+    mpr_utf8_write_escaped(w->out, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text)
+                                                                        : word->text);
     const size_t name_end = here(w);
     const char *last_dot = memrchr(w->to->text + name, '.', name_end - name);
     const size_t dot = last_dot ? (size_t)(last_dot - w->to->text) : 0;
@@ -137,7 +137,7 @@ static struct shown show(const struct mpr_cut *path, enum amount amount)
     shown.parts.caller.from = here(&w);
     if (amount >= CALLED && *path->caller) {
         fputs(" <- ", w.out);
-        mpr_utf8_escaped(w.out, path->caller);
+        mpr_utf8_write_escaped(w.out, path->caller);
     }
     shown.parts.caller.to = here(&w);
     mpr_text_close(w.out);
@@ -217,7 +217,7 @@ static char *without_folders(const char *command, size_t width)
     for (size_t i = 0; i < count; i++) by[i] = &folders[i];
     if (count) qsort(by, count, sizeof *by, by_length);
     for (size_t i = 0; i < count && columns > width; i++) {
-        char *part = mpr_text_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
+        char *part = mpr_text_copy_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
         columns -= mpr_utf8_columns(part) - mpr_utf8_columns("…");
         by[i]->out = true;
         free(part);
@@ -267,7 +267,7 @@ static unsigned char *marks_of(const struct cell *c)
 static void begin_command(struct cell *c, size_t lead, size_t width)
 {
     enum { ROOM = 10 };
-    char *text = mpr_text_part(c->source[ALONE].text, lead);
+    char *text = mpr_text_copy_part(c->source[ALONE].text, lead);
     const bool has_room = mpr_utf8_columns(text) + ROOM <= width;
     c->lead = has_room ? strlen(text) : 0;
     free(text);
@@ -293,13 +293,13 @@ static struct mpr_parts shifted(struct mpr_parts p, size_t bytes)
 /* Puts the innermost module, "[h.0.mlp] ", before a text that was cut and does not show it. */
 static void add_module(struct cell *c, struct mpr_path path, size_t width)
 {
-    const struct mpr_frame *frame = mpr_telling_module(path);
+    const struct mpr_frame *frame = mpr_frame_module(path);
     if (!frame) return;
     char *front;
     size_t front_bytes;
     FILE *out = mpr_text_open(&front, &front_bytes);
     fputc('[', out);
-    mpr_utf8_escaped(out, frame->module);
+    mpr_utf8_write_escaped(out, frame->module);
     fputs("] ", out);
     mpr_text_close(out);
     if (mpr_utf8_columns(front) <= width / 2 && !strstr(c->text, front)) {

@@ -101,7 +101,7 @@ static void open_part(struct mpr_database *db, const struct mpr_database_place *
         place->directory == AT_FDCWD
             ? mpr_atomic_open_path(&db->file, place->path)
             : mpr_atomic_open(&db->file, place->directory, mpr_basename(place->path), place->mode);
-    if (status != 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
+    if (status != 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_error_text(errno));
 }
 
 /* Frees the database.  Returns its first failure, or NULL. */
@@ -151,7 +151,7 @@ const char *mpr_database_close(struct mpr_database *db, bool keep)
     if (sqlite3_close(db->sqlite) != SQLITE_OK) fail(db);
     db->sqlite = NULL;
     if (!*db->why && keep && mpr_atomic_commit(&db->file) != 0)
-        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_reason(errno));
+        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_error_text(errno));
     return release(db);
 }
 
@@ -223,7 +223,7 @@ static sqlite3_stmt *insert_into(struct mpr_database *db, const struct mpr_expor
 static int bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     size_t bytes;
-    char *mended = mpr_utf8_mend(text, &bytes);
+    char *mended = mpr_utf8_repaired(text, &bytes);
     return mended ? sqlite3_bind_text(s, at, mended, (int)bytes, free)
                   : sqlite3_bind_text(s, at, text, (int)bytes, SQLITE_STATIC);
 }
@@ -238,7 +238,7 @@ static int bind_list(sqlite3_stmt *s, int at, const struct mpr_value *v)
         fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
     for (size_t i = 0; v->type == MPR_PATH && i < v->path.depth; i++) {
         if (i) fputs(" > ", out);
-        mpr_utf8_mended(out, v->path.frame[i]->text);
+        mpr_utf8_write_repaired(out, v->path.frame[i]->text);
     }
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);
@@ -260,7 +260,7 @@ static int bind(sqlite3_stmt *s, int at, const struct mpr_value *v)
     case MPR_WORD:
     case MPR_TEXT: return bind_text(s, at, v->text);
     case MPR_PATH:
-        if (!v->path.depth) return bind_text(s, at, mpr_group_nowhere(MPR_GROUP_RANGE));
+        if (!v->path.depth) return bind_text(s, at, mpr_group_empty_path(MPR_GROUP_RANGE));
         return bind_list(s, at, v);
     case MPR_NUMBERS: return bind_list(s, at, v);
     default: return bind_number(s, at, v->number);

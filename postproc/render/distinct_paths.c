@@ -42,9 +42,9 @@ static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
     for (size_t i = paths; i-- > 0;) {
         struct mpr_value *v = path[i].shown;
         const size_t depth = v->path.depth;
-        const struct mpr_frame *call = mpr_telling_difference(path[i].whole, path[i ? 0 : 1].whole);
+        const struct mpr_frame *call = mpr_frame_difference(path[i].whole, path[i ? 0 : 1].whole);
         if (!call) continue;
-        call = mpr_telling_short(arena, call);
+        call = mpr_frame_short(arena, call);
         if (!depth || strcmp(v->path.frame[depth - 1]->text, call->name) != 0) {
             v->caller = call->text;
             continue;
@@ -80,7 +80,7 @@ static void distinguish_equal(struct mpr_arena *arena, struct path *path, size_t
     }
 }
 
-void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_group by,
+void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *telling, enum mpr_group by,
                         struct mpr_value *value, size_t values)
 {
     struct path *path = mpr_alloc(values, sizeof *path);
@@ -88,8 +88,8 @@ void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_telling *telling, en
     for (struct mpr_value *v = value; v < value + values; v++) {
         if (v->type != MPR_PATH || v->state != MPR_KNOWN || v->shortened) continue;
         path[paths++] = (struct path){ v->path, v };
-        const struct mpr_told told =
-            mpr_telling_of(telling, arena, v->path, mpr_group_is_calls(by));
+        const struct mpr_frame_summary told =
+            mpr_user_frames_summary(telling, arena, v->path, mpr_group_is_calls(by));
         v->path = told.path;
         v->caller = told.caller;
     }

@@ -1,4 +1,4 @@
-/* Paths of a column as people see them: call stacks are shortened (telling.h).  Private to this
+/* Paths of a column as people see them: call stacks are shortened (user_frame.h).  Private to this
  * layer.
  *
  * Rows that were merged to lines are shortened before (naming.h).  Here each row is its own, so if
@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 #include "document.h"
-#include "telling.h"
+#include "user_frame.h"
 
 /* Changes the values in place, except those that are not paths or were shortened before.  New texts
  * are in the arena. */
-void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_group by,
+void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *telling, enum mpr_group by,
                         struct mpr_value *value, size_t values);
 
 #endif

@@ -54,7 +54,7 @@ static void write_blob(FILE *out, struct mpr_blob *b, size_t log, const char *pa
     fputs("</script>\n", out);
 }
 
-static void heap_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
+static void heap_columns(struct mpr_blob *b, const struct mpr_heap_timeline *h)
 {
     span_columns(b, h->span, h->spans);
     mpr_blob_number(b, h->changes);
@@ -95,7 +95,7 @@ void mpr_html_details(FILE *out, const struct mpr_timeline *t,
     for (size_t i = 0; i < MPR_TRACKS; i++)
         if (t->track[i].points) point_columns(&b, t->track[i].point, t->track[i].points);
     for (size_t i = 0; i < t->heaps; i++) {
-        const struct mpr_heap_line *h = &t->heap[i];
+        const struct mpr_heap_timeline *h = &t->heap[i];
         span_details(&b, h->span, h->spans);
         block_columns(&b, h->lifetime, h->lifetimes);
         mpr_blob_number(&b, h->slice_changes);
@@ -144,7 +144,7 @@ static size_t path_index(struct mpr_page_segments *out, struct mpr_path path, co
             strcmp(out->path[i].caller, caller) == 0)
             return i;
     MPR_GROW(out->path, out->paths, out->path_cap);
-    out->path[out->paths] = (struct mpr_told){ path, caller };
+    out->path[out->paths] = (struct mpr_frame_summary){ path, caller };
     return out->paths++;
 }
 

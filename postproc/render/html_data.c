@@ -8,9 +8,9 @@
 
 #include "alloc.h"
 #include "insights.h"
-#include "matching.h"
 #include "mpf/sample.h"
 #include "page.def"
+#include "stable_frame.h"
 #include "timeline.h"
 
 #define COUNT(...) +1
@@ -25,7 +25,7 @@ static void frame(struct mpr_json *j, const struct mpr_frame *f)
     char *place = has_line ? mpr_text_format(" (%s:%" PRIu64 ")", f->file, f->line) : NULL;
     const size_t bytes = strlen(f->text), end = place ? strlen(place) : 0;
     if (place && bytes > end && strcmp(f->text + bytes - end, place) == 0) {
-        char *name = mpr_text_part(f->text, bytes - end);
+        char *name = mpr_text_copy_part(f->text, bytes - end);
         mpr_json_open(j, NULL, '[');
         mpr_json_text(j, NULL, name);
         mpr_json_text(j, NULL, f->file);
@@ -45,7 +45,7 @@ static void frames(struct mpr_json *j, const char *key, struct mpr_path path)
 
 void mpr_html_path(struct mpr_json *j, struct mpr_path path, const char *caller, enum mpr_group by)
 {
-    const struct mpr_frame nowhere = { .text = mpr_group_nowhere(by) }, *const only = &nowhere;
+    const struct mpr_frame nowhere = { .text = mpr_group_empty_path(by) }, *const only = &nowhere;
     if (path.depth) frames(j, "path", path);
     else mpr_json_path(j, "path", mpr_frame_alone(&only));
     mpr_json_text(j, "caller", caller);
@@ -149,7 +149,7 @@ static void tracks(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
-static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
+static void bands(struct mpr_json *j, const struct mpr_heap_timeline *h)
 {
     enum { NUMBERS = 0 PAGE_BANDS(COUNT) };
     mpr_json_open(j, "bands", '[');
@@ -169,9 +169,9 @@ static void frame_numbers(struct mpr_json *j, const struct mpr_call_stack *path)
     for (size_t i = 0; i < path->depth; i++) mpr_json_number(j, NULL, path->frame[i]);
 }
 
-static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
+static void line(struct mpr_json *j, const struct mpr_view_line *k)
 {
-    enum { KINDS = MPR_PART_THREAD + 1, HOWS = MPR_TOLD_ITSELF + 1 };
+    enum { KINDS = MPR_PART_THREAD + 1, HOWS = MPR_SHOWN_ITSELF + 1 };
     const uint64_t row[] = { PAGE_LINES(PAGE_VALUE) };
     mpr_json_open(j, NULL, '[');
     mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
@@ -181,7 +181,7 @@ static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
     mpr_json_open(j, NULL, '[');
     for (const struct mpr_line_part *p = k->part; p < k->part + k->parts; p++) {
         mpr_json_number(j, NULL, ((uint64_t)p->number * HOWS + p->how) * KINDS + p->kind);
-        if (p->how != MPR_TOLD_ITSELF) continue;
+        if (p->how != MPR_SHOWN_ITSELF) continue;
         mpr_json_number(j, NULL, p->told.caller);
         mpr_json_number(j, NULL, p->told.path.depth);
         frame_numbers(j, &p->told.path);
@@ -191,10 +191,10 @@ static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
 }
 
 /* Writes the lines of each view that are not the whole path of one row. */
-static void lines(struct mpr_json *j, const struct mpr_heap_line *h)
+static void lines(struct mpr_json *j, const struct mpr_heap_timeline *h)
 {
     mpr_json_open(j, "lines", '[');
-    for (int v = 0; v < MPR_TOLD_VIEWS; v++) {
+    for (int v = 0; v < MPR_LINE_VIEWS; v++) {
         mpr_json_open(j, NULL, '[');
         for (size_t i = 0; i < h->view[v].lines; i++) line(j, &h->view[v].line[i]);
         mpr_json_close(j, ']');
@@ -204,7 +204,7 @@ static void lines(struct mpr_json *j, const struct mpr_heap_line *h)
 
 /* ---- heaps */
 
-static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
+static void holders(struct mpr_json *j, const struct mpr_heap_timeline *h)
 {
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
@@ -215,7 +215,7 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_close(j, ']');
 }
 
-static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t duration)
+static void exact(struct mpr_json *j, const struct mpr_heap_timeline *h, uint64_t duration)
 {
     mpr_json_open(j, "exact", '[');
     for (size_t i = 0; i < h->exacts; i++) {
@@ -228,7 +228,7 @@ static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t du
 }
 
 static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
-                 const struct mpr_heap_line *h)
+                 const struct mpr_heap_timeline *h)
 {
     const struct mpr_timeline *t = &page->timeline[log];
     mpr_json_open(j, NULL, '{');
@@ -237,7 +237,7 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     mpr_json_number(j, "peak_bytes", h->peak_bytes);
     mpr_json_number(j, "peak_time_ns", h->peak_time);
     mpr_json_number(j, "peak_blocks", h->peak_blocks);
-    mpr_json_flag(j, "peak_is_about", h->is_about);
+    mpr_json_flag(j, "peak_is_about", h->is_approximate);
     mpr_json_number(j, "end_bytes", h->end_bytes);
     mpr_json_number(j, "allocations", h->allocations);
     mpr_json_number(j, "frees", h->frees);
@@ -323,9 +323,8 @@ static void accounts(struct mpr_json *j, const struct mpr_timeline *t)
 static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
                   const struct mpr_frame *frame)
 {
-    const struct mpr_frame *kept =
-        mpr_matching_frame(arena, mpr_summary_program(&t->summary), frame);
-    const char *function = mpr_matching_function(arena, kept);
+    const struct mpr_frame *kept = mpr_frame_stable(arena, mpr_summary_program(&t->summary), frame);
+    const char *function = mpr_frame_stable_function(arena, kept);
     if (strcmp(kept->text, frame->text) == 0 && strcmp(function, frame->text) == 0) return;
     mpr_json_texts(j, NULL, (const char *const[]){ frame->text, kept->text, function }, 3);
 }

@@ -8,7 +8,7 @@
 #include "html.h"
 #include "json.h"
 #include "segments.h"
-#include "telling.h"
+#include "user_frame.h"
 
 void mpr_html_data(FILE *out, const struct mpr_page *page);
 
@@ -56,7 +56,7 @@ struct mpr_page_segments {
     size_t rows, row_cap;
     struct mpr_page_pin *pin;
     size_t pins, pin_cap;
-    struct mpr_told *path; /* shortened for people */
+    struct mpr_frame_summary *path; /* shortened for people */
     size_t paths, path_cap;
 };
 

@@ -33,7 +33,7 @@ static void instance(struct mpr_json *j, const char *key, const struct mpr_insta
     mpr_json_number(j, "end_ns", i->end_ns);
     mpr_json_number(j, "peak_bytes", of->peak_bytes);
     mpr_json_number(j, "peak_time_ns", of->peak_time);
-    mpr_json_signed(j, "kept_bytes", mpr_change(of->begin_bytes, of->end_bytes));
+    mpr_json_signed(j, "kept_bytes", mpr_signed_difference(of->begin_bytes, of->end_bytes));
 }
 
 static void steps_heap(struct mpr_json *j, const struct mpr_steps *s,
@@ -75,7 +75,7 @@ static void more_by_stack(struct mpr_json *j, const struct mpr_steps_comparison 
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
-    mpr_json_number(j, "other_stacks", mpr_less(live, PATHS));
+    mpr_json_number(j, "other_stacks", mpr_saturating_sub(live, PATHS));
     mpr_arena_free(&arena);
 }
 
@@ -104,11 +104,11 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
-    mpr_json_number(j, "other_paths", mpr_less(c->rows, PATHS));
+    mpr_json_number(j, "other_paths", mpr_saturating_sub(c->rows, PATHS));
     more_by_stack(j, &s->calls, naming);
     struct mpr_document doc = { .naming = naming };
     const struct mpr_row *cause = mpr_steps_cause(s);
-    mpr_json_text(j, "cause", cause ? mpr_report_telling(&doc, cause->path) : "");
+    mpr_json_text(j, "cause", cause ? mpr_report_path_words(&doc, cause->path) : "");
     mpr_json_number(j, "cause_more_bytes", cause ? cause->bytes : 0);
     mpr_json_flag(j, "cause_estimated", cause && cause->estimated);
     mpr_doc_free(&doc);
@@ -222,8 +222,8 @@ static void difference_rows(struct mpr_json *j, const struct mpr_diff_row *row, 
     mpr_json_open(j, "rows", '[');
     for (const struct mpr_diff_row *r = row; r < row + count; r++) {
         if (r >= row + DIFFERENCES) {
-            base = mpr_plus(base, r->base.is);
-            now = mpr_plus(now, r->now.is);
+            base = mpr_signed_add(base, r->base.is);
+            now = mpr_signed_add(now, r->now.is);
             continue;
         }
         mpr_json_open(j, NULL, '{');
@@ -234,7 +234,7 @@ static void difference_rows(struct mpr_json *j, const struct mpr_diff_row *row, 
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
-    mpr_json_number(j, "others", mpr_less(count, DIFFERENCES));
+    mpr_json_number(j, "others", mpr_saturating_sub(count, DIFFERENCES));
     mpr_json_signed(j, "others_base_bytes", base);
     mpr_json_signed(j, "others_new_bytes", now);
 }

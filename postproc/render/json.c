@@ -25,7 +25,7 @@ static void write_string(const struct mpr_json *j, const char *text)
         else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
         else if (j->in_html && mpr_utf8_unsafe(code)) fputc('\\', out), mpr_utf8_escape(out, code);
         else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<') ||
-                 (!j->in_html && mpr_utf8_commands(before, code, *text)))
+                 (!j->in_html && mpr_utf8_begins_ci_command(before, code, *text)))
             write_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }

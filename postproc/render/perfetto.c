@@ -188,7 +188,7 @@ static bool in_window(const struct mpr_perfetto *p, uint64_t time)
 }
 
 /* Writes the maximum of each span at its time, and the span's last value at its end. */
-static void put_heap(struct mpr_perfetto *p, uint64_t track, const struct mpr_heap_line *h)
+static void put_heap(struct mpr_perfetto *p, uint64_t track, const struct mpr_heap_timeline *h)
 {
     const struct mpr_timeline *t = p->timeline;
     const uint64_t end_of_window =

@@ -58,7 +58,7 @@ static void path_field(FILE *out, struct mpr_path path)
         if (i) fputs(" > ", out);
         write_text(out, path.frame[i]->text);
     }
-    if (!path.depth) fputs(mpr_group_nowhere(MPR_GROUP_RANGE), out);
+    if (!path.depth) fputs(mpr_group_empty_path(MPR_GROUP_RANGE), out);
     fputc('"', out);
 }
 
@@ -140,7 +140,7 @@ void mpr_stacks_csv(FILE *out, const struct mpr_calltree *t, const struct mpr_st
 
 /* ---- timelines: a record for each span and each band with bytes at the span's maximum */
 
-static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h,
                         const struct mpr_span *s)
 {
     text_field(out, t->summary.path);
@@ -151,7 +151,7 @@ static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mp
             s->close, s->allocs, s->frees);
 }
 
-static void heap_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h)
+static void heap_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h)
 {
     uint64_t *bytes = mpr_alloc(h->bands, sizeof *bytes);
     for (size_t i = 0, at = 0; i < h->spans; i++) {

@@ -45,7 +45,7 @@ static void frame(struct line *line, const char *name)
         if (!whole) fputs("\xef\xbf\xbd", line->out);
         else if (from == blank) fputc('_', line->out);
         else if (mpr_utf8_unsafe(code) ||
-                 mpr_utf8_commands(before, code, *name == ';' ? ':' : *name))
+                 mpr_utf8_begins_ci_command(before, code, *name == ';' ? ':' : *name))
             fputc('?', line->out);
         else if (code == ':') fputc(':', line->out);
         else fwrite(from, 1, (size_t)(name - from), line->out);
@@ -55,7 +55,7 @@ static void frame(struct line *line, const char *name)
 
 static void frames(struct line *line, struct mpr_path path)
 {
-    if (!path.depth) frame(line, mpr_group_nowhere(MPR_GROUP_RANGE));
+    if (!path.depth) frame(line, mpr_group_empty_path(MPR_GROUP_RANGE));
     for (size_t i = 0; i < path.depth; i++) frame(line, path.frame[i]->text);
 }
 
@@ -144,7 +144,7 @@ void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct m
 
 /* ---- timelines: each heap in its largest span */
 
-static void heap(FILE *out, const struct mpr_heap_line *h)
+static void heap(FILE *out, const struct mpr_heap_timeline *h)
 {
     uint64_t *bytes = mpr_alloc(h->bands, sizeof *bytes);
     size_t largest = 0;

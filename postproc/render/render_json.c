@@ -106,7 +106,7 @@ static void document(struct mpr_json *j, const struct mpr_document *doc, size_t 
 void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at)
 {
     struct mpr_document doc = { 0 };
-    mpr_report_fields(&doc, s);
+    mpr_report_log_fields(&doc, s);
     mpr_report_too_late_field(&doc, s, at);
     document(j, &doc, 0);
     mpr_doc_free(&doc);
@@ -173,7 +173,7 @@ void mpr_stacks_json(FILE *out, const struct mpr_calltree *t, const struct mpr_s
 
 /* ---- timelines: entry i of every array belongs to span i */
 
-static void spans(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *scratch)
+static void spans(struct mpr_json *j, const struct mpr_heap_timeline *h, uint64_t *scratch)
 {
     static const struct {
         const char *key;
@@ -197,7 +197,7 @@ static void spans(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *s
     mpr_json_close(j, '}');
 }
 
-static void bands(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *scratch)
+static void bands(struct mpr_json *j, const struct mpr_heap_timeline *h, uint64_t *scratch)
 {
     mpr_json_open(j, "bands", '[');
     for (size_t band = 0; band < h->bands; band++) {
@@ -218,7 +218,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *s
     mpr_json_close(j, ']');
 }
 
-static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
+static void heap(struct mpr_json *j, const struct mpr_heap_timeline *h)
 {
     uint64_t *scratch = mpr_alloc(h->spans, sizeof *scratch);
     mpr_json_open(j, NULL, '{');

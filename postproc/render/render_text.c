@@ -29,7 +29,7 @@ void mpr_text_wrap(struct mpr_wrap *w, const char *text)
 {
     while (*text) {
         const size_t blanks = strspn(text, " "), bytes = unit_length(text + blanks, blanks > 1);
-        char *unit = mpr_text_part(text + blanks, bytes);
+        char *unit = mpr_text_copy_part(text + blanks, bytes);
         const size_t columns = mpr_utf8_columns(unit);
         const bool wraps = w->width && blanks && columns && w->column > w->hang &&
                            w->column + blanks + columns > w->width;
@@ -64,7 +64,8 @@ static void line(FILE *out, const struct mpr_item *item, const struct mpr_style 
         char *text;
         size_t bytes;
         FILE *escaped = mpr_text_open(&text, &bytes);
-        for (; run && run->tone == tone; run = run->next) mpr_utf8_escaped(escaped, run->text);
+        for (; run && run->tone == tone; run = run->next)
+            mpr_utf8_write_escaped(escaped, run->text);
         mpr_text_close(escaped);
         if (first) w.hang = item->hang ? (size_t)item->hang : default_hang(text, w.width);
         if (tone != MPR_PLAIN) mpr_text_tone(out, style, tone);
@@ -90,7 +91,7 @@ void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choic
                   const struct mpr_style *style)
 {
     struct mpr_document doc = { .clock = style->clock };
-    mpr_report_lines(&doc, s);
+    mpr_report_log_lines(&doc, s);
     if (choice) mpr_report_choice(&doc, choice);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);

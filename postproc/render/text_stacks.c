@@ -11,9 +11,9 @@
 #include "cut.h"
 #include "formats.h"
 #include "reports.h"
-#include "telling.h"
 #include "text.h"
 #include "units.h"
+#include "user_frame.h"
 #include "utf8.h"
 
 /* ---- lines */
@@ -46,7 +46,7 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
         char *cut = mpr_cut_frame(name, (size_t)(room - indent));
         fputs(cut, out);
         free(cut);
-    } else mpr_utf8_escaped(out, name->text);
+    } else mpr_utf8_write_escaped(out, name->text);
     fputc('\n', out);
 }
 
@@ -70,7 +70,7 @@ static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mp
     struct short_name *brief = mpr_arena_alloc(arena, t->calls * sizeof *brief);
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent == i ? SIZE_MAX : t->call[i].parent;
-        brief[i] = (struct short_name){ parent, i, mpr_telling_short(arena, t->call[i].frame) };
+        brief[i] = (struct short_name){ parent, i, mpr_frame_short(arena, t->call[i].frame) };
     }
     if (t->calls) qsort(brief, t->calls, sizeof *brief, by_name);
     for (size_t i = 0; i < t->calls; i++) {
@@ -111,11 +111,11 @@ static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
     mpr_report_too_late(doc, &t->summary, t->options.at);
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_heap_name(t->heap));
-    mpr_doc_say(doc, "  %s %s%s at %s, by %scall stack, %s",
-                mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
-                mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
-                t->options.python ? "Python " : "",
-                t->options.bottom_up ? "from who allocated" : "from main");
+    mpr_doc_add_plain(doc, "  %s %s%s at %s, by %scall stack, %s",
+                      mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
+                      mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
+                      t->options.python ? "Python " : "",
+                      t->options.bottom_up ? "from who allocated" : "from main");
     mpr_report_inside(doc, t->inside);
     mpr_doc_end(doc);
     mpr_doc_add(doc, MPR_FAINT, "%13s%9s%12s", "bytes", "share", "blocks");
@@ -138,7 +138,8 @@ static void footer(struct mpr_document *doc, const struct mpr_calltree *t)
     for (size_t i = 0; i < t->others; i++) {
         if (t->other[i] == t->heap) continue;
         if (!any) mpr_doc_gap(doc);
-        mpr_doc_say(doc, any ? ", %s" : "other heaps (--heap): %s", mpr_heap_name(t->other[i]));
+        mpr_doc_add_plain(doc, any ? ", %s" : "other heaps (--heap): %s",
+                          mpr_heap_name(t->other[i]));
         any = true;
     }
     mpr_doc_end(doc);
@@ -149,7 +150,7 @@ static void lines(FILE *out, const struct mpr_calltree *t,
                   const struct mpr_style *style)
 {
     struct mpr_document doc = { .clock = style->clock };
-    mpr_doc_began(&doc, t->summary.process.start_ns);
+    mpr_doc_set_epoch(&doc, t->summary.process.start_ns);
     describe(&doc, t);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);

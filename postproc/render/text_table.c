@@ -155,7 +155,7 @@ static void align(struct line *l, const struct mpr_column *c, const char *text, 
 /* Returns the text of a cell, escaped; the caller frees it. */
 static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, bool estimated)
 {
-    static const struct mpr_cell_style plain = { mpr_utf8_escaped, " > " };
+    static const struct mpr_cell_style plain = { mpr_utf8_write_escaped, " > " };
     struct mpr_words words;
     const char *number = mpr_cell_number(&words, t, v, estimated);
     char *text;

@@ -45,7 +45,7 @@ static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
 
 /* A span's level lasts until the next span begins, so the columns in between also show it. */
 static void make_columns(struct columns *c, const struct mpr_timeline *t,
-                         const struct mpr_heap_line *h, size_t count)
+                         const struct mpr_heap_timeline *h, size_t count)
 {
     const uint64_t end =
         t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
@@ -145,7 +145,7 @@ static struct mpr_value path(const void *row, const void *context)
 static struct mpr_value bytes(const void *row, const void *context)
 {
     const struct band_line *l = row;
-    const struct mpr_heap_line *h = context;
+    const struct mpr_heap_timeline *h = context;
     struct mpr_value v = mpr_value_number(MPR_BYTES, l->line.row.bytes);
     v.about = h->inside;
     v.at_least = l->line.row.at_least;
@@ -154,7 +154,7 @@ static struct mpr_value bytes(const void *row, const void *context)
 
 /* Returns the bands as rows with their bytes at the peak, so that they become lines as in other
  * reports. */
-static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
+static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_timeline *h,
                                const struct columns *c)
 {
     struct mpr_row *row = mpr_arena_alloc(arena, h->bands * sizeof *row);
@@ -171,7 +171,7 @@ static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_li
 
 /* Returns the bytes of the first `lines` lines over time: those of line i in column k are
  * bytes[k * lines + i]. */
-static uint64_t *bytes_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
+static uint64_t *bytes_of(struct mpr_arena *arena, const struct mpr_heap_timeline *h,
                           const struct columns *c, const struct mpr_row *row,
                           const struct mpr_line *line, size_t lines)
 {
@@ -220,7 +220,7 @@ static size_t course_columns(const struct mpr_style *style)
     return room > MIN_COURSE ? (size_t)room : MIN_COURSE;
 }
 
-static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h,
                        const struct mpr_style *style)
 {
     static const struct mpr_naming as_they_are = { .unfold = true };
@@ -263,23 +263,24 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     mpr_arena_free(&arena);
 }
 
-static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h,
                     const struct mpr_style *style)
 {
     struct mpr_document doc = { .clock = style->clock };
-    mpr_doc_began(&doc, t->summary.process.start_ns);
+    mpr_doc_set_epoch(&doc, t->summary.process.start_ns);
     mpr_doc_gap(&doc);
     mpr_doc_add(&doc, MPR_STRONG, "%s", mpr_heap_name(h->heap));
-    mpr_doc_say(&doc, "  peak %s%s at %s, at the end %s%s", h->is_about || h->inside ? "~" : "",
-                mpr_doc_size(&doc, h->peak_bytes), mpr_doc_time(&doc, h->peak_time),
-                h->inside ? "~" : "", mpr_doc_size(&doc, h->end_bytes));
+    mpr_doc_add_plain(&doc, "  peak %s%s at %s, at the end %s%s",
+                      h->is_approximate || h->inside ? "~" : "", mpr_doc_size(&doc, h->peak_bytes),
+                      mpr_doc_time(&doc, h->peak_time), h->inside ? "~" : "",
+                      mpr_doc_size(&doc, h->end_bytes));
     mpr_report_inside(&doc, h->inside);
     mpr_doc_end(&doc);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);
 }
 
-static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h,
                  const struct mpr_style *style)
 {
     enum { MIN_CHART = 4 };

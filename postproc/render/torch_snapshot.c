@@ -118,7 +118,7 @@ static void member_word(struct mpr_torch_snapshot *s, const char *key, const cha
 static void member_text(struct mpr_torch_snapshot *s, const char *key, const char *text)
 {
     size_t bytes;
-    char *mended = mpr_utf8_mend(text, &bytes);
+    char *mended = mpr_utf8_repaired(text, &bytes);
     put_word(s, key);
     put_text(s, mended ? mended : text, bytes);
     free(mended);

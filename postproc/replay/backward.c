@@ -3,7 +3,7 @@
 #include "backward.h"
 
 #include "alloc.h"
-#include "maker.h"
+#include "alloc_context.h"
 
 static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
 {
@@ -77,7 +77,7 @@ static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 
 void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const bool runs = t->depth && !t->beyond;
+    const bool runs = t->depth && !t->depth_overflow;
     const uint32_t maker = runs ? mpr_index_get(&r->threads.forward_of, e->size) : 0;
     struct mpr_forward *f = maker ? r->threads.at[maker - 1]->forward : NULL;
     const struct mpr_forward_mark *made = f ? find(f, e->addr) : NULL,

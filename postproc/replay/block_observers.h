@@ -17,16 +17,17 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
 {
     const uint64_t key = mpr_block_key(block->addr, heap);
     if (r->large) mpr_large_born(r->large, heap, block);
-    if (r->lasting) mpr_lasting_born(r->lasting, key, block->size, block->cell, block->from);
+    if (r->lasting)
+        mpr_lifetime_histogram_add(r->lasting, key, block->size, block->cell, block->from);
     if (r->ledger) mpr_ledger_add(r->ledger, key, block->size, block->cell, block->from);
 }
 
 /* The block loses its address. */
 static inline void mpr_observe_free(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
-    mpr_touches_tick(r->books.touches);
+    mpr_touched_cells_tick(r->accounts.touches);
     if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now, r->actor);
-    if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
+    if (r->lasting) mpr_lifetime_histogram_remove(r->lasting, key, size, r->now);
     if (!r->ledger) return;
     const struct mpr_thread *t = r->actor < r->threads.count ? r->threads.at[r->actor] : NULL;
     mpr_ledger_remove(r->ledger, key, r->now, (struct mpr_freer){ r->actor, t ? t->node : 0 });
@@ -40,12 +41,12 @@ static inline void mpr_observe_counted(struct mpr_replay *r, uint8_t heap, uint6
 {
     const bool sampled = heap == MPF_HEAP_HOST && mpr_replay_samples_host(r);
     if (r->flows && !sampled)
-        mpr_flows_born(r->flows, mpr_block_key(number, heap), size, cell, r->now);
+        mpr_alloc_free_matrix_add(r->flows, mpr_block_key(number, heap), size, cell, r->now);
 }
 
 static inline void mpr_observe_uncounted(struct mpr_replay *r, uint8_t heap, uint64_t number)
 {
-    if (r->flows) mpr_flows_gone(r->flows, mpr_block_key(number, heap), r->now);
+    if (r->flows) mpr_alloc_free_matrix_remove(r->flows, mpr_block_key(number, heap), r->now);
 }
 
 /* A block of another heap than a device's is allocated, freed: it has its address while it counts.

@@ -19,7 +19,7 @@ static void make_table(struct mpr_blocks *b, size_t lines)
 {
     void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) mpr_alloc_end();
+    if (at == MAP_FAILED) mpr_alloc_fail();
     madvise(at, lines * sizeof *b->line, MADV_HUGEPAGE);
     *b = (struct mpr_blocks){
         .line = at, .mask = lines - 1, .live = b->live, .limit = lines * MPR_LINE / 2

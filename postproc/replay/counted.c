@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "alloc_context.h"
 #include "amount.h"
-#include "maker.h"
 
 /* A limit for the bytes and blocks of a heap, whatever a log claims. */
 #define LIVE_MAX ((uint64_t)1 << 60)
@@ -20,31 +20,32 @@ static uint32_t cell_named(struct mpr_replay *r, const char *name, uint8_t heap,
 
 /* Changes a cell's bytes and blocks from the old values to the new ones in one change, so that a
  * peak has both. */
-static void change(struct mpr_books *books, uint32_t cell, const struct mpr_counted_blocks *before,
-                   const struct mpr_counted_blocks *after, uint64_t time)
+static void change(struct mpr_accounts *accounts, uint32_t cell,
+                   const struct mpr_counted_blocks *before, const struct mpr_counted_blocks *after,
+                   uint64_t time)
 {
     const uint64_t blocks = after->blocks - before->blocks; /* modulo 2^64 */
     if (after->bytes >= before->bytes)
-        mpr_books_add_many(books, cell, after->bytes - before->bytes, blocks, time);
-    else mpr_books_remove_many(books, cell, before->bytes - after->bytes, 0 - blocks);
+        mpr_accounts_add_many(accounts, cell, after->bytes - before->bytes, blocks, time);
+    else mpr_accounts_remove_many(accounts, cell, before->bytes - after->bytes, 0 - blocks);
 }
 
 /* ---- totals */
 
 /* A forked child may have freed more than it made: blocks of its parent. */
-static uint64_t counted(const struct mpr_totals *t, unsigned made)
+static uint64_t counted(const struct mpr_counted_totals *t, unsigned made)
 {
-    const uint64_t live = mpr_less(t->value[made], t->value[made + 2]);
+    const uint64_t live = mpr_saturating_sub(t->value[made], t->value[made + 2]);
     return live < LIVE_MAX ? live : LIVE_MAX;
 }
 _Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
                    MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
                "the numbers of freed blocks follow those of made ones");
 
-static void set_live(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks,
-                     uint64_t time)
+static void set_live(struct mpr_counted_totals *t, struct mpr_accounts *accounts, uint64_t bytes,
+                     uint64_t blocks, uint64_t time)
 {
-    change(books, t->cell, &(struct mpr_counted_blocks){ t->live, t->live_blocks },
+    change(accounts, t->cell, &(struct mpr_counted_blocks){ t->live, t->live_blocks },
            &(struct mpr_counted_blocks){ bytes, blocks }, time);
     t->live = bytes;
     t->live_blocks = blocks;
@@ -52,12 +53,13 @@ static void set_live(struct mpr_totals *t, struct mpr_books *books, uint64_t byt
 
 static uint64_t with(uint64_t counted, double more)
 {
-    if (more < 0) return mpr_less(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
+    if (more < 0) return mpr_saturating_sub(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
     return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
 }
 
-void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign, uint64_t key,
-                        const struct mpr_weight *more, uint64_t time)
+void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_accounts *accounts,
+                                int sign, uint64_t key, const struct mpr_weight *more,
+                                uint64_t time)
 {
     struct mpr_since *s = &t->since;
     if (!t->told) return;
@@ -74,55 +76,56 @@ void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
     s->certain = fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
     const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
                    blocks = counted(t, MPF_HOST_MADE_BLOCKS);
-    if (s->certain) set_live(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);
-    else if (t->live != bytes) set_live(t, books, bytes, blocks, time);
+    if (s->certain) set_live(t, accounts, with(bytes, s->bytes), with(blocks, s->blocks), time);
+    else if (t->live != bytes) set_live(t, accounts, bytes, blocks, time);
 }
 
-static void count_made(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes,
+static void count_made(struct mpr_counted_totals *t, struct mpr_accounts *accounts, uint64_t bytes,
                        uint64_t blocks)
 {
-    books->heap[MPF_HEAP_HOST].made_bytes += bytes;
-    books->heap[MPF_HEAP_HOST].allocations += blocks;
-    books->cell[t->cell].allocations += blocks;
+    accounts->heap[MPF_HEAP_HOST].made_bytes += bytes;
+    accounts->heap[MPF_HEAP_HOST].allocations += blocks;
+    accounts->cell[t->cell].allocations += blocks;
 }
 
-void mpr_totals_free(struct mpr_totals *t)
+void mpr_counted_totals_free(struct mpr_counted_totals *t)
 {
     mpr_index_free(&t->since.made_live);
     t->since = (struct mpr_since){ 0 };
 }
 
-void mpr_totals_take(struct mpr_replay *r, const struct mpf_event *e)
+void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
 {
-    struct mpr_totals *t = &r->totals;
-    struct mpr_books *books = &r->books;
+    struct mpr_counted_totals *t = &r->totals;
+    struct mpr_accounts *accounts = &r->accounts;
     uint64_t now[MPF_HOST_COUNT];
     if (!t->told) t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
     if (e->size < sizeof now) return;
     memcpy(now, e->data, sizeof now);
-    t->told = books->heap[MPF_HEAP_HOST].used = true;
-    count_made(t, books, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
+    t->told = accounts->heap[MPF_HEAP_HOST].used = true;
+    count_made(t, accounts, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
                now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
-    books->heap[MPF_HEAP_HOST].frees +=
+    accounts->heap[MPF_HEAP_HOST].frees +=
         now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
-    mpr_totals_free(t);
-    set_live(t, books, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS), e->time);
+    mpr_counted_totals_free(t);
+    set_live(t, accounts, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS),
+             e->time);
 }
 
-void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books)
+void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts)
 {
     const struct mpr_since *s = &t->since;
     if (!t->told || !s->certain) return;
-    count_made(t, books, 0, with(0, s->made));
-    books->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
+    count_made(t, accounts, 0, with(0, s->made));
+    accounts->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
 }
 
 /* ---- thinned parts of a log */
 
-struct mpr_absent mpr_absent_of(const struct mpf_event *e)
+struct mpr_thinned_counts mpr_thinned_counts_of(const struct mpf_event *e)
 {
-    struct mpr_absent v = { 0 };
+    struct mpr_thinned_counts v = { 0 };
     if (e->size >= sizeof v.value) memcpy(v.value, e->data, sizeof v.value);
     return v;
 }
@@ -130,16 +133,16 @@ struct mpr_absent mpr_absent_of(const struct mpf_event *e)
 /* By call stack these blocks are in the cell of all blocks without one. */
 void mpr_counted_thinned(struct mpr_replay *r, const struct mpf_event *e)
 {
-    const struct mpr_absent v = mpr_absent_of(e);
-    struct mpr_heap *heap = &r->books.heap[e->heap];
+    const struct mpr_thinned_counts v = mpr_thinned_counts_of(e);
+    struct mpr_heap *heap = &r->accounts.heap[e->heap];
     const uint64_t bytes = v.value[MPF_FOLDED_BYTES], blocks = v.value[MPF_FOLDED_BLOCKS];
     heap->used = true;
     heap->allocations += v.value[MPF_FOLDED_MADE];
     heap->frees += v.value[MPF_FOLDED_FREED];
-    if (!bytes && !blocks && !r->absent_site) return;
+    if (!bytes && !blocks && !r->thinned_site) return;
     const struct mpr_counted_blocks now = { bytes < LIVE_MAX ? bytes : LIVE_MAX,
                                             blocks < LIVE_MAX ? blocks : LIVE_MAX };
-    const uint32_t cell = cell_named(r, "(folded)", e->heap, &r->absent_site);
-    change(&r->books, cell, &r->thinned[e->heap], &now, r->now);
+    const uint32_t cell = cell_named(r, "(folded)", e->heap, &r->thinned_site);
+    change(&r->accounts, cell, &r->thinned[e->heap], &now, r->now);
     r->thinned[e->heap] = now;
 }

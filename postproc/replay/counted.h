@@ -21,7 +21,7 @@ struct mpr_replay;
 
 /* ---- totals of malloc's blocks */
 
-struct mpr_totals {
+struct mpr_counted_totals {
     bool told;                  /* there was a SAMPLE_HOST */
     uint32_t cell;              /* of the accounts */
     uint32_t site;              /* its Python stack is the name of these blocks */
@@ -36,29 +36,31 @@ struct mpr_totals {
     } since;                        /* since the counters were recorded */
 };
 
-void mpr_totals_free(struct mpr_totals *t);
+void mpr_counted_totals_free(struct mpr_counted_totals *t);
 /* SAMPLE_HOST. */
-void mpr_totals_take(struct mpr_replay *r, const struct mpf_event *e);
+void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e);
 /* The sampled block of that key, which represents `more`, is made (sign 1) or freed (sign -1). */
-void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign, uint64_t key,
-                        const struct mpr_weight *more, uint64_t time);
+void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_accounts *accounts,
+                                int sign, uint64_t key, const struct mpr_weight *more,
+                                uint64_t time);
 /* Call after the last event: adds what was made since to the numbers of allocations and frees. */
-void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books);
+void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts);
 /* Returns true if it is the cell of the totals. */
-static inline bool mpr_totals_is(const struct mpr_totals *t, const struct mpr_books *books,
-                                 const struct mpr_cell *cell)
+static inline bool mpr_counted_totals_is(const struct mpr_counted_totals *t,
+                                         const struct mpr_accounts *accounts,
+                                         const struct mpr_cell *cell)
 {
-    return t->told && cell == &books->cell[t->cell];
+    return t->told && cell == &accounts->cell[t->cell];
 }
 
 /* ---- thinned parts of a log (FOLDED): how many blocks there were, and what they held at some
  * instants */
 
-struct mpr_absent {
+struct mpr_thinned_counts {
     uint64_t value[MPF_FOLDED_COUNT];
 };
 /* Returns the event's values, zeros if it is too short. */
-struct mpr_absent mpr_absent_of(const struct mpf_event *e);
+struct mpr_thinned_counts mpr_thinned_counts_of(const struct mpf_event *e);
 
 /* The current number of such blocks in a heap, and their bytes. */
 struct mpr_counted_blocks {

@@ -11,9 +11,9 @@
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
 static const struct mpr_sampling *sampling(const struct mpr_estimates *e,
-                                           const struct mpr_books *books, uint32_t cell)
+                                           const struct mpr_accounts *accounts, uint32_t cell)
 {
-    const uint8_t heap = books->cell[cell].heap;
+    const uint8_t heap = accounts->cell[cell].heap;
     if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return &e->python;
     return heap == MPF_HEAP_HOST && e->host.mean > 0 ? &e->host : &e->stacks;
 }
@@ -28,11 +28,13 @@ static double probability(const struct mpr_sampling *s, uint64_t size)
     return is_sample(s, size) ? -expm1(-(double)size / s->mean) : 1;
 }
 
-static struct mpr_more more_of(const struct mpr_sampling *s, uint64_t size)
+static struct mpr_represented more_of(const struct mpr_sampling *s, uint64_t size)
 {
     const double p = probability(s, size);
-    if (p == 1) return (struct mpr_more){ 0, 0 };
-    return (struct mpr_more){ mpr_minus(llround((double)size / p), mpr_amount(size)), 1 / p - 1 };
+    if (p == 1) return (struct mpr_represented){ 0, 0 };
+    return (struct mpr_represented){
+        mpr_signed_sub(llround((double)size / p), mpr_saturating_signed(size)), 1 / p - 1
+    };
 }
 
 static double variance_of(const struct mpr_sampling *s, uint64_t size)
@@ -43,18 +45,18 @@ static double variance_of(const struct mpr_sampling *s, uint64_t size)
 
 struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size)
 {
-    const struct mpr_more more = more_of(s, size);
+    const struct mpr_represented more = more_of(s, size);
     return (struct mpr_weight){ (double)more.bytes, more.blocks, variance_of(s, size) };
 }
 
 /* Returns the cell's estimate, after saving its state at the peak. */
-static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books,
-                                          uint32_t cell)
+static struct mpr_estimate *before_change(struct mpr_estimates *e,
+                                          const struct mpr_accounts *accounts, uint32_t cell)
 {
-    mpr_touches_tick(books->touches);
+    mpr_touched_cells_tick(accounts->touches);
     MPR_REACH(e->cell, cell, e->cells);
     struct mpr_estimate *c = &e->cell[cell];
-    const uint64_t epoch = books->heap[books->cell[cell].heap].epoch;
+    const uint64_t epoch = accounts->heap[accounts->cell[cell].heap].epoch;
     if (c->epoch == epoch) return c;
     c->epoch = epoch;
     c->saved = c->now;
@@ -63,43 +65,43 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct 
     return c;
 }
 
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
                        uint64_t size)
 {
-    const struct mpr_sampling *s = sampling(e, books, cell);
-    struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(s, size);
-    c->now.bytes = mpr_plus(c->now.bytes, more.bytes);
+    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    struct mpr_estimate *c = before_change(e, accounts, cell);
+    const struct mpr_represented more = more_of(s, size);
+    c->now.bytes = mpr_signed_add(c->now.bytes, more.bytes);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
     c->came += variance_of(s, size);
     c->samples += is_sample(s, size);
     c->live += is_sample(s, size);
-    const uint64_t bytes = books->cell[cell].bytes + size + (uint64_t)c->now.bytes;
+    const uint64_t bytes = accounts->cell[cell].bytes + size + (uint64_t)c->now.bytes;
     if (bytes > c->own_peak) c->own_peak = bytes;
-    if (books->own_peaks) mpr_own_peaks_estimate(books->own_peaks, cell, size, more.bytes);
+    if (accounts->own_peaks) mpr_own_peaks_estimate(accounts->own_peaks, cell, size, more.bytes);
 }
 
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
-                          uint64_t size)
+void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                          uint32_t cell, uint64_t size)
 {
-    const struct mpr_sampling *s = sampling(e, books, cell);
-    struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(s, size);
-    c->now.bytes = mpr_minus(c->now.bytes, more.bytes);
+    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    struct mpr_estimate *c = before_change(e, accounts, cell);
+    const struct mpr_represented more = more_of(s, size);
+    c->now.bytes = mpr_signed_sub(c->now.bytes, more.bytes);
     c->now.blocks -= more.blocks;
     c->went += variance_of(s, size);
     c->live -= is_sample(s, size);
-    if (books->own_peaks)
-        mpr_own_peaks_estimate(books->own_peaks, cell, 0, mpr_minus(0, more.bytes));
+    if (accounts->own_peaks)
+        mpr_own_peaks_estimate(accounts->own_peaks, cell, 0, mpr_signed_sub(0, more.bytes));
 }
 
-uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_books *books,
+uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                                    uint32_t cell, uint64_t size, int sign)
 {
-    const struct mpr_sampling *s = sampling(e, books, cell);
-    struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(s, size);
+    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    struct mpr_estimate *c = before_change(e, accounts, cell);
+    const struct mpr_represented more = more_of(s, size);
     c->now.blocks += sign * more.blocks;
     c->live += (uint64_t)sign;
     if (sign > 0) {
@@ -111,35 +113,39 @@ uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_boo
 }
 
 /* Returns true if the cell has changed since the peak. */
-static bool is_saved(const struct mpr_estimate *c, const struct mpr_books *books, uint32_t cell)
+static bool is_saved(const struct mpr_estimate *c, const struct mpr_accounts *accounts,
+                     uint32_t cell)
 {
-    return c->epoch == books->heap[books->cell[cell].heap].epoch;
+    return c->epoch == accounts->heap[accounts->cell[cell].heap].epoch;
 }
 
-struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
-                                      uint32_t cell, uint64_t *samples)
+struct mpr_represented mpr_estimates_at_peak(const struct mpr_estimates *e,
+                                             const struct mpr_accounts *accounts, uint32_t cell,
+                                             uint64_t *samples)
 {
     *samples = 0;
-    if (cell >= e->cells) return (struct mpr_more){ 0, 0 };
+    if (cell >= e->cells) return (struct mpr_represented){ 0, 0 };
     const struct mpr_estimate *c = &e->cell[cell];
-    const bool saved = is_saved(c, books, cell);
+    const bool saved = is_saved(c, accounts, cell);
     *samples = saved ? c->saved_live : c->live;
     return saved ? c->saved : c->now;
 }
 
-double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_books *books,
+double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_accounts *accounts,
                               uint32_t cell)
 {
     if (cell >= e->cells) return 0;
     const struct mpr_estimate *c = &e->cell[cell];
-    return fmax(0, is_saved(c, books, cell) ? c->saved_variance : c->came - c->went);
+    return fmax(0, is_saved(c, accounts, cell) ? c->saved_variance : c->came - c->went);
 }
 
-struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell, struct mpr_unseen_rest *errors)
+struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,
+                                                   const struct mpr_accounts *accounts,
+                                                   uint32_t cell,
+                                                   struct mpr_rounding_errors *errors)
 {
-    struct mpr_unseen u = { 0 };
-    const struct mpr_more at_peak = mpr_estimates_at_peak(e, books, cell, &u.samples);
+    struct mpr_represented_counts u = { 0 };
+    const struct mpr_represented at_peak = mpr_estimates_at_peak(e, accounts, cell, &u.samples);
     if (cell >= e->cells) return u;
     u.blocks = mpr_estimates_whole(at_peak.blocks, &errors->blocks);
     u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &errors->end_blocks);
@@ -152,23 +158,24 @@ static double factor(double known, double estimated)
     return estimated > known ? known / estimated : 1;
 }
 
-struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       const struct mpr_cell *represented)
+struct mpr_overestimate mpr_estimates_overestimate(const struct mpr_estimates *e,
+                                                   const struct mpr_accounts *accounts,
+                                                   const struct mpr_cell *represented)
 {
-    struct mpr_excess estimated = { 0 };
+    struct mpr_overestimate estimated = { 0 };
     uint64_t samples;
-    for (uint32_t i = 0; i < books->cells && i < e->cells; i++) {
-        if (books->cell[i].heap != represented->heap) continue;
-        const struct mpr_more more = mpr_estimates_at_peak(e, books, i, &samples);
+    for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
+        if (accounts->cell[i].heap != represented->heap) continue;
+        const struct mpr_represented more = mpr_estimates_at_peak(e, accounts, i, &samples);
         estimated.bytes += (double)more.bytes;
         estimated.blocks += more.blocks;
         estimated.allocations += e->cell[i].allocations;
         estimated.end += (double)e->cell[i].now.bytes;
         estimated.end_blocks += e->cell[i].now.blocks;
     }
-    return (struct mpr_excess){
-        factor((double)mpr_books_bytes_at_peak(books, represented), estimated.bytes),
-        factor((double)mpr_books_blocks_at_peak(books, represented), estimated.blocks),
+    return (struct mpr_overestimate){
+        factor((double)mpr_accounts_bytes_at_peak(accounts, represented), estimated.bytes),
+        factor((double)mpr_accounts_blocks_at_peak(accounts, represented), estimated.blocks),
         factor((double)represented->allocations, estimated.allocations),
         factor((double)represented->bytes, estimated.end),
         factor((double)represented->blocks, estimated.end_blocks),

@@ -10,15 +10,15 @@
 
 #include <stdint.h>
 
-#include "books.h"
+#include "accounts.h"
 
-struct mpr_more {
+struct mpr_represented {
     int64_t bytes;
     double blocks;
 };
 
 struct mpr_estimate {
-    struct mpr_more now, saved; /* saved: at the peak, if epoch is the heap's */
+    struct mpr_represented now, saved; /* saved: at the peak, if epoch is the heap's */
     uint64_t epoch;
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
@@ -43,13 +43,13 @@ struct mpr_estimates {
 
 void mpr_estimates_free(struct mpr_estimates *e);
 /* A sampled block is added to the cell, or removed. Call before the accounts change. */
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
                        uint64_t size);
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
-                          uint64_t size);
+void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                          uint32_t cell, uint64_t size);
 /* Likewise (@sign: 1 or -1) if only samples are recorded, so that the accounts do not have the
  * others: returns the bytes that the block represents, including its own. */
-uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_books *books,
+uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                                    uint32_t cell, uint64_t size, int sign);
 
 /* The blocks that a sampled block of this size represents, without itself. */
@@ -60,32 +60,36 @@ struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t si
 
 /* Returns what the cell's blocks represent beyond themselves at its heap's peak. *samples: how many
  * were sampled. */
-struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
-                                      uint32_t cell, uint64_t *samples);
+struct mpr_represented mpr_estimates_at_peak(const struct mpr_estimates *e,
+                                             const struct mpr_accounts *accounts, uint32_t cell,
+                                             uint64_t *samples);
 /* Returns the variance of these bytes. */
-double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_books *books,
+double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_accounts *accounts,
                               uint32_t cell);
 
 /* The same in whole blocks, for heaps of which only samples are recorded. */
-struct mpr_unseen {
+struct mpr_represented_counts {
     uint64_t blocks, end_blocks, allocations; /* at the peak; at the end of the log; ever */
     uint64_t samples;                         /* at the peak */
 };
 /* The rounding errors of the heap's previous cells, zeros at first. So the cells add up to the
  * heap's own number, rounded once, whatever the grouping. */
-struct mpr_unseen_rest {
+struct mpr_rounding_errors {
     double blocks, end_blocks, allocations;
 };
-struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell, struct mpr_unseen_rest *errors);
+struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,
+                                                   const struct mpr_accounts *accounts,
+                                                   uint32_t cell,
+                                                   struct mpr_rounding_errors *errors);
 
 /* The blocks that all samples of a heap represent are in one cell. If the estimates are
  * larger than that by chance, they are too large by these factors, at most 1. */
-struct mpr_excess {
+struct mpr_overestimate {
     double bytes, blocks, allocations, end, end_blocks; /* end: bytes at the end of the log */
 };
-struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       const struct mpr_cell *represented);
+struct mpr_overestimate mpr_estimates_overestimate(const struct mpr_estimates *e,
+                                                   const struct mpr_accounts *accounts,
+                                                   const struct mpr_cell *represented);
 
 /* Returns the number rounded to a whole one, 0 if it is negative. The rounding error, *error (0 at
  * first), is added to the heap's next number, so that the numbers add up to the rounded sum. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts.h"
 #include "alloc.h"
-#include "books.h"
 #include "mpf/event.h"
 
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now)
@@ -35,7 +35,7 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
 
 /* ---- from the ring to an excerpt */
 
-static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                  enum mpr_excerpt_kind kind, bool last)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
@@ -43,13 +43,13 @@ static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t 
     const size_t size = 2 * w->half, count = h->count < size ? h->count : size,
                  before = h->count - count;
     struct mpr_excerpt excerpt = {
-        .changes = count, .cells = books->cells, .first = !before, .last = last
+        .changes = count, .cells = accounts->cells, .first = !before, .last = last
     };
     excerpt.known = peak ? h->at[kind] - before : count;
     excerpt.change = mpr_alloc(count, sizeof *excerpt.change);
-    if (!peak) excerpt.bytes = mpr_alloc(books->cells, sizeof *excerpt.bytes);
-    for (uint32_t i = 0; !peak && i < books->cells; i++)
-        if (books->cell[i].heap == heap) excerpt.bytes[i] = books->cell[i].bytes;
+    if (!peak) excerpt.bytes = mpr_alloc(accounts->cells, sizeof *excerpt.bytes);
+    for (uint32_t i = 0; !peak && i < accounts->cells; i++)
+        if (accounts->cell[i].heap == heap) excerpt.bytes[i] = accounts->cell[i].bytes;
     excerpt.allocs = h->grown;
     for (size_t i = 0; i < count; i++) { /* the oldest first */
         excerpt.change[i] = h->ring[(before + i) & w->mask];
@@ -79,7 +79,7 @@ static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
     h->at[MPR_EXCERPT_PEAK] = h->count;
 }
 
-void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        uint64_t epoch)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
@@ -93,7 +93,7 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, ui
     see_peak(h, epoch);
     for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half)
-            copy(w, books, heap, k, false);
+            copy(w, accounts, heap, k, false);
     set_due(h, w->half);
 }
 
@@ -104,39 +104,40 @@ static bool same_side(unsigned a, unsigned b)
     return !mpf_heap_is_gpu(a) || mpf_heap_device(a) == mpf_heap_device(b);
 }
 
-void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        enum mpr_excerpt_kind kind)
 {
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring || !same_side(i, heap) || h->at[kind] != MPR_EXCERPTS_NONE) continue;
-        see_peak(h, books->heap[i].epoch);
+        see_peak(h, accounts->heap[i].epoch);
         h->at[kind] = h->count;
         set_due(h, w->half);
     }
 }
 
-void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
+void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *accounts)
 {
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring) continue;
-        see_peak(h, books->heap[i].epoch);
+        see_peak(h, accounts->heap[i].epoch);
         for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
-            if (h->at[k] != MPR_EXCERPTS_NONE) copy(w, books, (uint8_t)i, k, true);
+            if (h->at[k] != MPR_EXCERPTS_NONE) copy(w, accounts, (uint8_t)i, k, true);
     }
 }
 
 /* ---- from an excerpt to a series: its changes are applied again, to a copy of the accounts */
 
 /* Sets the cells of the heap to the vector before the excerpt's first change. */
-static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerpt,
-                         const struct mpr_books *books, uint8_t heap)
+static void rewind_cells(struct mpr_accounts *own, const struct mpr_excerpt *excerpt,
+                         const struct mpr_accounts *accounts, uint8_t heap)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < own->cells; i++) {
         if (own->cell[i].heap != heap) continue;
-        if (!excerpt->bytes) own->cell[i].bytes = mpr_books_bytes_at_peak(books, &books->cell[i]);
+        if (!excerpt->bytes)
+            own->cell[i].bytes = mpr_accounts_bytes_at_peak(accounts, &accounts->cell[i]);
         else own->cell[i].bytes = i < excerpt->cells ? excerpt->bytes[i] : 0;
         sum += own->cell[i].bytes;
     }
@@ -149,19 +150,19 @@ static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerp
     own->heap[heap].bytes = sum;
 }
 
-static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uint64_t *now,
+static void repeat(struct mpr_accounts *own, const struct mpr_excerpt *excerpt, uint64_t *now,
                    struct mpr_excerpt_series *out)
 {
     for (size_t i = 0; i < excerpt->changes; i++) {
         const struct mpr_excerpt_change *c = &excerpt->change[i];
         *now = c->time;
         if (c->time < out->from) *(c->grown ? &out->allocs : &out->frees) += 1;
-        if (c->grown) mpr_books_add(own, c->cell, c->size, c->time);
-        else mpr_books_remove(own, c->cell, c->size);
+        if (c->grown) mpr_accounts_add(own, c->cell, c->size, c->time);
+        else mpr_accounts_remove(own, c->cell, c->size);
     }
 }
 
-void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books,
+void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
                         uint8_t heap, struct mpr_excerpt_series *out)
 {
     uint64_t now = 0;
@@ -174,14 +175,14 @@ void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_book
         .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX
     };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
-    struct mpr_books *own = mpr_alloc(1, sizeof *own);
-    mpr_levels_room(levels, books->cells); /* at least one, even without cells */
-    *own = *books;
+    struct mpr_accounts *own = mpr_alloc(1, sizeof *own);
+    mpr_levels_room(levels, accounts->cells); /* at least one, even without cells */
+    *own = *accounts;
     own->levels = levels;
     own->excerpts = NULL;
-    own->cell = mpr_alloc(books->cells, sizeof *own->cell);
-    if (books->cells) memcpy(own->cell, books->cell, books->cells * sizeof *own->cell);
-    rewind_cells(own, excerpt, books, heap);
+    own->cell = mpr_alloc(accounts->cells, sizeof *own->cell);
+    if (accounts->cells) memcpy(own->cell, accounts->cell, accounts->cells * sizeof *own->cell);
+    rewind_cells(own, excerpt, accounts, heap);
     for (uint32_t i = 0; i < own->cells; i++) /* levels know only cells that have changed */
         if (own->cell[i].heap == heap && own->cell[i].bytes)
             mpr_levels_note(levels, own, i, heap, own->heap[heap].bytes);

@@ -14,7 +14,7 @@
 
 #include "levels.h"
 
-struct mpr_books;
+struct mpr_accounts;
 
 enum mpr_excerpt_kind {
     MPR_EXCERPT_PEAK,
@@ -65,21 +65,21 @@ struct mpr_excerpts {
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now);
 void mpr_excerpts_free(struct mpr_excerpts *w);
 /* Requests an excerpt around now of all heaps of the host, or of the GPU that `heap` belongs to. */
-void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        enum mpr_excerpt_kind kind);
 /* Copies what is due before a change. */
-void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        uint64_t epoch);
 /* Call after the last change. */
-void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books);
+void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *accounts);
 
 /* Call before each change of a cell of `heap`. @epoch: the heap's. */
-static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_books *books,
+static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
                                     uint8_t heap, uint64_t epoch, uint32_t cell, uint64_t size,
                                     bool grown)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
-    if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_turn(w, books, heap, epoch);
+    if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_turn(w, accounts, heap, epoch);
     h->ring[h->count++ & w->mask] = (struct mpr_excerpt_change){ *w->now, size, cell, grown };
     h->grown += grown;
 }
@@ -91,7 +91,7 @@ struct mpr_excerpt_series {
     struct mpr_series series;
     uint64_t from, to, allocs, frees;
 };
-void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books,
+void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
                         uint8_t heap, struct mpr_excerpt_series *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backward.h"
-#include "instants.h"
+#include "device_snapshots.h"
 #include "mpf/header.h"
 #include "mpf/slot.h"
 
@@ -23,7 +23,7 @@ void mpr_gpu_free(struct mpr_gpu *g)
     mpr_index_free(&g->driver.number);
     free(g->torch.at);
     mpr_index_free(&g->torch.number);
-    for (int i = 0; i < MPF_GPUS; i++) mpr_picture_free(&g->device[i].peak);
+    for (int i = 0; i < MPF_GPUS; i++) mpr_device_snapshot_free(&g->device[i].peak);
     free(g->object);
     mpr_index_free(&g->handles);
     mpr_index_free(&g->owed);
@@ -45,7 +45,7 @@ void mpr_gpu_free(struct mpr_gpu *g)
     mpr_index_free(&g->shared_of);
     free(g->graph);
     mpr_index_free(&g->executable);
-    for (uint32_t i = 0; i < g->ooms; i++) mpr_picture_free(&g->oom[i].picture);
+    for (uint32_t i = 0; i < g->ooms; i++) mpr_device_snapshot_free(&g->oom[i].snapshot);
     free(g->oom);
 }
 
@@ -144,7 +144,8 @@ static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "operations on memory have the
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (r->gpu.windows) mpr_gpu_close_windows(r);
-    if (r->gpu.instants && e->op < MPF_OP_MODULE) mpr_instants_turn(r->gpu.instants, r);
+    if (r->gpu.instants && e->op < MPF_OP_MODULE)
+        mpr_device_snapshots_before_event(r->gpu.instants, r);
     apply(r, t, e);
     if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
 }

@@ -110,7 +110,7 @@ bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device);
 /* Returns the bytes of gpuN/device. */
 static inline uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
 {
-    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
+    return r->accounts.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
 }
 /* Returns the newest measurement plus what changed since, or the tracked bytes without one. */
 static inline uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
@@ -152,17 +152,17 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 
 /* A snapshot is begun, told about each block that is removed or loses its address, and finished
  * after the last event. `take` does all at once. The caller frees the snapshot. */
-void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
-                        uint64_t time);
-void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *b);
-void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r);
-void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
-                      uint64_t time);
-void mpr_picture_free(struct mpr_picture *p);
+void mpr_device_snapshot_begin(struct mpr_device_snapshot *p, const struct mpr_replay *r,
+                               unsigned device, uint64_t time);
+void mpr_device_snapshot_keep(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b);
+void mpr_device_snapshot_finish(struct mpr_device_snapshot *p, const struct mpr_replay *r);
+void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_replay *r,
+                              unsigned device, uint64_t time);
+void mpr_device_snapshot_free(struct mpr_device_snapshot *p);
 /* Sorts blocks by birth and keeps one entry for each block. Returns how many it kept. */
-size_t mpr_snapshot_unique(struct mpr_gpu_block *removed, size_t count);
+size_t mpr_device_snapshot_unique(struct mpr_gpu_block *removed, size_t count);
 /* Adds the range to `ever`, the address ranges that were ever unmapped. */
-void mpr_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to);
+void mpr_device_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to);
 
 /* ---- when snapshots are taken: peaks, windows and the selected instant (gpu_peaks.c) */
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
 #include "backward.h"
 #include "block_observers.h"
 #include "gpu.h"
-#include "maker.h"
 
 /* ---- the table */
 
@@ -68,19 +68,19 @@ static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
 void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
     b->cell = cell_of(r, b);
-    if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
-    mpr_books_add(&r->books, b->cell, b->size, r->now);
+    if (b->weighed) mpr_estimates_add(&r->estimates, &r->accounts, b->cell, b->size);
+    mpr_accounts_add(&r->accounts, b->cell, b->size, r->now);
     mpr_observe_counted(r, b->heap, b->birth, b->size, b->cell);
-    if (b->inherited) r->books.cell[b->cell].inherited += b->size;
+    if (b->inherited) r->accounts.cell[b->cell].inherited += b->size;
 }
 
 void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (b->addr) mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
-    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
-    mpr_books_remove(&r->books, b->cell, b->size);
+    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->accounts, b->cell, b->size);
+    mpr_accounts_remove(&r->accounts, b->cell, b->size);
     mpr_observe_uncounted(r, b->heap, b->birth);
-    if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
+    if (b->inherited) r->accounts.cell[b->cell].inherited -= b->size;
 }
 
 void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
@@ -136,8 +136,8 @@ void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mp
 {
     *out = describe(r, t, e);
     mpr_gpu_accounts_add(r, out);
-    r->books.heap[e->heap].allocations++;
-    r->books.cell[out->cell].allocations++;
+    r->accounts.heap[e->heap].allocations++;
+    r->accounts.cell[out->cell].allocations++;
 }
 
 /* ---- allocations */
@@ -152,17 +152,17 @@ void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     if (mpr_gpu_blocks_take(table, e->addr, &old)) { /* its free was not recorded */
         mpr_gpu_removed(r, &old);
         mpr_gpu_accounts_remove(r, &old);
-        r->books.heap[old.heap].missed++;
+        r->accounts.heap[old.heap].missed++;
     }
     const uint64_t total = device ? r->gpu.device[mpf_heap_device(e->heap)].total : 0;
     if (total && total != MPF_UNKNOWN)
-        mpr_pools_limit(r, mpf_heap_device(e->heap), mpr_less(total, e->size));
+        mpr_pools_limit(r, mpf_heap_device(e->heap), mpr_saturating_sub(total, e->size));
     mpr_gpu_account(r, t, e, &b);
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_observe_mapped(r, &b, b.time);
     mpr_gpu_blocks_put(table, &b);
     mpr_gpu_guess(r, &b, 0);
-    if (device) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
+    if (device) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_saturating_signed(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
@@ -173,11 +173,11 @@ void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 /* @b: taken out of its table. */
 static void free_block(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    r->books.heap[b->heap].frees++;
+    r->accounts.heap[b->heap].frees++;
     mpr_gpu_removed(r, b);
     mpr_gpu_accounts_remove(r, b);
     if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE)
-        mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_amount(b->size));
+        mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_saturating_signed(b->size));
 }
 
 void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
@@ -188,9 +188,9 @@ void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
         free_block(r, &b);
         return;
     }
-    r->books.heap[e->heap].used = true;
-    r->books.heap[e->heap].frees++;
-    r->books.heap[e->heap].unmatched++;
+    r->accounts.heap[e->heap].used = true;
+    r->accounts.heap[e->heap].frees++;
+    r->accounts.heap[e->heap].unmatched++;
 }
 
 /* The block leaves the table, because another thread may get its address before the driver returns.
@@ -210,7 +210,7 @@ void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
     if (t->gpu.freed.addr) {
         free_block(r, &t->gpu.freed);
         mpr_oom_freed(r, t, t->gpu.freed.size);
-    } else r->books.heap[t->gpu.freed.heap].unmatched++;
+    } else r->accounts.heap[t->gpu.freed.heap].unmatched++;
 }
 
 void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
@@ -288,15 +288,15 @@ static void grow(struct mpr_replay *r, struct mpr_pool *p, const struct mpr_gpu_
 {
     const uint32_t cell = cell_of(r, b), site = b->backward_site;
     struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
-    if (r->flows) mpr_flows_leave_out(r->flows, p->heap);
+    if (r->flows) mpr_alloc_free_matrix_drop_heap(r->flows, p->heap);
     if (!newest || newest->cell != cell || newest->node != b->node || newest->site != site) {
         MPR_GROW(p->part, p->parts, p->part_cap);
         newest = &p->part[p->parts++];
         *newest = (struct mpr_pool_part){ .cell = cell, .node = b->node, .site = site };
-    } else mpr_books_remove(&r->books, cell, newest->bytes);
+    } else mpr_accounts_remove(&r->accounts, cell, newest->bytes);
     newest->bytes += b->size;
     change_bytes(&r->gpu, p, b->size);
-    mpr_books_add(&r->books, cell, newest->bytes, r->now);
+    mpr_accounts_add(&r->accounts, cell, newest->bytes, r->now);
 }
 
 static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
@@ -304,18 +304,18 @@ static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
     while (bytes && p->parts) {
         struct mpr_pool_part *newest = &p->part[p->parts - 1];
         const uint64_t removed = newest->bytes < bytes ? newest->bytes : bytes;
-        mpr_books_remove(&r->books, newest->cell, newest->bytes);
+        mpr_accounts_remove(&r->accounts, newest->cell, newest->bytes);
         newest->bytes -= removed;
         change_bytes(&r->gpu, p, -removed);
         bytes -= removed;
-        if (newest->bytes) mpr_books_add(&r->books, newest->cell, newest->bytes, r->now);
+        if (newest->bytes) mpr_accounts_add(&r->accounts, newest->cell, newest->bytes, r->now);
         else p->parts--;
     }
 }
 
 void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit)
 {
-    uint64_t excess = mpr_less(mpr_gpu_tracked(r, device), limit);
+    uint64_t excess = mpr_saturating_sub(mpr_gpu_tracked(r, device), limit);
     if (r->options.pools_exact || !excess) return;
     mpr_gpu_take_snapshots(r);
     for (uint32_t i = 0; i < r->gpu.pools && excess; i++) {
@@ -330,7 +330,7 @@ void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit)
 void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_pool *p = pool_of(&r->gpu, e);
-    const int64_t change = mpr_change(p->bytes, e->size);
+    const int64_t change = mpr_signed_difference(p->bytes, e->size);
     if (e->size > p->bytes) {
         struct mpr_gpu_block b = describe(r, t, e);
         b.site = b.backward_site = t->gpu.pool_site;
@@ -342,7 +342,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
         mpr_gpu_take_snapshots(r);
         shrink(r, p, p->bytes - e->size);
     }
-    r->books.heap[e->heap].used = true;
+    r->accounts.heap[e->heap].used = true;
     mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }

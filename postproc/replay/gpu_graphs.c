@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
+#include "device_snapshots.h"
 #include "gpu.h"
 #include "hash.h"
-#include "instants.h"
-#include "maker.h"
 
 /* ---- captures */
 
@@ -48,13 +48,13 @@ static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
     for (struct mpr_probe p = mpr_index_probe(&g->shared_of, hash); (number = mpr_probe_next(&p));)
         if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
     MPR_GROW(g->shared, g->shareds, g->shared_cap);
-    g->shared[g->shareds++] = (struct mpr_shared){ .pool = { pool[0], pool[1] } };
+    g->shared[g->shareds++] = (struct mpr_graph_pool){ .pool = { pool[0], pool[1] } };
     mpr_index_add(&g->shared_of, hash, g->shareds);
     return g->shareds;
 }
 
 /* One graph less holds the pool. */
-static void give_up(struct mpr_shared *s, uint64_t time)
+static void give_up(struct mpr_graph_pool *s, uint64_t time)
 {
     s->holding--;
     if (time > s->until) s->until = time;
@@ -74,7 +74,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
         if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
     }
     c->time = e->time;
-    if (g->instants) mpr_instants_want(g->instants);
+    if (g->instants) mpr_device_snapshots_request(g->instants);
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
     t->gpu.capture_early = false;
@@ -142,7 +142,7 @@ uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture)
     if (!capture) return 0;
     const struct mpr_capture *own = &g->capture[capture - 1];
     if (!own->shared) return own->reset ? own->reset : UINT64_MAX;
-    const struct mpr_shared *s = &g->shared[own->shared - 1];
+    const struct mpr_graph_pool *s = &g->shared[own->shared - 1];
     return s->holding ? UINT64_MAX : s->until;
 }
 
@@ -170,7 +170,7 @@ static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
     };
     mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs);
-    if (g->instants) mpr_instants_want(g->instants);
+    if (g->instants) mpr_device_snapshots_request(g->instants);
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
 }
@@ -184,7 +184,7 @@ void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     struct mpr_graph *graph = number ? &g->graph[number - 1] : NULL;
     if (call == MPF_CALL_GRAPH) instantiate(r, t, e, growth);
     else if (call == MPF_CALL_GRAPH_LAUNCH && graph)
-        graph->launched = mpr_plus(graph->launched, growth);
+        graph->launched = mpr_signed_add(graph->launched, growth);
     else if (call == MPF_CALL_GRAPH_GONE && graph) {
         graph->gone = true;
         mpr_index_set(&g->executable, graph->exec, graph->older);

@@ -12,19 +12,19 @@
 
 /* ---- objects by handle */
 
-static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)
+static struct mpr_handle_object *find(struct mpr_gpu *g, uint64_t handle)
 {
     const uint32_t number = mpr_index_get(&g->handles, handle);
     return number ? &g->object[number - 1] : NULL;
 }
 
-static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_object *o)
+static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_handle_object *o)
 {
     return (uint32_t)(o - g->object) + 1;
 }
 
 /* Makes the handle mean this object, or no object if it has no references. */
-static void set_handle(struct mpr_gpu *g, struct mpr_object *o, uint64_t handle)
+static void set_handle(struct mpr_gpu *g, struct mpr_handle_object *o, uint64_t handle)
 {
     if (find(g, o->handle) == o) mpr_index_set(&g->handles, o->handle, 0);
     o->handle = handle;
@@ -32,31 +32,32 @@ static void set_handle(struct mpr_gpu *g, struct mpr_object *o, uint64_t handle)
 }
 
 /* Allows the object's place to be reused, once nothing refers to it. */
-static void recycle(struct mpr_gpu *g, struct mpr_object *o)
+static void recycle(struct mpr_gpu *g, struct mpr_handle_object *o)
 {
     if (o->live || o->owed) return;
     o->next_free = g->object_free;
     g->object_free = number_of(g, o);
 }
 
-static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
+static void release_if_unused(struct mpr_replay *r, struct mpr_handle_object *o)
 {
     if (o->refs || o->mappings || !o->live) return;
     o->live = false;
     if (!o->imported) {
-        r->books.heap[o->block.heap].frees++;
+        r->accounts.heap[o->block.heap].frees++;
         mpr_gpu_removed(r, &o->block);
         mpr_gpu_accounts_remove(r, &o->block);
         if (mpf_heap_is_gpu(o->block.heap))
-            mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -mpr_amount(o->block.size));
+            mpr_gpu_explain(r, mpf_heap_device(o->block.heap),
+                            -mpr_saturating_signed(o->block.size));
     }
     recycle(&r->gpu, o);
 }
 
 /* Returns a live object with one reference. */
-static struct mpr_object *new_object(struct mpr_gpu *g, uint64_t handle, bool imported)
+static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, bool imported)
 {
-    struct mpr_object *o;
+    struct mpr_handle_object *o;
     if (g->object_free) {
         o = &g->object[g->object_free - 1];
         g->object_free = o->next_free;
@@ -64,7 +65,9 @@ static struct mpr_object *new_object(struct mpr_gpu *g, uint64_t handle, bool im
         MPR_GROW(g->object, g->objects, g->object_cap);
         o = &g->object[g->objects++];
     }
-    *o = (struct mpr_object){ .handle = handle, .refs = 1, .live = true, .imported = imported };
+    *o = (struct mpr_handle_object){
+        .handle = handle, .refs = 1, .live = true, .imported = imported
+    };
     set_handle(g, o, handle);
     return o;
 }
@@ -77,7 +80,7 @@ static struct mpr_object *new_object(struct mpr_gpu *g, uint64_t handle, bool im
 static void expect_drops(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
-    struct mpr_object *o = find(g, handle);
+    struct mpr_handle_object *o = find(g, handle);
     if (!o) return;
     const bool listed = o->owed != 0;
     o->owed += o->refs;
@@ -95,7 +98,7 @@ static bool drop_owed_reference(struct mpr_gpu *g, uint64_t handle)
 {
     const uint32_t number = mpr_index_get(&g->owed, handle);
     if (!number) return false;
-    struct mpr_object *o = &g->object[number - 1];
+    struct mpr_handle_object *o = &g->object[number - 1];
     if (!--o->owed) {
         mpr_index_set(&g->owed, handle, o->next_owed);
         recycle(g, o);
@@ -106,19 +109,19 @@ static bool drop_owed_reference(struct mpr_gpu *g, uint64_t handle)
 void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     expect_drops(r, e->addr);
-    struct mpr_object *o = new_object(&r->gpu, e->addr, false);
+    struct mpr_handle_object *o = new_object(&r->gpu, e->addr, false);
     mpr_gpu_account(r, t, e, &o->block);
     o->block.addr = 0;
     o->block.handle = true;
     mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
     if (!mpf_heap_is_gpu(e->heap)) return;
-    mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_amount(e->size));
+    mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_saturating_signed(e->size));
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
 void mpr_handle_import(struct mpr_replay *r, uint64_t handle)
 {
-    struct mpr_object *o = find(&r->gpu, handle);
+    struct mpr_handle_object *o = find(&r->gpu, handle);
     if (o) o->refs++;
     else new_object(&r->gpu, handle, true);
 }
@@ -127,7 +130,7 @@ void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 {
     struct mpr_gpu *g = &r->gpu;
     const struct mpr_interval *map = mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, at));
-    struct mpr_object *o = map && map->start <= at ? &g->object[map->what] : find(g, handle);
+    struct mpr_handle_object *o = map && map->start <= at ? &g->object[map->what] : find(g, handle);
     if (!o) return;
     o->refs++;
     set_handle(g, o, handle);
@@ -137,7 +140,7 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
     mpr_gpu_take_snapshots(r);
-    struct mpr_object *o = drop_owed_reference(g, handle) ? NULL : find(g, handle);
+    struct mpr_handle_object *o = drop_owed_reference(g, handle) ? NULL : find(g, handle);
     if (!o) return;
     if (!--o->refs) set_handle(g, o, handle);
     release_if_unused(r, o);
@@ -147,7 +150,7 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 
 /* Observers see memory with a handle at its first mapping, and take it as live since it was made.
  * If it is mapped again later, it is live since then. */
-static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
+static void first_mapped(struct mpr_replay *r, struct mpr_handle_object *o, uint64_t at)
 {
     struct mpr_gpu_block *b = &o->block;
     const uint64_t from = o->was_mapped ? r->now : b->time;
@@ -155,7 +158,7 @@ static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at
     o->was_mapped = true;
     if (o->imported) return;
     const uint32_t number = mpr_index_get(&r->gpu.slept_at, at);
-    const struct mpr_slept *s = number ? &r->gpu.slept[number - 1] : NULL;
+    const struct mpr_unmapped_owner *s = number ? &r->gpu.slept[number - 1] : NULL;
     if (s && s->library == b->library) {
         b->segment |= s->segment;
         if (s->comm) mpr_gpu_suppose(r, b, s->comm);
@@ -164,7 +167,7 @@ static void first_mapped(struct mpr_replay *r, struct mpr_object *o, uint64_t at
 }
 
 /* Remembers the owner of the memory, for when memory is mapped there again. */
-static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
+static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object *o)
 {
     struct mpr_gpu *g = &r->gpu;
     struct mpr_gpu_block *b = &o->block;
@@ -174,7 +177,7 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
             MPR_GROW(g->slept, g->slepts, g->slept_cap);
             mpr_index_set(&g->slept_at, b->addr, number = ++g->slepts);
         }
-        g->slept[number - 1] = (struct mpr_slept){ b->library, b->comm, b->segment };
+        g->slept[number - 1] = (struct mpr_unmapped_owner){ b->library, b->comm, b->segment };
     }
     if (!o->imported) {
         mpr_gpu_removed(r, b);
@@ -186,7 +189,7 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_object *o)
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
-    struct mpr_object *o = find(g, handle);
+    struct mpr_handle_object *o = find(g, handle);
     if (!o) return;
     const struct mpr_interval map = { at, mpr_interval_end(at, bytes), (uint32_t)(o - g->object),
                                       false };
@@ -205,7 +208,7 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     mpr_gpu_take_snapshots(r);
     MPR_INTERVALS_EACH(map, &g->maps, first, end)
     {
-        struct mpr_object *o = &g->object[map->what];
+        struct mpr_handle_object *o = &g->object[map->what];
         o->mappings--;
         if (o->block.addr == map->start) first_mapping_removed(r, o);
         release_if_unused(r, o);
@@ -213,6 +216,6 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     }
     mpr_intervals_remove(&g->maps, first, count);
     if (!count) return;
-    mpr_snapshot_unmapped(&g->unmapped, at, end);
+    mpr_device_snapshot_unmapped(&g->unmapped, at, end);
     g->mappings++;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "gpu.h"
-#include "maker.h"
 
 static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
                                const struct mpf_event *e)
@@ -34,16 +34,17 @@ static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 {
     struct mpr_gpu *g = &r->gpu;
     if (!mpf_heap_is_gpu(o->heap)) return;
-    if (!o->picture.valid && g->pictures == MPR_OOM_PICTURES) {
+    if (!o->snapshot.valid && g->snapshots == MPR_OOM_SNAPSHOTS) {
         uint32_t i = 0;
-        while (i < g->pictures && g->oom[g->pictured[i]].hard) i++;
-        if (i == g->pictures) i = 0;
-        mpr_picture_free(&g->oom[g->pictured[i]].picture);
-        g->pictures--;
-        memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
+        while (i < g->snapshots && g->oom[g->with_snapshot[i]].hard) i++;
+        if (i == g->snapshots) i = 0;
+        mpr_device_snapshot_free(&g->oom[g->with_snapshot[i]].snapshot);
+        g->snapshots--;
+        memmove(&g->with_snapshot[i], &g->with_snapshot[i + 1],
+                (g->snapshots - i) * sizeof *g->with_snapshot);
     }
-    if (!o->picture.valid) g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
-    mpr_snapshot_begin(&o->picture, r, mpf_heap_device(o->heap), r->now);
+    if (!o->snapshot.valid) g->with_snapshot[g->snapshots++] = (uint32_t)(o - g->oom);
+    mpr_device_snapshot_begin(&o->snapshot, r, mpf_heap_device(o->heap), r->now);
 }
 
 /* PyTorch asks again after it has emptied its cache and before it makes anything else: the attempts
@@ -51,7 +52,7 @@ static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
-    struct mpr_heap *heap = &r->books.heap[e->heap];
+    struct mpr_heap *heap = &r->accounts.heap[e->heap];
     if (mpr_gpu_word(e, MPF_FAIL_PROBE) == 1) return;
     heap->failures++;
     heap->used = true;
@@ -105,7 +106,7 @@ void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t by
 const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g)
 {
     for (uint32_t i = g->ooms; i-- > 0;)
-        if (g->oom[i].hard && g->oom[i].picture.valid) return &g->oom[i];
+        if (g->oom[i].hard && g->oom[i].snapshot.valid) return &g->oom[i];
     return NULL;
 }
 

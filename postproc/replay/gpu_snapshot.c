@@ -11,7 +11,7 @@
 
 /* Sets the libraries whose pools hold memory. A program has few pools: of a log with more than
  * POOLS the others are ignored. */
-static void set_pool_users(struct mpr_picture *p, const struct mpr_gpu *g)
+static void set_pool_users(struct mpr_device_snapshot *p, const struct mpr_gpu *g)
 {
     enum { POOLS = 64 };
     for (uint32_t i = 0; i < g->pools && i < POOLS; i++) {
@@ -25,41 +25,42 @@ static void set_pool_users(struct mpr_picture *p, const struct mpr_gpu *g)
     }
 }
 
-void mpr_snapshot_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
-                        uint64_t time)
+void mpr_device_snapshot_begin(struct mpr_device_snapshot *p, const struct mpr_replay *r,
+                               unsigned device, uint64_t time)
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
     struct mpr_gpu_block *const removed = p->removed;
     const size_t removal_cap = p->removal_cap;
-    *p = (struct mpr_picture){ .valid = true,
-                               .open = true,
-                               .device = device,
-                               .births = g->births,
-                               .mappings = g->mappings,
-                               .time = time,
-                               .others = d->others,
-                               .file_cache = d->file_cache,
-                               .total = d->total,
-                               .tracked = mpr_gpu_tracked(r, device),
-                               .managed =
-                                   r->books.heap[mpf_heap_gpu(MPF_HEAP_MANAGED, device)].bytes,
-                               .pools = g->pool_bytes[device],
-                               .graph_memory = g->graph_bytes[device],
-                               .removed = removed,
-                               .removal_cap = removal_cap };
+    *p = (struct mpr_device_snapshot){
+        .valid = true,
+        .open = true,
+        .device = device,
+        .births = g->births,
+        .mappings = g->mappings,
+        .time = time,
+        .others = d->others,
+        .file_cache = d->file_cache,
+        .total = d->total,
+        .tracked = mpr_gpu_tracked(r, device),
+        .managed = r->accounts.heap[mpf_heap_gpu(MPF_HEAP_MANAGED, device)].bytes,
+        .pools = g->pool_bytes[device],
+        .graph_memory = g->graph_bytes[device],
+        .removed = removed,
+        .removal_cap = removal_cap
+    };
     p->used = mpr_gpu_device_used(d, p->tracked);
     memcpy(p->part, d->part, sizeof p->part);
     p->parts_cut = mpr_hidden_cut(d, p->part);
     set_pool_users(p, g);
 }
 
-void mpr_picture_free(struct mpr_picture *p)
+void mpr_device_snapshot_free(struct mpr_device_snapshot *p)
 {
     free(p->driver);
     free(p->torch);
     free(p->removed);
-    *p = (struct mpr_picture){ 0 };
+    *p = (struct mpr_device_snapshot){ 0 };
 }
 
 /* ---- removed blocks */
@@ -73,7 +74,7 @@ static int by_birth(const void *left, const void *right)
 
 /* Memory with a handle is removed from each of its addresses, and then itself. The entry with an
  * address is kept. */
-size_t mpr_snapshot_unique(struct mpr_gpu_block *removed, size_t count)
+size_t mpr_device_snapshot_unique(struct mpr_gpu_block *removed, size_t count)
 {
     size_t kept = 0;
     if (count) qsort(removed, count, sizeof *removed, by_birth);
@@ -82,17 +83,17 @@ size_t mpr_snapshot_unique(struct mpr_gpu_block *removed, size_t count)
     return kept;
 }
 
-static bool is_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
+static bool is_in(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
     return b->birth <= p->births && mpf_heap_is_gpu(b->heap) &&
            mpf_heap_device(b->heap) == p->device;
 }
 
-void mpr_snapshot_keep(struct mpr_picture *p, const struct mpr_gpu_block *b)
+void mpr_device_snapshot_keep(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
     if (!p->open || !is_in(p, b)) return;
     if (p->removals == p->removal_cap) {
-        p->removals = mpr_snapshot_unique(p->removed, p->removals);
+        p->removals = mpr_device_snapshot_unique(p->removed, p->removals);
         if (p->removals >= p->removal_cap / 2)
             p->removed = mpr_grow(p->removed, &p->removal_cap, SIZE_MAX, sizeof *p->removed);
     }
@@ -128,7 +129,8 @@ static void add_gap(struct gaps *g, uint64_t from, uint64_t to)
 static uint64_t end_of(const struct mpr_gpu_block *b) { return mpr_interval_end(b->addr, b->size); }
 
 /* Finds the address ranges that were unmapped and that no block of the driver covers. */
-static void find_gaps(struct gaps *g, const struct mpr_picture *p, const struct mpr_intervals *ever)
+static void find_gaps(struct gaps *g, const struct mpr_device_snapshot *p,
+                      const struct mpr_intervals *ever)
 {
     const struct mpr_interval *span;
     uint64_t covered = 0; /* end of the blocks before `i` */
@@ -158,7 +160,7 @@ static uint64_t gap_bytes(const struct gaps *g, uint64_t address)
 }
 
 /* The snapshot's blocks are sorted. */
-static void set_asleep(struct mpr_picture *p, const struct mpr_intervals *ever)
+static void set_asleep(struct mpr_device_snapshot *p, const struct mpr_intervals *ever)
 {
     struct gaps g = { 0 };
     find_gaps(&g, p, ever);
@@ -170,7 +172,7 @@ static void set_asleep(struct mpr_picture *p, const struct mpr_intervals *ever)
 }
 
 /* Adjacent ranges are joined. */
-void mpr_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to)
+void mpr_device_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to)
 {
     const struct mpr_position first = mpr_intervals_after(ever, from ? from - 1 : 0);
     struct mpr_interval joined = { from, to, 0, false };
@@ -189,7 +191,7 @@ void mpr_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t t
 
 /* ---- gathering */
 
-static void put(struct mpr_picture *p, const struct mpr_gpu_block *b)
+static void put(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
     if (!is_in(p, b)) return;
     if (mpf_heap_code(b->heap) == MPF_HEAP_TORCH) p->torch[p->torches++] = *b;
@@ -198,7 +200,7 @@ static void put(struct mpr_picture *p, const struct mpr_gpu_block *b)
 
 /* Returns true if the block is among those that were removed from an address: memory with a handle
  * may live on without one. */
-static bool was_removed(const struct mpr_picture *p, uint64_t birth)
+static bool was_removed(const struct mpr_device_snapshot *p, uint64_t birth)
 {
     size_t low = 0, high = p->removals;
     while (low < high) {
@@ -216,7 +218,7 @@ static const struct mpr_gpu_block *being_freed(const struct mpr_thread *t)
     return t && t->gpu.freeing && t->gpu.freed.addr ? &t->gpu.freed : NULL;
 }
 
-void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
+void mpr_device_snapshot_finish(struct mpr_device_snapshot *p, const struct mpr_replay *r)
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_block *freed;
@@ -227,12 +229,12 @@ void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
         freeing += being_freed(r->threads.at[i]) != NULL;
     p->driver = mpr_alloc(g->driver.live + g->objects + freeing + p->removals, sizeof *p->driver);
     p->torch = mpr_alloc(g->torch.live + p->removals, sizeof *p->torch);
-    p->removals = mpr_snapshot_unique(p->removed, p->removals);
+    p->removals = mpr_device_snapshot_unique(p->removed, p->removals);
     for (size_t i = 0; i < p->removals; i++) put(p, &p->removed[i]);
     for (size_t i = 0; i < g->driver.live; i++) put(p, &g->driver.at[i]);
     for (size_t i = 0; i < g->torch.live; i++) put(p, &g->torch.at[i]);
     for (uint32_t i = 0; i < g->objects; i++) {
-        const struct mpr_object *o = &g->object[i];
+        const struct mpr_handle_object *o = &g->object[i];
         if (o->live && !o->imported && !was_removed(p, o->block.birth)) put(p, &o->block);
     }
     for (uint32_t i = 0; i < r->threads.count; i++)
@@ -244,9 +246,9 @@ void mpr_snapshot_finish(struct mpr_picture *p, const struct mpr_replay *r)
     p->removed = NULL;
 }
 
-void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
-                      uint64_t time)
+void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_replay *r,
+                              unsigned device, uint64_t time)
 {
-    mpr_snapshot_begin(p, r, device, time);
-    mpr_snapshot_finish(p, r);
+    mpr_device_snapshot_begin(p, r, device, time);
+    mpr_device_snapshot_finish(p, r);
 }

@@ -42,7 +42,7 @@ struct mpr_gpu_block {
 /* Returns the bytes of the block that have memory. */
 static inline uint64_t mpr_gpu_backed(const struct mpr_gpu_block *b)
 {
-    return mpr_less(b->size, b->asleep);
+    return mpr_saturating_sub(b->size, b->asleep);
 }
 
 /* Live blocks by address, in no order: the last one moves to the place of a removed one. */
@@ -62,7 +62,7 @@ bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu
 int mpr_gpu_block_by_address(const void *left, const void *right);
 
 /* Memory with a handle (cuMemCreate). */
-struct mpr_object {
+struct mpr_handle_object {
     uint64_t handle; /* 0: no reference is left, only mappings keep the memory */
     uint64_t refs, mappings;
     /* Drops of its handle that are not recorded yet, although the driver has already given the
@@ -103,7 +103,7 @@ enum mpr_part {
 enum { MPR_POOL_USERS = 4 };
 
 /* A device at one instant. */
-struct mpr_picture {
+struct mpr_device_snapshot {
     bool valid;
     uint64_t time; /* ns */
     /* Bytes in use by all processes, in use by other processes and the driver, and of the device.
@@ -131,17 +131,17 @@ struct mpr_picture {
 };
 
 /* The best instant for a device's peak so far. */
-struct mpr_best {
+struct mpr_best_instant {
     uint64_t used, torch, tracked, time;
     bool stale; /* its snapshot is not begun yet */
 };
 
 /* A span of time whose own peak is looked for. The caller owns it and frees the snapshot. */
-struct mpr_window {
+struct mpr_peak_window {
     unsigned device;
     uint64_t from, to; /* ns */
-    struct mpr_best best;
-    struct mpr_picture peak; /* not valid if the device held nothing */
+    struct mpr_best_instant best;
+    struct mpr_device_snapshot peak; /* not valid if the device held nothing */
 };
 
 struct mpr_gpu_device {
@@ -164,8 +164,8 @@ struct mpr_gpu_device {
     int64_t parts_then; /* sum of part at the newest such sample */
     bool limit_raised;  /* the next measured launch belongs to cuCtxSetLimit */
     uint64_t torch_reserved, torch_reserved_peak; /* PyTorch's own totals */
-    struct mpr_best best;
-    struct mpr_picture peak;
+    struct mpr_best_instant best;
+    struct mpr_device_snapshot peak;
 };
 
 /* Returns the used bytes: the newest measurement plus what was tracked since. This may be less than
@@ -173,7 +173,7 @@ struct mpr_gpu_device {
 static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint64_t tracked)
 {
     if (d->used == MPF_UNKNOWN) return MPF_UNKNOWN;
-    return tracked < d->tracked_then ? mpr_less(d->used, d->tracked_then - tracked)
+    return tracked < d->tracked_then ? mpr_saturating_sub(d->used, d->tracked_then - tracked)
                                      : d->used + (tracked - d->tracked_then);
 }
 
@@ -191,7 +191,7 @@ struct mpr_capture {
 };
 
 /* The memory pool of one or more captures. */
-struct mpr_shared {
+struct mpr_graph_pool {
     uint64_t pool[2], until; /* until: ns when a graph gave it up last */
     uint32_t holding;        /* number of graphs that hold it */
 };
@@ -215,11 +215,11 @@ struct mpr_oom {
     uint8_t heap;
     bool inherited, hard, capturing, torch; /* hard: the program did not get the memory */
     uint64_t torch_allocated, torch_reserved;
-    /* Not valid if newer failures took its place (MPR_OOM_PICTURES), or it was not a device's
+    /* Not valid if newer failures took its place (MPR_OOM_SNAPSHOTS), or it was not a device's
      * failure. */
-    struct mpr_picture picture;
+    struct mpr_device_snapshot snapshot;
 };
-enum { MPR_OOM_PICTURES = 16 };
+enum { MPR_OOM_SNAPSHOTS = 16 };
 
 /* ---- NCCL's communicators, from the payloads of its NVTX ranges (domain "NCCL") */
 
@@ -272,11 +272,11 @@ struct mpr_gpu_thread {
 
 /* ---- all of it */
 
-struct mpr_instants;
+struct mpr_device_snapshots;
 
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
-    struct mpr_object *object;                 /* memory with handles, by number - 1 */
+    struct mpr_handle_object *object;          /* memory with handles, by number - 1 */
     uint32_t objects, object_cap, object_free; /* object_free: number of an unused one, 0 if none */
     struct mpr_index handles;                  /* by handle: number of the object with references */
     struct mpr_index owed;         /* by handle: number of the newest object that owes drops */
@@ -284,7 +284,7 @@ struct mpr_gpu {
     struct mpr_intervals unmapped; /* every address range that was ever unmapped */
     uint64_t mappings;             /* number of maps and unmaps of such memory */
     /* Owners of unmapped memory, for when memory is mapped there again. */
-    struct mpr_slept {
+    struct mpr_unmapped_owner {
         uint32_t library, comm;
         bool segment;
     } * slept;
@@ -303,7 +303,7 @@ struct mpr_gpu {
         uint32_t capture;
     } adopted;                 /* the segment around the newest block of a capture */
     struct mpr_index captured; /* by PyTorch's graph: number of the capture that holds its pool */
-    struct mpr_shared *shared;
+    struct mpr_graph_pool *shared;
     uint32_t shareds, shared_cap;
     struct mpr_index shared_of; /* by hash of the pool's id: number */
     struct mpr_graph *graph;
@@ -311,9 +311,10 @@ struct mpr_gpu {
     struct mpr_index executable; /* by handle: number of the newest live graph */
     struct mpr_oom *oom;
     uint32_t ooms, oom_cap;
-    uint32_t pictured[MPR_OOM_PICTURES], pictures; /* failures with a snapshot, oldest first */
-    uint64_t serial;                               /* number of measurements */
-    uint64_t births;                               /* number of blocks made */
+    uint32_t with_snapshot[MPR_OOM_SNAPSHOTS], snapshots; /* failures with a snapshot, oldest first
+                                                           */
+    uint64_t serial;                                      /* number of measurements */
+    uint64_t births;                                      /* number of blocks made */
     uint32_t comm; /* newest communicator that was at work on any thread */
     /* Blocks whose communicator is a guess; object: number of memory with a handle, else 0. */
     struct mpr_guess {
@@ -321,10 +322,10 @@ struct mpr_gpu {
         uint32_t object;
     } * guess;
     uint32_t guesses, guess_cap;
-    uint64_t context_blocks;   /* blocks that were freed with their context */
-    struct mpr_window *window; /* set by the caller before the first event, or NULL */
+    uint64_t context_blocks;        /* blocks that were freed with their context */
+    struct mpr_peak_window *window; /* set by the caller before the first event, or NULL */
     size_t windows;
-    struct mpr_instants *instants; /* likewise */
+    struct mpr_device_snapshots *instants; /* likewise */
 };
 
 #endif

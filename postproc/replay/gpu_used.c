@@ -7,7 +7,8 @@
 
 bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
 {
-    return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
+    return r->gpu.device[device].seen ||
+           r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
 }
 
 /* ---- differences between measured and expected bytes */
@@ -18,12 +19,12 @@ bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t residual = change < 0 ? mpr_minus(0, d->residual) : d->residual,
-                  size = change < 0 ? mpr_minus(0, change) : change;
+    const int64_t residual = change < 0 ? mpr_signed_sub(0, d->residual) : d->residual,
+                  size = change < 0 ? mpr_signed_sub(0, change) : change;
     if (size == 0 || residual < size - size / 16 || r->now - d->residual_time > MPR_IN_FLIGHT_NS)
         return;
     d->tracked_then += (uint64_t)change;
-    d->residual = mpr_minus(d->residual, change);
+    d->residual = mpr_signed_sub(d->residual, change);
 }
 
 /* @difference: measured minus expected bytes. The driver takes longer for a large allocation than
@@ -33,7 +34,7 @@ static void note_residual(struct mpr_replay *r, struct mpr_gpu_device *d, int64_
     const int64_t large = INT64_C(256) << 20;
     const bool goes_on = r->now - d->residual_time <= MPR_IN_FLIGHT_NS && d->residual >= large;
     if (goes_on && !difference) return;
-    d->residual = goes_on ? mpr_plus(d->residual, difference) : difference;
+    d->residual = goes_on ? mpr_signed_add(d->residual, difference) : difference;
     d->residual_time = r->now;
 }
 
@@ -44,7 +45,8 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_snapshots(r);
-    note_residual(r, d, d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used));
+    note_residual(
+        r, d, d->used == MPF_UNKNOWN ? 0 : mpr_signed_difference(mpr_gpu_used(r, device), used));
     d->used = used;
     d->tracked_then = mpr_gpu_tracked(r, device);
     mpr_gpu_note_peak(r, device, true);
@@ -95,7 +97,8 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     d->after.used = used;
     d->after.tracked = tracked;
     d->after.serial = ++r->gpu.serial;
-    return mpr_minus(mpr_change(used_before, used), mpr_change(tracked_before, tracked));
+    return mpr_signed_sub(mpr_signed_difference(used_before, used),
+                          mpr_signed_difference(tracked_before, tracked));
 }
 
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -113,8 +116,8 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
         local = kernels < growth ? kernels : growth;
     t->gpu.entered = false;
     int64_t *part = &d->part[part_of(d, call)];
-    *part = mpr_plus(*part, mpr_minus(growth, local));
-    d->part[MPR_PART_LOCAL] = mpr_plus(d->part[MPR_PART_LOCAL], local);
+    *part = mpr_signed_add(*part, mpr_signed_sub(growth, local));
+    d->part[MPR_PART_LOCAL] = mpr_signed_add(d->part[MPR_PART_LOCAL], local);
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
     if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH)
         mpr_graph_call(r, t, e, growth);
@@ -125,7 +128,7 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
 static int64_t sum_of(const int64_t *part)
 {
     int64_t sum = 0;
-    for (int i = 0; i < MPR_PARTS; i++) sum = mpr_plus(sum, part[i]);
+    for (int i = 0; i < MPR_PARTS; i++) sum = mpr_signed_add(sum, part[i]);
     return sum;
 }
 
@@ -135,10 +138,10 @@ bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
 {
     /* Own and used bytes are read one after the other and differ by some MiB. */
     const int64_t slack = INT64_C(16) << 20;
-    const int64_t sum = sum_of(part), later = mpr_minus(sum, d->parts_then),
+    const int64_t sum = sum_of(part), later = mpr_signed_sub(sum, d->parts_then),
                   own = d->own_hidden > 0 ? d->own_hidden : 0,
-                  limit = mpr_plus(own, later > 0 ? later : 0);
-    int64_t excess = mpr_minus(sum, limit);
+                  limit = mpr_signed_add(own, later > 0 ? later : 0);
+    int64_t excess = mpr_signed_sub(sum, limit);
     if (!d->own_known || excess < slack) return false;
     for (int i = 0; i < MPR_PARTS && excess > 0; i++) {
         const int64_t cut = part[i] <= 0 ? 0 : part[i] < excess ? part[i] : excess;
@@ -157,7 +160,7 @@ void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     const int64_t slack = INT64_C(64) << 20;
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t change = mpr_change(mpr_gpu_used(r, device), used);
+    const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), used);
     if (d->used == MPF_UNKNOWN) return;
     if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
     measured(r, device, used);
@@ -175,11 +178,11 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
     if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
     if (used == MPF_UNKNOWN) return;
     if (own != MPF_UNKNOWN) {
-        const int64_t hidden = mpr_change(mpr_gpu_tracked(r, device), own);
+        const int64_t hidden = mpr_signed_difference(mpr_gpu_tracked(r, device), own);
         if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
         d->own_known = true;
         d->parts_then = sum_of(d->part);
-        d->others = mpr_less(used, own);
+        d->others = mpr_saturating_sub(used, own);
     }
     mpr_pools_limit(r, device, used);
     measured(r, device, used);

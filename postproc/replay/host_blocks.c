@@ -2,24 +2,24 @@
  * MOVE_END, because its address may be given to another block meanwhile. */
 #include "host_memory.h"
 
+#include "alloc_context.h"
 #include "block_observers.h"
-#include "maker.h"
 
 /* ---- events out of order */
 
 static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread,
-                             enum mpr_waiting kind)
+                             enum mpr_awaited kind)
 {
-    const struct mpr_repair repair = { key, r->now, thread, (uint8_t)kind };
-    mpr_repairs_wait(&r->repairs, &repair);
+    const struct mpr_early_event repair = { key, r->now, thread, (uint8_t)kind };
+    mpr_reorder_wait(&r->repairs, &repair);
 }
 
 void mpr_host_expire(struct mpr_replay *r, uint64_t now)
 {
-    struct mpr_repair expired;
-    while (mpr_repairs_expire(&r->repairs, now, &expired)) {
-        struct mpr_heap *heap = &r->books.heap[expired.key & 0xff];
-        if (expired.kind == MPR_WAIT_FREE) heap->missed++;
+    struct mpr_early_event expired;
+    while (mpr_reorder_expire(&r->repairs, now, &expired)) {
+        struct mpr_heap *heap = &r->accounts.heap[expired.key & 0xff];
+        if (expired.kind == MPR_AWAITS_FREE) heap->missed++;
         else heap->unmatched++;
     }
 }
@@ -34,12 +34,13 @@ MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *blo
     const uint8_t heap = (uint8_t)block->key;
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
-    if (heap == MPF_HEAP_PYTHON) return mpr_estimates_change_only(e, &r->books, cell, size, sign);
-    if (sign > 0) mpr_estimates_add(e, &r->books, cell, size);
-    else mpr_estimates_remove(e, &r->books, cell, size);
+    if (heap == MPF_HEAP_PYTHON)
+        return mpr_estimates_change_only(e, &r->accounts, cell, size, sign);
+    if (sign > 0) mpr_estimates_add(e, &r->accounts, cell, size);
+    else mpr_estimates_remove(e, &r->accounts, cell, size);
     if (heap != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return size;
     const struct mpr_weight more = mpr_estimates_weight(&e->host, size);
-    mpr_totals_sampled(&r->totals, &r->books, sign, block->key, &more, r->now);
+    mpr_counted_totals_sampled(&r->totals, &r->accounts, sign, block->key, &more, r->now);
     return size;
 }
 
@@ -48,7 +49,7 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
     uint64_t size = mpr_block_size(block);
     if (mpr_blocks_are_observed(r)) mpr_observe_block_free(r, block->key, size);
     if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh(r, block, -1);
-    mpr_books_remove(&r->books, mpr_block_cell(block), size);
+    mpr_accounts_remove(&r->accounts, mpr_block_cell(block), size);
 }
 
 /* ---- allocations */
@@ -61,7 +62,7 @@ MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block 
     r->actor = MPR_NOBODY;
     count_out(r, block);
     r->actor = thread;
-    wait_for_partner(r, block->key, thread, MPR_WAIT_FREE);
+    wait_for_partner(r, block->key, thread, MPR_AWAITS_FREE);
 }
 
 static inline void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32_t thread)
@@ -75,10 +76,10 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
 /* Returns true if the block's free is earlier in the log than this allocation of it. */
 MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
 {
-    if (!mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread) &&
-        !mpr_repairs_swap(&r->repairs, key))
+    if (!mpr_reorder_match(&r->repairs, key, MPR_AWAITS_ALLOC, e->thread) &&
+        !mpr_reorder_swap(&r->repairs, key))
         return false;
-    r->books.heap[e->heap].repairs++;
+    r->accounts.heap[e->heap].repairs++;
     return true;
 }
 
@@ -97,13 +98,13 @@ static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
     uint64_t size = size_of(e);
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size, cell, weighed);
-    r->books.heap[e->heap].allocations++;
-    r->books.heap[e->heap].made_bytes += e->size;
-    r->books.cell[cell].allocations++;
+    r->accounts.heap[e->heap].allocations++;
+    r->accounts.heap[e->heap].made_bytes += e->size;
+    r->accounts.cell[cell].allocations++;
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);
     if (__builtin_expect(weighed, 0)) size = weigh(r, &block, 1);
-    mpr_books_add(&r->books, cell, size, r->now);
+    mpr_accounts_add(&r->accounts, cell, size, r->now);
     if (mpr_blocks_are_observed(r))
         mpr_observe_block(r, e->heap, e->addr, mpr_block_size(&block), cell);
 }
@@ -119,21 +120,21 @@ void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
                               struct mpr_block *block)
 {
-    if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_FREE, 0)) {
-        r->books.heap[key & 0xff].repairs++;
+    if (r->repairs.count && mpr_reorder_match(&r->repairs, key, MPR_AWAITS_FREE, 0)) {
+        r->accounts.heap[key & 0xff].repairs++;
         return false;
     }
     if (mpr_blocks_take(&r->blocks, key, block)) return true;
-    if (r->options.has_parent) r->books.heap[key & 0xff].inherited++;
-    else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
+    if (r->options.has_parent) r->accounts.heap[key & 0xff].inherited++;
+    else wait_for_partner(r, key, thread, MPR_AWAITS_ALLOC);
     return false;
 }
 
 void mpr_host_free(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_block block;
-    r->books.heap[e->heap].frees++;
-    r->books.heap[e->heap].used = true;
+    r->accounts.heap[e->heap].frees++;
+    r->accounts.heap[e->heap].used = true;
     if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) count_out(r, &block);
 }
 
@@ -155,7 +156,7 @@ void mpr_host_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struc
 
 static void free_moved(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (t->moving) r->books.heap[e->heap].frees++;
+    if (t->moving) r->accounts.heap[e->heap].frees++;
     if (t->moving && t->moved.key) count_out(r, &t->moved);
     t->moving = false;
 }
@@ -169,7 +170,7 @@ void mpr_host_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct 
 
 void mpr_host_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_heap *heap = &r->books.heap[e->heap];
+    struct mpr_heap *heap = &r->accounts.heap[e->heap];
     const bool huge = e->addr & MPF_FAIL_HUGE_PAGES;
     struct mpr_failure *largest = huge ? &heap->largest_huge : &heap->largest;
     const uint64_t size = mpf_fail_bytes(e->addr, e->size);

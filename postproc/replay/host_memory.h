@@ -24,7 +24,7 @@ void mpr_host_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 void mpr_host_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* Blocks of host/heap in a log that does not have all of them. */
 void mpr_host_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e);
-/* Drops events that have waited for a partner (repairs.h) as long as they may. */
+/* Drops events that have waited for a partner (reorder.h) as long as they may. */
 void mpr_host_expire(struct mpr_replay *r, uint64_t now);
 
 /* ---- mappings of host/mmap and host/shm (mappings.c)

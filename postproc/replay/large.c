@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts.h"
 #include "alloc.h"
-#include "books.h"
 
 /* A heap may keep FREE_BIRTHS births, and one in ONE_IN of the births of all heaps. */
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
@@ -17,10 +17,10 @@ enum { FURTHER_BIRTHS = 512 };
  * blocks. */
 enum { ONE_LARGER_IN = 8 };
 
-struct mpr_large *mpr_large_new(const struct mpr_books *books)
+struct mpr_large *mpr_large_new(const struct mpr_accounts *accounts)
 {
     struct mpr_large *l = mpr_alloc(1, sizeof *l);
-    l->books = books;
+    l->accounts = accounts;
     return l;
 }
 
@@ -142,7 +142,7 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
     remove_at(h, number - 1);
     if (h->freed_count == MPR_LARGE_GONE) {
         mpr_notable_keep(h->freed, h->freed_count, MPR_LARGE_GONE / 4,
-                         l->books->heap[heap].peak_time, time);
+                         l->accounts->heap[heap].peak_time, time);
         h->freed_count = MPR_LARGE_GONE / 4;
     }
     h->freed[h->freed_count++] = block;

@@ -14,7 +14,7 @@
 #include "hash.h"
 #include "index.h"
 
-struct mpr_books;
+struct mpr_accounts;
 
 struct mpr_large_block {
     uint64_t addr, size;
@@ -44,12 +44,12 @@ struct mpr_large_heap {
 };
 
 struct mpr_large {
-    const struct mpr_books *books;
+    const struct mpr_accounts *accounts;
     struct mpr_large_heap *heap[256];
     uint64_t seen; /* births in all heaps, including ignored blocks */
 };
 
-struct mpr_large *mpr_large_new(const struct mpr_books *books);
+struct mpr_large *mpr_large_new(const struct mpr_accounts *accounts);
 void mpr_large_free(struct mpr_large *l);
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block);
 void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time, uint32_t freer);

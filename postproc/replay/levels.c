@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "accounts.h"
 #include "alloc.h"
-#include "books.h"
 
 /* ---- a series */
 
@@ -23,7 +23,7 @@ void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
 void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
 {
     MPR_GROW(s->change, s->changes, s->change_cap);
-    s->change[s->changes++] = (struct mpr_change){ group, bytes };
+    s->change[s->changes++] = (struct mpr_signed_difference){ group, bytes };
 }
 
 /* Widening is done in place: the write position never overtakes the read position. */
@@ -39,7 +39,7 @@ static void copy_changes(struct widening *w, size_t end)
     struct mpr_series *s = w->s;
     const size_t first = w->changes;
     for (; w->taken < end; w->taken++) {
-        const struct mpr_change c = s->change[w->taken];
+        const struct mpr_signed_difference c = s->change[w->taken];
         const size_t at = w->place[c.group];
         if (at >= first && at < w->changes && s->change[at].group == c.group) {
             s->change[at].bytes = c.bytes;
@@ -142,14 +142,15 @@ void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
 
 /* Stores the open bucket with the vector at its maximum. Cells that have changed since stay listed.
  */
-static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books)
+static void store(struct mpr_levels *l, struct mpr_levels_heap *v,
+                  const struct mpr_accounts *accounts)
 {
     size_t left = 0;
     for (size_t i = 0; i < v->count; i++) {
         const uint32_t index = v->listed[i];
         struct mpr_levels_cell *cell = &l->cell[index];
         const bool changed = cell->epoch == v->epoch;
-        const uint64_t bytes = changed ? cell->saved : books->cell[index].bytes;
+        const uint64_t bytes = changed ? cell->saved : accounts->cell[index].bytes;
         if (bytes != cell->stored) mpr_series_change(&v->series, index, bytes);
         cell->stored = bytes;
         cell->listed = changed;
@@ -162,29 +163,29 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct 
 
 /* Stores a quiet bucket, whose vector is the current state of the accounts. */
 static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v,
-                        const struct mpr_books *books, uint64_t level, uint64_t time)
+                        const struct mpr_accounts *accounts, uint64_t level, uint64_t time)
 {
     v->open = quiet_bucket(time >> v->series.shift, time, level);
     v->epoch++;
-    store(l, v, books);
+    store(l, v, accounts);
 }
 
 /* Ends the open bucket. If nothing changes for longer than a bucket, a quiet one follows, so that
  * the lasting level does not appear as high as the maximum. */
-static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
-                uint64_t level, uint64_t now)
+static void end(struct mpr_levels *l, struct mpr_levels_heap *v,
+                const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
 {
     const unsigned shift = v->series.shift;
     const uint64_t next = v->open.key + 1;
     if (v->open.key == MPR_LEVELS_NONE) {
-        if (l->options.from) store_quiet(l, v, books, level, l->options.from);
+        if (l->options.from) store_quiet(l, v, accounts, level, l->options.from);
         return;
     }
     if (level < v->open.min) v->open.min = level;
     v->open.close = level;
     const bool final = v->open.final;
-    store(l, v, books);
-    if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
+    store(l, v, accounts);
+    if (!final && now >> shift > next) store_quiet(l, v, accounts, level, next << shift);
 }
 
 /* Instants of a log are about 1 us apart, so a smaller first width would join none. */
@@ -195,12 +196,12 @@ static void widen(struct mpr_series *s, uint64_t now, size_t *place)
 }
 
 /* Begins the bucket of a change at `now`. */
-static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
-                 uint64_t level, uint64_t now)
+static void roll(struct mpr_levels *l, struct mpr_levels_heap *v,
+                 const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
 {
     struct mpr_series *s = &v->series;
     /* If the first change is at options.from, the state before it does not count. */
-    if (v->open.key != MPR_LEVELS_NONE || now > l->options.from) end(l, v, books, level, now);
+    if (v->open.key != MPR_LEVELS_NONE || now > l->options.from) end(l, v, accounts, level, now);
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
         widen(s, now, l->place);
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
@@ -214,44 +215,44 @@ static uint64_t last_instant(const struct mpr_levels *l)
 }
 
 static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v,
-                        const struct mpr_books *books, uint64_t level)
+                        const struct mpr_accounts *accounts, uint64_t level)
 {
-    end(l, v, books, level, last_instant(l));
+    end(l, v, accounts, level, last_instant(l));
     v->open.key = MPR_LEVELS_NONE;
     v->until = 0;
     v->closed = true;
 }
 
-void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t index,
+void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t index,
                      uint8_t heap, uint64_t level)
 {
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
     if (v->closed) return;
     if (now > l->options.to) {
-        close_level(l, v, books, level);
+        close_level(l, v, accounts, level);
         return;
     }
     if (now >= l->options.from && now >> v->series.shift != v->open.key)
-        roll(l, v, books, level, now);
+        roll(l, v, accounts, level, now);
     if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
     v->last = now;
     struct mpr_levels_cell *cell = &l->cell[index];
     if (cell->epoch == v->epoch) return;
     cell->epoch = v->epoch;
-    cell->saved = books->cell[index].bytes;
+    cell->saved = accounts->cell[index].bytes;
     if (cell->listed) return;
     cell->listed = true;
     MPR_GROW(v->listed, v->count, v->cap);
     v->listed[v->count++] = index;
 }
 
-void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)
+void mpr_levels_finish(struct mpr_levels *l, const struct mpr_accounts *accounts)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
         struct mpr_levels_heap *v = &l->level[i];
-        if (!books->heap[i].used) continue;
-        if (!v->closed) close_level(l, v, books, books->heap[i].bytes);
+        if (!accounts->heap[i].used) continue;
+        if (!v->closed) close_level(l, v, accounts, accounts->heap[i].bytes);
         mpr_series_widen(&v->series, 0, last_instant(l), l->place);
         while (v->series.buckets > 1 && v->series.buckets > l->options.buckets)
             widen(&v->series, last_instant(l), l->place);

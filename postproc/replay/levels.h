@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct mpr_books;
+struct mpr_accounts;
 
 /* ---- a heap over time */
 
@@ -33,7 +33,7 @@ struct mpr_bucket {
     bool final; /* the maximum is the last state */
 };
 
-struct mpr_change {
+struct mpr_signed_difference {
     uint32_t group;
     uint64_t bytes;
 };
@@ -42,7 +42,7 @@ struct mpr_series {
     unsigned shift;
     struct mpr_bucket *bucket;
     size_t buckets, bucket_cap;
-    struct mpr_change *change;
+    struct mpr_signed_difference *change;
     size_t changes, change_cap;
 };
 
@@ -94,17 +94,17 @@ void mpr_levels_free(struct mpr_levels *l);
 /* Makes room for a cell. Call before its first change. */
 void mpr_levels_room(struct mpr_levels *l, uint32_t cell);
 /* Call before the first change of a cell since a maximum, or in a bucket. */
-void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell,
+void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t cell,
                      uint8_t heap, uint64_t level);
 
 /* Call before and after each change of a cell of `heap`. @level: bytes of the heap then. */
-static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books,
+static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_accounts *accounts,
                                      uint32_t cell, uint8_t heap, uint64_t level)
 {
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
     if (now >= v->until || l->cell[cell].epoch != v->epoch) {
-        mpr_levels_note(l, books, cell, heap, level);
+        mpr_levels_note(l, accounts, cell, heap, level);
         return;
     }
     /* Memory that is freed and allocated again at one instant makes no minimum. */
@@ -127,6 +127,6 @@ static inline void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t
     else open->frees++;
 }
 /* Call after the last change. */
-void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books);
+void mpr_levels_finish(struct mpr_levels *l, const struct mpr_accounts *accounts);
 
 #endif

@@ -5,17 +5,18 @@
 
 #include "alloc.h"
 
-static_assert(sizeof(struct mpr_birth) + 2 * sizeof(struct mpr_index_entry) == 56,
+static_assert(sizeof(struct mpr_live_block) + 2 * sizeof(struct mpr_index_entry) == 56,
               "live_index.h has the memory for a live block");
 
-void mpr_births_free(struct mpr_live_index *live)
+void mpr_live_index_free(struct mpr_live_index *live)
 {
     free(live->at);
     mpr_index_free(&live->number);
     *live = (struct mpr_live_index){ .at = NULL };
 }
 
-void mpr_live_index_add(struct mpr_live_index *live, uint64_t key, const struct mpr_birth *birth)
+void mpr_live_index_add(struct mpr_live_index *live, uint64_t key,
+                        const struct mpr_live_block *birth)
 {
     uint32_t number = mpr_index_get(&live->number, key);
     if (!number) {
@@ -31,19 +32,19 @@ void mpr_live_index_add(struct mpr_live_index *live, uint64_t key, const struct 
     live->at[number - 1] = *birth;
 }
 
-bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_birth *birth)
+bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_live_block *birth)
 {
     const uint32_t number = mpr_index_get(&live->number, key);
     if (!number) return false;
     *birth = live->at[number - 1];
     mpr_index_set(&live->number, key, 0);
-    live->at[number - 1] = (struct mpr_birth){ .cell = MPR_NO_CELL, .next = live->free };
+    live->at[number - 1] = (struct mpr_live_block){ .cell = MPR_NO_CELL, .next = live->free };
     live->free = number;
     return true;
 }
 
 void mpr_live_index_each(const struct mpr_live_index *live,
-                         void (*each)(void *arg, uint64_t key, const struct mpr_birth *birth),
+                         void (*each)(void *arg, uint64_t key, const struct mpr_live_block *birth),
                          void *arg)
 {
     if (!live->number.at) return;
@@ -55,16 +56,16 @@ void mpr_live_index_each(const struct mpr_live_index *live,
 
 /* ---- the ledger */
 
-void mpr_ledger_free(struct mpr_ledger *ledger) { mpr_births_free(&ledger->live); }
+void mpr_ledger_free(struct mpr_ledger *ledger) { mpr_live_index_free(&ledger->live); }
 
 void mpr_ledger_add(struct mpr_ledger *ledger, uint64_t key, uint64_t size, uint32_t cell,
                     uint64_t time)
 {
-    const struct mpr_birth birth = { .time = time, .size = size, .cell = cell };
+    const struct mpr_live_block birth = { .time = time, .size = size, .cell = cell };
     mpr_live_index_add(&ledger->live, key, &birth);
 }
 
-static void report(struct mpr_ledger *ledger, uint64_t key, const struct mpr_birth *birth,
+static void report(struct mpr_ledger *ledger, uint64_t key, const struct mpr_live_block *birth,
                    uint64_t to, struct mpr_freer freer)
 {
     const struct mpr_ledger_entry entry = { .key = key,
@@ -79,11 +80,11 @@ static void report(struct mpr_ledger *ledger, uint64_t key, const struct mpr_bir
 void mpr_ledger_remove(struct mpr_ledger *ledger, uint64_t key, uint64_t time,
                        struct mpr_freer freer)
 {
-    struct mpr_birth birth;
+    struct mpr_live_block birth;
     if (mpr_live_index_take(&ledger->live, key, &birth)) report(ledger, key, &birth, time, freer);
 }
 
-static void report_live(void *arg, uint64_t key, const struct mpr_birth *birth)
+static void report_live(void *arg, uint64_t key, const struct mpr_live_block *birth)
 {
     report(arg, key, birth, UINT64_MAX, (struct mpr_freer){ MPR_NOBODY, 0 });
 }

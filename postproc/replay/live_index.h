@@ -11,7 +11,7 @@
 
 #include "index.h"
 
-struct mpr_birth {
+struct mpr_live_block {
     uint64_t time, size;
     uint32_t cell; /* MPR_NO_CELL: an unused place */
     union {
@@ -23,19 +23,20 @@ struct mpr_birth {
 
 /* All zero: empty. */
 struct mpr_live_index {
-    struct mpr_birth *at; /* live blocks and unused places */
+    struct mpr_live_block *at; /* live blocks and unused places */
     uint32_t count, cap, free;
     struct mpr_index number; /* by key: place + 1 */
 };
 
-void mpr_births_free(struct mpr_live_index *live);
+void mpr_live_index_free(struct mpr_live_index *live);
 /* Replaces the block at that key if there is one, because its end was not recorded. */
-void mpr_live_index_add(struct mpr_live_index *live, uint64_t key, const struct mpr_birth *birth);
+void mpr_live_index_add(struct mpr_live_index *live, uint64_t key,
+                        const struct mpr_live_block *birth);
 /* Moves the block into *birth. Returns false if it is unknown. */
-bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_birth *birth);
+bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_live_block *birth);
 /* Calls `each` for every block, in no order. */
 void mpr_live_index_each(const struct mpr_live_index *live,
-                         void (*each)(void *arg, uint64_t key, const struct mpr_birth *birth),
+                         void (*each)(void *arg, uint64_t key, const struct mpr_live_block *birth),
                          void *arg);
 
 /* ---- the ledger: an observer that reports every block once, when it is freed, or at the end if it

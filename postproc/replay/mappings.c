@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "maker.h"
+#include "alloc_context.h"
 
 /* ---- bytes */
 
 static void remove_bytes(struct mpr_replay *r, const struct mpr_interval *span)
 {
-    if (span->writable) mpr_books_remove(&r->books, span->what, span->end - span->start);
+    if (span->writable) mpr_accounts_remove(&r->accounts, span->what, span->end - span->start);
 }
 
 static void add_bytes(struct mpr_replay *r, const struct mpr_interval *span, uint64_t time)
 {
-    if (span->writable) mpr_books_add(&r->books, span->what, span->end - span->start, time);
+    if (span->writable) mpr_accounts_add(&r->accounts, span->what, span->end - span->start, time);
 }
 
 /* @made, @freed: numbers of intervals; several count as one event. */
@@ -23,10 +23,10 @@ static void count_event(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_
                         size_t freed)
 {
     if (made) {
-        r->books.heap[heap].allocations++;
-        r->books.cell[cell].allocations++;
+        r->accounts.heap[heap].allocations++;
+        r->accounts.cell[cell].allocations++;
     }
-    if (freed) r->books.heap[heap].frees++;
+    if (freed) r->accounts.heap[heap].frees++;
 }
 
 /* ---- intervals */
@@ -90,7 +90,7 @@ static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, 
 {
     const struct mpr_interval *span = first_after(&r->mappings, start);
     if (!span || span->start >= mpr_interval_end(start, size)) return false;
-    *heap = r->books.cell[span->what].heap;
+    *heap = r->accounts.cell[span->what].heap;
     return true;
 }
 
@@ -231,7 +231,7 @@ void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const str
         mpr_mappings_unmap(r, e);
         return;
     }
-    const uint8_t heap = r->books.cell[leaving->span->what].heap;
+    const uint8_t heap = r->accounts.cell[leaving->span->what].heap;
     const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
     const size_t arrived = arrive(r, leaving, to, cell, e->time);
     count_event(r, heap, cell, arrived, arrived);

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "block_observers.h"
-#include "maker.h"
 #include "mpf/sample.h"
 
 void mpr_nvtx_free(struct mpr_nvtx *n)
 {
-    if (n->books) mpr_books_free(n->books);
-    free(n->books);
+    if (n->accounts) mpr_accounts_free(n->accounts);
+    free(n->accounts);
     mpr_index_free(&n->row_number);
     free(n->heap);
     mpr_index_free(&n->heap_number);
@@ -29,7 +29,7 @@ static uint64_t limited(uint64_t size) { return size < MPF_SIZE_MAX ? size : MPF
 /* A region or heap that is not known. */
 static void count_unknown(struct mpr_replay *r)
 {
-    struct mpr_heap *heap = &r->books.heap[MPF_HEAP_NVTX];
+    struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_NVTX];
     heap->used = true;
     if (r->options.has_parent) heap->inherited++;
     else heap->unmatched++;
@@ -52,7 +52,7 @@ static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
 /* Returns the name of the log; MPR_NVTX_UNNAMED for a number that no text can have. */
 static uint32_t name_of(const struct mpr_replay *r, uint64_t id)
 {
-    const bool is_none = id <= MPR_NVTX_UNTOLD || id >= MPR_FRAME_NAME;
+    const bool is_none = id <= MPR_NVTX_UNREGISTERED || id >= MPR_FRAME_NAME;
     return is_none ? MPR_NVTX_UNNAMED : mpr_ranges_name(&r->ranges, (uint32_t)id);
 }
 
@@ -77,7 +77,7 @@ static uint32_t heap_of(struct mpr_nvtx *n, uint64_t handle)
 {
     const uint32_t number = mpr_index_get(&n->heap_number, handle);
     if (number) return number - 1;
-    return new_heap(n, handle, row_of(n, handle ? MPR_NVTX_UNTOLD : MPR_NVTX_PROCESS));
+    return new_heap(n, handle, row_of(n, handle ? MPR_NVTX_UNREGISTERED : MPR_NVTX_PROCESS));
 }
 
 /* ---- regions by address */
@@ -124,31 +124,32 @@ static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint3
 {
     struct mpr_nvtx *n = &r->nvtx;
     const uint8_t row = (uint8_t)n->heap[region->heap].row;
-    if (!n->books) {
-        n->books = mpr_alloc(1, sizeof *n->books);
-        mpr_books_init(n->books);
+    if (!n->accounts) {
+        n->accounts = mpr_alloc(1, sizeof *n->accounts);
+        mpr_accounts_init(n->accounts);
     }
-    region->row_cell = mpr_books_cell(n->books, name, 0, row);
-    region->epoch = n->books->heap[row].epoch;
-    n->books->heap[row].allocations++;
-    n->books->cell[region->row_cell].allocations++;
-    mpr_books_add(n->books, region->row_cell, region->size, r->now);
-    r->books.heap[MPF_HEAP_NVTX].allocations++;
-    r->books.cell[region->cell].allocations++;
-    if (region->weighed) mpr_estimates_add(&r->estimates, &r->books, region->cell, region->size);
-    mpr_books_add(&r->books, region->cell, region->size, r->now);
+    region->row_cell = mpr_accounts_cell(n->accounts, name, 0, row);
+    region->epoch = n->accounts->heap[row].epoch;
+    n->accounts->heap[row].allocations++;
+    n->accounts->cell[region->row_cell].allocations++;
+    mpr_accounts_add(n->accounts, region->row_cell, region->size, r->now);
+    r->accounts.heap[MPF_HEAP_NVTX].allocations++;
+    r->accounts.cell[region->cell].allocations++;
+    if (region->weighed) mpr_estimates_add(&r->estimates, &r->accounts, region->cell, region->size);
+    mpr_accounts_add(&r->accounts, region->cell, region->size, r->now);
     if (mpr_blocks_are_observed(r))
         mpr_observe_block(r, MPF_HEAP_NVTX, region->addr, region->size, region->cell);
 }
 
 static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region)
 {
-    r->nvtx.books->heap[r->nvtx.heap[region->heap].row].frees++;
-    mpr_books_remove(r->nvtx.books, region->row_cell, region->size);
+    r->nvtx.accounts->heap[r->nvtx.heap[region->heap].row].frees++;
+    mpr_accounts_remove(r->nvtx.accounts, region->row_cell, region->size);
     if (mpr_blocks_are_observed(r))
         mpr_observe_block_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
-    if (region->weighed) mpr_estimates_remove(&r->estimates, &r->books, region->cell, region->size);
-    mpr_books_remove(&r->books, region->cell, region->size);
+    if (region->weighed)
+        mpr_estimates_remove(&r->estimates, &r->accounts, region->cell, region->size);
+    mpr_accounts_remove(&r->accounts, region->cell, region->size);
 }
 
 /* ---- events of regions */
@@ -179,7 +180,7 @@ static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_ev
 
 static void end(struct mpr_replay *r, struct mpr_nvtx_region *region)
 {
-    r->books.heap[MPF_HEAP_NVTX].frees++;
+    r->accounts.heap[MPF_HEAP_NVTX].frees++;
     count_out(r, region);
     drop(&r->nvtx, region);
 }
@@ -193,7 +194,7 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
         count_out(r, known);
         drop(&r->nvtx, known);
         r->actor = t->number;
-        r->books.heap[MPF_HEAP_NVTX].missed++;
+        r->accounts.heap[MPF_HEAP_NVTX].missed++;
     }
     make(r, t, e, heap_of(&r->nvtx, t->nvtx_heap), MPR_NVTX_UNNAMED);
 }
@@ -202,20 +203,22 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
 static void resize(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                    struct mpr_nvtx_region *region)
 {
-    const uint32_t heap = region->heap, name = (uint32_t)r->nvtx.books->cell[region->row_cell].key;
+    const uint32_t heap = region->heap,
+                   name = (uint32_t)r->nvtx.accounts->cell[region->row_cell].key;
     end(r, region);
     make(r, t, e, heap, name);
 }
 
 /* Moves the region from its cell to another one of the same heap, as if it had always been there.
  */
-static void move(struct mpr_books *books, const struct mpr_nvtx_region *region, uint32_t to_cell)
+static void move(struct mpr_accounts *accounts, const struct mpr_nvtx_region *region,
+                 uint32_t to_cell)
 {
-    struct mpr_cell *from = &books->cell[region->row_cell], *to = &books->cell[to_cell];
-    const struct mpr_heap *heap = &books->heap[to->heap];
+    struct mpr_cell *from = &accounts->cell[region->row_cell], *to = &accounts->cell[to_cell];
+    const struct mpr_heap *heap = &accounts->heap[to->heap];
     const bool at_peak = heap->epoch != region->epoch;
-    mpr_books_save(from, heap);
-    mpr_books_save(to, heap);
+    mpr_accounts_save(from, heap);
+    mpr_accounts_save(to, heap);
     from->bytes -= region->size;
     from->blocks--;
     from->allocations--;
@@ -234,9 +237,9 @@ static void name_region(struct mpr_replay *r, const struct mpf_event *e,
                         struct mpr_nvtx_region *region)
 {
     const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
-    const uint32_t cell = mpr_books_cell(r->nvtx.books, name_of(r, e->size), 0, row);
+    const uint32_t cell = mpr_accounts_cell(r->nvtx.accounts, name_of(r, e->size), 0, row);
     if (cell == region->row_cell) return;
-    move(r->nvtx.books, region, cell);
+    move(r->nvtx.accounts, region, cell);
     region->row_cell = cell;
 }
 
@@ -283,7 +286,7 @@ static void on_heap(struct mpr_replay *r, const struct mpf_event *e)
     sum->heaps++;
     sum->bytes += heap->bytes;
     if (sum->bytes > sum->most_bytes) sum->most_bytes = sum->bytes;
-    r->books.heap[MPF_HEAP_NVTX].used = true;
+    r->accounts.heap[MPF_HEAP_NVTX].used = true;
 }
 
 /* @e: its size is 0 at the heap's end, otherwise the heap is only reset. */

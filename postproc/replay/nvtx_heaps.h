@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "books.h"
+#include "accounts.h"
 #include "index.h"
 #include "mpf/event.h"
 
 struct mpr_replay;
 struct mpr_thread;
 
-/* All heaps of a name. Row n - 1 is heap n of `books`. */
+/* All heaps of a name. Row n - 1 is heap n of `accounts`. */
 enum { MPR_NVTX_ROWS = MPR_HEAPS - 1 };
 struct mpr_nvtx_row {
     uint32_t name; /* a name of the ranges, or one of those below */
@@ -26,7 +26,7 @@ struct mpr_nvtx_row {
 enum {
     MPR_NVTX_UNNAMED = 0,
     MPR_NVTX_PROCESS = 1,       /* regions of the process, in no heap */
-    MPR_NVTX_UNTOLD = 2,        /* in heaps whose registration is not in the log */
+    MPR_NVTX_UNREGISTERED = 2,  /* in heaps whose registration is not in the log */
     MPR_NVTX_OTHER = UINT32_MAX /* heaps with further names than there are rows */
 };
 
@@ -49,7 +49,7 @@ struct mpr_nvtx_region {
 struct mpr_nvtx {
     /* Accounts by the heap's name. A cell's key is the region's name. NULL until there is a region.
      */
-    struct mpr_books *books;
+    struct mpr_accounts *accounts;
     struct mpr_nvtx_row row[MPR_NVTX_ROWS];
     uint32_t rows;
     struct mpr_index row_number; /* by name: number from 1 */

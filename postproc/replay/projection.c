@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
 #include "backward.h"
-#include "maker.h"
 #include "replay.h"
 
 /* ---- snapshots */
@@ -24,16 +24,16 @@ bool mpr_snapshots_take(struct mpr_snapshots *s, const struct mpr_replay *r)
 {
     if (s->taken == s->count) return false;
     struct mpr_snapshot *at = &s->at[s->taken++];
-    at->cells = r->books.cells;
+    at->cells = r->accounts.cells;
     at->cell = mpr_alloc(at->cells, sizeof *at->cell);
     for (uint32_t i = 0; i < at->cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
+        const struct mpr_cell *cell = &r->accounts.cell[i];
         struct mpr_snapshot_cell *to = &at->cell[i];
         if (cell->heap != s->heap) continue;
-        to->bytes = mpr_books_bytes_at_peak(&r->books, cell);
-        to->blocks = mpr_books_blocks_at_peak(&r->books, cell);
-        to->more = mpr_estimates_at_peak(&r->estimates, &r->books, i, &to->samples);
-        to->variance = mpr_estimates_variance(&r->estimates, &r->books, i);
+        to->bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
+        to->blocks = mpr_accounts_blocks_at_peak(&r->accounts, cell);
+        to->more = mpr_estimates_at_peak(&r->estimates, &r->accounts, i, &to->samples);
+        to->variance = mpr_estimates_variance(&r->estimates, &r->accounts, i);
     }
     return s->taken < s->count;
 }
@@ -42,7 +42,7 @@ bool mpr_snapshots_take(struct mpr_snapshots *s, const struct mpr_replay *r)
 
 static uint32_t node_of(const struct mpr_cell *cell, enum mpr_group by)
 {
-    return by == MPR_GROUP_ALL ? mpr_all_of(cell->key).node : (uint32_t)cell->key;
+    return by == MPR_GROUP_ALL ? mpr_composite_key_unpack(cell->key).node : (uint32_t)cell->key;
 }
 
 /* Returns the key of the cell's blocks by the grouping in r->options.by. */
@@ -72,8 +72,8 @@ static bool is_weighed(const struct mpr_replay *r, const struct mpr_cell *cell, 
 
 void mpr_own_peaks_begin(struct mpr_own_peaks *own, struct mpr_replay *r, enum mpr_group by)
 {
-    *own = (struct mpr_own_peaks){ .by = by, .replay = r, .next = r->books.own_peaks };
-    r->books.own_peaks = own;
+    *own = (struct mpr_own_peaks){ .by = by, .replay = r, .next = r->accounts.own_peaks };
+    r->accounts.own_peaks = own;
 }
 
 void mpr_own_peaks_free(struct mpr_own_peaks *own)
@@ -105,7 +105,7 @@ static inline struct mpr_own_peak *own_of(struct mpr_own_peaks *own, uint32_t ce
     MPR_REACH(own->of_cell, cell, own->cells);
     if (!own->of_cell[cell])
         own->of_cell[cell] =
-            (uint32_t)(find_own(own, &own->replay->books.cell[cell]) - own->at) + 1;
+            (uint32_t)(find_own(own, &own->replay->accounts.cell[cell]) - own->at) + 1;
     return &own->at[own->of_cell[cell] - 1];
 }
 
@@ -123,8 +123,8 @@ void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t s
     for (; own; own = own->next) {
         const struct mpr_replay *r = own->replay;
         struct mpr_own_peak *of = own_of(own, cell);
-        if (!is_weighed(r, &r->books.cell[cell], own->by, r->options.by)) continue;
-        of->more = mpr_plus(of->more, more);
+        if (!is_weighed(r, &r->accounts.cell[cell], own->by, r->options.by)) continue;
+        of->more = mpr_signed_add(of->more, more);
         const uint64_t bytes = of->bytes + size + (uint64_t)of->more;
         if (size && bytes > of->estimated_peak) of->estimated_peak = bytes;
     }
@@ -141,12 +141,12 @@ static bool is_same_grouping(enum mpr_group own, enum mpr_group by)
 /* Sets own peaks of the projection if they were observed. */
 static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 {
-    struct mpr_own_peaks *own = r->books.own_peaks;
+    struct mpr_own_peaks *own = r->accounts.own_peaks;
     while (own && !is_same_grouping(own->by, r->options.by)) own = own->next;
     for (uint32_t i = 0; own && i < p->cells && i < own->cells; i++) {
         if (!own->of_cell[i]) continue;
         const struct mpr_own_peak *of = &own->at[own->of_cell[i] - 1];
-        r->books.cell[p->to[i]].own_peak = of->peak;
+        r->accounts.cell[p->to[i]].own_peak = of->peak;
         r->estimates.cell[p->to[i]].own_peak = of->estimated_peak;
     }
 }
@@ -157,16 +157,16 @@ static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 static uint32_t find_cell(struct mpr_replay *r, struct mpr_index *number, uint64_t key,
                           uint8_t heap, uint32_t *cap)
 {
-    struct mpr_books *books = &r->books;
+    struct mpr_accounts *accounts = &r->accounts;
     const uint64_t hash = mpr_hash(key) + heap;
     uint32_t found;
     for (struct mpr_probe p = mpr_index_probe(number, hash); (found = mpr_probe_next(&p));)
-        if (books->cell[found - 1].key == key && books->cell[found - 1].heap == heap)
+        if (accounts->cell[found - 1].key == key && accounts->cell[found - 1].heap == heap)
             return found - 1;
-    MPR_GROW(books->cell, books->cells, *cap);
-    books->cell[books->cells] = (struct mpr_cell){ .key = key, .heap = heap };
-    mpr_index_add(number, hash, ++books->cells);
-    return books->cells - 1;
+    MPR_GROW(accounts->cell, accounts->cells, *cap);
+    accounts->cell[accounts->cells] = (struct mpr_cell){ .key = key, .heap = heap };
+    mpr_index_add(number, hash, ++accounts->cells);
+    return accounts->cells - 1;
 }
 
 static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const struct mpr_heap *heap,
@@ -188,7 +188,7 @@ static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *fro
                          const struct mpr_heap *heap, const struct mpr_snapshot_cell *at)
 {
     const bool saved = from->epoch == heap->epoch;
-    const struct mpr_more more = at ? at->more : saved ? from->saved : from->now;
+    const struct mpr_represented more = at ? at->more : saved ? from->saved : from->now;
     to->epoch = heap->epoch;
     to->now.bytes += from->now.bytes;
     to->now.blocks += from->now.blocks;
@@ -211,15 +211,15 @@ static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
                     const struct mpr_snapshot *at, uint8_t heap)
 {
     static const struct mpr_snapshot_cell nothing;
-    r->estimates.cells = r->books.cells;
-    r->estimates.cell = mpr_alloc(r->books.cells, sizeof *r->estimates.cell);
+    r->estimates.cells = r->accounts.cells;
+    r->estimates.cell = mpr_alloc(r->accounts.cells, sizeof *r->estimates.cell);
     for (uint32_t i = 0; i < p->cells; i++) {
         const struct mpr_cell *from = &p->cell[i];
-        const struct mpr_heap *of = &r->books.heap[from->heap];
+        const struct mpr_heap *of = &r->accounts.heap[from->heap];
         const struct mpr_snapshot_cell *then = !at || from->heap != heap ? NULL
                                                : i < at->cells           ? &at->cell[i]
                                                                          : &nothing;
-        add_cell(&r->books.cell[p->to[i]], from, of, then);
+        add_cell(&r->accounts.cell[p->to[i]], from, of, then);
         if (i < p->estimates && is_weighed(r, from, r->options.by, p->by))
             add_estimate(&r->estimates.cell[p->to[i]], &p->estimate[i], of, then);
     }
@@ -231,16 +231,16 @@ void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum m
     struct mpr_index number = { 0 };
     uint32_t cap = 0;
     *p = (struct mpr_projection){ .by = r->options.by,
-                                  .cell = r->books.cell,
+                                  .cell = r->accounts.cell,
                                   .estimate = r->estimates.cell,
-                                  .cells = r->books.cells,
+                                  .cells = r->accounts.cells,
                                   .estimates = r->estimates.cells,
                                   .totals_cell = r->totals.cell };
     if (by == p->by && !at) return;
     p->to = mpr_alloc(p->cells, sizeof *p->to);
     r->options.by = by;
-    r->books.cell = NULL;
-    r->books.cells = 0;
+    r->accounts.cell = NULL;
+    r->accounts.cells = 0;
     for (uint32_t i = 0; i < p->cells; i++) {
         const uint64_t key = by == p->by ? p->cell[i].key : key_of(r, &p->cell[i], p->by);
         p->to[i] = find_cell(r, &number, key, p->cell[i].heap, &cap);
@@ -261,11 +261,11 @@ void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r)
 {
     if (!p->to) return;
     free(p->to);
-    free(r->books.cell);
+    free(r->accounts.cell);
     free(r->estimates.cell);
     r->options.by = p->by;
-    r->books.cell = p->cell;
-    r->books.cells = p->cells;
+    r->accounts.cell = p->cell;
+    r->accounts.cells = p->cells;
     r->estimates.cell = p->estimate;
     r->estimates.cells = p->estimates;
     r->totals.cell = p->totals_cell;

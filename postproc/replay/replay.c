@@ -12,7 +12,7 @@
 #define PREFETCH_AHEAD 32
 
 /* The window opens or closes. */
-static void set_window(struct mpr_windows *w, bool open, uint64_t time)
+static void set_window(struct mpr_capture_windows *w, bool open, uint64_t time)
 {
     if (open == w->open) return;
     w->open = open;
@@ -41,7 +41,7 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
     if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
     r->instant_turn = r->turn;
     mpr_samples_init(&r->samples);
-    mpr_books_init(&r->books);
+    mpr_accounts_init(&r->accounts);
     mpr_blocks_init(&r->blocks);
     mpr_ranges_init(&r->ranges);
     mpr_gpu_init(&r->gpu);
@@ -50,10 +50,10 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
 
 void mpr_replay_free(struct mpr_replay *r)
 {
-    mpr_books_free(&r->books);
+    mpr_accounts_free(&r->accounts);
     mpr_blocks_free(&r->blocks);
     mpr_estimates_free(&r->estimates);
-    mpr_totals_free(&r->totals);
+    mpr_counted_totals_free(&r->totals);
     mpr_ranges_free(&r->ranges);
     mpr_intervals_free(&r->mappings);
     mpr_sites_free(&r->sites);
@@ -82,7 +82,7 @@ static bool begin_next_instant(struct mpr_replay *r)
     r->options.at = MPR_INSTANT_AT(mpr_snapshots_time(r->snapshots));
     r->instant_begun = r->pinned = false;
     r->instant_turn = r->options.at.from;
-    for (int i = 0; i < MPR_HEAPS; i++) r->books.heap[i].changed_in_instant = false;
+    for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
     return true;
 }
 
@@ -93,13 +93,13 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
         r->instant_begun = true;
         if (time == UINT64_MAX && r->now < r->options.at.from)
             r->options.at = MPR_INSTANT_END_OF(r->now);
-        mpr_books_instant_begin(&r->books, r->options.at.from, &r->now);
+        mpr_accounts_instant_begin(&r->accounts, r->options.at.from, &r->now);
         mpr_gpu_instant_begin(r);
     }
     const struct mpr_instant at = r->options.at;
     if (time > at.from) mpr_gpu_instant_carry(r, at.from);
     if (time > at.to) {
-        mpr_books_instant_end(&r->books);
+        mpr_accounts_instant_end(&r->accounts);
         mpr_gpu_instant_end(r);
         r->pinned = true;
     }
@@ -173,12 +173,14 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
         if (e->addr < r->threads.count && r->threads.at[e->addr])
             mpr_thread_end(r->threads.at[e->addr], e->time);
         break;
-    case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_RSS, e); break;
-    case MPF_OP_SAMPLE_CGROUP: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_CGROUP, e); break;
-    case MPF_OP_SAMPLE_JEMALLOC:
-        mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e);
+    case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_RSS, e); break;
+    case MPF_OP_SAMPLE_CGROUP:
+        mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_CGROUP, e);
         break;
-    case MPF_OP_SAMPLE_HOST: mpr_totals_take(r, e); break;
+    case MPF_OP_SAMPLE_JEMALLOC:
+        mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_JEMALLOC, e);
+        break;
+    case MPF_OP_SAMPLE_HOST: mpr_counted_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST:
     case MPF_OP_UNWRITTEN: on_lost(r, e); break;
@@ -311,10 +313,10 @@ static void batch_of_some(struct mpr_replay *r, const struct mpf_event *events, 
 
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
-    mpr_recent_begin(&r->repairs.recent, events);
+    mpr_recent_events_begin(&r->repairs.recent, events);
     if (r->options.without_malloc || r->options.without_blocks) batch_of_some(r, events, count);
     else batch_of_all(r, events, count);
-    mpr_recent_end(&r->repairs.recent, count);
+    mpr_recent_events_end(&r->repairs.recent, count);
 }
 
 void mpr_replay_finish(struct mpr_replay *r)
@@ -323,6 +325,6 @@ void mpr_replay_finish(struct mpr_replay *r)
     mpr_host_expire(r, UINT64_MAX);
     turn(r, UINT64_MAX);
     mpr_gpu_finish(r);
-    mpr_totals_finish(&r->totals, &r->books);
-    mpr_samples_finish(&r->samples, &r->books);
+    mpr_counted_totals_finish(&r->totals, &r->accounts);
+    mpr_samples_finish(&r->samples, &r->accounts);
 }

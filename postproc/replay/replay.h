@@ -9,24 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "accounts.h"
+#include "alloc_free_matrix.h"
 #include "blocks.h"
-#include "books.h"
 #include "counted.h"
 #include "estimates.h"
-#include "flows.h"
 #include "gpu_state.h"
 #include "group.h"
 #include "host_memory.h"
 #include "instant.h"
 #include "intervals.h"
 #include "large.h"
-#include "lasting.h"
+#include "lifetime_histogram.h"
 #include "live_index.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
 #include "nvtx_heaps.h"
 #include "ranges.h"
-#include "repairs.h"
+#include "reorder.h"
 #include "samples.h"
 #include "sites.h"
 #include "threads.h"
@@ -72,7 +72,7 @@ struct mpr_clock {
 };
 
 /* Times (ns since the log's start) at which capture windows were open, from WINDOW events. */
-struct mpr_windows {
+struct mpr_capture_windows {
     bool open;
     uint64_t since;             /* when the open one was opened */
     uint64_t count;             /* opened so far */
@@ -84,28 +84,28 @@ enum { MPR_WRAPPER_PATHS = 1024 };
 
 struct mpr_replay {
     struct mpr_replay_options options;
-    struct mpr_books books;
+    struct mpr_accounts accounts;
     struct mpr_blocks blocks;
     struct mpr_ranges ranges;
     struct mpr_intervals mappings; /* host_memory.h */
     struct mpr_threads threads;
-    struct mpr_repairs repairs;
+    struct mpr_reorder repairs;
     struct mpr_samples samples;
     struct mpr_sites sites; /* call stacks */
     struct mpr_gpu gpu;
     struct mpr_nvtx nvtx;
     struct mpr_estimates estimates;
-    struct mpr_totals totals;
-    uint32_t absent_site; /* site of blocks in thinned parts of the log, 0 without such parts */
+    struct mpr_counted_totals totals;
+    uint32_t thinned_site; /* site of blocks in thinned parts of the log, 0 without such parts */
     struct mpr_counted_blocks thinned[MPR_HEAPS];
-    struct mpr_windows windows;
+    struct mpr_capture_windows windows;
     /* Cache of mpr_alloc_context_path, by hash. */
     struct mpr_wrapper_path {
         uint32_t node, python, path;
     } wrapper_path[MPR_WRAPPER_PATHS];
     struct mpr_large *large; /* observers of blocks, or NULL */
-    struct mpr_lasting *lasting;
-    struct mpr_flows *flows;
+    struct mpr_lifetime_histogram *lasting;
+    struct mpr_alloc_free_matrix *flows;
     struct mpr_ledger *ledger;
     struct mpr_snapshots *snapshots; /* of several selected instants (projection.h), or NULL */
     struct mpr_watch watch;          /* event NULL: none */
@@ -148,17 +148,18 @@ static inline bool mpr_replay_samples_host(const struct mpr_replay *r)
 }
 /* Returns true if sampled blocks of the heap represent others, which are in another cell of it.
  * Those of host/python represent blocks that are in no cell. */
-static inline bool mpr_replay_weighs(const struct mpr_replay *r, uint8_t heap)
+static inline bool mpr_replay_extrapolates(const struct mpr_replay *r, uint8_t heap)
 {
     if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
     return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && mpr_replay_by_stacks(r);
 }
 /* Returns true if the cell is that other one: the blocks without a stack, or that are not recorded.
  */
-static inline bool mpr_replay_is_rest(const struct mpr_replay *r, const struct mpr_cell *cell)
+static inline bool mpr_replay_is_represented(const struct mpr_replay *r,
+                                             const struct mpr_cell *cell)
 {
     if (cell->heap == MPF_HEAP_HOST && mpr_replay_samples_host(r))
-        return mpr_totals_is(&r->totals, &r->books, cell);
+        return mpr_counted_totals_is(&r->totals, &r->accounts, cell);
     return !cell->key && cell->heap != MPF_HEAP_PYTHON;
 }
 

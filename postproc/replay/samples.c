@@ -45,11 +45,11 @@ static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *s
 
 /* Sets the samples around the peaks that are later than the newest sample. @next: the first one
  * later than them. */
-static void settle(struct mpr_track *track, const struct mpr_books *books,
+static void settle(struct mpr_sample_track *track, const struct mpr_accounts *accounts,
                    const struct mpr_sample *next)
 {
     for (int heap = 1; heap < MPR_HEAPS; heap++) {
-        const uint64_t epoch = books->heap[heap].epoch;
+        const uint64_t epoch = accounts->heap[heap].epoch;
         if (track->epoch[heap] == epoch) continue;
         track->epoch[heap] = epoch;
         track->before[heap] = track->now;
@@ -75,37 +75,37 @@ static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap
 }
 
 /* Call before settle, which notes new peaks. */
-static void see_at_peaks(struct mpr_samples *samples, const struct mpr_books *books,
+static void see_at_peaks(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                          const struct mpr_sample *sample)
 {
-    const struct mpr_track *rss = &samples->source[MPR_SOURCE_RSS];
+    const struct mpr_sample_track *rss = &samples->source[MPR_SOURCE_RSS];
     for (int heap = 1; heap < MPR_HEAPS; heap++) {
         struct mpr_peak_samples *at = &samples->at_peak[heap];
-        if (!books->heap[heap].used) continue;
-        if (rss->epoch[heap] != books->heap[heap].epoch)
+        if (!accounts->heap[heap].used) continue;
+        if (rss->epoch[heap] != accounts->heap[heap].epoch)
             *at = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
-        see_at_peak(at, &books->heap[heap], sample);
+        see_at_peak(at, &accounts->heap[heap], sample);
     }
 }
 
-void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books,
+void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                      enum mpr_source source, const struct mpf_event *event)
 {
-    struct mpr_track *track = &samples->source[source];
+    struct mpr_sample_track *track = &samples->source[source];
     const struct mpr_sample sample = decode(&track->now, event);
-    if (source == MPR_SOURCE_RSS) see_at_peaks(samples, books, &sample);
-    settle(track, books, &sample);
+    if (source == MPR_SOURCE_RSS) see_at_peaks(samples, accounts, &sample);
+    settle(track, accounts, &sample);
     raise_largest(&track->largest, &sample);
     track->now = sample;
     track->count++;
 }
 
-void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_books *books)
+void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts)
 {
     const struct mpr_sample none = nothing_known();
-    const struct mpr_track *rss = &samples->source[MPR_SOURCE_RSS];
+    const struct mpr_sample_track *rss = &samples->source[MPR_SOURCE_RSS];
     for (int heap = 1; heap < MPR_HEAPS; heap++)
-        if (rss->epoch[heap] != books->heap[heap].epoch)
+        if (rss->epoch[heap] != accounts->heap[heap].epoch)
             samples->at_peak[heap] = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
-    for (int i = 0; i < MPR_SOURCES; i++) settle(&samples->source[i], books, &none);
+    for (int i = 0; i < MPR_SOURCES; i++) settle(&samples->source[i], accounts, &none);
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "books.h"
+#include "accounts.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
@@ -34,7 +34,7 @@ struct mpr_peak_samples {
     bool over;              /* the heap shrank */
 };
 
-struct mpr_track {
+struct mpr_sample_track {
     uint64_t count;
     struct mpr_sample now;
     struct mpr_sample largest;           /* of each value */
@@ -44,14 +44,14 @@ struct mpr_track {
 };
 
 struct mpr_samples {
-    struct mpr_track source[MPR_SOURCES];
+    struct mpr_sample_track source[MPR_SOURCES];
     struct mpr_peak_samples at_peak[MPR_HEAPS];
 };
 
 void mpr_samples_init(struct mpr_samples *samples);
-void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books,
+void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                      enum mpr_source source, const struct mpf_event *event);
 /* Call after the last event: settles peaks that no sample followed. */
-void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_books *books);
+void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts);
 
 #endif

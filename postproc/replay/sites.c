@@ -109,8 +109,8 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
     m.to = head[0];
     if (head[1] <= sizeof m.build_id) m.build_id_bytes = (uint32_t)head[1];
     memcpy(m.build_id, e->data + sizeof head, m.build_id_bytes);
-    m.path = mpr_text_part((const char *)e->data + sizeof head + head[1],
-                           e->size - sizeof head - head[1]);
+    m.path = mpr_text_copy_part((const char *)e->data + sizeof head + head[1],
+                                e->size - sizeof head - head[1]);
     if (is_loaded(s, &m)) {
         free(m.path);
         return;

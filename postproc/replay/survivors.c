@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "hash.h"
-#include "maker.h"
 
 void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r)
 {
     *s = (struct mpr_survivors){ .replay = r };
-    r->books.survivors = s;
+    r->accounts.survivors = s;
 }
 
 void mpr_survivors_free(struct mpr_survivors *s)
@@ -24,8 +24,9 @@ void mpr_survivors_free(struct mpr_survivors *s)
 
 static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
 {
-    const uint32_t node =
-        s->replay->options.by == MPR_GROUP_ALL ? mpr_all_of(cell->key).node : (uint32_t)cell->key;
+    const uint32_t node = s->replay->options.by == MPR_GROUP_ALL
+                              ? mpr_composite_key_unpack(cell->key).node
+                              : (uint32_t)cell->key;
     const uint64_t hash = mpr_hash((uint64_t)cell->site << 32 | node) + cell->heap;
     uint32_t found;
     for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (found = mpr_probe_next(&p));) {
@@ -43,7 +44,7 @@ static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
 uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell)
 {
     MPR_REACH(s->of_cell, cell, s->cells);
-    if (!s->of_cell[cell]) s->of_cell[cell] = find_place(s, &s->replay->books.cell[cell]) + 1;
+    if (!s->of_cell[cell]) s->of_cell[cell] = find_place(s, &s->replay->accounts.cell[cell]) + 1;
     return s->of_cell[cell] - 1;
 }
 
@@ -54,7 +55,7 @@ static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uin
     struct mpr_survivors_place *place = &s->place[number];
     const uint64_t all = place->bytes + bytes;
     if (s->count == MPR_SURVIVORS_MAX || all < MPR_SURVIVORS_BYTES ||
-        all < s->replay->books.heap[place->heap].peak_bytes / MPR_SURVIVORS_SHARE)
+        all < s->replay->accounts.heap[place->heap].peak_bytes / MPR_SURVIVORS_SHARE)
         return NULL;
     MPR_GROW(s->followed, s->count, s->cap);
     s->followed[s->count] =

@@ -59,7 +59,7 @@ void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r);
 void mpr_survivors_free(struct mpr_survivors *s);
 /* Returns the place of a cell. */
 uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell);
-/* Called by the books before blocks are added to a cell, or removed from it. */
+/* Called by the accounts before blocks are added to a cell, or removed from it. */
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);
 

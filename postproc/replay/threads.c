@@ -35,7 +35,7 @@ void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t p
                      uint32_t domain)
 {
     if (t->depth == MPR_STACK_MAX) {
-        t->beyond++;
+        t->depth_overflow++;
         return;
     }
     MPR_GROW(t->stack, t->depth, t->cap);
@@ -47,8 +47,8 @@ void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t p
 void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain)
 {
     t->popped = 0;
-    if (t->beyond) {
-        t->beyond--;
+    if (t->depth_overflow) {
+        t->depth_overflow--;
         return;
     }
     uint32_t at = t->depth;
@@ -94,7 +94,7 @@ void mpr_thread_end(struct mpr_thread *t, uint64_t time)
 {
     free(t->stack);
     t->stack = NULL;
-    t->depth = t->cap = t->beyond = t->node = t->application = 0;
+    t->depth = t->cap = t->depth_overflow = t->node = t->application = 0;
     t->ended = true;
     t->ended_ns = time;
 }

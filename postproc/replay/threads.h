@@ -28,10 +28,11 @@ struct mpr_open_range {
 
 struct mpr_thread {
     uint32_t number;
-    uint32_t node;               /* path of the open ranges */
-    struct mpr_site at;          /* call stack of the next event */
-    uint32_t application;        /* number of open ranges of the default domain */
-    uint32_t depth, cap, beyond; /* of `stack`; beyond: pushes deeper than MPR_STACK_MAX */
+    uint32_t node;                       /* path of the open ranges */
+    struct mpr_site at;                  /* call stack of the next event */
+    uint32_t application;                /* number of open ranges of the default domain */
+    uint32_t depth, cap, depth_overflow; /* of `stack`; depth_overflow: pushes deeper than
+                                            MPR_STACK_MAX */
     struct mpr_open_range *stack;
     uint64_t popped; /* PUSH of the range that the newest POP closed, 0 if unknown */
     bool ended, moving;

@@ -188,7 +188,7 @@ struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_colum
     for (size_t i = from; i < t->rows; i++) {
         const struct mpr_value v = mpr_table_cell(t, c, mpr_table_row(t, i, format));
         if (v.state != MPR_KNOWN) continue;
-        if (is_signed(c->type)) sum.amount = mpr_plus(sum.amount, v.amount);
+        if (is_signed(c->type)) sum.amount = mpr_signed_add(sum.amount, v.amount);
         else sum.number += v.number;
         sum.state = MPR_KNOWN;
         sum.at_least |= v.at_least;
@@ -308,7 +308,7 @@ void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *forma
     va_end(list);
 }
 
-void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
+void mpr_doc_add_plain(struct mpr_document *doc, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -370,18 +370,19 @@ const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t widt
     return mpr_arena_text(&doc->arena, mpr_units_clock(&n, doc->epoch, ns, width));
 }
 
-const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns)
+const char *mpr_doc_duration(struct mpr_document *doc, uint64_t ns)
 {
     struct mpr_number n;
     return mpr_arena_text(&doc->arena, mpr_units_time(&n, ns));
 }
 
-void mpr_doc_began(struct mpr_document *doc, uint64_t start)
+void mpr_doc_set_epoch(struct mpr_document *doc, uint64_t start)
 {
     doc->epoch = doc->clock ? start : 0;
 }
 
 const char *mpr_doc_path(struct mpr_document *doc, struct mpr_path path)
 {
-    return path.depth ? mpr_frame_path_text(&doc->arena, path) : mpr_group_nowhere(MPR_GROUP_RANGE);
+    return path.depth ? mpr_frame_path_text(&doc->arena, path)
+                      : mpr_group_empty_path(MPR_GROUP_RANGE);
 }

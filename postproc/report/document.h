@@ -118,7 +118,7 @@ enum mpr_member {
     _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH, const struct mpr_frame *: MPR_AS_FRAME, double: MPR_AS_VARIANCE)
 
 /* Values that mean "none": 0 (a text: "" or NULL; a path: NULL) or the largest number. */
-enum mpr_unless {
+enum mpr_null_rule {
     MPR_ALWAYS,
     MPR_UNKNOWN_AT_0,
     MPR_UNKNOWN_AT_MAX,
@@ -160,7 +160,7 @@ struct mpr_column {
     bool of_log;              /* the offset is in the summary of the log that the table is about */
     mpr_getter *get;          /* replaces the field */
     const char *const *words; /* WORD: the texts of an enum */
-    enum mpr_unless unless;
+    enum mpr_null_rule unless;
     enum mpr_merge merge;
     bool lasting;     /* TIME: a duration, never shown as a time of day */
     bool sums;        /* the line for omitted rows has their sum */
@@ -381,7 +381,7 @@ void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
+void mpr_doc_add_plain(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* plain */
 void mpr_doc_end(struct mpr_document *doc);
 /* If the line is too wide, its continuation lines begin at column `hang`. */
@@ -397,9 +397,9 @@ const char *mpr_doc_count(struct mpr_document *doc, uint64_t count);
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns);
 const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t width);
 /* A duration, never shown as a time of day. */
-const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns);
+const char *mpr_doc_duration(struct mpr_document *doc, uint64_t ns);
 /* Sets the start of the process of all later times, CLOCK_REALTIME ns; 0 if it is unknown. */
-void mpr_doc_began(struct mpr_document *doc, uint64_t start);
+void mpr_doc_set_epoch(struct mpr_document *doc, uint64_t start);
 /* Returns the names joined by " > ", or "outside any range". */
 const char *mpr_doc_path(struct mpr_document *doc, struct mpr_path path);
 

@@ -79,7 +79,7 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
 
 /* ---- for people */
 
-uint64_t mpr_reading_resident(const struct mpr_reading *rss)
+uint64_t mpr_reading_resident_bytes(const struct mpr_reading *rss)
 {
     uint64_t sum = MPF_UNKNOWN;
     for (int i = MPF_RSS_ANON; rss->valid && i <= MPF_RSS_SHMEM; i++)
@@ -88,31 +88,32 @@ uint64_t mpr_reading_resident(const struct mpr_reading *rss)
     return sum;
 }
 
-void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *rss)
+void mpr_report_smaps_time(struct mpr_document *doc, const struct mpr_reading *rss)
 {
     const uint64_t taken = rss->taken[MPF_RSS_PSS];
     if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time)
-        mpr_doc_say(doc, " (at %s)", mpr_doc_time(doc, taken));
+        mpr_doc_add_plain(doc, " (at %s)", mpr_doc_time(doc, taken));
 }
 
 static void part(struct mpr_document *doc, const char *label, uint64_t value)
 {
-    if (value != MPF_UNKNOWN && value) mpr_doc_say(doc, "  %s %s", label, mpr_doc_size(doc, value));
+    if (value != MPF_UNKNOWN && value)
+        mpr_doc_add_plain(doc, "  %s %s", label, mpr_doc_size(doc, value));
 }
 
 static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
 {
-    mpr_doc_say(doc, "  RSS     %12s at %s ", mpr_doc_size(doc, mpr_reading_resident(r)),
-                mpr_doc_time(doc, r->time));
+    mpr_doc_add_plain(doc, "  RSS     %12s at %s ",
+                      mpr_doc_size(doc, mpr_reading_resident_bytes(r)), mpr_doc_time(doc, r->time));
     part(doc, "anonymous", r->value[MPF_RSS_ANON]);
     part(doc, "file", r->value[MPF_RSS_FILE]);
     part(doc, "shared", r->value[MPF_RSS_SHMEM]);
     part(doc, "swap", r->value[MPF_RSS_SWAP]);
     mpr_doc_end(doc);
-    mpr_doc_say(doc, "%20s", "");
+    mpr_doc_add_plain(doc, "%20s", "");
     part(doc, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
     part(doc, "Pss", r->value[MPF_RSS_PSS]);
-    mpr_report_rollup_time(doc, r);
+    mpr_report_smaps_time(doc, r);
     part(doc, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
     part(doc, "high water so far", r->value[MPF_RSS_HWM]);
     mpr_doc_end(doc);
@@ -121,18 +122,18 @@ static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
 static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
 {
     const uint64_t kills = r->value[MPF_CGROUP_OOM_KILLS];
-    mpr_doc_say(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]),
-                mpr_doc_time(doc, r->time));
+    mpr_doc_add_plain(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]),
+                      mpr_doc_time(doc, r->time));
     part(doc, "limit", r->value[MPF_CGROUP_LIMIT]);
     part(doc, "peak", r->value[MPF_CGROUP_PEAK]);
-    if (kills != MPF_UNKNOWN && kills) mpr_doc_say(doc, "  OOM kills %" PRIu64, kills);
+    if (kills != MPF_UNKNOWN && kills) mpr_doc_add_plain(doc, "  OOM kills %" PRIu64, kills);
     mpr_doc_end(doc);
 }
 
 static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
 {
-    mpr_doc_say(doc, "  jemalloc%12s allocated ",
-                mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
+    mpr_doc_add_plain(doc, "  jemalloc%12s allocated ",
+                      mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
     part(doc, "active", r->value[MPF_JEMALLOC_ACTIVE]);
     part(doc, "resident", r->value[MPF_JEMALLOC_RESIDENT]);
     part(doc, "retained", r->value[MPF_JEMALLOC_RETAINED]);

@@ -23,8 +23,8 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
 void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *heap,
                             bool at_peak);
 /* Returns the resident bytes of which the sample knows the parts, or MPF_UNKNOWN. */
-uint64_t mpr_reading_resident(const struct mpr_reading *rss);
+uint64_t mpr_reading_resident_bytes(const struct mpr_reading *rss);
 /* Adds the time of Private_Dirty and Pss to a line, if they were read before the other values. */
-void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *rss);
+void mpr_report_smaps_time(struct mpr_document *doc, const struct mpr_reading *rss);
 
 #endif

@@ -23,7 +23,7 @@ const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_ro
 
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    const char *about = r->is_about ? "~" : "";
+    const char *about = r->is_approximate ? "~" : "";
     const char *text =
         mpr_arena_format(&doc->arena, "%s: %s%s, %s%s over %s (%s)", mpr_report_limit(doc, r),
                          about, mpr_doc_size(doc, r->is), about, mpr_doc_size(doc, r->over),
@@ -95,9 +95,9 @@ static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
                         const struct mpr_check_row *r)
 {
     mpr_doc_add(doc, MPR_WARN, "BROKEN");
-    mpr_doc_say(doc, " %s", mpr_report_broken(doc, r));
+    mpr_doc_add_plain(doc, " %s", mpr_report_broken(doc, r));
     if (strcmp(check->row[0].log, check->row[check->rows - 1].log) != 0)
-        mpr_doc_say(doc, "  [%s]", r->log);
+        mpr_doc_add_plain(doc, "  [%s]", r->log);
     mpr_doc_end(doc);
 }
 
@@ -106,12 +106,12 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
 {
     const char *quote = r->absent ? "" : "\"";
     mpr_doc_add(doc, MPR_WARN, "NOT FOUND");
-    mpr_doc_say(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
+    mpr_doc_add_plain(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
     if (*r->nearest)
-        mpr_doc_say(doc, "; is %s%s%s%s meant?",
-                    !r->absent && r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line "
-                                                                                      : "",
-                    quote, r->nearest, quote);
+        mpr_doc_add_plain(
+            doc, "; is %s%s%s%s meant?",
+            !r->absent && r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line " : "", quote,
+            r->nearest, quote);
     mpr_doc_end(doc);
 }
 

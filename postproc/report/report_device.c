@@ -35,7 +35,7 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
     if (!s->torch_asleep) return;
     *part = (struct mpr_device_part){ .use = MPR_USES,
                                       .name = "torch live, asleep",
-                                      .bytes = mpr_amount(s->torch_asleep),
+                                      .bytes = mpr_saturating_signed(s->torch_asleep),
                                       .note = "not in use: unmapped below live blocks" };
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(asleep_columns),
@@ -135,11 +135,12 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
     const bool measured = s->used != MPF_UNKNOWN;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
-    mpr_doc_say(doc, " %s %.12s  %s ", d->name, d->uuid, at);
+    mpr_doc_add_plain(doc, " %s %.12s  %s ", d->name, d->uuid, at);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, whole_of(s)));
-    if (s->total != MPF_UNKNOWN) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
-    mpr_doc_say(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
-                mpr_doc_time(doc, s->time));
+    if (s->total != MPF_UNKNOWN) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
+    mpr_doc_add_plain(doc, " %s at %s",
+                      measured ? "used" : "tracked (nobody measured what is used)",
+                      mpr_doc_time(doc, s->time));
     mpr_doc_end_wrapped(doc, 2);
     if (d->shared)
         mpr_doc_line(doc,
@@ -198,7 +199,7 @@ static int by_bytes(const void *left, const void *right)
 static bool is_small(const struct mpr_device_part *p, uint64_t whole)
 {
     const uint64_t limit = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
-    return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(limit);
+    return (p->bytes < 0 ? mpr_signed_sub(0, p->bytes) : p->bytes) < mpr_saturating_signed(limit);
 }
 
 /* Returns the parts of at least a twentieth, the largest first, and one part for all others.
@@ -212,7 +213,7 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
         const struct mpr_device_part *p = &s->part[i];
         if (!p->bytes) continue;
         if (!is_small(p, whole)) shown[count++] = *p;
-        else others.bytes = mpr_plus(others.bytes, p->bytes), small++;
+        else others.bytes = mpr_signed_add(others.bytes, p->bytes), small++;
     }
     qsort(shown, count, sizeof *shown, by_bytes);
     if (!small) return count;

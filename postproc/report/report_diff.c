@@ -170,8 +170,8 @@ static const char *with_error(struct mpr_document *doc, const char *text, double
 
 static struct shown shown_row(struct mpr_document *doc, const struct mpr_diff_row *r)
 {
-    const int64_t base = mpr_minus(r->base.most, r->base.least),
-                  now = mpr_minus(r->now.most, r->now.least);
+    const int64_t base = mpr_signed_sub(r->base.most, r->base.least),
+                  now = mpr_signed_sub(r->now.most, r->now.least);
     const char *note = r->kind == MPR_DIFF_NOISE
                            ? "noise"
                            : mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
@@ -193,9 +193,10 @@ static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, con
 
 static struct shown shown_account(struct mpr_document *doc, const struct mpr_diff_account *a)
 {
-    const struct mpr_diff_row row = {
-        .base = a->base, .now = a->now, .change = a->change, .estimated = a->inside || a->is_about
-    };
+    const struct mpr_diff_row row = { .base = a->base,
+                                      .now = a->now,
+                                      .change = a->change,
+                                      .estimated = a->inside || a->is_approximate };
     struct shown shown = shown_row(doc, &row);
     shown.name = a->name;
     shown.note =
@@ -224,9 +225,9 @@ static size_t merge_noise(struct mpr_document *doc, struct mpr_diff_row *row, si
     while (noise < rows && row[noise].kind == MPR_DIFF_NOISE) noise++;
     if (noise < 2) return rows;
     for (size_t i = 1; i < noise; i++) {
-        row->base.is = mpr_plus(row->base.is, row[i].base.is);
-        row->now.is = mpr_plus(row->now.is, row[i].now.is);
-        row->change = mpr_plus(row->change, row[i].change);
+        row->base.is = mpr_signed_add(row->base.is, row[i].base.is);
+        row->now.is = mpr_signed_add(row->now.is, row[i].now.is);
+        row->change = mpr_signed_add(row->change, row[i].change);
         row->estimated |= row[i].estimated;
         row->variance += row[i].variance;
     }
@@ -266,9 +267,9 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
 {
     mpr_doc_list(doc, key);
     for (size_t i = 0; i < logs; i++) {
-        const struct mpr_instant at = mpr_report_shown(&log[i].summary, log[i].at);
+        const struct mpr_instant at = mpr_report_shown_instant(&log[i].summary, log[i].at);
         mpr_doc_open(doc, NULL);
-        mpr_report_fields(doc, &log[i].summary);
+        mpr_report_log_fields(doc, &log[i].summary);
         mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
         mpr_report_too_late_field(doc, &log[i].summary, log[i].at);
         mpr_doc_close(doc);
@@ -276,15 +277,15 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
     mpr_doc_close(doc);
     for (size_t i = 0; i < logs; i++) {
         const struct mpr_summary *s = &log[i].summary;
-        const struct mpr_instant at = mpr_report_shown(s, log[i].at);
-        mpr_doc_say(doc, "%-5s", i ? "" : key);
+        const struct mpr_instant at = mpr_report_shown_instant(s, log[i].at);
+        mpr_doc_add_plain(doc, "%-5s", i ? "" : key);
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
-        mpr_doc_say(doc, "  %s", mpr_report_label(doc, s));
+        mpr_doc_add_plain(doc, "  %s", mpr_report_label(doc, s));
         if (!mpr_instant_is_peak(at))
-            mpr_doc_say(doc, "  at %s", mpr_doc_instant(doc, at.from, at.to - at.from + 1));
+            mpr_doc_add_plain(doc, "  at %s", mpr_doc_instant(doc, at.from, at.to - at.from + 1));
         mpr_doc_end(doc);
         mpr_report_too_late_line(doc, s, log[i].at);
-        mpr_report_blocks(doc, &s->recording);
+        mpr_report_recording(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,
                     "warning: this log is incomplete; memprof-report log info tells why");
@@ -325,12 +326,12 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
         mpr_doc_line(doc, "no allocations were recorded");
         return;
     }
-    mpr_doc_say(doc, diff->peaks.logs > 2 ? "the runs that stand for the sides do not differ"
-                                          : "nothing differs");
+    mpr_doc_add_plain(doc, diff->peaks.logs > 2 ? "the runs that stand for the sides do not differ"
+                                                : "nothing differs");
     for (size_t i = 0; i < diff->accounts; i++) {
         const struct mpr_diff_account *a = &diff->account[i];
-        mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", a->name, a->inside ? "~" : "",
-                    mpr_units_signed(&n, a->now.is));
+        mpr_doc_add_plain(doc, "%s %s %s%s", i ? "," : ":", a->name, a->inside ? "~" : "",
+                          mpr_units_signed(&n, a->now.is));
     }
     mpr_doc_end(doc);
 }

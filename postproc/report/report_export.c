@@ -148,7 +148,7 @@ static const struct mpr_column uses[] = {
 #define OF_SPAN(member) MPR_FIELD(mpr_span, member)
 
 static const struct mpr_column series[] = {
-    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_heap_line, heap) },
+    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_heap_timeline, heap) },
     { .key = "start_ns", .type = MPR_TIME, OF_SPAN(start) },
     { .key = "time_of_max_ns", .type = MPR_TIME, OF_SPAN(time) },
     { .key = "max_bytes", .type = MPR_BYTES, OF_SPAN(max) },
@@ -210,17 +210,17 @@ static const struct mpr_column communicators[] = {
 
 // clang-format on
 
-MPR_VALUE(got_over, mpr_oom_story, r, mpr_value_flag(!r->hard))
+MPR_VALUE(got_over, mpr_oom_event, r, mpr_value_flag(!r->hard))
 
 // clang-format off
-#define OF_STORY(member) MPR_FIELD(mpr_oom_story, member)
+#define OF_STORY(member) MPR_FIELD(mpr_oom_event, member)
 
 static const struct mpr_column ooms[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_STORY(time) },
     { .key = "device", .type = MPR_COUNT, OF_STORY(index) },
     { .key = "heap", .type = MPR_TEXT, OF_STORY(heap) },
     { .key = "thread", .type = MPR_TEXT, OF_STORY(thread) },
-    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_event, path) },
     { .key = "asked_bytes", .type = MPR_BYTES, OF_STORY(bytes) },
     { .key = "needed_bytes", .type = MPR_BYTES, OF_STORY(needed) },
     { .key = "free_bytes", .type = MPR_BYTES, OF_STORY(free), .unless = MPR_UNKNOWN_AT_MAX },

@@ -88,7 +88,7 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, u
     size_t i = 0;
     while (i < p->heaps && p->heap[i].peak_bytes < p->peak_bytes) i++;
     if (i == p->heaps) return "";
-    const char *size = mpr_arena_format(&doc->arena, "%s%s", p->heap[i].is_about ? "~" : "",
+    const char *size = mpr_arena_format(&doc->arena, "%s%s", p->heap[i].is_approximate ? "~" : "",
                                         mpr_doc_size(doc, p->peak_bytes));
     if (*heap == p->heap[i].heap) return mpr_arena_format(&doc->arena, " %s", size);
     *heap = p->heap[i].heap;
@@ -185,14 +185,14 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     const size_t count = choose(doc, line + tree, lines - tree, chosen);
     uint64_t left = processes_of(line + tree, lines - tree);
     for (size_t i = 0; i < count; i++) {
-        mpr_doc_say(doc, "%s%s",
-                    i       ? "; "
-                    : alone ? ""
-                            : "  ",
-                    words(doc, chosen[i], tree ? line : NULL, &heap));
+        mpr_doc_add_plain(doc, "%s%s",
+                          i       ? "; "
+                          : alone ? ""
+                                  : "  ",
+                          words(doc, chosen[i], tree ? line : NULL, &heap));
         left -= chosen[i]->processes;
     }
-    if (left) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, left));
+    if (left) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, left));
     mpr_doc_end_wrapped(doc, 2);
-    mpr_report_rest(doc, &run->rest);
+    mpr_report_without_log(doc, &run->rest);
 }

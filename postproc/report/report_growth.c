@@ -12,7 +12,10 @@
 
 MPR_VALUE(path, mpr_growth_row, r, r->key ? mpr_value_absent : mpr_value_path(r->path))
 
-static int64_t change_of(const struct mpr_growth_row *r) { return mpr_minus(r->after, r->before); }
+static int64_t change_of(const struct mpr_growth_row *r)
+{
+    return mpr_signed_sub(r->after, r->before);
+}
 
 static struct mpr_value change(const void *row, const void *context)
 {
@@ -87,8 +90,8 @@ static struct mpr_growth_row sum_of(const struct paths *p, const struct mpr_line
     const struct mpr_row_link *link = l->link;
     do {
         const struct mpr_growth_row *row = p->of[link->row - p->row];
-        sum.before = mpr_plus(sum.before, row->before);
-        sum.after = mpr_plus(sum.after, row->after);
+        sum.before = mpr_signed_add(sum.before, row->before);
+        sum.after = mpr_signed_add(sum.after, row->after);
         sum.estimated |= row->estimated;
         link = link->next;
     } while (link != l->link);
@@ -109,7 +112,7 @@ static size_t fold_side(struct mpr_document *doc, const struct paths *p, enum mp
         side[count] = line[i];
         side[count++].row.bytes = (uint64_t)llabs(bytes);
     }
-    count = mpr_naming_fold(&doc->arena, mpr_report_naming(doc), by, side, count);
+    count = mpr_naming_group(&doc->arena, mpr_report_naming(doc), by, side, count);
     for (size_t i = 0; i < count; i++) out[i] = (struct grown){ side[i], sum_of(p, &side[i]) };
     return count;
 }
@@ -155,8 +158,8 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
     if (whole) {
         const struct mpr_growth_row sum = { .name = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL,
                                                                     whole),
-                                            .before = mpr_amount(g->before),
-                                            .after = mpr_amount(g->after) };
+                                            .before = mpr_saturating_signed(g->before),
+                                            .after = mpr_saturating_signed(g->after) };
         struct mpr_growth_row *row = mpr_arena_alloc(&doc->arena, sizeof *row);
         *row = sum; /* the line's path points to its name */
         *grown = part_of(row);
@@ -193,7 +196,7 @@ struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const stru
         const char *name =
             r->key ? r->name->text
             : !l->row.path.depth
-                ? mpr_group_nowhere(by)
+                ? mpr_group_empty_path(by)
                 : mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, l->row.path),
                                    *l->caller ? " <- " : "", l->caller);
         return (struct mpr_most_grown){ name, (uint64_t)change_of(r), r->estimated };

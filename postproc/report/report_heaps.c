@@ -13,7 +13,7 @@ struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
     const struct mpr_heap_peak *h = row;
     (void)context;
     struct mpr_value v = mpr_value_number(MPR_BYTES, h->peak_bytes);
-    v.about = h->is_about;
+    v.about = h->is_approximate;
     return v;
 }
 
@@ -144,9 +144,10 @@ static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *
                           const struct mpr_heap_peak *h)
 {
     if (!h->estimated) return;
-    mpr_doc_say(doc, "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
-                mpr_heap_name(h->heap));
-    if (h->inside) mpr_report_beyond(doc, log, h);
+    mpr_doc_add_plain(doc,
+                      "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
+                      mpr_heap_name(h->heap));
+    if (h->inside) mpr_report_arena_limit(doc, log, h);
     mpr_doc_end(doc);
 }
 

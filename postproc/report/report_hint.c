@@ -6,7 +6,7 @@
 #include "insights.h"
 #include "mpf/event.h"
 #include "naming.h"
-#include "telling.h"
+#include "user_frame.h"
 #include "utf8.h"
 
 /* Fewer bytes, or a smaller part of a heap, are not worth another recording. */
@@ -51,7 +51,7 @@ static void hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks 
     if (!h || !doc->naming || !doc->naming->telling || is_allocator_recorded(log)) return;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        const struct mpr_frame *call = mpr_telling_allocator(doc->naming->telling, row->path);
+        const struct mpr_frame *call = mpr_user_frames_allocator(doc->naming->telling, row->path);
         if (!call) continue;
         bytes += row->bytes;
         if (row->bytes <= largest) continue;
@@ -60,11 +60,12 @@ static void hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks 
     }
     if (!found || bytes < MUCH) return;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc,
-                "%s of host/mmap were mapped by an allocator inside the program, at %s: its blocks "
-                "are not recorded. To record them, build the program with the C library's malloc "
-                "or with a shared library of the allocator",
-                mpr_doc_size(doc, bytes), mpr_telling_short(&doc->arena, found)->text);
+    mpr_doc_add_plain(
+        doc,
+        "%s of host/mmap were mapped by an allocator inside the program, at %s: its blocks "
+        "are not recorded. To record them, build the program with the C library's malloc "
+        "or with a shared library of the allocator",
+        mpr_doc_size(doc, bytes), mpr_frame_short(&doc->arena, found)->text);
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -77,7 +78,8 @@ static const char *object_of(struct mpr_document *doc, const struct mpr_row *row
     if (!row->bytes || !row->path.depth) return NULL;
     const struct mpr_frame *call = row->path.frame[row->path.depth - 1];
     if (doc->naming && doc->naming->telling)
-        call = mpr_telling_of(doc->naming->telling, &doc->arena, row->path, true).path.frame[0];
+        call = mpr_user_frames_summary(doc->naming->telling, &doc->arena, row->path, true)
+                   .path.frame[0];
     return call->kind == MPR_FRAME_ADDRESS && *call->object ? call->object : NULL;
 }
 
@@ -122,10 +124,10 @@ static void hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *l
     const bool fetch = !note && !(servers && *servers);
     if (note && noted) return;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "%s%s of %s told by addresses in %s: %s", h->samples ? "~" : "",
-                mpr_doc_size(doc, bytes), mpr_heap_name(h->heap), object,
-                note ? note : "it was stripped, and its debug file is not here");
-    if (fetch) mpr_doc_say(doc, "; a server of debuginfod may have it:");
+    mpr_doc_add_plain(doc, "%s%s of %s told by addresses in %s: %s", h->samples ? "~" : "",
+                      mpr_doc_size(doc, bytes), mpr_heap_name(h->heap), object,
+                      note ? note : "it was stripped, and its debug file is not here");
+    if (fetch) mpr_doc_add_plain(doc, "; a server of debuginfod may have it:");
     mpr_doc_end_wrapped(doc, 2);
     if (fetch)
         mpr_doc_command(doc,
@@ -163,16 +165,16 @@ static void hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log
     if (!*heaps || (by == MPR_GROUP_STACK && log->summary.recording.stacks == MPR_RECORDED_ALL))
         return;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "%s ", heaps);
-    if (by == MPR_GROUP_STACK) mpr_doc_say(doc, "without a native call stack");
+    mpr_doc_add_plain(doc, "%s ", heaps);
+    if (by == MPR_GROUP_STACK) mpr_doc_add_plain(doc, "without a native call stack");
     else if (by == MPR_GROUP_PYTHON)
-        mpr_doc_say(doc,
-                    "without a Python call stack: no Python ran on the thread that made it, and no "
-                    "forward operator is known whose backward it is");
+        mpr_doc_add_plain(
+            doc, "without a Python call stack: no Python ran on the thread that made it, and no "
+                 "forward operator is known whose backward it is");
     else
-        mpr_doc_say(doc,
-                    "without a name: no range was open and no Python ran on the thread that made "
-                    "it, as on autograd's; NVTX ranges there name it");
+        mpr_doc_add_plain(
+            doc, "without a name: no range was open and no Python ran on the thread that made "
+                 "it, as on autograd's; NVTX ranges there name it");
     mpr_doc_end_wrapped(doc, 2);
     if (by == MPR_GROUP_STACK)
         mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
@@ -189,13 +191,13 @@ static uint64_t arena_bytes(const struct mpr_heap_peak *h)
     return bytes;
 }
 
-void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                       const struct mpr_heap_peak *h)
+void mpr_report_arena_limit(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const struct mpr_heap_peak *h)
 {
     const struct mpr_heap_peak *around = mpr_peaks_heap(log, h->inside);
     const uint64_t bytes = around ? arena_bytes(around) : 0;
     if (bytes && h->peak_bytes > bytes)
-        mpr_doc_say(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
+        mpr_doc_add_plain(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
 }
 
 /* Returns the bytes of blocks of which a log of large blocks knows only the sum. */
@@ -242,17 +244,17 @@ static void hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
     }
     if (!*heaps && !small && !counted) return;
     mpr_doc_gap(doc);
-    if (*heaps && off) mpr_doc_say(doc, "%s without a call stack: none was recorded", heaps);
+    if (*heaps && off) mpr_doc_add_plain(doc, "%s without a call stack: none was recorded", heaps);
     else if (*heaps)
-        mpr_doc_say(doc, "%s without a call stack (blocks below %s)", heaps,
-                    mpr_doc_size(doc, r->stacks_large));
+        mpr_doc_add_plain(doc, "%s without a call stack (blocks below %s)", heaps,
+                          mpr_doc_size(doc, r->stacks_large));
     if (small)
-        mpr_doc_say(doc, "%s%s in pymalloc arenas without a line of Python", *heaps ? ", " : "",
-                    mpr_doc_size(doc, small));
+        mpr_doc_add_plain(doc, "%s%s in pymalloc arenas without a line of Python",
+                          *heaps ? ", " : "", mpr_doc_size(doc, small));
     if (counted)
-        mpr_doc_say(doc, "%s%s in blocks below %s, which are only counted",
-                    *heaps || small ? ", " : "", mpr_doc_size(doc, counted),
-                    mpr_doc_size(doc, r->blocks_large));
+        mpr_doc_add_plain(doc, "%s%s in blocks below %s, which are only counted",
+                          *heaps || small ? ", " : "", mpr_doc_size(doc, counted),
+                          mpr_doc_size(doc, r->blocks_large));
     mpr_doc_end_wrapped(doc, 2);
     mpr_report_run(doc, &log->summary,
                    mpr_arena_format(&doc->arena, "run again: memprof run%s",

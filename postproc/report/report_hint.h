@@ -21,8 +21,8 @@ bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks
                             uint64_t named, uint64_t all);
 /* Adds the bytes of pymalloc's arenas to a line for people about a heap that is estimated inside
  * another one, if the estimate is larger. */
-void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                       const struct mpr_heap_peak *heap);
+void mpr_report_arena_limit(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const struct mpr_heap_peak *heap);
 /* Adds a line for people: the recorder with its options, and the program of the log. */
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *summary,
                     const char *recorder);

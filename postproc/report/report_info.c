@@ -92,9 +92,10 @@ static const char *ending(uint64_t count) { return count == 1 ? "" : "s"; }
 
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log      %s in %s frame%s, format %u.%u", mpr_doc_size(doc, s->bytes),
-                mpr_doc_count(doc, s->frames), ending(s->frames), s->major, s->minor);
-    if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
+    mpr_doc_add_plain(doc, "log      %s in %s frame%s, format %u.%u", mpr_doc_size(doc, s->bytes),
+                      mpr_doc_count(doc, s->frames), ending(s->frames), s->major, s->minor);
+    if (s->events)
+        mpr_doc_add_plain(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
 }
 
@@ -106,7 +107,7 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     if (s->fold.bytes || s->fold.events)
         mpr_doc_line(doc, "fold     %s beside it, %s events taken away, grain %s",
                      mpr_doc_size(doc, s->fold.bytes), mpr_doc_count(doc, s->fold.events),
-                     mpr_doc_lasting(doc, s->fold.grain_ns));
+                     mpr_doc_duration(doc, s->fold.grain_ns));
     mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes),
                  mpr_doc_count(doc, s->journal_events));
     if (info->own_memory != MPF_UNKNOWN)

@@ -83,7 +83,7 @@ const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_
 {
     const char *what = mpr_finding_text(&doc->arena, f).what;
     if (!f->path.frame) return what;
-    return mpr_arena_format(&doc->arena, "%s: %s", what, mpr_report_telling(doc, f->path));
+    return mpr_arena_format(&doc->arena, "%s: %s", what, mpr_report_path_words(doc, f->path));
 }
 
 /* The path is the log's, or the folder of its run if the report compares processes. */
@@ -111,9 +111,9 @@ void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *in
         mpr_doc_add(doc, MPR_STRONG, "%12s",
                     mpr_arena_format(&doc->arena, "%s%s", f->estimated ? "~" : "",
                                      mpr_doc_size(doc, f->bytes)));
-        mpr_doc_say(doc, "  %-4s  %s", text.where, mpr_report_finding_words(doc, f));
+        mpr_doc_add_plain(doc, "  %-4s  %s", text.where, mpr_report_finding_words(doc, f));
         mpr_doc_end_wrapped(doc, HANG);
-        mpr_doc_say(doc, "%*sdo:  %s", HANG, "", text.change);
+        mpr_doc_add_plain(doc, "%*sdo:  %s", HANG, "", text.change);
         mpr_doc_end_wrapped(doc, HANG + 5);
         mpr_doc_command(doc, "%*ssee: %s", HANG, "", mpr_report_finding_command(doc, insights, f));
     }

@@ -230,7 +230,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
         about |= row[i].estimated;
     }
     mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growings, &sites);
-    mpr_doc_say(doc, "; ");
+    mpr_doc_add_plain(doc, "; ");
     if (mpr_startup_is_short(l)) {
         struct mpr_number span;
         mpr_doc_add(doc, MPR_STRONG, "%s site%s grew by %s%s in %s of a short run",
@@ -258,7 +258,8 @@ static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
     const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
                  samples = round(errors * errors);
     if (samples < 1) return;
-    mpr_doc_say(doc, ", %.0f at most, of %s", samples, mpr_report_telling(doc, row->row.path));
+    mpr_doc_add_plain(doc, ", %.0f at most, of %s", samples,
+                      mpr_report_path_words(doc, row->row.path));
 }
 
 /* Returns true if the heap gained a notable part of its live bytes in jumps after the warm-up. */
@@ -277,29 +278,32 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     const char *about = h->live->inside ? "~" : "";
     const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
     if (h->grows && !*l->range)
-        mpr_doc_say(doc, "; it grew by %s%s after the warm-up", about, mpr_doc_size(doc, grown));
+        mpr_doc_add_plain(doc, "; it grew by %s%s after the warm-up", about,
+                          mpr_doc_size(doc, grown));
     else if (h->grows)
-        mpr_doc_say(doc, "; it grows by %s%s %s", about,
-                    mpr_doc_size(doc, (uint64_t)bytes_a_step(grown, mpr_leaks_steps(l))),
-                    unit(doc, l));
+        mpr_doc_add_plain(doc, "; it grows by %s%s %s", about,
+                          mpr_doc_size(doc, (uint64_t)bytes_a_step(grown, mpr_leaks_steps(l))),
+                          unit(doc, l));
     if (has_few(l, h)) {
-        mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
-                                  : "; too few samples to tell what grows");
+        mpr_doc_add_plain(doc, h->grows ? ", by too few samples to tell at which sites"
+                                        : "; too few samples to tell what grows");
         if (h->fews) say_few(doc, h->few);
-    } else if (h->grows) mpr_doc_say(doc, ", no site by itself");
+    } else if (h->grows) mpr_doc_add_plain(doc, ", no site by itself");
     else if (jumped(h))
-        mpr_doc_say(doc, "; no site grows steadily, but the heap grew by %s%s after the warm-up",
-                    about, mpr_doc_size(doc, grown));
-    else mpr_doc_say(doc, "; no site grows steadily");
+        mpr_doc_add_plain(doc,
+                          "; no site grows steadily, but the heap grew by %s%s after the warm-up",
+                          about, mpr_doc_size(doc, grown));
+    else mpr_doc_add_plain(doc, "; no site grows steadily");
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
     const char *about = h->live->inside ? "~" : "";
-    mpr_doc_say(doc, "%s: %s%s in %s%s block%s live", mpr_heap_name(h->live->heap), about,
-                mpr_doc_size(doc, h->live->peak_bytes), about,
-                mpr_doc_count(doc, h->live->peak_blocks), h->live->peak_blocks == 1 ? "" : "s");
+    mpr_doc_add_plain(doc, "%s: %s%s in %s%s block%s live", mpr_heap_name(h->live->heap), about,
+                      mpr_doc_size(doc, h->live->peak_bytes), about,
+                      mpr_doc_count(doc, h->live->peak_blocks),
+                      h->live->peak_blocks == 1 ? "" : "s");
     if (is_known(l) && h->growings) say_growth(doc, l, h);
     else if (is_known(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
@@ -420,15 +424,15 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
         unknown_growth(doc, l);
         return;
     }
-    mpr_doc_say(doc, "growth: over %s %s, after %s to warm up, up to %s",
-                mpr_doc_count(doc, l->last_number - l->warm_number), what,
-                mpr_doc_count(doc, l->warm_number), mpr_doc_time(doc, l->last_ns));
+    mpr_doc_add_plain(doc, "growth: over %s %s, after %s to warm up, up to %s",
+                      mpr_doc_count(doc, l->last_number - l->warm_number), what,
+                      mpr_doc_count(doc, l->warm_number), mpr_doc_time(doc, l->last_ns));
     if (l->peaks.log[0].summary.fold.until_ns)
-        mpr_doc_say(doc, "; since %s, for the log is folded until then",
-                    mpr_doc_time(doc, l->peaks.log[0].summary.fold.until_ns));
+        mpr_doc_add_plain(doc, "; since %s, for the log is folded until then",
+                          mpr_doc_time(doc, l->peaks.log[0].summary.fold.until_ns));
     if (l->options.at_end && l->until < l->options.at.from)
-        mpr_doc_say(doc, "; until %s, for then the program gives its memory back and ends",
-                    mpr_doc_time(doc, l->until));
+        mpr_doc_add_plain(doc, "; until %s, for then the program gives its memory back and ends",
+                          mpr_doc_time(doc, l->until));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -482,7 +486,7 @@ void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_report_log(doc, &log->summary);
     mpr_report_choice(doc, &log->choice);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
-    const struct mpr_instant at = mpr_report_shown(&log->summary, l->options.at);
+    const struct mpr_instant at = mpr_report_shown_instant(&log->summary, l->options.at);
     mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, at.from));
     mpr_doc_facts(doc, fields, l);
     mpr_report_too_late(doc, &log->summary, l->options.at);

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "fate.h"
 #include "heap_names.h"
 #include "mpf/event.h"
+#include "process_end.h"
 #include "reports.h"
 #include "row.h"
 #include "summary.h"
@@ -131,7 +131,7 @@ static void death(struct mpr_document *doc, const struct mpr_summary *s)
     static const char *const oom[] = {
         "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel"
     };
-    const bool exited = s->fate == MPR_FATE_EXIT || s->status_told;
+    const bool exited = s->fate == MPR_FATE_EXIT || s->exit_status_known;
     const char *how = exited ? "exit_status" : "signal";
     if (!exited && s->fate != MPR_FATE_SIGNAL) return;
     mpr_doc_open(doc, "death");
@@ -140,7 +140,7 @@ static void death(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_close(doc);
 }
 
-const char *mpr_report_start(struct mpr_document *doc, uint64_t ns)
+const char *mpr_report_utc(struct mpr_document *doc, uint64_t ns)
 {
     char day[32];
     struct tm tm;
@@ -154,15 +154,14 @@ static void process(struct mpr_document *doc, const struct mpr_process_info *p)
 {
     mpr_doc_open(doc, "process");
     mpr_doc_facts(doc, process_columns, p);
-    mpr_doc_fact(doc, "start",
-                 mpr_value_known_text(mpr_report_start(doc, p->start_ns), MPR_UNKNOWN));
+    mpr_doc_fact(doc, "start", mpr_value_known_text(mpr_report_utc(doc, p->start_ns), MPR_UNKNOWN));
     mpr_doc_fact(doc, "parent_log", mpr_value_known_text(p->parent_log, MPR_UNKNOWN));
     mpr_doc_close(doc);
 }
 
-void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
+void mpr_report_log_fields(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_began(doc, s->process.start_ns);
+    mpr_doc_set_epoch(doc, s->process.start_ns);
     doc->log = s;
     mpr_doc_facts(doc, state_columns, s);
     death(doc, s);
@@ -188,9 +187,9 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
                     mpr_utf8_shortened(&doc->arena, p->argv[i], ARGUMENT));
     if (p->argc > ARGUMENTS) mpr_doc_add(doc, MPR_STRONG, " ...");
     if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
-    if (*p->rank) mpr_doc_say(doc, "  rank %s", p->rank);
-    if (*p->host) mpr_doc_say(doc, "  %s", p->host);
-    if (p->pid) mpr_doc_say(doc, "  pid %" PRIu64, p->pid);
+    if (*p->rank) mpr_doc_add_plain(doc, "  rank %s", p->rank);
+    if (*p->host) mpr_doc_add_plain(doc, "  %s", p->host);
+    if (p->pid) mpr_doc_add_plain(doc, "  pid %" PRIu64, p->pid);
     mpr_doc_end(doc);
 }
 
@@ -198,32 +197,33 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 static void ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
     struct mpr_fate_text fate;
-    if (s->copied) mpr_doc_say(doc, "INCOMPLETE, a copy: it may miss events after the copy");
+    if (s->copied) mpr_doc_add_plain(doc, "INCOMPLETE, a copy: it may miss events after the copy");
     else if (s->life == MPR_RUNS)
-        mpr_doc_say(doc, "still running (%s), read up to now", s->life_reason);
-    else if (s->journal_only) mpr_doc_say(doc, "a journal without its log");
-    else if (s->complete && s->journal) mpr_doc_say(doc, "complete, recovered from its journal");
-    else if (s->complete) mpr_doc_say(doc, "complete");
-    else if (s->incomplete) mpr_doc_say(doc, "INCOMPLETE");
-    else if (s->life == MPR_NOT_TOLD) mpr_doc_say(doc, "joined with its journal");
-    else mpr_doc_say(doc, "recovered from its journal, nothing is missing");
+        mpr_doc_add_plain(doc, "still running (%s), read up to now", s->life_reason);
+    else if (s->journal_only) mpr_doc_add_plain(doc, "a journal without its log");
+    else if (s->complete && s->journal)
+        mpr_doc_add_plain(doc, "complete, recovered from its journal");
+    else if (s->complete) mpr_doc_add_plain(doc, "complete");
+    else if (s->incomplete) mpr_doc_add_plain(doc, "INCOMPLETE");
+    else if (s->life == MPR_NOT_TOLD) mpr_doc_add_plain(doc, "joined with its journal");
+    else mpr_doc_add_plain(doc, "recovered from its journal, nothing is missing");
     if (s->fate != MPR_FATE_OWN)
-        mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
+        mpr_doc_add_plain(doc, "; the process ended: %s", mpr_fate_text_of(&fate, s));
     if (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)
-        mpr_doc_say(doc, ", ended by %s", mpf_end_name[s->end]);
-    if (s->status_told) mpr_doc_say(doc, ", status %d", s->fate_status);
+        mpr_doc_add_plain(doc, ", ended by %s", mpf_end_name[s->end]);
+    if (s->exit_status_known) mpr_doc_add_plain(doc, ", status %d", s->fate_status);
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
-        mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)",
-                    s->life_reason);
+        mpr_doc_add_plain(doc, "; whether its process still runs cannot be told from here (%s)",
+                          s->life_reason);
 }
 
 static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log: ");
+    mpr_doc_add_plain(doc, "log: ");
     ending(doc, s);
     mpr_doc_line(doc, "; %s event%s, %s lost; %s long", mpr_doc_count(doc, s->events),
                  s->events == 1 ? "" : "s", mpr_doc_count(doc, s->lost_events),
-                 mpr_doc_lasting(doc, s->duration_ns));
+                 mpr_doc_duration(doc, s->duration_ns));
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
@@ -326,11 +326,11 @@ static void window(struct mpr_document *doc, const struct mpr_recording *r)
     }
     mpr_doc_line(doc, "MEMPROF_WINDOW=%s: %" PRIu64 " window%s, %s in all, from %s to %s",
                  r->window.text, r->window.count, plural(r->window.count, "", "s"),
-                 mpr_doc_lasting(doc, r->window.ns), mpr_doc_time(doc, r->window.from_ns),
+                 mpr_doc_duration(doc, r->window.ns), mpr_doc_time(doc, r->window.from_ns),
                  mpr_doc_time(doc, r->window.to_ns));
 }
 
-void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
+void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *r)
 {
     if (*r->window.text) window(doc, r);
     if (r->blocks == MPR_RECORDED_OFF)
@@ -353,7 +353,7 @@ static void notes_on_recording(struct mpr_document *doc, const struct mpr_summar
                      "host/heap is not recorded: the malloc of %s serves the program; what it maps "
                      "is in host/mmap",
                      s->unseen_malloc);
-    mpr_report_blocks(doc, &s->recording);
+    mpr_report_recording(doc, &s->recording);
     if (s->inherited_frees)
         mpr_doc_line(doc, "%" PRIu64 " free%s of blocks inherited from the parent process",
                      s->inherited_frees, plural(s->inherited_frees, "", "s"));
@@ -380,9 +380,9 @@ static void clock_line(struct mpr_document *doc, uint64_t start)
     mpr_doc_line(doc, "times: of the clock, %s", text);
 }
 
-void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
+void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_began(doc, s->process.start_ns);
+    mpr_doc_set_epoch(doc, s->process.start_ns);
     mpr_report_title(doc, s);
     state(doc, s);
     folded(doc, s);
@@ -399,7 +399,7 @@ static bool is_too_late(const struct mpr_summary *s, struct mpr_instant at)
     return !mpr_instant_is_peak(at) && at.from > s->duration_ns + 1000000;
 }
 
-struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_instant at)
+struct mpr_instant mpr_report_shown_instant(const struct mpr_summary *s, struct mpr_instant at)
 {
     return is_too_late(s, at) ? MPR_INSTANT_END_OF(s->duration_ns) : at;
 }
@@ -436,8 +436,8 @@ void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,
 
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_report_fields(doc, s);
-    mpr_report_lines(doc, s);
+    mpr_report_log_fields(doc, s);
+    mpr_report_log_lines(doc, s);
 }
 
 bool mpr_report_is_thinned(const struct mpr_summary *s, uint8_t heap)
@@ -452,7 +452,7 @@ void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice
 
 void mpr_report_inside(struct mpr_document *doc, uint8_t inside)
 {
-    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", mpr_heap_name(inside));
+    if (inside) mpr_doc_add_plain(doc, "  (~ from samples, inside %s)", mpr_heap_name(inside));
 }
 
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes)

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-#include "fate.h"
 #include "mpf/sample.h"
 #include "naming.h"
+#include "process_end.h"
 #include "report_device.h"
 #include "report_growth.h"
 #include "reports.h"
@@ -62,10 +62,10 @@ static const struct mpr_column record_columns[] = {
 
 /* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
  * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
-static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_story *s,
+static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_event *s,
                                const struct mpr_host_refusal *f)
 {
-    const struct mpr_host_story *host = &log->host;
+    const struct mpr_host_oom *host = &log->host;
     const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
     struct record r = { .log = log->summary.path,
                         .rank = log->summary.process.rank,
@@ -110,16 +110,17 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
 /* ---- the request and the free memory */
 
 /* Returns the call in the program's own code: "f (a.py:3) > Linear.forward <- main". */
-static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_story *s)
+static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
-    const struct mpr_told told = mpr_telling_of(doc->naming->telling, &doc->arena, s->python, true);
+    const struct mpr_frame_summary told =
+        mpr_user_frames_summary(doc->naming->telling, &doc->arena, s->python, true);
     return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path),
                             *told.caller ? " <- " : "", told.caller);
 }
 
 /* The range, then the call in the program's own code and the way to it, or all calls if paths are
  * not shortened. */
-static void where(struct mpr_document *doc, const struct mpr_oom_story *s)
+static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
     enum { INDENT = 10, PLACES = 8 };
     const bool tells = s->python.depth && doc->naming && doc->naming->telling,
@@ -131,27 +132,29 @@ static void where(struct mpr_document *doc, const struct mpr_oom_story *s)
         mpr_doc_line(doc, "%*s%s", INDENT, "", s->python.frame[i]->text);
     if (!tells) return;
     if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", telling_line(doc, s));
-    const char *places = mpr_telling_places(doc->naming->telling, &doc->arena, s->python, PLACES);
+    const char *places =
+        mpr_user_frames_places(doc->naming->telling, &doc->arena, s->python, PLACES);
     if (*places) mpr_doc_line(doc, "%*s%s", INDENT, "", places);
 }
 
 /* @order: the place of its process among those that failed, or "". */
 static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
-                    const struct mpr_oom_story *s, size_t number, const char *order)
+                    const struct mpr_oom_event *s, size_t number, const char *order)
 {
     static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
     const bool known = s->free != MPF_UNKNOWN;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
     mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), exact_time(doc, s->time), order);
-    mpr_doc_say(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
-    if (s->needed > s->bytes) mpr_doc_say(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
-    if (*s->library) mpr_doc_say(doc, " by %s", s->library);
+    mpr_doc_add_plain(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
+    if (s->needed > s->bytes)
+        mpr_doc_add_plain(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
+    if (*s->library) mpr_doc_add_plain(doc, " by %s", s->library);
     mpr_doc_end(doc);
     where(doc, s);
-    mpr_doc_say(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
-    if (known) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
-    if (!s->attempts) mpr_doc_say(doc, "; the driver was not asked: %s", own_limit);
+    mpr_doc_add_plain(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
+    if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
+    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not asked: %s", own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1)
         mpr_doc_line(doc, "  tried   %s (%s) and asked again",
@@ -203,7 +206,7 @@ static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
     return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
 }
 
-static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsigned only)
+static void fits(struct mpr_document *doc, const struct mpr_oom_event *s, unsigned only)
 {
     struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
     for (size_t i = 0; i < s->fits; i++)
@@ -244,7 +247,7 @@ static struct mpr_row row_of_place(const void *row)
     return (struct mpr_row){ .path = p->path, .bytes = p->bytes, .blocks = p->blocks };
 }
 
-static void blocks(struct mpr_document *doc, const struct mpr_oom_story *s, enum mpr_group by)
+static void blocks(struct mpr_document *doc, const struct mpr_oom_event *s, enum mpr_group by)
 {
     mpr_doc_objects(doc, "largest", block_columns, s->largest, s->blocks);
     if (s->hard)
@@ -263,7 +266,7 @@ static void blocks(struct mpr_document *doc, const struct mpr_oom_story *s, enum
 
 /* People see events that the program recovered from in one line (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
-                  const struct mpr_oom_story *s, size_t number, const char *order)
+                  const struct mpr_oom_event *s, size_t number, const char *order)
 {
     const char *flame_root = NULL;
     struct record *record = mpr_arena_alloc(&doc->arena, sizeof *record);
@@ -304,10 +307,10 @@ static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
     for (size_t i = 0; i < log->stories; i++)
         if (!log->story[i].hard) flushed += log->story[i].flushed;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft,
-                mpr_doc_size(doc, flushed));
+    mpr_doc_add_plain(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft,
+                      mpr_doc_size(doc, flushed));
     for (size_t i = 0; i < log->stories; i++)
-        if (!log->story[i].hard) mpr_doc_say(doc, " %s", exact_time(doc, log->story[i].time));
+        if (!log->story[i].hard) mpr_doc_add_plain(doc, " %s", exact_time(doc, log->story[i].time));
     mpr_doc_end(doc);
 }
 
@@ -334,8 +337,8 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
         order = mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
                                  ooms->failed);
     mpr_doc_open(doc, NULL);
-    mpr_report_fields(doc, &log->summary);
-    if (told) mpr_report_lines(doc, &log->summary);
+    mpr_report_log_fields(doc, &log->summary);
+    if (told) mpr_report_log_lines(doc, &log->summary);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
     if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
     if (log->stories) mpr_report_choice(doc, &log->choice);
@@ -353,10 +356,10 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     mpr_doc_close(doc);
     if (told && !log->stories && !log->host.told) {
         mpr_doc_gap(doc);
-        mpr_doc_say(doc, "no lack of memory was recorded");
+        mpr_doc_add_plain(doc, "no lack of memory was recorded");
         if (log->summary.fate == MPR_FATE_SIGNAL)
-            mpr_doc_say(doc, ": no allocation had failed when %s ended the process",
-                        mpr_fate_words(&fate, &log->summary));
+            mpr_doc_add_plain(doc, ": no allocation had failed when %s ended the process",
+                              mpr_fate_text_of(&fate, &log->summary));
         mpr_doc_end(doc);
     }
     soft_ones(doc, log);
@@ -412,7 +415,7 @@ static void run_title(struct mpr_document *doc, const struct mpr_ooms *ooms, siz
         id = mpr_summary_run(s);
         if (s->process.start_ns < first) first = s->process.start_ns;
     }
-    const char *start = mpr_report_start(doc, first);
+    const char *start = mpr_report_utc(doc, first);
     mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
                  *start ? ", began at " : "", start);
 }

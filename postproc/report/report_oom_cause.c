@@ -17,7 +17,7 @@ struct cause {
     struct mpr_document *doc;
     const struct mpr_ooms *ooms;
     const struct mpr_ooms_log *log;
-    const struct mpr_oom_story *story; /* the event of the device, or NULL for host memory */
+    const struct mpr_oom_event *story; /* the event of the device, or NULL for host memory */
     bool begun;                        /* a line is written */
 };
 
@@ -26,7 +26,7 @@ static void label(struct cause *c, const char *word)
     if (!c->begun) mpr_doc_gap(c->doc);
     mpr_doc_add(c->doc, MPR_STRONG, "%-*s", HANG, word);
     if (!c->begun && c->ooms->processes > 1)
-        mpr_doc_say(c->doc, "%s: ", mpr_report_oom_who(c->doc, &c->log->summary));
+        mpr_doc_add_plain(c->doc, "%s: ", mpr_report_oom_who(c->doc, &c->log->summary));
     c->begun = true;
 }
 
@@ -37,7 +37,7 @@ __attribute__((format(printf, 3, 4))) static void line(struct cause *c, const ch
     va_list list;
     label(c, word);
     va_start(list, format);
-    mpr_doc_say(c->doc, "%s", mpr_arena_vformat(&c->doc->arena, format, list));
+    mpr_doc_add_plain(c->doc, "%s", mpr_arena_vformat(&c->doc->arena, format, list));
     va_end(list);
     mpr_doc_end_wrapped(c->doc, HANG);
 }
@@ -49,9 +49,9 @@ static const char *size(struct cause *c, uint64_t bytes) { return mpr_doc_size(c
 
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
 
-static uint64_t missing(const struct mpr_oom_story *s)
+static uint64_t missing(const struct mpr_oom_event *s)
 {
-    return s && s->free != MPF_UNKNOWN ? mpr_less(s->needed, s->free) : 0;
+    return s && s->free != MPF_UNKNOWN ? mpr_saturating_sub(s->needed, s->free) : 0;
 }
 
 /* ---- a finding, or a change with which it would have fit */
@@ -78,7 +78,7 @@ static void found(struct cause *c, const struct mpr_finding *f)
          IF(lacking, ", %s were short", size(c, lacking)));
 }
 
-static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
+static const struct mpr_fit *fit_of(const struct mpr_oom_event *s)
 {
     for (size_t i = 0; s && i < s->fits; i++)
         if (s->fit[i].fits) return &s->fit[i];
@@ -105,7 +105,7 @@ static void limited(struct cause *c, const struct mpr_rlimit *l)
 static uint64_t own_files(const struct cause *c)
 {
     enum { SHARE = 4 };
-    const struct mpr_host_story *host = &c->log->host;
+    const struct mpr_host_oom *host = &c->log->host;
     if (c->story || !(host->full || host->killed) || !host->cgroup.valid) return 0;
     const uint64_t bytes = host->cgroup.value[MPF_CGROUP_MEMPROF],
                    limit = host->cgroup.value[MPF_CGROUP_LIMIT];
@@ -126,14 +126,14 @@ static void filled_by_own_files(struct cause *c)
  * process cannot have grown much since. */
 static uint64_t charge_of_run(const struct cause *c)
 {
-    const struct mpr_host_story *host = &c->log->host;
-    const uint64_t resident = known(mpr_reading_resident(&host->rss));
+    const struct mpr_host_oom *host = &c->log->host;
+    const uint64_t resident = known(mpr_reading_resident_bytes(&host->rss));
     uint64_t sum = host->full || host->growth.after < resident ? resident : host->growth.after;
     sum += known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
     for (size_t i = 0; c->ooms->compared && i < c->ooms->logs; i++) {
         const struct mpr_ooms_log *log = &c->ooms->log[i];
         if (log != c->log && log->run == c->log->run && log->at_failure.alive)
-            sum += known(mpr_reading_resident(&log->at_failure.rss));
+            sum += known(mpr_reading_resident_bytes(&log->at_failure.rss));
     }
     return sum;
 }
@@ -142,7 +142,7 @@ static uint64_t charge_of_run(const struct cause *c)
  * none of them is the reason. */
 static bool is_elsewhere(const struct cause *c)
 {
-    const struct mpr_host_story *host = &c->log->host;
+    const struct mpr_host_oom *host = &c->log->host;
     if (c->story || host->refused || !host->cgroup.valid || !host->rss.valid) return false;
     const uint64_t charge = host->cgroup.value[MPF_CGROUP_USAGE];
     return charge != MPF_UNKNOWN && host->cgroup.value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN &&
@@ -151,12 +151,12 @@ static bool is_elsewhere(const struct cause *c)
 
 static void elsewhere(struct cause *c)
 {
-    const struct mpr_host_story *host = &c->log->host;
+    const struct mpr_host_oom *host = &c->log->host;
     line(c, "why",
          "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
          "may be files on tmpfs, page cache, memory of the kernel or other processes",
          mpr_doc_time(c->doc, host->cgroup.time), size(c, host->cgroup.value[MPF_CGROUP_USAGE]),
-         size(c, mpr_reading_resident(&host->rss)));
+         size(c, mpr_reading_resident_bytes(&host->rss)));
 }
 
 /* ---- memory that was never touched */
@@ -184,7 +184,7 @@ static uint64_t max_touched(const struct cause *c)
     const struct mpr_reading *largest = &log->largest[MPR_READ_RSS];
     const uint64_t swap = largest->valid ? known(largest->value[MPF_RSS_SWAP]) : 0;
     if (c->story || !c->log->host.killed || !h || log->rss_high == MPF_UNKNOWN) return MPF_UNKNOWN;
-    if (mpr_less(log->summary.duration_ns, h->peak_time) < 2 * MPR_READING_BEAT_NS)
+    if (mpr_saturating_sub(log->summary.duration_ns, h->peak_time) < 2 * MPR_READING_BEAT_NS)
         return MPF_UNKNOWN;
     return log->rss_high + swap;
 }
@@ -213,7 +213,7 @@ static void untouched(struct cause *c, uint64_t bytes)
  */
 static bool asked_for_more(const struct cause *c, uint64_t bytes)
 {
-    const struct mpr_host_story *host = &c->log->host;
+    const struct mpr_host_oom *host = &c->log->host;
     if (c->story) return c->story->bytes > bytes;
     for (size_t i = 0; !host->killed && i < host->refusals; i++)
         if (host->refusal[i].largest > bytes) return true;
@@ -268,8 +268,8 @@ static void why(struct cause *c)
 {
     const struct mpr_finding *f = finding_of(c);
     const struct mpr_fit *fit = fit_of(c->story);
-    const struct mpr_oom_story *s = c->story;
-    const struct mpr_host_story *host = &c->log->host;
+    const struct mpr_oom_event *s = c->story;
+    const struct mpr_host_oom *host = &c->log->host;
     if (s && s->total != MPF_UNKNOWN && s->bytes > s->total) {
         label(c, "why");
         mpr_doc_line(c->doc, "%s were asked of a device that has %s", size(c, s->bytes),

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "amount.h"
-#include "fate.h"
 #include "mpf/sample.h"
+#include "process_end.h"
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
@@ -45,7 +45,7 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_ooms
     const char *const name[] = { p->argc ? p->argv[0] : "unknown program",
                                  mpr_report_oom_who(doc, &log->summary) };
     struct process row = { .name = mpr_frame_labels(&doc->arena, name, 2),
-                           .rss = mpr_reading_resident(&t->rss),
+                           .rss = mpr_reading_resident_bytes(&t->rss),
                            .host = t->host };
     row.private = t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN;
     if (row.rss == MPF_UNKNOWN && log->summary.hwm) row.rss = log->summary.hwm;
@@ -166,17 +166,17 @@ static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
     qsort(log, count, sizeof *log, by_end);
     for (size_t i = 0; i < count && i < MPR_TOP; i++) {
         const struct mpr_summary *s = &log[i]->summary;
-        mpr_doc_say(doc, "%s pid %" PRIu64 " %s", i ? ";" : "ends:", s->process.pid,
-                    mpr_fate_words(&fate, s));
+        mpr_doc_add_plain(doc, "%s pid %" PRIu64 " %s", i ? ";" : "ends:", s->process.pid,
+                          mpr_fate_text_of(&fate, s));
         if (i) {
-            mpr_doc_say(doc, " %.3f s later",
-                        (double)mpr_less(end_of(log[i]), end_of(log[0])) / 1e9);
+            mpr_doc_add_plain(doc, " %.3f s later",
+                              (double)mpr_saturating_sub(end_of(log[i]), end_of(log[0])) / 1e9);
             continue;
         }
-        mpr_doc_began(doc, s->process.start_ns);
-        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
+        mpr_doc_set_epoch(doc, s->process.start_ns);
+        mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
     }
-    if (count > MPR_TOP) mpr_doc_say(doc, "; %zu more", count - MPR_TOP);
+    if (count > MPR_TOP) mpr_doc_add_plain(doc, "; %zu more", count - MPR_TOP);
     mpr_doc_end(doc);
 }
 
@@ -187,15 +187,15 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
     const struct mpr_ooms_log *first = &ooms->log[0];
     const struct mpr_process_info *p = &first->summary.process;
     struct mpr_fate_text fate;
-    const char *how = mpr_fate_words(&fate, &first->summary);
-    mpr_doc_began(doc, p->start_ns);
+    const char *how = mpr_fate_text_of(&fate, &first->summary);
+    mpr_doc_set_epoch(doc, p->start_ns);
     if (first->summary.fate == MPR_FATE_UNKNOWN && first->host.full) how = "killed";
     if (ooms->device_failure) how = "device memory";
     mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed,
                 ooms->processes);
-    if (*p->rank) mpr_doc_say(doc, " rank %s", p->rank);
+    if (*p->rank) mpr_doc_add_plain(doc, " rank %s", p->rank);
     mpr_doc_line(doc, " pid %" PRIu64 ", %s after its start: %s", p->pid,
-                 mpr_doc_time(doc, mpr_less(ooms->first_failure, p->start_ns)), how);
+                 mpr_doc_time(doc, mpr_saturating_sub(ooms->first_failure, p->start_ns)), how);
 }
 
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "amount.h"
-#include "fate.h"
 #include "mpf/sample.h"
 #include "naming.h"
+#include "process_end.h"
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
@@ -23,19 +23,20 @@ static uint64_t value(const struct mpr_reading *r, int i)
 
 static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
 {
-    if (bytes != MPF_UNKNOWN) mpr_doc_say(doc, "  %s %s", what, mpr_doc_size(doc, bytes));
+    if (bytes != MPF_UNKNOWN) mpr_doc_add_plain(doc, "  %s %s", what, mpr_doc_size(doc, bytes));
 }
 
 /* Adds the time of an old sample.  A process that grows fast has more by its end. */
-static void sampled_at(struct mpr_document *doc, const struct mpr_host_story *s,
+static void sampled_at(struct mpr_document *doc, const struct mpr_host_oom *s,
                        const struct mpr_reading *r)
 {
     enum { OLD_NS = 10000000 };
-    if (mpr_less(s->end, r->time) >= OLD_NS) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, r->time));
+    if (mpr_saturating_sub(s->end, r->time) >= OLD_NS)
+        mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, r->time));
 }
 
 /* Page cache alone fills a cgroup to its limit, and the kernel frees it without a kill. */
-static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
+static void cgroup(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS),
                    usage = value(&s->cgroup, MPF_CGROUP_USAGE),
@@ -43,11 +44,11 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
                    own_files = value(&s->cgroup, MPF_CGROUP_MEMPROF);
     const bool has_kills = kills && kills != MPF_UNKNOWN;
     if (usage == MPF_UNKNOWN || limit == MPF_UNKNOWN) return;
-    mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
-                mpr_doc_size(doc, limit));
+    mpr_doc_add_plain(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
+                      mpr_doc_size(doc, limit));
     sampled_at(doc, s, &s->cgroup);
-    if (s->full && (s->killed || has_kills)) mpr_doc_say(doc, ": the kernel kills in it");
-    if (has_kills) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
+    if (s->full && (s->killed || has_kills)) mpr_doc_add_plain(doc, ": the kernel kills in it");
+    if (has_kills) mpr_doc_add_plain(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
     if (own_files && own_files != MPF_UNKNOWN)
         mpr_doc_line(doc,
@@ -55,27 +56,27 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
                      mpr_doc_size(doc, own_files), mpr_doc_size(doc, usage));
 }
 
-static void rss(struct mpr_document *doc, const struct mpr_host_story *s)
+static void rss(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     if (!s->rss.valid) return;
-    mpr_doc_say(doc, "  RSS     %s", mpr_doc_size(doc, mpr_reading_resident(&s->rss)));
+    mpr_doc_add_plain(doc, "  RSS     %s", mpr_doc_size(doc, mpr_reading_resident_bytes(&s->rss)));
     sampled_at(doc, s, &s->rss);
     known(doc, "anonymous", value(&s->rss, MPF_RSS_ANON));
     known(doc, "file", value(&s->rss, MPF_RSS_FILE));
     known(doc, "shared", value(&s->rss, MPF_RSS_SHMEM));
     known(doc, "Private_Dirty", value(&s->rss, MPF_RSS_PRIVATE_DIRTY));
-    mpr_report_rollup_time(doc, &s->rss);
+    mpr_report_smaps_time(doc, &s->rss);
     known(doc, "swap", value(&s->rss, MPF_RSS_SWAP));
     mpr_doc_end(doc);
     mpr_doc_line(doc, "  live    %s of host memory", mpr_doc_size(doc, s->growth.after));
 }
 
-static void limits(struct mpr_document *doc, const struct mpr_host_story *s)
+static void limits(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     const uint64_t addresses = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_AS),
                    data = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_DATA);
     if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
-    mpr_doc_say(doc, "  limits");
+    mpr_doc_add_plain(doc, "  limits");
     known(doc, "RLIMIT_AS", addresses);
     known(doc, "RLIMIT_DATA", data);
     known(doc, "address space", value(&s->limits, MPF_RSS_VM_SIZE));
@@ -92,23 +93,25 @@ static void rate(struct mpr_document *doc, const char *what, uint64_t before, ui
     const char *sign = after < before ? "-" : "+";
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
-    mpr_doc_say(doc, "  growth  %s %s%s in the last %s", what, sign, mpr_doc_size(doc, change),
-                mpr_doc_lasting(doc, ns));
+    mpr_doc_add_plain(doc, "  growth  %s %s%s in the last %s", what, sign,
+                      mpr_doc_size(doc, change), mpr_doc_duration(doc, ns));
     if (ns >= second_ns) {
         const unsigned __int128 a_minute = (unsigned __int128)change * minute_ns / ns;
-        mpr_doc_say(doc, ": %s%s a minute", sign,
-                    mpr_doc_size(doc, a_minute < UINT64_MAX ? (uint64_t)a_minute : UINT64_MAX));
+        mpr_doc_add_plain(
+            doc, ": %s%s a minute", sign,
+            mpr_doc_size(doc, a_minute < UINT64_MAX ? (uint64_t)a_minute : UINT64_MAX));
     }
     mpr_doc_end(doc);
 }
 
-static void growth(struct mpr_document *doc, const struct mpr_host_story *s, enum mpr_group by)
+static void growth(struct mpr_document *doc, const struct mpr_host_oom *s, enum mpr_group by)
 {
     if (s->rss.valid && s->rss_then.valid)
-        rate(doc, "RSS", mpr_reading_resident(&s->rss_then), mpr_reading_resident(&s->rss),
-             mpr_less(s->rss.time, s->rss_then.time));
+        rate(doc, "RSS", mpr_reading_resident_bytes(&s->rss_then),
+             mpr_reading_resident_bytes(&s->rss),
+             mpr_saturating_sub(s->rss.time, s->rss_then.time));
     if (!s->growth.valid) return;
-    rate(doc, "live", s->growth.before, s->growth.after, mpr_less(s->end, s->mark));
+    rate(doc, "live", s->growth.before, s->growth.after, mpr_saturating_sub(s->end, s->mark));
     if (!s->growth.rows) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "live host memory since %s", mpr_doc_time(doc, s->mark));
@@ -138,7 +141,7 @@ static const struct mpr_column refusal_columns[] = {
 };
 // clang-format on
 
-static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
+static void refusals(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     struct refusal *row = mpr_arena_alloc(&doc->arena, s->refusals * sizeof *row);
     for (size_t i = 0; i < s->refusals; i++) {
@@ -160,7 +163,7 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
 
 static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
-    const struct mpr_host_story *s = &log->host;
+    const struct mpr_host_oom *s = &log->host;
     const bool by_signal = log->summary.fate == MPR_FATE_SIGNAL || s->full;
     struct mpr_fate_text fate;
     mpr_doc_gap(doc);
@@ -173,11 +176,11 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
                     mpr_doc_count(doc, s->failures), s->failures == 1 ? "" : "s");
     else mpr_doc_add(doc, MPR_WARN, "AT THE LIMIT  host");
     if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN))
-        mpr_doc_say(doc, "  %s", mpr_fate_words(&fate, &log->summary));
+        mpr_doc_add_plain(doc, "  %s", mpr_fate_text_of(&fate, &log->summary));
     mpr_doc_end(doc);
 }
 
-#define OF(member) MPR_FIELD(mpr_host_story, member)
+#define OF(member) MPR_FIELD(mpr_host_oom, member)
 
 static const struct mpr_column fields[] = {
     { .key = "killed", .type = MPR_FLAG, OF(killed) },
@@ -186,7 +189,7 @@ static const struct mpr_column fields[] = {
 
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool told)
 {
-    const struct mpr_host_story *s = &log->host;
+    const struct mpr_host_oom *s = &log->host;
     mpr_doc_fact(doc, "host_failures", mpr_value_number(MPR_COUNT, s->failures));
     if (!s->told) {
         mpr_doc_fact(doc, "host", mpr_value_unknown);
@@ -272,7 +275,7 @@ static const struct mpr_heap_peak *shared_heap(const struct mpr_log_peaks *log)
     for (size_t i = 0; found && i < found->rows; i++)
         if (found->row[i].bytes > largest) largest = found->row[i].bytes;
     return found && found->peak_bytes &&
-                   mpr_less(found->peak_bytes, largest) >= found->peak_bytes / TENTH
+                   mpr_saturating_sub(found->peak_bytes, largest) >= found->peak_bytes / TENTH
                ? found
                : NULL;
 }

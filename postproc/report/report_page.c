@@ -3,8 +3,8 @@
 
 #include "reports.h"
 #include "row.h"
-#include "telling.h"
 #include "timeline.h"
+#include "user_frame.h"
 #include "utf8.h"
 
 enum { ROWS = 40 };                    /* of a heap */
@@ -27,9 +27,9 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
 static struct mpr_value path(const void *row, const void *context)
 {
     const struct mpr_line *line = row;
-    const struct mpr_told shown = { line->row.path, line->caller };
+    const struct mpr_frame_summary shown = { line->row.path, line->caller };
     struct mpr_document *doc = (struct mpr_document *)context;
-    return mpr_value_path(mpr_telling_called(&doc->arena, &shown));
+    return mpr_value_path(mpr_frame_summary_path(&doc->arena, &shown));
 }
 
 #define OF(member) MPR_FIELD(mpr_line, row.member)
@@ -48,10 +48,10 @@ static const struct mpr_column columns[] = {
 static bool estimated(const void *row) { return ((const struct mpr_line *)row)->row.estimated; }
 
 static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
-                 const struct mpr_heap_line *h)
+                 const struct mpr_heap_timeline *h)
 {
     const size_t rows = h->helds < ROWS ? h->helds : ROWS;
-    const char *about = h->is_about || h->inside ? "~" : "";
+    const char *about = h->is_approximate || h->inside ? "~" : "";
     const char *title = mpr_arena_format(
         &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", mpr_heap_name(h->heap),
         about, mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
@@ -77,7 +77,7 @@ void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *t)
     mpr_doc_end(doc);
     if (s->incomplete) {
         mpr_doc_add(doc, MPR_STRONG, "The log is incomplete.");
-        mpr_doc_say(doc, " ");
+        mpr_doc_add_plain(doc, " ");
     }
     mpr_doc_line(doc, "%s events, %s lost; ranges: %s", mpr_doc_count(doc, s->events),
                  mpr_doc_count(doc, s->lost_events), t->best.source);

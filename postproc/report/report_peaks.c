@@ -138,7 +138,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
     if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->inside));
-    if (h->is_about) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
+    if (h->is_approximate) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
     rows(doc, log, h, at_peak, process, thread);
@@ -174,12 +174,12 @@ static void threads(struct mpr_document *doc, const struct mpr_thread_use *use)
     for (size_t i = 0; i < use->threads; i++) idle += is_idle(&use->thread[i]);
     if (!idle) return;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "%s thread%s allocated nothing:", mpr_doc_count(doc, idle),
-                idle == 1 ? "" : "s");
+    mpr_doc_add_plain(doc, "%s thread%s allocated nothing:", mpr_doc_count(doc, idle),
+                      idle == 1 ? "" : "s");
     for (size_t i = 0, named = 0; i < use->threads && named < MAX_NAMES; i++)
         if (is_idle(&use->thread[i]))
-            mpr_doc_say(doc, "%s %s", named++ ? "," : "", use->thread[i].name);
-    if (idle > MAX_NAMES) mpr_doc_say(doc, ", ...");
+            mpr_doc_add_plain(doc, "%s %s", named++ ? "," : "", use->thread[i].name);
+    if (idle > MAX_NAMES) mpr_doc_add_plain(doc, ", ...");
     mpr_doc_end(doc);
 }
 
@@ -250,7 +250,8 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log, const struct mpr_thread_use *use)
 {
-    const struct mpr_instant asked = peaks->options.at, at = mpr_report_shown(&log->summary, asked);
+    const struct mpr_instant asked = peaks->options.at,
+                             at = mpr_report_shown_instant(&log->summary, asked);
     const bool at_peak = mpr_instant_is_peak(at);
     const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
@@ -381,7 +382,8 @@ static struct mpr_instant shown(const struct mpr_peaks *peaks)
 {
     struct mpr_instant last = peaks->options.at;
     for (size_t i = 0; i < peaks->logs; i++) {
-        const struct mpr_instant at = mpr_report_shown(&peaks->log[i].summary, peaks->options.at);
+        const struct mpr_instant at =
+            mpr_report_shown_instant(&peaks->log[i].summary, peaks->options.at);
         if (i == 0 || at.from > last.from) last = at;
     }
     return last;

@@ -41,7 +41,7 @@ static struct mpr_value host_heap(const void *row, const void *context)
     const struct shown *s = row;
     (void)context;
     struct mpr_value v = of_heap(&s->line.largest->summary, s->line.host_bytes);
-    v.about = s->line.host_is_about;
+    v.about = s->line.host_is_approximate;
     return v;
 }
 
@@ -50,7 +50,7 @@ static struct mpr_value largest(const void *row, const void *context)
     const struct shown *s = row;
     (void)context;
     struct mpr_value v = mpr_value_number(MPR_BYTES, s->line.largest->peak_bytes);
-    v.about = s->line.largest->is_about;
+    v.about = s->line.largest->is_approximate;
     return v;
 }
 
@@ -137,20 +137,20 @@ static const struct mpr_column rest_fields[] = {
     { .key = "largest_rss_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_without_log, largest) },
 };
 
-void mpr_report_rest(struct mpr_document *doc, const struct mpr_without_log *rest)
+void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_log *rest)
 {
     if (!rest->processes) return;
     mpr_doc_open(doc, "without_log");
     mpr_doc_facts(doc, rest_fields, rest);
     mpr_doc_close(doc);
-    mpr_doc_say(doc, "%s process%s left no log, with %s of RSS",
-                mpr_doc_count(doc, rest->processes), rest->processes == 1 ? "" : "es",
-                mpr_doc_size(doc, rest->rss_bytes));
+    mpr_doc_add_plain(doc, "%s process%s left no log, with %s of RSS",
+                      mpr_doc_count(doc, rest->processes), rest->processes == 1 ? "" : "es",
+                      mpr_doc_size(doc, rest->rss_bytes));
     if (rest->processes > 1)
-        mpr_doc_say(doc, " in all, the largest %s", mpr_doc_size(doc, rest->largest));
-    mpr_doc_say(doc, ": below --min-rss");
+        mpr_doc_add_plain(doc, " in all, the largest %s", mpr_doc_size(doc, rest->largest));
+    mpr_doc_add_plain(doc, ": below --min-rss");
     if (rest->unseen)
-        mpr_doc_say(doc, ", or without memprof (%s)", mpr_doc_count(doc, rest->unseen));
+        mpr_doc_add_plain(doc, ", or without memprof (%s)", mpr_doc_count(doc, rest->unseen));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -164,8 +164,8 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
     mpr_doc_line(doc, "%s process%s, %s log%s; %s from the first start to the last end",
                  mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
                  mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
-                 mpr_doc_lasting(doc, lasted(all)));
-    mpr_report_rest(doc, &all->run->rest);
+                 mpr_doc_duration(doc, lasted(all)));
+    mpr_report_without_log(doc, &all->run->rest);
     if (!incomplete) return;
     mpr_doc_add(doc, MPR_WARN,
                 "warning: events are missing in %s of them (log verify --pid says why)",
@@ -183,8 +183,7 @@ static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
 
 static void run_title(struct mpr_document *doc, const struct mpr_processes *of)
 {
-    const char *id = of->run->id,
-               *start = mpr_report_start(doc, of->at[0].summary.process.start_ns);
+    const char *id = of->run->id, *start = mpr_report_utc(doc, of->at[0].summary.process.start_ns);
     mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
     mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
                  *start ? ", began at " : "", start);
@@ -223,7 +222,7 @@ static const struct mpr_column heap_columns[] = {
 static void log_object(struct mpr_document *doc, const struct mpr_process *p)
 {
     mpr_doc_open(doc, NULL);
-    mpr_report_fields(doc, &p->summary);
+    mpr_report_log_fields(doc, &p->summary);
     mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)));
     mpr_doc_fact(doc, "parent", index_of(p->parent));
     mpr_doc_fact(doc, "executed", index_of(p->executed));

@@ -88,15 +88,15 @@ static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
                 r->numbered     ? plural(r->ranks)
                 : r->ranks == 1 ? ""
                                 : "es");
-    mpr_doc_say(doc, " on %s node%s", mpr_doc_count(doc, r->nodes), plural(r->nodes));
+    mpr_doc_add_plain(doc, " on %s node%s", mpr_doc_count(doc, r->nodes), plural(r->nodes));
     if (r->belonging)
-        mpr_doc_say(doc, "; %s of their other processes left out",
-                    mpr_doc_count(doc, r->belonging));
+        mpr_doc_add_plain(doc, "; %s of their other processes left out",
+                          mpr_doc_count(doc, r->belonging));
     if (r->executed)
-        mpr_doc_say(doc, "; %s log%s of what they executed before or after left out",
-                    mpr_doc_count(doc, r->executed), plural(r->executed));
+        mpr_doc_add_plain(doc, "; %s log%s of what they executed before or after left out",
+                          mpr_doc_count(doc, r->executed), plural(r->executed));
     if (r->unranked)
-        mpr_doc_say(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
+        mpr_doc_add_plain(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -111,8 +111,8 @@ static void missing_and_doubled(struct mpr_document *doc, const struct mpr_ranks
     for (size_t i = 0; i < r->doubles && i < DOUBLES; i++) {
         const struct mpr_ranks_doubled *d = &r->doubled[i];
         mpr_doc_add(doc, MPR_WARN, "%s is there twice", d->name);
-        mpr_doc_say(doc, ": %s is compared, %s is not", place_of(doc, d->taken),
-                    place_of(doc, d->left));
+        mpr_doc_add_plain(doc, ": %s is compared, %s is not", place_of(doc, d->taken),
+                          place_of(doc, d->left));
         mpr_doc_end_wrapped(doc, 2);
     }
     if (r->doubles > DOUBLES)
@@ -150,11 +150,11 @@ static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
         const struct mpr_ranks_clock *c = &r->clock[i];
         struct mpr_number n;
         if (!c->shifted) continue;
-        mpr_doc_say(doc, "clocks: %s is about %s %s %s, by %s: its times are put right", c->host,
-                    mpr_units_span(&n, (uint64_t)llabs(c->ahead_ns)),
-                    c->ahead_ns > 0 ? "ahead of" : "behind", r->rank[0].host,
-                    c->by == MPR_CLOCK_BY_RANGE ? "the first range that they have in common"
-                                                : "when they made a communicator");
+        mpr_doc_add_plain(doc, "clocks: %s is about %s %s %s, by %s: its times are put right",
+                          c->host, mpr_units_span(&n, (uint64_t)llabs(c->ahead_ns)),
+                          c->ahead_ns > 0 ? "ahead of" : "behind", r->rank[0].host,
+                          c->by == MPR_CLOCK_BY_RANGE ? "the first range that they have in common"
+                                                      : "when they made a communicator");
         mpr_doc_end_wrapped(doc, 2);
     }
 }
@@ -182,17 +182,18 @@ static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
     const struct mpr_rank *first = &r->rank[r->failed[0]];
     const struct mpr_digest_oom *o = first_oom(first->digest);
     mpr_doc_add(doc, MPR_WARN, "first to fail: %s", first->name);
-    mpr_doc_say(doc, " on %s", first->host);
+    mpr_doc_add_plain(doc, " on %s", first->host);
     if (r->heat_width && first->failed_ns >= r->heat_from)
-        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, first->failed_ns - r->heat_from));
+        mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, first->failed_ns - r->heat_from));
     if (o)
-        mpr_doc_say(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes),
-                    mpr_heap_name(o->heap), o->path);
+        mpr_doc_add_plain(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes),
+                          mpr_heap_name(o->heap), o->path);
     else
-        mpr_doc_say(doc, ": %s",
-                    first->digest->process->ooms_hard ? "out of device memory"
-                                                      : "killed for host memory");
-    if (r->failures > 1) mpr_doc_say(doc, "; then %s more", mpr_doc_count(doc, r->failures - 1));
+        mpr_doc_add_plain(doc, ": %s",
+                          first->digest->process->ooms_hard ? "out of device memory"
+                                                            : "killed for host memory");
+    if (r->failures > 1)
+        mpr_doc_add_plain(doc, "; then %s more", mpr_doc_count(doc, r->failures - 1));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -219,9 +220,9 @@ static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
         count[k]++;
     }
     if (words < 2) return;
-    mpr_doc_say(doc, "ended:");
+    mpr_doc_add_plain(doc, "ended:");
     for (size_t k = 0; k < words; k++)
-        mpr_doc_say(doc, "%s %s by %s", k ? "," : "", mpr_doc_count(doc, count[k]), word[k]);
+        mpr_doc_add_plain(doc, "%s %s by %s", k ? "," : "", mpr_doc_count(doc, count[k]), word[k]);
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -329,7 +330,8 @@ static struct cell cell_of(const struct mpr_ranks *r, size_t rank, size_t measur
                           .value = m->value[rank],
                           .stage = "",
                           .median = m->value[m->usual[rank]],
-                          .change = mpr_change(m->value[m->usual[rank]], m->value[rank]) };
+                          .change =
+                              mpr_signed_difference(m->value[m->usual[rank]], m->value[rank]) };
 }
 
 static void stages(struct cell *cell, const struct mpr_ranks *r, size_t measure)
@@ -366,7 +368,7 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     mpr_report_schema(doc, "memprof.ranks/1");
-    mpr_doc_began(doc, r->heat_width ? r->heat_from : 0);
+    mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
     fields(doc, r);
     heading(doc, r);
     missing_and_doubled(doc, r);

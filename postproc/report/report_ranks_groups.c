@@ -89,14 +89,13 @@ static void outliers(struct mpr_document *doc, const struct mpr_ranks *r,
 {
     enum { SHOWN = 3 };
     if (!k->aparts) return;
-    mpr_doc_say(doc,
-                "    of %s groups %s lie apart, by their medians: ", mpr_doc_count(doc, k->groups),
-                mpr_doc_count(doc, k->aparts));
+    mpr_doc_add_plain(doc, "    of %s groups %s lie apart, by their medians: ",
+                      mpr_doc_count(doc, k->groups), mpr_doc_count(doc, k->aparts));
     for (size_t i = 0; i < k->aparts && i < SHOWN; i++) {
         const struct mpr_ranks_group *g = &r->group[k->apart[i]];
-        mpr_doc_say(doc, "%s%s %s", i ? ", " : "", g->members, mpr_doc_size(doc, g->median));
+        mpr_doc_add_plain(doc, "%s%s %s", i ? ", " : "", g->members, mpr_doc_size(doc, g->median));
     }
-    if (k->aparts > SHOWN) mpr_doc_say(doc, ", ...");
+    if (k->aparts > SHOWN) mpr_doc_add_plain(doc, ", ...");
     mpr_doc_end_wrapped(doc, 4);
 }
 
@@ -202,9 +201,9 @@ static void heat_row(struct mpr_document *doc, const struct mpr_ranks *r, size_t
 {
     size_t columns = MPR_RANKS_COLUMNS;
     while (columns && !most_of(r, from, to, columns - 1)) columns--;
-    mpr_doc_say(doc, "  %-*.*s ", LABEL, LABEL, label(doc, r, from, to));
+    mpr_doc_add_plain(doc, "  %-*.*s ", LABEL, LABEL, label(doc, r, from, to));
     for (size_t i = 0; i < columns; i++)
-        mpr_doc_say(doc, "%s", shade(most_of(r, from, to, i), r->heat_most));
+        mpr_doc_add_plain(doc, "%s", shade(most_of(r, from, to, i), r->heat_most));
     mpr_doc_end(doc);
 }
 
@@ -214,10 +213,11 @@ void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *r)
     const size_t each = (r->ranks + ROWS - 1) / ROWS;
     heat_fields(doc, r);
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "%s over %s from the first start on, full at %s%s", r->measure[r->shown].name,
-                mpr_doc_lasting(doc, r->heat_width * MPR_RANKS_COLUMNS),
-                r->measure[r->shown].estimated ? "~" : "", mpr_doc_size(doc, r->heat_most));
-    if (each > 1) mpr_doc_say(doc, "; a row is the most of %zu ranks", each);
+    mpr_doc_add_plain(doc, "%s over %s from the first start on, full at %s%s",
+                      r->measure[r->shown].name,
+                      mpr_doc_duration(doc, r->heat_width * MPR_RANKS_COLUMNS),
+                      r->measure[r->shown].estimated ? "~" : "", mpr_doc_size(doc, r->heat_most));
+    if (each > 1) mpr_doc_add_plain(doc, "; a row is the most of %zu ranks", each);
     mpr_doc_end_wrapped(doc, 2);
     for (size_t i = 0; i < r->ranks; i += each)
         heat_row(doc, r, i, i + each < r->ranks ? i + each : r->ranks);

@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "fold.h"
+#include "numbered_lines.h"
 #include "report_ranks.h"
 #include "units.h"
 
@@ -53,21 +53,21 @@ static const char *change(struct mpr_document *doc, int64_t bytes, bool estimate
 
 static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
 {
-    mpr_doc_say(doc, "%s", c->path);
-    if (*c->caller) mpr_doc_say(doc, " <- %s", c->caller);
+    mpr_doc_add_plain(doc, "%s", c->path);
+    if (*c->caller) mpr_doc_add_plain(doc, " <- %s", c->caller);
 }
 
 /* Returns true if the cause explains the change, except for a twentieth that always differs. */
 static bool is_all(const struct mpr_ranks_cause *c, int64_t whole)
 {
-    return llabs(mpr_minus(c->change, whole)) <= llabs(whole) / 20;
+    return llabs(mpr_signed_sub(c->change, whole)) <= llabs(whole) / 20;
 }
 
 /* Says which cause opposes the change by more than a twentieth. */
 static void say_against(struct mpr_document *doc, const struct mpr_ranks_cause *c, int64_t whole)
 {
     if ((c->change > 0) == (whole > 0) || llabs(c->change) <= llabs(whole) / 20) return;
-    mpr_doc_say(doc, "; against it %s ", change(doc, c->change, c->estimated));
+    mpr_doc_add_plain(doc, "; against it %s ", change(doc, c->change, c->estimated));
     say_cause(doc, c);
 }
 
@@ -79,15 +79,15 @@ static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c
     while (same < count && (c[same].change > 0) == (whole > 0)) same++;
     if (!same) return;
     if (is_all(&c[0], whole)) {
-        mpr_doc_say(doc, "%sall of it ", c[0].estimated ? "about " : "");
+        mpr_doc_add_plain(doc, "%sall of it ", c[0].estimated ? "about " : "");
         say_cause(doc, &c[0]);
         return;
     }
     for (size_t i = 0; i < same && i < CAUSES; i++) {
-        mpr_doc_say(doc, "%s%s ", i ? "; " : "", change(doc, c[i].change, c[i].estimated));
+        mpr_doc_add_plain(doc, "%s%s ", i ? "; " : "", change(doc, c[i].change, c[i].estimated));
         say_cause(doc, &c[i]);
     }
-    if (same > CAUSES) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
+    if (same > CAUSES) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
     say_against(doc, &c[count - 1], whole);
 }
 
@@ -95,13 +95,13 @@ static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
                     const struct mpr_ranks_outlier *o)
 {
     const struct mpr_ranks_measure *lines = &r->measure[o->lines_of], *m = &r->measure[o->measure];
-    const int64_t whole = mpr_change(lines->value[o->usual], lines->value[o->rank]);
-    if (o->causes) mpr_doc_say(doc, ": ");
+    const int64_t whole = mpr_signed_difference(lines->value[o->usual], lines->value[o->rank]);
+    if (o->causes) mpr_doc_add_plain(doc, ": ");
     say_causes(doc, o->cause, o->causes, whole);
     if (lines != m) return;
     if (o->parts && (o->part[0].change > 0) == (o->change > 0))
-        mpr_doc_say(doc, "; of the account %s %s", o->part[0].path,
-                    change(doc, o->part[0].change, false));
+        mpr_doc_add_plain(doc, "; of the account %s %s", o->part[0].path,
+                          change(doc, o->part[0].change, false));
 }
 
 /* ---- outliers */
@@ -186,7 +186,7 @@ static const char *set_of(struct mpr_document *doc, const struct mpr_ranks *r, c
         numbered &= number[i] != UINT64_MAX;
     }
     const char *set = numbered ? mpr_arena_format(&doc->arena, "ranks %s",
-                                                  mpr_fold_set(&doc->arena, number, count))
+                                                  mpr_number_set(&doc->arena, number, count))
                                : mpr_arena_format(&doc->arena, "%zu processes", count);
     free(number);
     return set;
@@ -197,11 +197,11 @@ static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, co
     const struct mpr_ranks_outlier *o = a->first;
     const bool about = r->measure[o->measure].estimated;
     mpr_doc_add(doc, MPR_STRONG, "  %s", set_of(doc, r, a->rank, a->ranks));
-    if (a->ranks == 1) mpr_doc_say(doc, " (%s)", r->rank[o->rank].host);
-    mpr_doc_say(doc, "  %s", r->measure[o->measure].name);
+    if (a->ranks == 1) mpr_doc_add_plain(doc, " (%s)", r->rank[o->rank].host);
+    mpr_doc_add_plain(doc, "  %s", r->measure[o->measure].name);
     mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));
     if (a->ranks > 1 && a->smallest != o->change)
-        mpr_doc_say(doc, " to %s", change(doc, a->smallest, about));
+        mpr_doc_add_plain(doc, " to %s", change(doc, a->smallest, about));
     say_why(doc, r, o);
     mpr_doc_end_wrapped(doc, 4);
 }
@@ -288,9 +288,10 @@ static void split_fields(struct mpr_document *doc, const struct mpr_ranks *r,
 /* "groups of 4 ranks, first ncclSend ({0,8,16,24} and 7 more)" */
 static void say_axis(struct mpr_document *doc, const struct mpr_ranks_axis *a)
 {
-    mpr_doc_say(doc, "groups of %s ranks", mpr_doc_count(doc, a->first->size));
-    if (*a->first->first_use) mpr_doc_say(doc, ", first %s", a->first->first_use);
-    mpr_doc_say(doc, " (%s and %s more)", a->first->members, mpr_doc_count(doc, a->groups - 1));
+    mpr_doc_add_plain(doc, "groups of %s ranks", mpr_doc_count(doc, a->first->size));
+    if (*a->first->first_use) mpr_doc_add_plain(doc, ", first %s", a->first->first_use);
+    mpr_doc_add_plain(doc, " (%s and %s more)", a->first->members,
+                      mpr_doc_count(doc, a->groups - 1));
 }
 
 static void say_split(struct mpr_document *doc, const struct mpr_ranks_measure *m)
@@ -300,15 +301,15 @@ static void say_split(struct mpr_document *doc, const struct mpr_ranks_measure *
                                         [MPR_RANKS_BY_JOINED] = "joined by the " };
     const struct mpr_ranks_split *s = m->split;
     mpr_doc_add(doc, MPR_STRONG, "%s by stage", m->name);
-    mpr_doc_say(doc, ": each is %s", each[s->by]);
+    mpr_doc_add_plain(doc, ": each is %s", each[s->by]);
     say_axis(doc, s->axis);
     if (s->other) {
-        mpr_doc_say(doc, " and the ");
+        mpr_doc_add_plain(doc, " and the ");
         say_axis(doc, s->other);
     }
-    mpr_doc_say(doc, "; within one ranks differ by at most %s%s", m->estimated ? "~" : "",
-                mpr_doc_size(doc, m->within));
-    if (m->aparts) mpr_doc_say(doc, ", but for the %s above", mpr_doc_count(doc, m->aparts));
+    mpr_doc_add_plain(doc, "; within one ranks differ by at most %s%s", m->estimated ? "~" : "",
+                      mpr_doc_size(doc, m->within));
+    if (m->aparts) mpr_doc_add_plain(doc, ", but for the %s above", mpr_doc_count(doc, m->aparts));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -318,7 +319,7 @@ static void stage_line(struct mpr_document *doc, const struct mpr_ranks *r,
     struct mpr_number n;
     const struct mpr_ranks_outlier *o = s->differs;
     mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->ranks > 1 ? "ranks " : "", s->members);
-    mpr_doc_say(doc, "  %s%s", about ? "~" : "", mpr_doc_size(doc, s->median));
+    mpr_doc_add_plain(doc, "  %s%s", about ? "~" : "", mpr_doc_size(doc, s->median));
     if (o->change) {
         mpr_doc_add(doc, MPR_STRONG, "  %s%s", about ? "~" : "", mpr_units_change(&n, o->change));
         say_why(doc, r, o);

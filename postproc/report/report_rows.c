@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "module_outliers.h"
 #include "naming.h"
-#include "subtree.h"
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
@@ -40,17 +40,18 @@ const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mp
     return mpr_arena_format(&doc->arena, "%s by %s", of, mpr_group_word(by));
 }
 
-const char *mpr_report_telling(struct mpr_document *doc, struct mpr_path path)
+const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path)
 {
     const struct mpr_naming *naming = doc->naming;
     if (!naming || !naming->telling) return mpr_doc_path(doc, path);
-    const struct mpr_told told = mpr_telling_of(naming->telling, &doc->arena, path, false);
+    const struct mpr_frame_summary told =
+        mpr_user_frames_summary(naming->telling, &doc->arena, path, false);
     return mpr_doc_path(doc, told.path);
 }
 
 /* ---- modules */
 
-#define OF_SUBTREE(member) MPR_FIELD(mpr_subtree, member)
+#define OF_SUBTREE(member) MPR_FIELD(mpr_module_outlier, member)
 
 static const struct mpr_column module_columns[] = {
     { .key = "module", .type = MPR_TEXT, OF_SUBTREE(module) },
@@ -67,7 +68,8 @@ void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, siz
 {
     enum { SHOWN = 3 };
     size_t modules;
-    const struct mpr_subtree *m = mpr_subtrees(&doc->arena, row, rows, whole, &modules);
+    const struct mpr_module_outlier *m =
+        mpr_module_outliers(&doc->arena, row, rows, whole, &modules);
     if (!modules) return;
     mpr_doc_objects(doc, "module_outliers", module_columns, m, modules);
     for (size_t i = 0; i < modules && i < SHOWN; i++)

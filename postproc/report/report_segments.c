@@ -88,7 +88,7 @@ static const struct mpr_column segment_columns[] = {
 /* ---- segments for people: those of one shape are one row */
 
 struct shape {
-    struct mpr_alike a;
+    struct mpr_segment_group a;
     const char *name, *note;
     const char *text; /* the row: name, free bytes, largest hole, notes */
 };
@@ -109,7 +109,7 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 {
     const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
     const struct mpr_segments_device *d = context;
-    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_less(d->time, s->oldest_time))
+    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_saturating_sub(d->time, s->oldest_time))
                            : mpr_value_absent;
 }
 
@@ -126,7 +126,7 @@ static const struct mpr_column shape_columns[] = {
 };
 // clang-format on
 
-static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a)
+static struct shape shape_of(struct mpr_document *doc, const struct mpr_segment_group *a)
 {
     struct shape s = { *a, "", "", "" };
     const char *size = mpr_doc_size(doc, a->oldest->bytes);
@@ -185,8 +185,8 @@ static const char *free_bytes(struct mpr_document *doc, const struct shape *s)
 static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d)
 {
     size_t count;
-    const struct mpr_alike *alike =
-        mpr_alike(&doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
+    const struct mpr_segment_group *alike = mpr_segment_group(
+        &doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
     struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
     for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
     if (distinguish(doc, row, count, pool_note)) distinguish(doc, row, count, free_bytes);
@@ -209,7 +209,7 @@ static struct mpr_value pin_age(const void *row, const void *context)
 {
     const struct mpr_segment_pin *p = row;
     const struct mpr_segments_device *d = context;
-    return mpr_value_number(MPR_TIME, mpr_less(d->time, p->oldest_time));
+    return mpr_value_number(MPR_TIME, mpr_saturating_sub(d->time, p->oldest_time));
 }
 
 // clang-format off
@@ -293,7 +293,8 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
     mpr_doc_line(doc, " %s  %s, %s", d->name, instant, mpr_doc_time(doc, d->time));
     mpr_doc_line(doc, "PyTorch holds %s in %zu segment%s: live %s, free %s",
                  mpr_doc_size(doc, d->bytes), d->segments, d->segments == 1 ? "" : "s",
-                 mpr_doc_size(doc, d->live), mpr_doc_size(doc, mpr_less(d->bytes, d->live)));
+                 mpr_doc_size(doc, d->live),
+                 mpr_doc_size(doc, mpr_saturating_sub(d->bytes, d->live)));
     mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s",
                  mpr_doc_size(doc, d->split_free), mpr_doc_size(doc, d->largest_hole));
     mpr_doc_line(doc, "  releasable  %12s  in segments, or pieces of them, that hold nothing",

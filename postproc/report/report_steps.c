@@ -86,8 +86,8 @@ static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_hea
         .begin_bytes = of->begin_bytes,
         .end_bytes = of->end_bytes,
         .allocations = of->allocations,
-        .kept = mpr_change(of->begin_bytes, of->end_bytes),
-        .change = i ? mpr_change(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
+        .kept = mpr_signed_difference(of->begin_bytes, of->end_bytes),
+        .change = i ? mpr_signed_difference(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
         .unended = instance->unended,
         .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
         .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
@@ -102,7 +102,7 @@ static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_hea
 
 static bool near(int64_t a, int64_t b, uint64_t distance)
 {
-    return llabs(mpr_minus(a, b)) <= mpr_amount(distance);
+    return llabs(mpr_signed_sub(a, b)) <= mpr_saturating_signed(distance);
 }
 
 /* Returns true if neither is an outlier, and their peaks and kept bytes differ by at most a
@@ -110,7 +110,8 @@ static bool near(int64_t a, int64_t b, uint64_t distance)
 static bool is_similar(const struct step *a, const struct step *b, uint64_t median)
 {
     return !*a->note && !*b->note &&
-           near(mpr_amount(a->peak_bytes), mpr_amount(b->peak_bytes), median / 50) &&
+           near(mpr_saturating_signed(a->peak_bytes), mpr_saturating_signed(b->peak_bytes),
+                median / 50) &&
            near(a->kept, b->kept, median / 50);
 }
 
@@ -132,7 +133,7 @@ static void add(struct step *to, const struct step *s)
     to->end_ns = s->end_ns;
     to->end_bytes = s->end_bytes;
     to->allocations += s->allocations;
-    to->kept = mpr_plus(to->kept, s->kept);
+    to->kept = mpr_signed_add(to->kept, s->kept);
     if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
     if (s->min_peak < to->min_peak) to->min_peak = s->min_peak;
 }
@@ -208,8 +209,8 @@ static const char *names_of(struct mpr_document *doc, uint64_t count, const char
 static const char *joined_note(struct mpr_document *doc, const struct step *line, uint64_t median)
 {
     const char *count = mpr_doc_count(doc, line->count);
-    if (!line->outliers &&
-        near(mpr_amount(line->peak_bytes), mpr_amount(line->min_peak), median / 50))
+    if (!line->outliers && near(mpr_saturating_signed(line->peak_bytes),
+                                mpr_saturating_signed(line->min_peak), median / 50))
         return mpr_arena_format(&doc->arena, "%s alike", count);
     const char *text =
         mpr_arena_format(&doc->arena, "%s, least %s", count, mpr_doc_size(doc, line->min_peak));
@@ -223,7 +224,7 @@ static const char *joined_note(struct mpr_document *doc, const struct step *line
  */
 static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
 {
-    const int64_t left = mpr_change(line->begin_bytes, line->end_bytes);
+    const int64_t left = mpr_signed_difference(line->begin_bytes, line->end_bytes);
     if (line->kept > left) line->kept = left;
     line->name = names_of(doc, line->count, line->name, line->last);
     line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->name);
@@ -273,7 +274,7 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
     }
     for (size_t i = 0; i < count; i++) finish(doc, &line[i], median);
     for (size_t i = 1; i < count; i++)
-        line[i].change = mpr_change(line[i - 1].peak_bytes, line[i].peak_bytes);
+        line[i].change = mpr_signed_difference(line[i - 1].peak_bytes, line[i].peak_bytes);
     if (top == 1) keep_one_named(line, count);
     const bool one_more = !doc->top && count == top + 1; /* is also shown */
     mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_heap_name(step->heap),
@@ -331,20 +332,20 @@ static void say_cause(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_row *c = mpr_steps_cause(s);
     if (!c) return;
-    mpr_doc_say(doc, ", %s%s more in %s", c->estimated ? "~" : "", mpr_doc_size(doc, c->bytes),
-                mpr_report_telling(doc, c->path));
+    mpr_doc_add_plain(doc, ", %s%s more in %s", c->estimated ? "~" : "",
+                      mpr_doc_size(doc, c->bytes), mpr_report_path_words(doc, c->path));
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
     const char *min = mpr_doc_size(doc, h->least_peak), *max = mpr_doc_size(doc, h->most_peak);
-    mpr_doc_say(doc, "%s: peak %s%s", mpr_heap_name(h->heap->heap), h->heap->inside ? "~" : "",
-                min);
-    if (strcmp(min, max) != 0) mpr_doc_say(doc, " to %s", max);
+    mpr_doc_add_plain(doc, "%s: peak %s%s", mpr_heap_name(h->heap->heap),
+                      h->heap->inside ? "~" : "", min);
+    if (strcmp(min, max) != 0) mpr_doc_add_plain(doc, " to %s", max);
     if (h->peaks_out) {
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
-        mpr_doc_say(doc, ";");
+        mpr_doc_add_plain(doc, ";");
         mpr_doc_add(doc, MPR_STRONG, " %s%s stand%s out: %s, +%s over the median",
                     at_peak(doc, s, h, h->worst_peak), and_more(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
@@ -354,10 +355,11 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
     if (h->kept_out) {
         const struct mpr_instance *instance = &s->instances.instance[h->worst_kept];
         const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
-        mpr_doc_say(doc, "; %s%s kept more than the others: %s",
-                    names_of(doc, instance->count, instance->name, instance->last),
-                    and_more(doc, h->kept_out),
-                    mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
+        mpr_doc_add_plain(
+            doc, "; %s%s kept more than the others: %s",
+            names_of(doc, instance->count, instance->name, instance->last),
+            and_more(doc, h->kept_out),
+            mpr_doc_size(doc, mpr_saturating_sub(worst->end_bytes, worst->begin_bytes)));
     }
     mpr_report_inside(doc, h->heap->inside);
     mpr_doc_end(doc);
@@ -448,7 +450,7 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     if (less) {
         mpr_doc_gap(doc);
         mpr_doc_line(doc, "%s more and %s less: +%s", mpr_doc_size(doc, more),
-                     mpr_doc_size(doc, less), mpr_doc_size(doc, mpr_less(more, less)));
+                     mpr_doc_size(doc, less), mpr_doc_size(doc, mpr_saturating_sub(more, less)));
     }
     mpr_doc_close(doc);
 }

@@ -36,22 +36,23 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
     mpr_doc_facts(doc, oom_fields, o);
     mpr_doc_close(doc);
     mpr_doc_add(doc, MPR_WARN, "OUT OF MEMORY");
-    mpr_doc_say(doc, " on gpu%u at %s%s: asked %s", o->device, mpr_doc_time(doc, o->time),
-                o->capturing ? ", while a graph was captured" : "", mpr_doc_size(doc, o->asked));
+    mpr_doc_add_plain(doc, " on gpu%u at %s%s: asked %s", o->device, mpr_doc_time(doc, o->time),
+                      o->capturing ? ", while a graph was captured" : "",
+                      mpr_doc_size(doc, o->asked));
     if (o->free != MPF_UNKNOWN)
-        mpr_doc_say(doc, ", %s free of %s", mpr_doc_size(doc, o->free),
-                    mpr_doc_size(doc, o->total));
-    if (o->path.depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, o->path));
+        mpr_doc_add_plain(doc, ", %s free of %s", mpr_doc_size(doc, o->free),
+                          mpr_doc_size(doc, o->total));
+    if (o->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, o->path));
     mpr_doc_end_wrapped(doc, 2);
 }
 
-#define OF_REFUSED(member) MPR_FIELD(mpr_refused, member)
+#define OF_REFUSED(member) MPR_FIELD(mpr_refused_request, member)
 
 // clang-format off
 static const struct mpr_column refused_fields[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_REFUSED(time) },
     { .key = "heap", .type = MPR_WORD, OF_REFUSED(heap) },
-    { .key = "path", MPR_PATH_FIELD(mpr_refused, path) },
+    { .key = "path", MPR_PATH_FIELD(mpr_refused_request, path) },
     { .key = "asked_bytes", .type = MPR_BYTES, OF_REFUSED(bytes) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSED(error) },
     { .key = "limit", .type = MPR_WORD, OF_REFUSED(limit.name), .unless = MPR_UNKNOWN_AT_0 },
@@ -62,19 +63,19 @@ static const struct mpr_column refused_fields[] = {
 // clang-format on
 
 /* The newest refusal of host memory, and their number. */
-static void refused(struct mpr_document *doc, const struct mpr_refused *r)
+static void refused(struct mpr_document *doc, const struct mpr_refused_request *r)
 {
     if (!r->count) return;
     mpr_doc_open(doc, "refused");
     mpr_doc_facts(doc, refused_fields, r);
     mpr_doc_close(doc);
     mpr_doc_add(doc, MPR_WARN, "REFUSED");
-    mpr_doc_say(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), mpr_heap_name(r->heap),
-                mpr_doc_time(doc, r->time));
+    mpr_doc_add_plain(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), mpr_heap_name(r->heap),
+                      mpr_doc_time(doc, r->time));
     if (r->limit.name)
-        mpr_doc_say(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
-    if (r->path.depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, r->path));
-    if (r->count > 1) mpr_doc_say(doc, "; %s failed in all", mpr_doc_count(doc, r->count));
+        mpr_doc_add_plain(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
+    if (r->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, r->path));
+    if (r->count > 1) mpr_doc_add_plain(doc, "; %s failed in all", mpr_doc_count(doc, r->count));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -149,11 +150,11 @@ static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
     mpr_doc_fact(doc, "rss_high_water_bytes",
                  mpr_value_known(MPR_BYTES, log->rss_high, MPF_UNKNOWN));
     if (log->rss_high == MPF_UNKNOWN || !log->heaps) return;
-    mpr_doc_say(doc, "RSS: %s at most", mpr_doc_size(doc, log->rss_high));
+    mpr_doc_add_plain(doc, "RSS: %s at most", mpr_doc_size(doc, log->rss_high));
     if (cgroup->valid && cgroup->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN)
-        mpr_doc_say(doc, "; its cgroup: %s of a limit of %s",
-                    mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
-                    mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
+        mpr_doc_add_plain(doc, "; its cgroup: %s of a limit of %s",
+                          mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
+                          mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -172,9 +173,9 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
     passes(doc, in);
     for (size_t i = 0; i < log->heaps; i++) {
         if (!log->heap[i].inside) continue;
-        mpr_doc_say(doc, "%s", mpr_heap_name(log->heap[i].heap));
+        mpr_doc_add_plain(doc, "%s", mpr_heap_name(log->heap[i].heap));
         mpr_report_inside(doc, log->heap[i].inside);
-        mpr_report_beyond(doc, log, &log->heap[i]);
+        mpr_report_arena_limit(doc, log, &log->heap[i]);
         mpr_doc_end(doc);
     }
     mpr_report_nested(doc, log);

@@ -14,7 +14,7 @@
 #define OF_ROW(member) MPR_FIELD(mpr_temporary_row, member)
 
 MPR_VALUE(median, mpr_temporary_row, r,
-          mpr_value_known(MPR_SPAN, mpr_tally_median(&r->tally), MPR_NO_MEDIAN))
+          mpr_value_known(MPR_SPAN, mpr_lifetime_stats_median(&r->tally), MPR_LIFETIME_UNKNOWN))
 
 // clang-format off
 static const struct mpr_column row_columns[] = {
@@ -43,10 +43,10 @@ static bool estimated(const void *row)
 
 static void join(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {
-    struct mpr_tally sum = { 0 };
+    struct mpr_lifetime_stats sum = { 0 };
     (void)arena;
     for (size_t i = 0; i < rows; i++)
-        mpr_tally_add(&sum, &((const struct mpr_temporary_row *)row[i])->tally);
+        mpr_lifetime_stats_add(&sum, &((const struct mpr_temporary_row *)row[i])->tally);
     ((struct mpr_temporary_row *)line)->tally = sum;
 }
 
@@ -119,8 +119,9 @@ static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary 
         if (t->heap[i].heap < MPF_HEAP_NVTX) soon += t->heap[i].all.soon;
     if (!soon || t->options.within_ns >= CLOCK_NS) return;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "host blocks: lives may be told up to 0.1 s too short where one thread alone "
-                     "recorded, with a pause before the free");
+    mpr_doc_add_plain(doc,
+                      "host blocks: lives may be told up to 0.1 s too short where one thread alone "
+                      "recorded, with a pause before the free");
     mpr_doc_end_wrapped(doc, 2);
 }
 

@@ -72,7 +72,7 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_live
         .number = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid),
         .host = runs ? look->host_bytes : 0,
         .device = runs ? look->gpu_bytes : 0,
-        .rss = runs && look->rss.valid ? mpr_reading_resident(&look->rss) : MPF_UNKNOWN,
+        .rss = runs && look->rss.valid ? mpr_reading_resident_bytes(&look->rss) : MPF_UNKNOWN,
         .events = look->events_a_second,
     };
 }
@@ -141,16 +141,17 @@ static void heading(struct mpr_document *doc, const struct mpr_live_look *look)
     mpr_report_title(doc, s);
     if (s->life == MPR_ENDED)
         mpr_doc_add(doc, MPR_WARN, "ended (%s)", mpr_report_ending(&doc->arena, s));
-    else mpr_doc_say(doc, "runs");
-    mpr_doc_say(doc, " for %s; %s events", mpr_doc_lasting(doc, look->now_ns),
-                mpr_doc_count(doc, s->events));
+    else mpr_doc_add_plain(doc, "runs");
+    mpr_doc_add_plain(doc, " for %s; %s events", mpr_doc_duration(doc, look->now_ns),
+                      mpr_doc_count(doc, s->events));
     if (look->events_a_second != MPF_UNKNOWN)
-        mpr_doc_say(doc, ", %s a second", mpr_doc_count(doc, look->events_a_second));
-    mpr_doc_say(doc, ", %s lost", mpr_doc_count(doc, s->lost_events));
+        mpr_doc_add_plain(doc, ", %s a second", mpr_doc_count(doc, look->events_a_second));
+    mpr_doc_add_plain(doc, ", %s lost", mpr_doc_count(doc, s->lost_events));
     if (look->rss.valid)
-        mpr_doc_say(doc, "; RSS %s", mpr_doc_size(doc, mpr_reading_resident(&look->rss)));
+        mpr_doc_add_plain(doc, "; RSS %s",
+                          mpr_doc_size(doc, mpr_reading_resident_bytes(&look->rss)));
     if (look->span_ns)
-        mpr_doc_say(doc, "; grew: in the last %s", mpr_doc_lasting(doc, look->span_ns));
+        mpr_doc_add_plain(doc, "; grew: in the last %s", mpr_doc_duration(doc, look->span_ns));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -168,10 +169,11 @@ static void step(struct mpr_document *doc, const struct mpr_live_step *s)
     mpr_doc_open(doc, "steps");
     mpr_doc_facts(doc, step_fields, s);
     mpr_doc_close(doc);
-    mpr_doc_say(doc, "%s: %s so far", s->range, mpr_doc_count(doc, s->instances));
-    if (s->each_ns) mpr_doc_say(doc, ", %s each", mpr_doc_lasting(doc, s->each_ns));
+    mpr_doc_add_plain(doc, "%s: %s so far", s->range, mpr_doc_count(doc, s->instances));
+    if (s->each_ns) mpr_doc_add_plain(doc, ", %s each", mpr_doc_duration(doc, s->each_ns));
     if (s->open_ns != MPF_UNKNOWN)
-        mpr_doc_say(doc, "; the newest has been open for %s", mpr_doc_lasting(doc, s->open_ns));
+        mpr_doc_add_plain(doc, "; the newest has been open for %s",
+                          mpr_doc_duration(doc, s->open_ns));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -186,7 +188,7 @@ static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
     mpr_doc_objects(doc, "open", thread_columns, look->thread, look->threads);
     for (size_t i = 0; i < look->threads; i++) {
         const struct mpr_live_thread *t = &look->thread[i];
-        mpr_doc_say(doc, "%s is in %s", t->name, mpr_report_telling(doc, t->path));
+        mpr_doc_add_plain(doc, "%s is in %s", t->name, mpr_report_path_words(doc, t->path));
         mpr_doc_end_wrapped(doc, 2);
     }
     if (look->more_threads)
@@ -229,7 +231,7 @@ static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
 static void process(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
 {
     mpr_doc_open(doc, NULL);
-    mpr_report_fields(doc, &look->summary);
+    mpr_report_log_fields(doc, &look->summary);
     mpr_doc_fact(doc, "now_ns", mpr_value_number(MPR_TIME, look->now_ns));
     mpr_doc_fact(doc, "span_ns", mpr_value_known(MPR_SPAN, look->span_ns, 0));
     mpr_doc_fact(doc, "events_a_second",

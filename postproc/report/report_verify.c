@@ -28,7 +28,7 @@ static const struct mpr_column record[] = {
 static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
 {
     const struct mpr_summary *s = &v->summary;
-    mpr_doc_began(doc, s->process.start_ns);
+    mpr_doc_set_epoch(doc, s->process.start_ns);
     mpr_doc_line(doc,
                  "%s: %s, %s frame%s, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
                  s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
@@ -39,8 +39,8 @@ static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
 static void one_log(struct mpr_document *doc, const struct mpr_verified *v, bool detailed)
 {
     verdict(doc, v);
-    mpr_report_fields(doc, &v->summary);
-    if (detailed) mpr_report_lines(doc, &v->summary);
+    mpr_report_log_fields(doc, &v->summary);
+    if (detailed) mpr_report_log_lines(doc, &v->summary);
     if (detailed) mpr_report_losses(doc, &v->summary);
     mpr_doc_facts(doc, fields, v);
 }

@@ -58,7 +58,7 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 /* ---- parts of one report that others also show.  Returned texts are in the document's memory. */
 
 /* The processes of a run that left no log. */
-void mpr_report_rest(struct mpr_document *doc, const struct mpr_without_log *rest);
+void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_log *rest);
 /* "range step * of host/heap"; for a broken limit also by how much and where. */
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *row);
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *row);
@@ -89,24 +89,24 @@ const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
 /* Adds the fields of the log; for people its title, state and losses; both.  Later columns of the
  * log (MPR_OF_LOG) are about this one. */
-void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
-void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
+void mpr_report_log_fields(struct mpr_document *doc, const struct mpr_summary *s);
+void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* Adds a line with the process's command, rank, host and pid; the same in a few words. */
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s);
 /* An instant of CLOCK_REALTIME in UTC, with milliseconds; "" for 0. */
-const char *mpr_report_start(struct mpr_document *doc, uint64_t ns);
+const char *mpr_report_utc(struct mpr_document *doc, uint64_t ns);
 /* How the process ended, in a word or two, in the arena: "exit", "OOM-killed". */
 const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s);
 /* For people: which blocks of malloc were recorded, if not all were. */
-void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
+void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *r);
 /* Returns true if blocks of the heap that were freed are only counted (thinning.md). */
 bool mpr_report_is_thinned(const struct mpr_summary *s, uint8_t heap);
 
 /* Returns the instant that a report on @at shows: the end of the log if @at is later. */
-struct mpr_instant mpr_report_shown(const struct mpr_summary *s, struct mpr_instant at);
+struct mpr_instant mpr_report_shown_instant(const struct mpr_summary *s, struct mpr_instant at);
 /* Warns if @at is later than the end of the log: in a line for people, in a field of the open
  * object of JSON, or both. */
 void mpr_report_too_late(struct mpr_document *doc, const struct mpr_summary *s,

@@ -36,7 +36,7 @@ static void merge_value(const struct mpr_column *c, void *line, const void *row)
     if (c->held == MPR_AS_U64) merge_number(c, to, *(const uint64_t *)from);
     else if (c->held == MPR_AS_BOOL) *(bool *)to |= *(const bool *)from;
     else if (c->held == MPR_AS_I64)
-        *(int64_t *)to = mpr_plus(*(int64_t *)to, *(const int64_t *)from);
+        *(int64_t *)to = mpr_signed_add(*(int64_t *)to, *(const int64_t *)from);
 }
 
 /* Several columns may show one member, which is merged once. */
@@ -138,7 +138,7 @@ static void merge(struct mpr_document *doc, struct mpr_table *t)
     struct mpr_line *line;
     if (t->lines.empty) {
         line = mpr_naming_merge(&doc->arena, naming, t->by, row, t->rows, &lines);
-        live = lines = mpr_naming_fold(&doc->arena, naming, t->by, line, lines);
+        live = lines = mpr_naming_group(&doc->arena, naming, t->by, line, lines);
         mpr_lines_sort(line, lines, naming->order);
     } else line = mpr_naming_lines(&doc->arena, naming, t->by, row, t->rows, &lines, &live);
     char *out = mpr_arena_alloc(&doc->arena, lines * t->stride);

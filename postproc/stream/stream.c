@@ -67,7 +67,7 @@ size_t mpr_stream_heaps(const struct mpr_stream *stream, struct mpr_stream_heap 
 {
     size_t count = 0;
     for (unsigned code = 0; code < MPR_HEAPS && stream->log; code++) {
-        const struct mpr_heap *heap = &stream->replay.books.heap[code];
+        const struct mpr_heap *heap = &stream->replay.accounts.heap[code];
         if (!heap->used || !mpf_heap_name(code)) continue;
         if (count++ >= room) continue;
         heaps[count - 1] = (struct mpr_stream_heap){

@@ -123,7 +123,7 @@ static uint64_t bias_of(int fd, uint64_t from)
 
 static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
 {
-    if (fd < 0 || mpr_object_is(fd, id, bytes) == 1) return fd;
+    if (fd < 0 || mpr_object_has_build_id(fd, id, bytes) == 1) return fd;
     close(fd);
     return -1;
 }
@@ -260,7 +260,7 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     const char *path = o->path;
     mpr_dw.elf_version(EV_CURRENT);
     int fd = mpr_object_open(path);
-    const int same = fd >= 0 ? mpr_object_is(fd, o->build_id, o->build_id_bytes) : 0;
+    const int same = fd >= 0 ? mpr_object_has_build_id(fd, o->build_id, o->build_id_bytes) : 0;
     const bool large = fd < 0 && errno == EFBIG;
     *state = large || same < 0 ? MPR_SYMBOLS_UNREADABLE
              : fd < 0          ? MPR_SYMBOLS_MISSING

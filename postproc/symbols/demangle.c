@@ -105,7 +105,7 @@ char *mpr_demangle(const char *name)
     if (rust) return rust;
     demangler *demangle = strncmp(name, "_Z", 2) == 0 ? find_demangler() : NULL;
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
-    if (!text && status == -1) mpr_alloc_end();
+    if (!text && status == -1) mpr_alloc_fail();
     if (!text) return mpr_text_copy(name);
     if (cut_hash(text)) unescape(text);
     else cut_parameters(text);

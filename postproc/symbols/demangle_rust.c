@@ -563,7 +563,7 @@ char *mpr_demangle_rust(const char *name)
         path(s, false);
     }
     if (peek(s) && *s->at != '.' && *s->at != '$') fail(s);
-    char *text = s->failed ? NULL : mpr_text_part(s->text, s->used);
+    char *text = s->failed ? NULL : mpr_text_copy_part(s->text, s->used);
     free(s);
     return text;
 }

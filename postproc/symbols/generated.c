@@ -73,7 +73,7 @@ static int by_address(const void *left, const void *right)
     return a->from != b->from ? mpr_compare(a->from, b->from) : mpr_compare(a->line, b->line);
 }
 
-struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_beside *found)
+struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_stored_state *found)
 {
     size_t bytes;
     char *text = mpr_store_read_file(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
@@ -90,7 +90,7 @@ struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_besid
         if (g->function[i].to > reach) reach = g->function[i].to;
         g->function[i].reach = reach;
     }
-    *found = MPR_SYMBOLS_GOOD_BESIDE;
+    *found = MPR_SYMBOLS_FILE_GOOD;
     return g;
 }
 

@@ -9,7 +9,7 @@
 struct mpr_generated;
 
 /* Reads the map of a log.  Returns NULL if it cannot be used, and the reason in *found. */
-struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_beside *found);
+struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_stored_state *found);
 void mpr_generated_free(struct mpr_generated *g);
 /* Returns the name of the function at this address, to be freed, or NULL.  If several functions had
  * the address at different times, the name is the last one's, with the number of the others. */

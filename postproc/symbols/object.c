@@ -85,7 +85,7 @@ int mpr_object_open(const char *path)
     return copy < 0 ? -1 : fcntl(copy, F_DUPFD_CLOEXEC, 0);
 }
 
-int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes)
+int mpr_object_has_build_id(int fd, const uint8_t *build_id, size_t bytes)
 {
     const void *id;
     Elf *elf = mpr_dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);

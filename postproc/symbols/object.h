@@ -17,7 +17,7 @@
 int mpr_object_open(const char *path);
 /* Returns 1 if the file has this build id (bytes 0: if it has none), 0 if it has another one, or -1
  * if it is not an object file. */
-int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes);
+int mpr_object_has_build_id(int fd, const uint8_t *build_id, size_t bytes);
 /* Returns true if its compressed sections unpack to at most MPR_UNPACKED_MAX times its size. */
 bool mpr_object_unpacks_well(int fd);
 

@@ -118,12 +118,12 @@ static void *pack(struct mpr_store *s, size_t *bytes)
     const size_t max = ZSTD_compressBound(s->bytes);
     void *data = mpr_alloc(max, 1);
     ZSTD_CCtx *z = ZSTD_createCCtx();
-    if (!z) mpr_alloc_end();
+    if (!z) mpr_alloc_fail();
     ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL);
     ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
     *bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
     ZSTD_freeCCtx(z);
-    if (ZSTD_isError(*bytes)) mpr_alloc_end(); /* memory is the only reason */
+    if (ZSTD_isError(*bytes)) mpr_alloc_fail(); /* memory is the only reason */
     return data;
 }
 
@@ -142,7 +142,7 @@ static int replace_file(int directory, const char *log, const char *path, const 
     if (result == 0) result = mpr_atomic_commit(&file);
     if (result != 0)
         mpr_fail(error, "%s" MPR_STORED_ENDING ": cannot write: %s", path,
-                 mpr_file_part_reason(errno));
+                 mpr_file_part_error_text(errno));
     mpr_atomic_close(&file);
     return result;
 }
@@ -169,16 +169,16 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
 /* ---- reading the file */
 
 char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
-                          enum mpr_symbols_beside *found)
+                          enum mpr_symbols_stored_state *found)
 {
     char *path = mpr_text_format("%s%s", log, ending), *data = NULL;
     struct stat st;
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st), failed = errno;
     const bool trusted = fd >= 0 && mpr_file_trusted(&st, log);
-    *found = trusted            ? MPR_SYMBOLS_DAMAGED_BESIDE
-             : fd >= 0          ? MPR_SYMBOLS_OWNED_BESIDE
-             : failed == ENOENT ? MPR_SYMBOLS_NONE_BESIDE
-                                : MPR_SYMBOLS_UNREADABLE_BESIDE;
+    *found = trusted            ? MPR_SYMBOLS_FILE_DAMAGED
+             : fd >= 0          ? MPR_SYMBOLS_FILE_UNTRUSTED
+             : failed == ENOENT ? MPR_SYMBOLS_FILE_MISSING
+                                : MPR_SYMBOLS_FILE_UNREADABLE;
     *bytes = trusted ? (size_t)st.st_size : 0;
     if (trusted && *bytes <= max) {
         size_t got = 0;
@@ -208,7 +208,7 @@ static char *unpack(const char *data, size_t bytes)
         return NULL;
     char *text = mpr_alloc((size_t)size + 1, 1);
     const size_t got = ZSTD_decompress(text, (size_t)size, data, bytes);
-    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) mpr_alloc_end();
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) mpr_alloc_fail();
     if (got == size && strlen(text) == size) return text;
     free(text);
     return NULL;
@@ -371,40 +371,40 @@ static bool sort_addresses(struct mpr_stored *s)
 }
 
 /* Reads the first two lines. */
-static enum mpr_symbols_beside read_head(char **at, const uint8_t id[16])
+static enum mpr_symbols_stored_state read_head(char **at, const uint8_t id[16])
 {
     char *field[FIELDS];
     uint64_t version;
     uint8_t log[16];
     if (next_line(at, field) != 2 || strcmp(field[0], "memprof symbols") != 0 ||
         !number(field[1], 10, &version) || !version)
-        return MPR_SYMBOLS_DAMAGED_BESIDE;
-    if (version > VERSION) return MPR_SYMBOLS_NEWER_BESIDE;
+        return MPR_SYMBOLS_FILE_DAMAGED;
+    if (version > VERSION) return MPR_SYMBOLS_FILE_NEWER;
     if (next_line(at, field) != 2 || strcmp(field[0], "log") != 0 || !mpf_hex_read(field[1], log))
-        return MPR_SYMBOLS_DAMAGED_BESIDE;
-    return memcmp(log, id, sizeof log) ? MPR_SYMBOLS_FOREIGN_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+        return MPR_SYMBOLS_FILE_DAMAGED;
+    return memcmp(log, id, sizeof log) ? MPR_SYMBOLS_FILE_FOREIGN : MPR_SYMBOLS_FILE_GOOD;
 }
 
-static enum mpr_symbols_beside read_lines(struct mpr_stored *s, const uint8_t id[16])
+static enum mpr_symbols_stored_state read_lines(struct mpr_stored *s, const uint8_t id[16])
 {
     char *at = s->text, *field[FIELDS];
-    const enum mpr_symbols_beside head = read_head(&at, id);
-    if (head != MPR_SYMBOLS_GOOD_BESIDE) return head;
+    const enum mpr_symbols_stored_state head = read_head(&at, id);
+    if (head != MPR_SYMBOLS_FILE_GOOD) return head;
     for (int fields; (fields = next_line(&at, field)) > 0;) {
         bool good = false;
         if (fields == 1 && !strcmp(field[0], "end"))
-            return *at || !sort_addresses(s) ? MPR_SYMBOLS_DAMAGED_BESIDE : MPR_SYMBOLS_GOOD_BESIDE;
+            return *at || !sort_addresses(s) ? MPR_SYMBOLS_FILE_DAMAGED : MPR_SYMBOLS_FILE_GOOD;
         if (fields == 3 && !strcmp(field[0], "object"))
             good = add_object(s, field[1], unescape(field[2]));
         if (fields == 2 && !strcmp(field[0], "at")) good = add_address(s, field[1]);
         if (fields == 4 && !strcmp(field[0], "call")) good = add_call(s, field);
         if (!good) break;
     }
-    return MPR_SYMBOLS_DAMAGED_BESIDE;
+    return MPR_SYMBOLS_FILE_DAMAGED;
 }
 
 struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
-                                   enum mpr_symbols_beside *found)
+                                   enum mpr_symbols_stored_state *found)
 {
     size_t bytes;
     char *data = mpr_store_read_file(log, MPR_STORED_ENDING, TEXT_MAX, &bytes, found),
@@ -414,7 +414,7 @@ struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
     struct mpr_stored *s = mpr_alloc(1, sizeof *s);
     s->text = text;
     *found = read_lines(s, id);
-    if (*found == MPR_SYMBOLS_GOOD_BESIDE) return s;
+    if (*found == MPR_SYMBOLS_FILE_GOOD) return s;
     mpr_stored_free(s);
     return NULL;
 }

@@ -40,7 +40,7 @@ struct mpr_stored;
 /* Opens the file of a log with this id.  Returns NULL if it cannot be used, and the reason in
  * *found. */
 struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
-                                   enum mpr_symbols_beside *found);
+                                   enum mpr_symbols_stored_state *found);
 void mpr_stored_free(struct mpr_stored *s);
 /* Returns the number of an object in the file, or 0 if it is not in the file. */
 uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *object);
@@ -55,6 +55,6 @@ bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offse
  * Returns the bytes with a zero after them, to be freed, and their number in *bytes; or NULL, and
  * the reason in *found. */
 char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
-                          enum mpr_symbols_beside *found);
+                          enum mpr_symbols_stored_state *found);
 
 #endif

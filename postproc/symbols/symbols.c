@@ -119,9 +119,9 @@ struct mpr_symbols {
     const char *log; /* NULL if no files are kept with it */
     uint8_t id[16];
     struct mpr_stored *stored;
-    enum mpr_symbols_beside beside;
+    enum mpr_symbols_stored_state beside;
     struct mpr_generated *map;
-    enum mpr_symbols_beside map_beside;
+    enum mpr_symbols_stored_state map_beside;
     struct mpr_index generated; /* entry + 1, by address */
 };
 
@@ -162,13 +162,19 @@ static bool not_installed; /* in this run */
 
 bool mpr_symbols_not_installed(void) { return not_installed; }
 
-enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s) { return s->beside; }
-
-enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s) { return s->map_beside; }
-
-enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s)
+enum mpr_symbols_stored_state mpr_symbols_stored_state(const struct mpr_symbols *s)
 {
-    if (s->log && s->beside == MPR_SYMBOLS_NOT_LOOKED)
+    return s->beside;
+}
+
+enum mpr_symbols_stored_state mpr_symbols_map_state(const struct mpr_symbols *s)
+{
+    return s->map_beside;
+}
+
+enum mpr_symbols_stored_state mpr_symbols_read_stored(struct mpr_symbols *s)
+{
+    if (s->log && s->beside == MPR_SYMBOLS_FILE_NOT_READ)
         s->stored = mpr_stored_open(s->log, s->id, &s->beside);
     return s->beside;
 }
@@ -186,7 +192,7 @@ static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
 {
     if (o->stored_known || (o->file && !described->build_id_bytes)) return o->stored;
     o->stored_known = true;
-    mpr_symbols_look_beside(s);
+    mpr_symbols_read_stored(s);
     if (s->stored) o->stored = mpr_stored_object(s->stored, described);
     return o->stored;
 }
@@ -238,7 +244,7 @@ static void use_stored(struct mpr_symbols *s, struct object *o, const struct mpr
 {
     struct entry stored = { 0 }, found = *e;
     if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
-        if (!e->count) s->beside = MPR_SYMBOLS_OLD_BESIDE;
+        if (!e->count) s->beside = MPR_SYMBOLS_FILE_INCOMPLETE;
         return;
     }
     const bool more = has_line(&stored) || (stored.count && !e->count);
@@ -278,7 +284,7 @@ static struct entry *entry_of(struct mpr_symbols *s, struct mpr_index *of_pc, ui
     return &s->entry[s->entries++];
 }
 
-const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
+const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *described, uint64_t pc,
                                           size_t *count)
 {
@@ -299,11 +305,12 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
     return e->symbol;
 }
 
-const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t pc, size_t *count)
+const struct mpr_symbol *mpr_symbols_find_generated(struct mpr_symbols *s, uint64_t pc,
+                                                    size_t *count)
 {
     bool is_new;
     *count = 0;
-    if (s->log && s->map_beside == MPR_SYMBOLS_NOT_LOOKED)
+    if (s->log && s->map_beside == MPR_SYMBOLS_FILE_NOT_READ)
         s->map = mpr_generated_open(s->log, &s->map_beside);
     if (!s->map) return NULL;
     struct entry *e = entry_of(s, &s->generated, pc, &is_new);

@@ -42,17 +42,17 @@ enum mpr_symbols_state {
 
 /* The state of a file that is kept with the log.  LOG.symbols is read when an object file is not
  * here, or has no name or no line for a call. */
-enum mpr_symbols_beside {
-    MPR_SYMBOLS_NOT_LOOKED,
-    MPR_SYMBOLS_NONE_BESIDE,
-    MPR_SYMBOLS_GOOD_BESIDE,
-    MPR_SYMBOLS_OLD_BESIDE, /* addresses of an object are missing: the log has grown, or they did
-                               not fit */
-    MPR_SYMBOLS_DAMAGED_BESIDE, /* this and all following states: not used */
-    MPR_SYMBOLS_FOREIGN_BESIDE, /* of another log */
-    MPR_SYMBOLS_OWNED_BESIDE,   /* its owner is neither the log's owner nor this user nor root */
-    MPR_SYMBOLS_UNREADABLE_BESIDE,
-    MPR_SYMBOLS_NEWER_BESIDE, /* its version is newer than this program */
+enum mpr_symbols_stored_state {
+    MPR_SYMBOLS_FILE_NOT_READ,
+    MPR_SYMBOLS_FILE_MISSING,
+    MPR_SYMBOLS_FILE_GOOD,
+    MPR_SYMBOLS_FILE_INCOMPLETE, /* addresses of an object are missing: the log has grown, or they
+                               did not fit */
+    MPR_SYMBOLS_FILE_DAMAGED,    /* this and all following states: not used */
+    MPR_SYMBOLS_FILE_FOREIGN,    /* of another log */
+    MPR_SYMBOLS_FILE_UNTRUSTED,  /* its owner is neither the log's owner nor this user nor root */
+    MPR_SYMBOLS_FILE_UNREADABLE,
+    MPR_SYMBOLS_FILE_NEWER, /* its version is newer than this program */
 };
 
 struct mpr_symbols;
@@ -63,18 +63,19 @@ struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16]);
 void mpr_symbols_free(struct mpr_symbols *s);
 /* Returns the calls at a return address, innermost first; *count is 0 if nothing is known.
  * @number: the caller's number of the object, always the same for one object */
-const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
+const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *object, uint64_t pc,
                                           size_t *count);
 /* Does the same for code that a JIT generated, with LOG.perfmap (perf_map.h). */
-const struct mpr_symbol *mpr_symbols_generated(struct mpr_symbols *s, uint64_t pc, size_t *count);
-/* Returns the state of LOG.perfmap, or MPR_SYMBOLS_NOT_LOOKED if it was not needed. */
-enum mpr_symbols_beside mpr_symbols_map(const struct mpr_symbols *s);
+const struct mpr_symbol *mpr_symbols_find_generated(struct mpr_symbols *s, uint64_t pc,
+                                                    size_t *count);
+/* Returns the state of LOG.perfmap, or MPR_SYMBOLS_FILE_NOT_READ if it was not needed. */
+enum mpr_symbols_stored_state mpr_symbols_map_state(const struct mpr_symbols *s);
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number);
 /* Returns the state of LOG.symbols. */
-enum mpr_symbols_beside mpr_symbols_beside(const struct mpr_symbols *s);
+enum mpr_symbols_stored_state mpr_symbols_stored_state(const struct mpr_symbols *s);
 /* Reads LOG.symbols now if it was not read yet, and returns its state. */
-enum mpr_symbols_beside mpr_symbols_look_beside(struct mpr_symbols *s);
+enum mpr_symbols_stored_state mpr_symbols_read_stored(struct mpr_symbols *s);
 /* Returns true if calls have no names in this run because libdw is not on this machine. */
 bool mpr_symbols_not_installed(void);
 /* Returns the reason why servers of debug files did not answer in this run, or NULL. */

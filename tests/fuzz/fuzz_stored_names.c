@@ -50,15 +50,15 @@ static void look_all(const struct mpr_stored *s, char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t id[16];
-    enum mpr_symbols_beside found = MPR_SYMBOLS_NOT_LOOKED;
+    enum mpr_symbols_stored_state found = MPR_SYMBOLS_FILE_NOT_READ;
     if (!size) return 0;
     const char *path = *data & AS_IT_IS ? fuzz_file("log.zst.symbols", data + 1, size - 1)
                                         : packed_file(data + 1, size - 1);
     char *log = strndup(path, strlen(path) - strlen(MPR_STORED_ENDING)),
          *text = strndup((const char *)data + 1, size - 1);
     struct mpr_stored *s = mpr_stored_open(log, id, &found);
-    FUZZ_HOLDS((s != NULL) == (found == MPR_SYMBOLS_GOOD_BESIDE) &&
-               found != MPR_SYMBOLS_NOT_LOOKED && found != MPR_SYMBOLS_NONE_BESIDE);
+    FUZZ_HOLDS((s != NULL) == (found == MPR_SYMBOLS_FILE_GOOD) &&
+               found != MPR_SYMBOLS_FILE_NOT_READ && found != MPR_SYMBOLS_FILE_MISSING);
     if (s) look_all(s, text);
     mpr_stored_free(s);
     free(text);

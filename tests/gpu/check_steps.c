@@ -1,6 +1,6 @@
-/* check_steps LOG: replays a log and compares the books at each mark "step:NAME dev=.. managed=..
- * pinned=.. pool=.. regions=.." with what the program said must be live.  Prints each difference;
- * exits with their number. */
+/* check_steps LOG: replays a log and compares the accounts at each mark "step:NAME dev=..
+ * managed=.. pinned=.. pool=.. regions=.." with what the program said must be live.  Prints each
+ * difference; exits with their number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static void compare(const struct mpr_replay *r, const char *step, const char *te
 {
     const char *at = strstr(text, key);
     if (!at) return;
-    const uint64_t said = strtoull(at + strlen(key), NULL, 10), booked = r->books.heap[heap].bytes;
+    const uint64_t said = strtoull(at + strlen(key), NULL, 10),
+                   booked = r->accounts.heap[heap].bytes;
     if (said == booked) return;
     printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, said, booked);
     wrong++;

@@ -254,7 +254,7 @@ static void stacks(uint64_t n)
 
 /* ---- device memory */
 
-/* Each block more is a new peak, each block less shrinks it: a picture a step. */
+/* Each block more is a new peak, each block less shrinks it: a snapshot a step. */
 static void sawtooth(uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {

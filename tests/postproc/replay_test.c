@@ -49,9 +49,9 @@ void data(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, const void
 static uint64_t sum_at_peak(unsigned code)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        if (replay.books.cell[i].heap == code)
-            sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        if (replay.accounts.cell[i].heap == code)
+            sum += mpr_accounts_bytes_at_peak(&replay.accounts, &replay.accounts.cell[i]);
     }
     return sum;
 }

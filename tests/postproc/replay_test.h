@@ -28,7 +28,7 @@ void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64
 void end(void);
 void over(void); /* and frees the replay */
 
-static inline const struct mpr_heap *heap(unsigned code) { return &replay.books.heap[code]; }
+static inline const struct mpr_heap *heap(unsigned code) { return &replay.accounts.heap[code]; }
 
 #define H MPF_HEAP_HOST
 #define M MPF_HEAP_MMAP

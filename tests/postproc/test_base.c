@@ -26,7 +26,7 @@ static void end(void) { longjmp(ended, 1); }
 #define ENDS(...)                                                                                  \
     ({                                                                                             \
         volatile bool ends = true;                                                                 \
-        mpr_alloc_at_end(end);                                                                     \
+        mpr_alloc_on_failure(end);                                                                 \
         if (!setjmp(ended)) {                                                                      \
             __VA_ARGS__;                                                                           \
             ends = false;                                                                          \
@@ -66,7 +66,7 @@ static void memory_is_zeroed_and_there(void **state)
 static void texts_are_copied(void **state)
 {
     (void)state;
-    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2),
+    char *whole = mpr_text_copy("abcd"), *part = mpr_text_copy_part("abcd", 2),
          *made = mpr_text_format("%s-%d", "a", 12), *written;
     size_t bytes;
     FILE *stream = mpr_text_open(&written, &bytes);
@@ -94,9 +94,9 @@ static void the_message_can_name_a_file(void **state)
 {
     (void)state;
     assert_null(mpr_alloc_path());
-    mpr_alloc_for("a.zst");
+    mpr_alloc_set_path("a.zst");
     assert_string_equal(mpr_alloc_path(), "a.zst");
-    mpr_alloc_for(NULL);
+    mpr_alloc_set_path(NULL);
     assert_null(mpr_alloc_path());
 }
 

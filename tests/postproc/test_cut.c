@@ -79,10 +79,10 @@ static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
 {
     (void)state;
     assert_int_equal(mpr_utf8_columns("a\xff"), 2);
-    mpr_utf8_shown_as(escaped);
+    mpr_utf8_set_width(escaped);
     assert_int_equal(mpr_utf8_columns("a\xff"), 5);
     assert_int_equal(mpr_utf8_columns("a\u00ff"), 7);
-    mpr_utf8_shown_as(NULL);
+    mpr_utf8_set_width(NULL);
 }
 
 /* The longest first, and of two that are as long the first; no more than it takes. */

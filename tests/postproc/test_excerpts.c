@@ -40,9 +40,9 @@ static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
     };
     mpr_replay_batch(&replay, &e, 1);
     struct state *s = &state[states++];
-    *s = (struct state){ now, replay.books.heap[H].bytes, { 0 } };
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        s->of[replay.books.cell[i].key] = replay.books.cell[i].bytes;
+    *s = (struct state){ now, replay.accounts.heap[H].bytes, { 0 } };
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        s->of[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
 }
 
 static int begin(void **unused)
@@ -52,7 +52,7 @@ static int begin(void **unused)
     mpr_replay_init(&replay, &by);
     excerpts = mpr_excerpts_new(HALF, &replay.now);
     assert_non_null(excerpts);
-    replay.books.excerpts = excerpts;
+    replay.accounts.excerpts = excerpts;
     states = 0;
     now = 1000000;
     return 0;
@@ -85,7 +85,7 @@ static struct mpr_excerpt_series replayed(enum mpr_excerpt_kind kind, size_t ind
 {
     struct mpr_excerpt_series out;
     assert_non_null(excerpts->heap[H].kept[kind][index].change);
-    mpr_excerpt_replay(&excerpts->heap[H].kept[kind][index], &replay.books, H, &out);
+    mpr_excerpt_replay(&excerpts->heap[H].kept[kind][index], &replay.accounts, H, &out);
     return out;
 }
 
@@ -124,7 +124,7 @@ static void check(const struct mpr_excerpt_series *e)
     for (size_t i = 0; i < e->series.buckets; i++) {
         const struct mpr_bucket *b = &e->series.bucket[i];
         for (; at < b->end; at++)
-            of[replay.books.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
+            of[replay.accounts.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
         const struct state *top = b->allocs + b->frees ? largest_at(b->time) : state_at(b->time);
         found += b->allocs + b->frees > 0;
         assert_true(b->time >= e->from && b->time < e->to);
@@ -145,14 +145,14 @@ static void around_the_peak_every_change_is_kept(void **unused)
         begin(NULL);
         seed = round;
         churn(EVENTS);
-        mpr_excerpts_finish(excerpts, &replay.books);
+        mpr_excerpts_finish(excerpts, &replay.accounts);
         struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
-        const uint64_t peak = replay.books.heap[H].peak_time;
+        const uint64_t peak = replay.accounts.heap[H].peak_time;
         assert_true(e.from <= peak && peak < e.to);
         uint64_t most = 0;
         for (size_t i = 0; i < e.series.buckets; i++)
             if (e.series.bucket[i].max > most) most = e.series.bucket[i].max;
-        assert_int_equal(most, replay.books.heap[H].peak_bytes);
+        assert_int_equal(most, replay.accounts.heap[H].peak_bytes);
         assert_true(instants(e.from, e.to) > HALF);
         check(&e);
         mpr_series_free(&e.series);
@@ -169,9 +169,9 @@ static void a_peak_that_the_first_change_makes_has_one(void **unused)
         now += 1000;
         event(1, i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC, 0x20000, i % 2 ? 0 : 10);
     }
-    mpr_excerpts_finish(excerpts, &replay.books);
+    mpr_excerpts_finish(excerpts, &replay.accounts);
     struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
-    assert_int_equal(replay.books.heap[H].peak_time, 1000000);
+    assert_int_equal(replay.accounts.heap[H].peak_time, 1000000);
     assert_true(e.from <= 1000000 && e.to > 1000000);
     check(&e);
     mpr_series_free(&e.series);
@@ -184,9 +184,9 @@ static void around_a_failure_too(void **unused)
     seed = 3;
     churn(1000);
     const uint64_t failed = now;
-    mpr_excerpts_mark(excerpts, &replay.books, H, MPR_EXCERPT_FAILURE);
+    mpr_excerpts_mark(excerpts, &replay.accounts, H, MPR_EXCERPT_FAILURE);
     churn(4000);
-    mpr_excerpts_finish(excerpts, &replay.books);
+    mpr_excerpts_finish(excerpts, &replay.accounts);
     struct mpr_excerpt_series e = replayed(MPR_EXCERPT_FAILURE, 0);
     assert_true(e.from < failed && failed < e.to);
     check(&e);
@@ -201,11 +201,11 @@ static void of_many_failures_the_newest_are_kept(void **unused)
     for (int i = 0; i < 2 * MPR_EXCERPTS_KEPT; i++) {
         churn(4 * HALF);
         last = now;
-        mpr_excerpts_mark(excerpts, &replay.books, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0),
+        mpr_excerpts_mark(excerpts, &replay.accounts, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0),
                           MPR_EXCERPT_FAILURE); /* not of this side */
-        mpr_excerpts_mark(excerpts, &replay.books, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
+        mpr_excerpts_mark(excerpts, &replay.accounts, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
     }
-    mpr_excerpts_finish(excerpts, &replay.books);
+    mpr_excerpts_finish(excerpts, &replay.accounts);
     assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_FAILURE], 2 * MPR_EXCERPTS_KEPT);
     assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_GRAPH], 0);
     uint64_t newest = 0;
@@ -223,7 +223,7 @@ static void a_short_log_is_kept_from_end_to_end(void **unused)
     (void)unused;
     seed = 9;
     churn(HALF);
-    mpr_excerpts_finish(excerpts, &replay.books);
+    mpr_excerpts_finish(excerpts, &replay.accounts);
     struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
     assert_int_equal(e.from, 0);
     assert_true(e.to == UINT64_MAX);

@@ -6,25 +6,26 @@
 
 #include <cmocka.h>
 
+#include "alloc_free_matrix.h"
 #include "blocks.h"
-#include "flows.h"
 #include "mpf/event.h"
 
 enum { CELL = 3, OTHER = 7 };
 
 static uint64_t key(uint64_t addr) { return mpr_block_key(addr, MPF_HEAP_HOST); }
 
-static const struct mpr_flow_table *table_of(const struct mpr_flows *flows)
+static const struct mpr_alloc_free_table *table_of(const struct mpr_alloc_free_matrix *flows)
 {
     return &flows->heap[MPF_HEAP_HOST]->table;
 }
 
 /* Bytes of a cell's blocks that came and went in such slices. */
-static uint64_t bytes_of(const struct mpr_flows *flows, uint32_t cell, uint32_t born, uint32_t gone)
+static uint64_t bytes_of(const struct mpr_alloc_free_matrix *flows, uint32_t cell, uint32_t born,
+                         uint32_t gone)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < table_of(flows)->flows; i++) {
-        const struct mpr_flow *f = &table_of(flows)->flow[i];
+        const struct mpr_alloc_free_entry *f = &table_of(flows)->flow[i];
         if (f->whose == cell && f->born == born && f->gone == gone) sum += f->bytes;
     }
     return sum;
@@ -32,69 +33,69 @@ static uint64_t bytes_of(const struct mpr_flows *flows, uint32_t cell, uint32_t 
 
 static void each_change_has_a_slice_while_they_are_few(void **state)
 {
-    struct mpr_flows *flows = mpr_flows_new();
+    struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
-    mpr_flows_born(flows, key(1), 64, CELL, 100);
-    mpr_flows_born(flows, key(2), 32, OTHER, 200);
-    mpr_flows_gone(flows, key(1), 300);
-    mpr_flows_gone(flows, key(9), 400); /* nobody saw it being made */
-    mpr_flows_end(flows);
+    mpr_alloc_free_matrix_add(flows, key(1), 64, CELL, 100);
+    mpr_alloc_free_matrix_add(flows, key(2), 32, OTHER, 200);
+    mpr_alloc_free_matrix_remove(flows, key(1), 300);
+    mpr_alloc_free_matrix_remove(flows, key(9), 400); /* nobody saw it being made */
+    mpr_alloc_free_matrix_finish(flows);
     assert_int_equal(bytes_of(flows, CELL, 0, 2), 64);
-    assert_int_equal(bytes_of(flows, OTHER, 1, MPR_FLOW_LIVES), 32);
+    assert_int_equal(bytes_of(flows, OTHER, 1, MPR_NEVER_FREED), 32);
     assert_int_equal(table_of(flows)->flows, 2);
     assert_int_equal(table_of(flows)->slices, 3);
     assert_int_equal(table_of(flows)->time[2], 300);
-    mpr_flows_free(flows);
+    mpr_alloc_free_matrix_free(flows);
 }
 
 /* N blocks, of which every other one is freed at once and the rest stays. */
 static void joined_slices_hold_the_same_bytes(void **state)
 {
     enum { BLOCKS = 100000 };
-    struct mpr_flows *flows = mpr_flows_new();
+    struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     uint64_t born = 0, lives = 0, time = 0, blocks = 0;
     (void)state;
     for (uint64_t i = 1; i <= BLOCKS; i++) {
-        mpr_flows_born(flows, key(i), i, CELL + i % 2, time += 10);
-        if (i % 2) mpr_flows_gone(flows, key(i), time += 10);
+        mpr_alloc_free_matrix_add(flows, key(i), i, CELL + i % 2, time += 10);
+        if (i % 2) mpr_alloc_free_matrix_remove(flows, key(i), time += 10);
     }
-    mpr_flows_end(flows);
-    const struct mpr_flow_table *t = table_of(flows);
+    mpr_alloc_free_matrix_finish(flows);
+    const struct mpr_alloc_free_table *t = table_of(flows);
     for (uint32_t i = 0; i < t->flows; i++) {
         born += t->flow[i].bytes;
         blocks += t->flow[i].blocks;
-        if (t->flow[i].gone == MPR_FLOW_LIVES) lives += t->flow[i].bytes;
+        if (t->flow[i].gone == MPR_NEVER_FREED) lives += t->flow[i].bytes;
         else assert_true(t->flow[i].gone >= t->flow[i].born && t->flow[i].gone < t->slices);
     }
     assert_int_equal(blocks, BLOCKS);
     assert_int_equal(born, (uint64_t)BLOCKS * (BLOCKS + 1) / 2);
     assert_int_equal(lives, (uint64_t)(BLOCKS / 2) * (BLOCKS / 2 + 1));
-    assert_true(t->slices <= MPR_FLOW_SLICES && t->slices > MPR_FLOW_SLICES / 4);
+    assert_true(t->slices <= MPR_MATRIX_SLICES && t->slices > MPR_MATRIX_SLICES / 4);
     for (uint32_t i = 1; i < t->slices; i++) { assert_true(t->time[i] > t->time[i - 1]); }
-    mpr_flows_free(flows);
+    mpr_alloc_free_matrix_free(flows);
 }
 
 /* Blocks that were known before it was left out, too. */
 static void a_heap_that_is_left_out_has_no_flows(void **state)
 {
-    struct mpr_flows *flows = mpr_flows_new();
+    struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
-    mpr_flows_born(flows, key(1), 64, CELL, 100);
-    mpr_flows_born(flows, key(2), 64, CELL, 200);
-    mpr_flows_leave_out(flows, MPF_HEAP_HOST);
-    mpr_flows_gone(flows, key(1), 300);
-    mpr_flows_end(flows);
+    mpr_alloc_free_matrix_add(flows, key(1), 64, CELL, 100);
+    mpr_alloc_free_matrix_add(flows, key(2), 64, CELL, 200);
+    mpr_alloc_free_matrix_drop_heap(flows, MPF_HEAP_HOST);
+    mpr_alloc_free_matrix_remove(flows, key(1), 300);
+    mpr_alloc_free_matrix_finish(flows);
     assert_int_equal(table_of(flows)->flows, 0);
-    mpr_flows_free(flows);
+    mpr_alloc_free_matrix_free(flows);
 }
 
 static void where_no_block_came_there_are_no_flows(void **state)
 {
-    struct mpr_flows *flows = mpr_flows_new();
+    struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
-    mpr_flows_end(flows);
+    mpr_alloc_free_matrix_finish(flows);
     assert_null(flows->heap[MPF_HEAP_HOST]);
-    mpr_flows_free(flows);
+    mpr_alloc_free_matrix_free(flows);
 }
 
 int main(void)

@@ -18,12 +18,12 @@ static void take_away(uint64_t handle, uint64_t at, uint64_t bytes)
 /* Of the block of PyTorch, now. */
 static uint64_t asleep(uint64_t addr)
 {
-    struct mpr_picture p = { 0 };
+    struct mpr_device_snapshot p = { 0 };
     uint64_t bytes = UINT64_MAX;
-    mpr_picture_take(&p, &replay, 0, now);
+    mpr_device_snapshot_take(&p, &replay, 0, now);
     for (size_t i = 0; i < p.torches; i++)
         if (p.torch[i].addr == addr) bytes = p.torch[i].asleep;
-    mpr_picture_free(&p);
+    mpr_device_snapshot_free(&p);
     return bytes;
 }
 
@@ -88,7 +88,7 @@ static void any_memory_wakes_a_block(void **state)
 
 static void a_picture_shows_what_slept_at_its_instant(void **state)
 {
-    struct mpr_picture *p = &replay.gpu.device[0].peak;
+    struct mpr_device_snapshot *p = &replay.gpu.device[0].peak;
     (void)state;
     begin();
     map(0x11, A, 4 * MIB);
@@ -179,12 +179,12 @@ static void map_by(uint64_t stack, uint64_t handle, uint64_t at)
 
 static bool is_segment(uint64_t at)
 {
-    struct mpr_picture p = { 0 };
+    struct mpr_device_snapshot p = { 0 };
     bool segment = false;
-    mpr_picture_take(&p, &replay, 0, now);
+    mpr_device_snapshot_take(&p, &replay, 0, now);
     for (size_t i = 0; i < p.drivers; i++)
         if (p.driver[i].addr == at) segment = p.driver[i].segment;
-    mpr_picture_free(&p);
+    mpr_device_snapshot_free(&p);
     return segment;
 }
 

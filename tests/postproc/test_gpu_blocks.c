@@ -23,18 +23,18 @@ static void what_is_being_freed_is_in_a_picture(void **state)
 {
     (void)state;
     for (uint32_t thread = 0; thread < 3; thread++) {
-        struct mpr_picture picture = { 0 };
+        struct mpr_device_snapshot snapshot = { 0 };
         begin();
         alloc(D, A, MIB);
         event(thread, MPF_OP_MOVE_BEGIN, D, A, 0);
-        mpr_picture_take(&picture, &replay, 0, now);
-        assert_int_equal(picture.drivers, 1);
-        assert_int_equal(picture.driver[0].addr, A);
-        mpr_picture_free(&picture);
+        mpr_device_snapshot_take(&snapshot, &replay, 0, now);
+        assert_int_equal(snapshot.drivers, 1);
+        assert_int_equal(snapshot.driver[0].addr, A);
+        mpr_device_snapshot_free(&snapshot);
         event(thread, MPF_OP_MOVE_END, D, 0, 0);
-        mpr_picture_take(&picture, &replay, 0, now);
-        assert_int_equal(picture.drivers, 0);
-        mpr_picture_free(&picture);
+        mpr_device_snapshot_take(&snapshot, &replay, 0, now);
+        assert_int_equal(snapshot.drivers, 0);
+        mpr_device_snapshot_free(&snapshot);
         over();
     }
 }
@@ -246,7 +246,7 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
     (void)state;
     struct shown live = { 0 }, all = { 0 };
     begin();
-    struct mpr_large *large = replay.large = mpr_large_new(&replay.books);
+    struct mpr_large *large = replay.large = mpr_large_new(&replay.accounts);
     event(1, MPF_OP_HANDLE_NEW, D, 0x11, 2 * MIB);
     const uint64_t made = now;
     event(1, MPF_OP_HANDLE_IMPORT, 0, 0x33, 0);

@@ -403,12 +403,13 @@ static void a_chosen_instant_stands_for_the_peak(void **state)
 
 /* ---- the peak of a chosen span of time */
 
-static struct mpr_window window;
+static struct mpr_peak_window window;
 
 static void begin_window(uint64_t from_ms, uint64_t to_ms)
 {
     begin();
-    window = (struct mpr_window){ .from = now + from_ms * 1000000, .to = now + to_ms * 1000000 };
+    window =
+        (struct mpr_peak_window){ .from = now + from_ms * 1000000, .to = now + to_ms * 1000000 };
     replay.gpu.window = &window;
     replay.gpu.windows = 1;
 }
@@ -419,7 +420,7 @@ static void over_window(uint64_t tracked, size_t blocks)
     assert_int_equal(window.peak.valid, tracked != 0);
     assert_int_equal(window.peak.tracked, tracked);
     assert_int_equal(window.peak.drivers, blocks);
-    mpr_picture_free(&window.peak);
+    mpr_device_snapshot_free(&window.peak);
     mpr_replay_free(&replay);
 }
 

@@ -1,8 +1,8 @@
 /* Pictures at instants that are spread over a run: each is the one that a replay to that instant
  * takes, and there are never more than were asked for; some stay wherever they lie. */
+#include "device_snapshots.h"
 #include "gpu.h"
 #include "gpu_test.h"
-#include "instants.h"
 
 enum { PLACES = 24, STEPS = 3000, MOST = 16, GRAPHS = MOST / 4 };
 enum { ROOM = MOST + 1 + MPF_GPUS };
@@ -88,12 +88,12 @@ static void same_blocks(const struct mpr_gpu_block *a, size_t as, const struct m
 }
 
 /* Of a replay to its instant. */
-static void check_picture(unsigned seed, const struct mpr_picture *p)
+static void check_picture(unsigned seed, const struct mpr_device_snapshot *p)
 {
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(p->time) });
     run(seed);
     mpr_replay_finish(&replay);
-    const struct mpr_picture *then = &device()->peak;
+    const struct mpr_device_snapshot *then = &device()->peak;
     assert_int_equal(p->time, then->time);
     assert_int_equal(p->tracked, then->tracked);
     same_blocks(p->driver, p->drivers, then->driver, then->drivers);
@@ -101,14 +101,14 @@ static void check_picture(unsigned seed, const struct mpr_picture *p)
     mpr_replay_free(&replay);
 }
 
-static struct mpr_instants *run_with_instants(unsigned seed)
+static struct mpr_device_snapshots *run_with_instants(unsigned seed)
 {
-    struct mpr_instants *in = mpr_instants_new(MOST, 0, UINT64_MAX);
+    struct mpr_device_snapshots *in = mpr_device_snapshots_new(MOST, 0, UINT64_MAX);
     begin();
     replay.gpu.instants = in;
     run(seed);
     mpr_replay_finish(&replay);
-    mpr_instants_end(in, &replay);
+    mpr_device_snapshots_finish(in, &replay);
     return in;
 }
 
@@ -116,29 +116,29 @@ static void each_picture_is_that_of_a_replay_to_its_instant(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 8; seed++) {
-        struct mpr_instants *in = run_with_instants(seed);
-        struct mpr_picture picture[ROOM];
-        const size_t count = mpr_instants_count(in);
+        struct mpr_device_snapshots *in = run_with_instants(seed);
+        struct mpr_device_snapshot snapshot[ROOM];
+        const size_t count = mpr_device_snapshots_count(in);
         assert_in_range(count, MOST / 2, MOST + 2);
         for (size_t i = 0; i < count; i++) {
-            picture[i] = mpr_instants_picture(in, i, 0, &replay);
-            assert_true(picture[i].valid);
-            assert_true(!i || picture[i].time > picture[i - 1].time);
-            assert_true(mpr_instants_since(in, i) < picture[i].time);
+            snapshot[i] = mpr_device_snapshots_get(in, i, 0, &replay);
+            assert_true(snapshot[i].valid);
+            assert_true(!i || snapshot[i].time > snapshot[i - 1].time);
+            assert_true(mpr_device_snapshots_since(in, i) < snapshot[i].time);
         }
-        mpr_instants_free(in);
+        mpr_device_snapshots_free(in);
         mpr_replay_free(&replay);
         for (size_t i = 0; i < count; i++) {
-            check_picture(seed, &picture[i]);
-            mpr_picture_free(&picture[i]);
+            check_picture(seed, &snapshot[i]);
+            mpr_device_snapshot_free(&snapshot[i]);
         }
     }
 }
 
-static bool is_kept(const struct mpr_instants *in, uint64_t since)
+static bool is_kept(const struct mpr_device_snapshots *in, uint64_t since)
 {
-    for (size_t i = 0; i < mpr_instants_count(in); i++)
-        if (mpr_instants_since(in, i) == since) return true;
+    for (size_t i = 0; i < mpr_device_snapshots_count(in); i++)
+        if (mpr_device_snapshots_since(in, i) == since) return true;
     return false;
 }
 
@@ -146,10 +146,10 @@ static void graphs_and_the_peak_of_PyTorch_stay(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 8; seed++) {
-        struct mpr_instants *in = run_with_instants(seed);
+        struct mpr_device_snapshots *in = run_with_instants(seed);
         assert_true(is_kept(in, torch_peak));
         for (int i = 0; i < GRAPHS; i++) assert_true(is_kept(in, captured[i]));
-        mpr_instants_free(in);
+        mpr_device_snapshots_free(in);
         mpr_replay_free(&replay);
     }
 }
@@ -158,17 +158,17 @@ static void graphs_and_the_peak_of_PyTorch_stay(void **state)
 static void instants_are_spread_over_the_run(void **state)
 {
     (void)state;
-    struct mpr_instants *in = run_with_instants(3);
-    const size_t count = mpr_instants_count(in);
+    struct mpr_device_snapshots *in = run_with_instants(3);
+    const size_t count = mpr_device_snapshots_count(in);
     uint64_t longest = 0, last = 0;
     for (size_t i = 0; i < count; i++) {
-        struct mpr_picture p = mpr_instants_picture(in, i, 0, &replay);
+        struct mpr_device_snapshot p = mpr_device_snapshots_get(in, i, 0, &replay);
         if (i && p.time - last > longest) longest = p.time - last;
         last = p.time;
-        mpr_picture_free(&p);
+        mpr_device_snapshot_free(&p);
     }
     assert_true(longest < now / (MOST / 4));
-    mpr_instants_free(in);
+    mpr_device_snapshots_free(in);
     mpr_replay_free(&replay);
 }
 
@@ -178,7 +178,7 @@ static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
     enum { SLOW = 100, BUSY = 2000 };
     const uint64_t apart = UINT64_C(10000000000);
     (void)state;
-    struct mpr_instants *in = mpr_instants_new(MOST, 0, UINT64_MAX);
+    struct mpr_device_snapshots *in = mpr_device_snapshots_new(MOST, 0, UINT64_MAX);
     begin();
     replay.gpu.instants = in;
     WORDS(1, MPF_OP_GPU_DEVICE, D, 0, 0);
@@ -188,15 +188,15 @@ static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
         change_driver(&made, 0);
     }
     mpr_replay_finish(&replay);
-    mpr_instants_end(in, &replay);
+    mpr_device_snapshots_finish(in, &replay);
     uint64_t last = 0;
-    for (size_t i = 0; i < mpr_instants_count(in); i++) {
-        struct mpr_picture p = mpr_instants_picture(in, i, 0, &replay);
+    for (size_t i = 0; i < mpr_device_snapshots_count(in); i++) {
+        struct mpr_device_snapshot p = mpr_device_snapshots_get(in, i, 0, &replay);
         assert_true(!i || p.time - last < SLOW * apart / (MOST / 4));
         last = p.time;
-        mpr_picture_free(&p);
+        mpr_device_snapshot_free(&p);
     }
-    mpr_instants_free(in);
+    mpr_device_snapshots_free(in);
     mpr_replay_free(&replay);
 }
 

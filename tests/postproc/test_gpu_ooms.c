@@ -42,12 +42,12 @@ static void the_free_bytes_of_a_refusal_are_newer_than_a_sample(void **state)
     begin();
     sample(10 * MIB, 4 * MIB);
     refuse(1, 200 * MIB, 2, 78 * MIB, 0); /* of 80 MiB: within what two readings differ by */
-    assert_int_equal(gpu()->oom[0].picture.used, 2 * MIB);
-    assert_int_equal(gpu()->oom[0].picture.others, 6 * MIB);
+    assert_int_equal(gpu()->oom[0].snapshot.used, 2 * MIB);
+    assert_int_equal(gpu()->oom[0].snapshot.others, 6 * MIB);
     sample(10 * MIB, 4 * MIB);
     WORDS(1, MPF_OP_GPU_FAIL, D, 300 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
-    assert_int_equal(gpu()->oom[1].picture.used, 924 * MIB);
-    assert_true(gpu()->oom[1].picture.others == MPF_UNKNOWN);
+    assert_int_equal(gpu()->oom[1].snapshot.used, 924 * MIB);
+    assert_true(gpu()->oom[1].snapshot.others == MPF_UNKNOWN);
     over();
 }
 
@@ -101,8 +101,8 @@ static void pytorch_may_give_up_without_asking_the_driver(void **state)
     assert_int_equal(gpu()->oom[0].attempts, 0);
     assert_true(gpu()->oom[0].free == MPF_UNKNOWN);
     end();
-    assert_true(gpu()->oom[0].picture.valid);
-    assert_int_equal(gpu()->oom[0].picture.torches, 1);
+    assert_true(gpu()->oom[0].snapshot.valid);
+    assert_int_equal(gpu()->oom[0].snapshot.torches, 1);
     mpr_replay_free(&replay);
 }
 
@@ -137,9 +137,9 @@ static void a_failure_keeps_what_was_live_then(void **state)
     event(1, MPF_OP_FREE, T, A, 0);
     driver_free(1, A);
     end();
-    assert_int_equal(gpu()->oom[0].picture.drivers, 1);
-    assert_int_equal(gpu()->oom[0].picture.torches, 1);
-    assert_int_equal(gpu()->oom[0].picture.tracked, 60 * MIB);
+    assert_int_equal(gpu()->oom[0].snapshot.drivers, 1);
+    assert_int_equal(gpu()->oom[0].snapshot.torches, 1);
+    assert_int_equal(gpu()->oom[0].snapshot.tracked, 60 * MIB);
     mpr_replay_free(&replay);
 }
 
@@ -160,9 +160,9 @@ static void what_was_live_is_kept_of_the_newest_failures(void **state)
     for (uint64_t i = 1; i <= 40; i++) refuse_for_good(i * MIB);
     end();
     assert_int_equal(gpu()->ooms, 40);
-    assert_false(gpu()->oom[0].picture.valid);
-    assert_false(gpu()->oom[23].picture.valid);
-    assert_int_equal(gpu()->oom[24].picture.torches, 1);
+    assert_false(gpu()->oom[0].snapshot.valid);
+    assert_false(gpu()->oom[23].snapshot.valid);
+    assert_int_equal(gpu()->oom[24].snapshot.torches, 1);
     assert_ptr_equal(mpr_oom_newest(gpu()), &gpu()->oom[39]);
     mpr_replay_free(&replay);
 }
@@ -184,8 +184,8 @@ static void a_failure_that_was_got_over_makes_room_first(void **state)
     }
     end();
     assert_int_equal(gpu()->ooms, 41);
-    assert_int_equal(gpu()->oom[0].picture.torches, 1);
-    assert_false(gpu()->oom[1].picture.valid);
+    assert_int_equal(gpu()->oom[0].snapshot.torches, 1);
+    assert_false(gpu()->oom[1].snapshot.valid);
     assert_ptr_equal(mpr_oom_newest(gpu()), &gpu()->oom[0]);
     mpr_replay_free(&replay);
 }

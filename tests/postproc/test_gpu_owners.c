@@ -164,10 +164,10 @@ static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *dom
 static uint64_t host_bytes_of(const struct mpr_node *node)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].heap == MPF_HEAP_HOST &&
-            replay.books.cell[i].key == (uint64_t)(node - replay.ranges.node))
-            bytes += replay.books.cell[i].bytes;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        if (replay.accounts.cell[i].heap == MPF_HEAP_HOST &&
+            replay.accounts.cell[i].key == (uint64_t)(node - replay.ranges.node))
+            bytes += replay.accounts.cell[i].bytes;
     return bytes;
 }
 
@@ -248,9 +248,9 @@ static void sampled_blocks_of_pytorch_stand_for_others(void **state)
     event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
     alloc(D, A, SMALL); /* the driver's all have theirs */
     event(1, MPF_OP_FREE, T, A, 0);
-    for (uint32_t i = 0; i < replay.books.cells; i++)
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
         more +=
-            (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, i, &samples).bytes;
+            (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, i, &samples).bytes;
     assert_int_equal(more, 2 * (STANDS_FOR - SMALL));
     const uint32_t cell = mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->cell;
     assert_int_equal(replay.estimates.cell[cell].now.bytes, STANDS_FOR - SMALL);
@@ -374,8 +374,8 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     assert_int_equal(gpu()->comms.comm[1].rank, 1);
     assert_int_equal(gpu()->comms.comm[1].first_use, 0);
     uint64_t second = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        second += replay.books.cell[i].key == 2 ? replay.books.cell[i].bytes : 0;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        second += replay.accounts.cell[i].key == 2 ? replay.accounts.cell[i].bytes : 0;
     assert_int_equal(second, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 3 * MIB);
     over();

@@ -99,7 +99,7 @@ static void random_traces_agree_with_the_model(void **state)
         end();
         assert_int_equal(device()->best.used, best_device);
         assert_int_equal(device()->best.torch, best_torch);
-        const struct mpr_picture *p = &device()->peak;
+        const struct mpr_device_snapshot *p = &device()->peak;
         assert_int_equal(p->tracked, best_device);
         assert_int_equal(picture_sum(p->driver, p->drivers, D), best_device);
         assert_int_equal(picture_sum(p->torch, p->torches, T), best_torch);

@@ -6,8 +6,8 @@
 static uint64_t bytes_of_path(unsigned code, uint64_t path)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        const struct mpr_cell *cell = &replay.books.cell[i];
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &replay.accounts.cell[i];
         if (cell->heap == code && path_of(cell->key) == path) bytes += cell->bytes;
     }
     return bytes;
@@ -16,9 +16,9 @@ static uint64_t bytes_of_path(unsigned code, uint64_t path)
 static uint64_t inherited_at_peak(unsigned code)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        const struct mpr_cell *cell = &replay.books.cell[i];
-        if (cell->heap == code) bytes += mpr_books_inherited_at_peak(&replay.books, cell);
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &replay.accounts.cell[i];
+        if (cell->heap == code) bytes += mpr_accounts_inherited_at_peak(&replay.accounts, cell);
     }
     return bytes;
 }

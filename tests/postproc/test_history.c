@@ -45,8 +45,8 @@ static void event(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, ui
 
 static uint32_t cell_of(uint64_t key)
 {
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].key == key) return i;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        if (replay.accounts.cell[i].key == key) return i;
     return UINT32_MAX;
 }
 
@@ -324,7 +324,7 @@ static void samples_without_a_name_stand_for_their_like(void **state)
 }
 
 /* What changes at a tick is of the next instant: the number of samples, too, and the ages. */
-static void count_marked(void *arg, const struct mpr_birth *birth)
+static void count_marked(void *arg, const struct mpr_live_block *birth)
 {
     (void)birth;
     ++*(unsigned *)arg;
@@ -340,7 +340,7 @@ static void a_tick_comes_before_the_change(void **state)
     sampled_block(1, MPF_OP_AT, H, 0xa00000);
     sampled_block(100, MPF_OP_AT, H, 0xb00000);
     event(200, 1, MPF_OP_FREE, 0xa00000, 0);
-    mpr_lasting_marked(&history.lasting, count_marked, &marked);
+    mpr_lifetime_histogram_each_marked(&history.lasting, count_marked, &marked);
     event(300, 1, MPF_OP_FREE, 0xb00000, 0);
     static const uint64_t samples[] = { 1, 2, 2 }, live[] = { 1, 2, 1 };
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
@@ -392,7 +392,7 @@ static void python_is_estimated_by_every_grouping(void **state)
         begin_samples(by[i]);
         sampled_block(1, MPF_OP_AT, MPF_HEAP_PYTHON, 0xa00000);
         mpr_history_take(&history, 10);
-        assert_int_equal(replay.books.cells, 1);
+        assert_int_equal(replay.accounts.cells, 1);
         struct mpr_history_value value[MPR_HISTORY_MAX];
         values(0, value);
         assert_int_equal(value[0].bytes, STANDS_FOR);
@@ -422,12 +422,12 @@ static void what_was_made_and_freed_since_the_last_total_counts(void **state)
     totals(1, 1000, 10);
     const struct mpr_weight came = { .bytes = 1000000, .blocks = 1000, .variance = 1 },
                             went = { .bytes = 400000, .blocks = 400, .variance = 1 };
-    mpr_totals_sampled(&replay.totals, &replay.books, 1, 7, &came, 2);
-    mpr_totals_sampled(&replay.totals, &replay.books, -1, 7, &went, 3);
+    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, 1, 7, &came, 2);
+    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, -1, 7, &went, 3);
     mpr_replay_finish(&replay);
-    assert_int_equal(replay.books.heap[H].allocations, 10 + 1000);
-    assert_int_equal(replay.books.heap[H].frees, 400);
-    assert_int_equal(replay.books.heap[H].bytes, 1000 + 600000);
+    assert_int_equal(replay.accounts.heap[H].allocations, 10 + 1000);
+    assert_int_equal(replay.accounts.heap[H].frees, 400);
+    assert_int_equal(replay.accounts.heap[H].bytes, 1000 + 600000);
     end();
 }
 
@@ -473,7 +473,7 @@ static void begin_sampled(void)
 static void samples_are_newer_than_totals(void **state)
 {
     enum { FEW = 30, MANY = 60, COUNTED = 1000000 };
-    const struct mpr_heap *heap = &replay.books.heap[H];
+    const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
     begin_sampled();
     totals(1, COUNTED, 250);
@@ -499,7 +499,7 @@ static void samples_are_newer_than_totals(void **state)
 static void what_comes_and_goes_hides_no_burst(void **state)
 {
     enum { MANY = 60, ROUNDS = 400, COUNTED = 1000000 };
-    const struct mpr_heap *heap = &replay.books.heap[H];
+    const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
     begin_sampled();
     totals(1, COUNTED, 250);
@@ -518,7 +518,7 @@ static void what_comes_and_goes_hides_no_burst(void **state)
 static void a_burst_ends_once(void **state)
 {
     enum { MANY = 60, LEFT = 12, COUNTED = 1000000 };
-    const struct mpr_heap *heap = &replay.books.heap[H];
+    const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
     begin_sampled();
     totals(1, COUNTED, 250);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "kin.h"
+#include "process_tree.h"
 
 static struct mpr_summary process(const char *path, uint64_t start, uint64_t pid, uint64_t ppid)
 {
@@ -19,18 +19,18 @@ static struct mpr_summary process(const char *path, uint64_t start, uint64_t pid
     return s;
 }
 
-static void find(const struct mpr_summary *all, size_t count, struct mpr_kin *kin)
+static void find(const struct mpr_summary *all, size_t count, struct mpr_process_tree *kin)
 {
     const struct mpr_summary *log[8];
     for (size_t i = 0; i < count; i++) log[i] = &all[i];
-    mpr_kin_find(log, count, kin);
+    mpr_process_tree_find(log, count, kin);
 }
 
 /* In whatever order they are given. */
 static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
 {
     (void)state;
-    struct mpr_kin kin[4];
+    struct mpr_process_tree kin[4];
     const struct mpr_summary all[] = { process("child", 30, 12, 7), process("late", 40, 7, 1),
                                        process("newer", 20, 7, 1), process("older", 10, 7, 1) };
     find(all, 4, kin);
@@ -41,7 +41,7 @@ static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
 static void a_log_that_is_named_comes_before_numbers(void **state)
 {
     (void)state;
-    struct mpr_kin kin[3];
+    struct mpr_process_tree kin[3];
     struct mpr_summary all[] = { process("d/a.zst", 1, 7, 1), process("d/b.zst", 2, 8, 1),
                                  process("d/c.zst", 3, 9, 8) };
     all[2].process.parent_log = "/elsewhere/a.zst";
@@ -55,7 +55,7 @@ static void a_log_that_is_named_comes_before_numbers(void **state)
 static void numbers_of_other_hosts_are_others(void **state)
 {
     (void)state;
-    struct mpr_kin kin[2];
+    struct mpr_process_tree kin[2];
     struct mpr_summary all[] = { process("a", 1, 7, 1), process("b", 2, 8, 7) };
     all[0].process.host = "n02";
     find(all, 2, kin);
@@ -65,7 +65,7 @@ static void numbers_of_other_hosts_are_others(void **state)
 static void numbers_of_other_runs_are_others(void **state)
 {
     (void)state;
-    struct mpr_kin kin[2];
+    struct mpr_process_tree kin[2];
     struct mpr_summary all[] = { process("d/a.zst", 1, 7, 1), process("d/b.zst", 2, 8, 7) };
     all[0].process.run = "first";
     all[0].recording.root = true;
@@ -87,7 +87,7 @@ static void numbers_of_other_runs_are_others(void **state)
 static void what_it_executed_has_its_parent(void **state)
 {
     (void)state;
-    struct mpr_kin kin[4];
+    struct mpr_process_tree kin[4];
     struct mpr_summary all[] = { process("shell", 1, 7, 1), process("image", 2, 8, 7),
                                  process("tool", 3, 8, 7), process("child", 4, 9, 8) };
     all[1].end = MPF_END_EXEC;
@@ -101,7 +101,7 @@ static void what_it_executed_has_its_parent(void **state)
 static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **state)
 {
     (void)state;
-    struct mpr_kin kin[5];
+    struct mpr_process_tree kin[5];
     struct mpr_summary all[] = { process("shell", 1, 7, 1), process("python", 2, 7, 1),
                                  process("worker", 3, 12, 11), process("there", 4, 13, 11),
                                  process("other", 5, 20, 1) };
@@ -124,7 +124,7 @@ static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **st
 static void a_root_is_not_its_number(void **state)
 {
     (void)state;
-    struct mpr_kin kin[3];
+    struct mpr_process_tree kin[3];
     struct mpr_summary all[] = { process("root", 1, 7, 1), process("again", 2, 7, 5),
                                  process("worker", 3, 12, 11) };
     all[0].recording.root = true;
@@ -140,7 +140,7 @@ static void a_root_is_not_its_number(void **state)
 static void claims_make_no_circle(void **state)
 {
     (void)state;
-    struct mpr_kin kin[2];
+    struct mpr_process_tree kin[2];
     struct mpr_summary all[] = { process("a", 1, 7, 8), process("b", 1, 8, 7) };
     all[0].process.parent_log = "b";
     all[1].process.parent_log = "a";

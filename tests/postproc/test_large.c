@@ -34,7 +34,7 @@ static int begin(void **state)
     (void)state;
     const struct mpr_replay_options by = { .by = MPR_GROUP_ALL, .at = MPR_INSTANT_PEAK };
     mpr_replay_init(&replay, &by);
-    large = mpr_large_new(&replay.books);
+    large = mpr_large_new(&replay.accounts);
     assert_non_null(large);
     replay.large = large;
     now = 0;

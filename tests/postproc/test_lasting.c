@@ -7,22 +7,22 @@
 
 #include <cmocka.h>
 
-#include "lasting.h"
 #include "leaks_sites.h"
+#include "lifetime_histogram.h"
 #include "temporary.h"
 
 enum { CELL = 3, OTHER = 7 };
 
 static void a_block_counts_in_the_cell_that_made_it(void **state)
 {
-    struct mpr_lasting lasting = { .within = 1000 };
+    struct mpr_lifetime_histogram lasting = { .within = 1000 };
     (void)state;
-    mpr_lasting_born(&lasting, 1, 64, CELL, 100);
-    mpr_lasting_born(&lasting, 2, 32, OTHER, 200);
-    mpr_lasting_gone(&lasting, 1, 64, 1100); /* as long as is asked for */
-    mpr_lasting_gone(&lasting, 2, 32, 1201); /* a ns longer */
-    const struct mpr_tally cell = mpr_tally_of(&lasting, CELL),
-                           other = mpr_tally_of(&lasting, OTHER);
+    mpr_lifetime_histogram_add(&lasting, 1, 64, CELL, 100);
+    mpr_lifetime_histogram_add(&lasting, 2, 32, OTHER, 200);
+    mpr_lifetime_histogram_remove(&lasting, 1, 64, 1100); /* as long as is asked for */
+    mpr_lifetime_histogram_remove(&lasting, 2, 32, 1201); /* a ns longer */
+    const struct mpr_lifetime_stats cell = mpr_lifetime_stats_of(&lasting, CELL),
+                                    other = mpr_lifetime_stats_of(&lasting, OTHER);
     assert_int_equal(cell.blocks, 1);
     assert_int_equal(cell.bytes, 64);
     assert_int_equal(cell.freed, 1);
@@ -30,44 +30,45 @@ static void a_block_counts_in_the_cell_that_made_it(void **state)
     assert_int_equal(cell.soon_bytes, 64);
     assert_int_equal(other.freed, 1);
     assert_int_equal(other.soon, 0);
-    assert_int_equal(mpr_tally_of(&lasting, CELL + 1).blocks, 0);
-    mpr_lasting_free(&lasting);
+    assert_int_equal(mpr_lifetime_stats_of(&lasting, CELL + 1).blocks, 0);
+    mpr_lifetime_histogram_free(&lasting);
 }
 
 /* Blocks of a busy address are told apart, and what nobody saw being made ends nothing. */
 static void an_address_is_used_again(void **state)
 {
-    struct mpr_lasting lasting = { .within = 10 };
+    struct mpr_lifetime_histogram lasting = { .within = 10 };
     (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
-        mpr_lasting_born(&lasting, 1, 8, CELL, i * 100);
-        mpr_lasting_gone(&lasting, 1, 8, i * 100 + 5);
+        mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, i * 100);
+        mpr_lifetime_histogram_remove(&lasting, 1, 8, i * 100 + 5);
     }
-    mpr_lasting_gone(&lasting, 1, 8, 1000000);
-    mpr_lasting_born(&lasting, 1, 8, CELL, 2000000);
-    mpr_lasting_born(&lasting, 1, 8, CELL, 2000001); /* the end of the one before was not seen */
-    const struct mpr_tally tally = mpr_tally_of(&lasting, CELL);
+    mpr_lifetime_histogram_remove(&lasting, 1, 8, 1000000);
+    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000000);
+    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001); /* the end of the one before was not
+                                                                  seen */
+    const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&lasting, CELL);
     assert_int_equal(tally.blocks, 1002);
     assert_int_equal(tally.freed, 1000);
     assert_int_equal(tally.soon, 1000);
     assert_int_equal(lasting.live.count, 1); /* its place is used again, too */
-    mpr_lasting_free(&lasting);
+    mpr_lifetime_histogram_free(&lasting);
 }
 
 static void the_median_is_the_middle_of_its_class(void **state)
 {
-    struct mpr_tally tally = { 0 }, sum = { 0 };
+    struct mpr_lifetime_stats tally = { 0 }, sum = { 0 };
     (void)state;
-    assert_true(mpr_tally_median(&tally) == MPR_NO_MEDIAN);
+    assert_true(mpr_lifetime_stats_median(&tally) == MPR_LIFETIME_UNKNOWN);
     tally.freed = 3;
     tally.life[0] = tally.life[11] = tally.life[20] = 1;
-    assert_int_equal(mpr_tally_median(&tally), 1024 + 512); /* class 11: from 1024 ns on */
-    mpr_tally_add(&sum, &tally);
-    mpr_tally_add(&sum, &tally);
+    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512); /* class 11: from 1024 ns on */
+    mpr_lifetime_stats_add(&sum, &tally);
+    mpr_lifetime_stats_add(&sum, &tally);
     assert_int_equal(sum.freed, 6);
     sum.life[0] += 10;
     sum.freed += 10;
-    assert_int_equal(mpr_tally_median(&sum), 0);
+    assert_int_equal(mpr_lifetime_stats_median(&sum), 0);
 }
 
 static void lives_have_classes(void **state)
@@ -79,11 +80,11 @@ static void lives_have_classes(void **state)
                      { 4, 3 }, { 1023, 10 }, { 1024, 11 }, { UINT64_MAX, MPR_LIFE_CLASSES - 1 } };
     (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        struct mpr_lasting lasting = { 0 };
-        mpr_lasting_born(&lasting, 1, 8, CELL, 0);
-        mpr_lasting_gone(&lasting, 1, 8, expected[i].life);
-        assert_int_equal(mpr_tally_of(&lasting, CELL).life[expected[i].class], 1);
-        mpr_lasting_free(&lasting);
+        struct mpr_lifetime_histogram lasting = { 0 };
+        mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 0);
+        mpr_lifetime_histogram_remove(&lasting, 1, 8, expected[i].life);
+        assert_int_equal(mpr_lifetime_stats_of(&lasting, CELL).life[expected[i].class], 1);
+        mpr_lifetime_histogram_free(&lasting);
     }
 }
 
@@ -92,21 +93,21 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
 {
     static const uint32_t cell[] = { OTHER, CELL, CELL + 1 };
     static const uint64_t made[] = { 70, 90, 200 };
-    struct mpr_lasting lasting = { .within = 0 };
+    struct mpr_lifetime_histogram lasting = { .within = 0 };
     struct mpr_arena arena = { 0 };
     struct mpr_ages ages[3];
     (void)state;
-    for (uint64_t i = 1; i <= 9; i++) mpr_lasting_born(&lasting, i, 8, CELL, i * 10);
-    mpr_lasting_born(&lasting, 100, 8, OTHER, 100);
-    mpr_lasting_mark(&lasting); /* of which nobody wants to know any more */
+    for (uint64_t i = 1; i <= 9; i++) mpr_lifetime_histogram_add(&lasting, i, 8, CELL, i * 10);
+    mpr_lifetime_histogram_add(&lasting, 100, 8, OTHER, 100);
+    mpr_lifetime_histogram_mark(&lasting); /* of which nobody wants to know any more */
     for (uint64_t i = 1; i <= 8; i++)
-        if (i != 7) mpr_lasting_gone(&lasting, i, 8, 150);
-    mpr_lasting_born(&lasting, 200, 8, CELL, 200); /* in a place that is free again */
-    mpr_lasting_mark(&lasting);
-    mpr_lasting_gone(&lasting, 9, 8, 210); /* it lived then */
-    mpr_lasting_born(&lasting, 300, 8, CELL, 200);
-    mpr_lasting_born(&lasting, 301, 8, CELL, 200);
-    mpr_lasting_gone(&lasting, 301, 8, 220);
+        if (i != 7) mpr_lifetime_histogram_remove(&lasting, i, 8, 150);
+    mpr_lifetime_histogram_add(&lasting, 200, 8, CELL, 200); /* in a place that is free again */
+    mpr_lifetime_histogram_mark(&lasting);
+    mpr_lifetime_histogram_remove(&lasting, 9, 8, 210); /* it lived then */
+    mpr_lifetime_histogram_add(&lasting, 300, 8, CELL, 200);
+    mpr_lifetime_histogram_add(&lasting, 301, 8, CELL, 200);
+    mpr_lifetime_histogram_remove(&lasting, 301, 8, 220);
     mpr_ages_of(&arena, &lasting, NULL, cell, 3, ages);
     assert_int_equal(ages[0].blocks, 1);
     assert_int_equal(ages[0].made[0], 100);
@@ -118,7 +119,7 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     assert_int_equal(all.blocks, 4);
     assert_int_equal(mpr_ages_median(&all), 90); /* two are no younger */
     mpr_arena_free(&arena);
-    mpr_lasting_free(&lasting);
+    mpr_lifetime_histogram_free(&lasting);
 }
 
 int main(void)

@@ -34,9 +34,9 @@ static uint64_t dice(uint64_t sides)
 
 static void keep(uint64_t time)
 {
-    struct state now = { time, replay.books.heap[H].bytes, { 0 } };
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        now.of[replay.books.cell[i].key] = replay.books.cell[i].bytes;
+    struct state now = { time, replay.accounts.heap[H].bytes, { 0 } };
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        now.of[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
     state[states++] = now;
 }
 
@@ -60,12 +60,12 @@ static void begin(const struct mpr_levels_options *options)
     mpr_replay_init(&replay, &by);
     levels = mpr_levels_new(options, &replay.now);
     assert_non_null(levels);
-    replay.books.levels = levels;
+    replay.accounts.levels = levels;
     state = calloc(EVENTS + 10, sizeof *state);
     states = 0;
 }
 
-static void end(void) { mpr_levels_finish(levels, &replay.books); }
+static void end(void) { mpr_levels_finish(levels, &replay.accounts); }
 
 static void release(void)
 {
@@ -125,7 +125,7 @@ static void each_bucket(void (*check)(const struct mpr_bucket *bucket, const uin
     for (size_t i = 0; i < series()->buckets; i++) {
         const struct mpr_bucket *bucket = &series()->bucket[i];
         for (; at < bucket->end; at++)
-            of[replay.books.cell[series()->change[at].group].key] = series()->change[at].bytes;
+            of[replay.accounts.cell[series()->change[at].group].key] = series()->change[at].bytes;
         check(bucket, of);
     }
 }
@@ -210,7 +210,7 @@ static void a_spike_of_one_event_survives(void **unused)
     for (size_t i = 0; i < series()->buckets; i++)
         if (series()->bucket[i].max > highest) highest = series()->bucket[i].max;
     assert_int_equal(highest, 1 << 20);
-    assert_int_equal(highest, replay.books.heap[H].peak_bytes);
+    assert_int_equal(highest, replay.accounts.heap[H].peak_bytes);
     release();
 }
 

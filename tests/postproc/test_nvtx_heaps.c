@@ -52,13 +52,13 @@ static const struct mpr_nvtx *nvtx(void) { return &replay.nvtx; }
 static struct mpr_heap told(uint32_t id)
 {
     const uint32_t row = mpr_index_get(&nvtx()->row_number, id);
-    return row ? nvtx()->books->heap[row] : (struct mpr_heap){ 0 };
+    return row ? nvtx()->accounts->heap[row] : (struct mpr_heap){ 0 };
 }
 
 static const struct mpr_cell *cell(uint32_t heap_id, uint32_t region_id)
 {
     const uint32_t row = mpr_index_get(&nvtx()->row_number, heap_id);
-    return &nvtx()->books->cell[mpr_books_cell(nvtx()->books, region_id, 0, (uint8_t)row)];
+    return &nvtx()->accounts->cell[mpr_accounts_cell(nvtx()->accounts, region_id, 0, (uint8_t)row)];
 }
 
 static void regions_are_a_space_of_their_own(void **state)
@@ -181,7 +181,7 @@ static void regions_of_unknown_heaps_count(void **state)
     (void)state;
     put(B, B, 30);
     assert_int_equal(heap(R)->bytes, 30);
-    assert_int_equal(told(MPR_NVTX_UNTOLD).bytes, 30);
+    assert_int_equal(told(MPR_NVTX_UNREGISTERED).bytes, 30);
     event(1, MPF_OP_NVTX_HEAP_END, R, B, 0);
     assert_int_equal(heap(R)->bytes, 0);
 }
@@ -231,10 +231,11 @@ static void a_region_has_its_name_at_the_peak(void **state)
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     assert_int_equal(told(ARENA).peak_bytes, 150);
-    assert_int_equal(mpr_books_bytes_at_peak(nvtx()->books, cell(ARENA, HEAD)), 100);
-    assert_int_equal(mpr_books_blocks_at_peak(nvtx()->books, cell(ARENA, HEAD)), 1);
-    assert_int_equal(mpr_books_bytes_at_peak(nvtx()->books, cell(ARENA, WEIGHTS)), 0);
-    assert_int_equal(mpr_books_bytes_at_peak(nvtx()->books, cell(ARENA, MPR_NVTX_UNNAMED)), 50);
+    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 100);
+    assert_int_equal(mpr_accounts_blocks_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 1);
+    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, WEIGHTS)), 0);
+    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, MPR_NVTX_UNNAMED)),
+                     50);
     assert_int_equal(cell(ARENA, HEAD)->bytes, 120);
     assert_int_equal(cell(ARENA, HEAD)->allocations, 2);
 }
@@ -242,8 +243,8 @@ static void a_region_has_its_name_at_the_peak(void **state)
 static const char *path_of_first_region(void)
 {
     size_t bytes;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        const struct mpr_cell *c = &replay.books.cell[i];
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const struct mpr_cell *c = &replay.accounts.cell[i];
         if (c->heap != R) continue;
         const struct mpr_node *node = &replay.ranges.node[c->key];
         return c->key ? mpr_texts_get(&replay.ranges.names, node->name, &bytes) : "";
@@ -276,8 +277,8 @@ static void an_event_of_a_library_leaves_no_stack_for_the_next(void **state)
     event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, A, 100);
     heap_at(A, MIB, ARENA);
     event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, B, 100);
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        cells += replay.books.cell[i].heap == MPF_HEAP_HOST;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        cells += replay.accounts.cell[i].heap == MPF_HEAP_HOST;
     assert_int_equal(cells, 1);
 }
 
@@ -300,8 +301,8 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
         event(1, MPF_OP_NVTX_IN, R, 0, 0);
         event(1, stack[i], MPF_HEAP_NONE, 0x91, 0);
         event(1, MPF_OP_ALLOC, R, A, 1024);
-        for (uint32_t c = 0; c < replay.books.cells; c++, samples += sampled)
-            mpr_estimates_at_peak(&replay.estimates, &replay.books, c, &sampled);
+        for (uint32_t c = 0; c < replay.accounts.cells; c++, samples += sampled)
+            mpr_estimates_at_peak(&replay.estimates, &replay.accounts, c, &sampled);
         assert_int_equal(samples, 1);
         if (!i) over();
     }

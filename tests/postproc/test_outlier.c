@@ -16,7 +16,7 @@
 enum { RUNS = 6 };
 
 static struct mpr_timeline run[RUNS];
-static struct mpr_heap_line heap[RUNS][2];
+static struct mpr_heap_timeline heap[RUNS][2];
 static char path[RUNS][32];
 
 /* Processes without a common parent that has a log; each holds 100 MiB. */
@@ -26,8 +26,8 @@ static int alone(void **state)
     memset(run, 0, sizeof run);
     for (size_t i = 0; i < RUNS; i++) {
         snprintf(path[i], sizeof path[i], "p.%zu.zst", i);
-        heap[i][0] = (struct mpr_heap_line){ .heap = MPF_HEAP_HOST, .peak_bytes = 100 * MIB };
-        heap[i][1] = (struct mpr_heap_line){ .heap = MPF_HEAP_MMAP, .peak_bytes = 10 * MIB };
+        heap[i][0] = (struct mpr_heap_timeline){ .heap = MPF_HEAP_HOST, .peak_bytes = 100 * MIB };
+        heap[i][1] = (struct mpr_heap_timeline){ .heap = MPF_HEAP_MMAP, .peak_bytes = 10 * MIB };
         run[i].heap = heap[i];
         run[i].heaps = 2;
         run[i].summary = (struct mpr_summary){ .path = path[i], .end = MPF_END_EXIT };

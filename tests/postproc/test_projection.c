@@ -35,34 +35,36 @@ static void replay(struct mpr_reader *reader, const char *log, enum mpr_group by
 static void assert_estimates(const struct mpr_replay *a, const struct mpr_replay *b, uint32_t cell)
 {
     uint64_t samples[2];
-    const struct mpr_more x = mpr_estimates_at_peak(&a->estimates, &a->books, cell, &samples[0]),
-                          y = mpr_estimates_at_peak(&b->estimates, &b->books, cell, &samples[1]);
+    const struct mpr_represented x = mpr_estimates_at_peak(&a->estimates, &a->accounts, cell,
+                                                           &samples[0]),
+                                 y = mpr_estimates_at_peak(&b->estimates, &b->accounts, cell,
+                                                           &samples[1]);
     assert_int_equal(x.bytes, y.bytes);
     assert_int_equal(samples[0], samples[1]);
     assert_true(x.blocks - y.blocks < 1e-6 && y.blocks - x.blocks < 1e-6);
-    const double variance = mpr_estimates_variance(&a->estimates, &a->books, cell),
-                 other = mpr_estimates_variance(&b->estimates, &b->books, cell);
+    const double variance = mpr_estimates_variance(&a->estimates, &a->accounts, cell),
+                 other = mpr_estimates_variance(&b->estimates, &b->accounts, cell);
     assert_true(variance <= other * (1 + 1e-9) && other <= variance * (1 + 1e-9));
 }
 
 /* Of one heap, or of all (0). */
 static void assert_same(const struct mpr_replay *a, const struct mpr_replay *b, uint8_t heap)
 {
-    assert_int_equal(a->books.cells, b->books.cells);
-    for (uint32_t i = 0; i < a->books.cells; i++) {
-        const struct mpr_cell *x = &a->books.cell[i], *y = &b->books.cell[i];
+    assert_int_equal(a->accounts.cells, b->accounts.cells);
+    for (uint32_t i = 0; i < a->accounts.cells; i++) {
+        const struct mpr_cell *x = &a->accounts.cell[i], *y = &b->accounts.cell[i];
         assert_int_equal(x->heap, y->heap);
         if (heap && x->heap != heap) continue;
         assert_int_equal(x->bytes, y->bytes);
         assert_int_equal(x->blocks, y->blocks);
         assert_int_equal(x->allocations, y->allocations);
         assert_int_equal(x->inherited, y->inherited);
-        assert_int_equal(mpr_books_bytes_at_peak(&a->books, x),
-                         mpr_books_bytes_at_peak(&b->books, y));
-        assert_int_equal(mpr_books_blocks_at_peak(&a->books, x),
-                         mpr_books_blocks_at_peak(&b->books, y));
-        assert_int_equal(mpr_totals_is(&a->totals, &a->books, x),
-                         mpr_totals_is(&b->totals, &b->books, y));
+        assert_int_equal(mpr_accounts_bytes_at_peak(&a->accounts, x),
+                         mpr_accounts_bytes_at_peak(&b->accounts, y));
+        assert_int_equal(mpr_accounts_blocks_at_peak(&a->accounts, x),
+                         mpr_accounts_blocks_at_peak(&b->accounts, y));
+        assert_int_equal(mpr_counted_totals_is(&a->totals, &a->accounts, x),
+                         mpr_counted_totals_is(&b->totals, &b->accounts, y));
         assert_estimates(a, b, i);
     }
 }
@@ -108,9 +110,9 @@ static void own_peaks_are_those_of_the_grouping(void **state)
             struct mpr_projection projection;
             replay(&own, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
             mpr_projection_begin(&projection, &place.replay, groups[by], NULL);
-            for (uint32_t i = 0; i < own.replay.books.cells; i++) {
-                assert_int_equal(place.replay.books.cell[i].own_peak,
-                                 own.replay.books.cell[i].own_peak);
+            for (uint32_t i = 0; i < own.replay.accounts.cells; i++) {
+                assert_int_equal(place.replay.accounts.cell[i].own_peak,
+                                 own.replay.accounts.cell[i].own_peak);
                 if (i < own.replay.estimates.cells)
                     assert_int_equal(place.replay.estimates.cell[i].own_peak,
                                      own.replay.estimates.cell[i].own_peak);
@@ -124,11 +126,11 @@ static void own_peaks_are_those_of_the_grouping(void **state)
 }
 
 /* Returns the heap with the largest peak. */
-static uint8_t largest_heap(const struct mpr_books *books)
+static uint8_t largest_heap(const struct mpr_accounts *accounts)
 {
     unsigned heap = 0;
     for (unsigned i = 0; i < MPR_HEAPS; i++)
-        if (books->heap[i].peak_bytes > books->heap[heap].peak_bytes) heap = i;
+        if (accounts->heap[i].peak_bytes > accounts->heap[heap].peak_bytes) heap = i;
     return (uint8_t)heap;
 }
 
@@ -138,8 +140,8 @@ static void snapshots_are_the_chosen_instants(void **state)
     for (size_t log = 0; log < LOGS; log++) {
         struct mpr_reader first, place;
         replay(&first, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
-        const uint8_t heap = largest_heap(&first.replay.books);
-        const uint64_t peak = first.replay.books.heap[heap].peak_time;
+        const uint8_t heap = largest_heap(&first.replay.accounts);
+        const uint64_t peak = first.replay.accounts.heap[heap].peak_time;
         struct mpr_snapshots both = { .at = { { .time = peak / 2 }, { .time = peak } },
                                       .count = 2,
                                       .heap = heap };
@@ -171,8 +173,8 @@ static void snapshots_after_the_end_are_the_end(void **state)
     (void)state;
     replay(&place, "h100-spike", MPR_GROUP_PLACE, MPR_INSTANT_AT(both.at[0].time), &both);
     assert_int_equal(both.taken, 2);
-    for (uint32_t i = 0; i < place.replay.books.cells; i++) {
-        const struct mpr_cell *cell = &place.replay.books.cell[i];
+    for (uint32_t i = 0; i < place.replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &place.replay.accounts.cell[i];
         if (cell->heap != MPF_HEAP_HOST) continue;
         assert_int_equal(both.at[0].cell[i].bytes, cell->bytes);
         assert_int_equal(both.at[1].cell[i].bytes, cell->bytes);

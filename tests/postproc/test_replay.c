@@ -1,5 +1,5 @@
 /* Replay: rules one by one. */
-#include "maker.h"
+#include "alloc_context.h"
 #include "replay_test.h"
 
 static void realloc_is_no_peak_of_both_sizes(void **state)
@@ -172,7 +172,7 @@ static void samples_around_the_peak(void **state)
                  i < 3 ? i * 0x1000 : 0x1000, 10);
     }
     end();
-    const struct mpr_track *rss = &replay.samples.source[MPR_SOURCE_RSS];
+    const struct mpr_sample_track *rss = &replay.samples.source[MPR_SOURCE_RSS];
     assert_int_equal(rss->before[H].value[MPF_RSS_ANON], 200);
     assert_int_equal(rss->after[H].value[MPF_RSS_ANON], 300);
     assert_int_equal(rss->largest.value[MPF_RSS_ANON], 300);

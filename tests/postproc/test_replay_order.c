@@ -37,7 +37,7 @@ static void reuse_without_a_free_is_counted_as_missed(void **state)
     begin();
     event_at(1000, 1, MPF_OP_ALLOC, H, 0x1000, 100);
     event_at(2000, 1, MPF_OP_ALLOC, H, 0x1000, 60);
-    event_at(2000 + MPR_REPAIR_NS + 1, 1, MPF_OP_FREE, H, 0x1000, 0);
+    event_at(2000 + MPR_REORDER_NS + 1, 1, MPF_OP_FREE, H, 0x1000, 0);
     end();
     assert_int_equal(heap(H)->bytes, 0);
     assert_int_equal(heap(H)->missed, 1);
@@ -123,8 +123,8 @@ static void frees_that_are_far_apart_do_not_change_places(void **state)
     event(1, MPF_OP_ALLOC, H, 0x1000, 100);
     const uint64_t free_of_2 = now + 1000000;
     event_at(free_of_2, 2, MPF_OP_FREE, H, 0x1000, 0);
-    event_at(free_of_2 + MPR_REPAIR_NS - 100, 1, MPF_OP_FREE, H, 0x1000, 0);
-    event_at(free_of_2 + MPR_REPAIR_NS + 1, 1, MPF_OP_ALLOC, H, 0x1000, 50);
+    event_at(free_of_2 + MPR_REORDER_NS - 100, 1, MPF_OP_FREE, H, 0x1000, 0);
+    event_at(free_of_2 + MPR_REORDER_NS + 1, 1, MPF_OP_ALLOC, H, 0x1000, 50);
     end();
     assert_int_equal(heap(H)->unmatched, 1);
     assert_int_equal(heap(H)->bytes, 50);
@@ -157,7 +157,7 @@ static void reallocs_change_places_over_other_events(void **state)
     event(1, MPF_OP_ALLOC, MPF_HEAP_PART, 0x1000, 100);
     const uint64_t time = now + 1000000;
     event_at(time, 2, MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, 0x1000, 0);
-    for (uint64_t i = 0; i < MPR_RECENT - 4; i++)
+    for (uint64_t i = 0; i < MPR_RECENT_EVENTS - 4; i++)
         event_at(time, 3, MPF_OP_ALLOC, H, 0x100000 + i * 64, 1);
     event_at(time, 2, MPF_OP_MOVE_END, MPF_HEAP_PART, 0x2000, 10);
     event_at(time, 1, MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, 0x1000, 0);
@@ -166,7 +166,7 @@ static void reallocs_change_places_over_other_events(void **state)
     end();
     assert_int_equal(heap(H)->unmatched, 0);
     assert_int_equal(heap(H)->repairs, 1);
-    assert_int_equal(heap(H)->bytes, MPR_RECENT - 4 + 20);
+    assert_int_equal(heap(H)->bytes, MPR_RECENT_EVENTS - 4 + 20);
     mpr_replay_free(&replay);
 }
 

@@ -96,10 +96,10 @@ static void compare_peaks(const struct model *m)
 {
     assert_int_equal(heap(H)->peak_bytes, m->peak);
     assert_int_equal(heap(M)->peak_bytes, m->page_peak);
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        const struct mpr_cell *cell = &replay.books.cell[i];
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &replay.accounts.cell[i];
         const uint32_t path = cell->key ? replay.ranges.node[cell->key].name - 100 : 0;
-        assert_int_equal(mpr_books_bytes_at_peak(&replay.books, cell),
+        assert_int_equal(mpr_accounts_bytes_at_peak(&replay.accounts, cell),
                          (cell->heap == H ? m->best : m->page_best)[path]);
     }
 }

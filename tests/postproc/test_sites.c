@@ -72,17 +72,17 @@ static const struct mpr_sites *sites(void) { return &replay.sites; }
 
 static uint64_t bytes_of(uint64_t key, uint8_t heap)
 {
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].key == key && replay.books.cell[i].heap == heap)
-            return replay.books.cell[i].bytes;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        if (replay.accounts.cell[i].key == key && replay.accounts.cell[i].heap == heap)
+            return replay.accounts.cell[i].bytes;
     return 0;
 }
 
 static uint64_t bytes_at_site(struct mpr_site wanted, uint8_t heap)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) {
-        const struct mpr_cell *cell = &replay.books.cell[i];
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &replay.accounts.cell[i];
         const struct mpr_site site = mpr_sites_of(sites(), cell->site);
         if (cell->heap == heap && site.stack == wanted.stack && site.python == wanted.python)
             bytes += cell->bytes;
@@ -359,8 +359,8 @@ static void begin_sampled(enum mpr_group by)
 
 static uint32_t cell_of(uint64_t key)
 {
-    for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].key == key) return i;
+    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+        if (replay.accounts.cell[i].key == key) return i;
     return UINT32_MAX;
 }
 
@@ -378,8 +378,8 @@ static void sampled_blocks_stand_for_others(void **state)
     event(MPF_OP_FREE, H, 1 << 16, 0);
     event(MPF_OP_FREE, H, 0xa0000, 0);
     const uint32_t cell = cell_of(mpr_sites_stack(sites(), 0x51));
-    const struct mpr_more more =
-        mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples);
+    const struct mpr_represented more =
+        mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell, &samples);
     assert_int_equal(samples, 2);
     assert_int_equal(more.bytes, 2 * (67605 - 4096));
     assert_true(more.blocks > 2 * 15.504 && more.blocks < 2 * 15.506);
@@ -404,9 +404,9 @@ static void by_the_best_name_blocks_in_ranges_stand_for_themselves(void **state)
         event(MPF_OP_ALLOC, H, (i + 1) << 16, 4096);
         if (i == 0) event(MPF_OP_POP, 0, 0, 0);
         more[i] = 0;
-        for (uint32_t cell = 0; cell < replay.books.cells; cell++)
+        for (uint32_t cell = 0; cell < replay.accounts.cells; cell++)
             more[i] +=
-                (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples)
+                (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell, &samples)
                     .bytes;
     }
     assert_int_equal(more[0], 0);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "books.h"
+#include "accounts.h"
 #include "survivors.h"
 
 enum { SIZE = 1 << 20, HEAP = 8 };
@@ -35,18 +35,18 @@ static int end(void **state)
 
 static uint32_t cell(struct world *w, uint64_t key)
 {
-    return mpr_books_cell(&w->replay.books, key, 0, HEAP);
+    return mpr_accounts_cell(&w->replay.accounts, key, 0, HEAP);
 }
 
 static void allocate(struct world *w, uint32_t cell)
 {
-    mpr_books_add(&w->replay.books, cell, SIZE, ++w->replay.now);
+    mpr_accounts_add(&w->replay.accounts, cell, SIZE, ++w->replay.now);
 }
 
 static void give_back(struct world *w, uint32_t cell)
 {
     w->replay.now++;
-    mpr_books_remove(&w->replay.books, cell, SIZE);
+    mpr_accounts_remove(&w->replay.accounts, cell, SIZE);
 }
 
 static void site_that_keeps_each_block_rises(void **state)
@@ -109,7 +109,7 @@ static void small_cells_are_not_followed(void **state)
 {
     struct world *w = *state;
     const uint32_t small = cell(w, 1);
-    for (int i = 0; i < 50; i++) mpr_books_add(&w->replay.books, small, 100, ++w->replay.now);
+    for (int i = 0; i < 50; i++) mpr_accounts_add(&w->replay.accounts, small, 100, ++w->replay.now);
     assert_int_equal(w->survivors.count, 0);
     assert_int_equal(w->survivors.last_ns[HEAP], w->replay.now);
 }

@@ -77,7 +77,7 @@ static int end(void **state)
 static const struct mpr_symbol *look(void **state, uint32_t number, const struct mpr_binary *binary,
                                      const void *pc, size_t *count)
 {
-    return mpr_symbols_look(*state, number, binary, (uint64_t)(uintptr_t)pc, count);
+    return mpr_symbols_find(*state, number, binary, (uint64_t)(uintptr_t)pc, count);
 }
 
 static void *volatile here;
@@ -408,7 +408,7 @@ static void a_file_that_another_user_changes_while_it_is_read_says_what_it_said(
     assert_int_equal(copied, 1);
     assert_string_equal(symbol->function, "copy_own");
     const int now = mpr_object_open(path); /* copied again, because it is another file now */
-    assert_int_equal(mpr_object_is(now, build_id, own.build_id_bytes), -1);
+    assert_int_equal(mpr_object_has_build_id(now, build_id, own.build_id_bytes), -1);
     close(now);
     mpr_symbols_free(symbols);
     unlink(path);

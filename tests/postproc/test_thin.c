@@ -46,7 +46,7 @@ static void make_steps(const char *path)
 
 /* The largest state of host/heap since the range before. */
 struct steps {
-    struct mpr_highs highs;
+    struct mpr_heap_maxima highs;
     uint64_t peak[STEPS + 1], steps;
 };
 
@@ -74,7 +74,7 @@ static void instances_keep_their_peaks(void **state)
     assert_same(whole_log, thinned_log);
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
-    reader.replay.books.highs = &s.highs;
+    reader.replay.accounts.highs = &s.highs;
     reader.replay.watch = (struct mpr_watch){ see_step, &s };
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);
@@ -183,7 +183,7 @@ static void threads_end_inside_their_ranges(void **state)
     assert_same(whole_log, thinned_log);
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
-    reader.replay.books.highs = &s.highs;
+    reader.replay.accounts.highs = &s.highs;
     reader.replay.watch = (struct mpr_watch){ see_step, &s };
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);

@@ -108,9 +108,9 @@ static uint64_t hash_of_path(const struct mpr_replay *r, uint64_t node)
 static uint64_t print_of(const struct mpr_replay *r, uint8_t heap)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
-        const uint64_t bytes = mpr_books_bytes_at_peak(&r->books, cell);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        const uint64_t bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
         if (cell->heap != heap || (!bytes && !cell->bytes)) continue;
         const uint64_t who =
             r->options.by == MPR_GROUP_THREAD ? cell->key : hash_of_path(r, cell->key);
@@ -125,7 +125,7 @@ static void assert_same_by(const char *a, const char *b, enum mpr_group by)
     read_log(&was, a, by);
     read_log(&is, b, by);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *x = &was.replay.books.heap[i], *y = &is.replay.books.heap[i];
+        const struct mpr_heap *x = &was.replay.accounts.heap[i], *y = &is.replay.accounts.heap[i];
         assert_int_equal(x->peak_bytes, y->peak_bytes);
         assert_int_equal(x->peak_blocks, y->peak_blocks);
         assert_int_equal(x->peak_time, y->peak_time);

@@ -8,8 +8,8 @@
 #include "alloc.h"
 #include "amount.h"
 #include "basename.h"
+#include "device_snapshots.h"
 #include "gpu.h"
-#include "instants.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
@@ -43,19 +43,19 @@ static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use
 /* A segment's bytes are live or free.  Free bytes belong to a graph's private pool, or PyTorch
  * could release them, or they are split: a live block pins their segment. */
 static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r,
-                         const struct mpr_picture *p)
+                         const struct mpr_device_snapshot *p)
 {
-    struct mpr_segment_walk walk = { .sites = &r->sites, .picture = p };
+    struct mpr_segment_walk walk = { .sites = &r->sites, .snapshot = p };
     struct mpr_walked_segment s;
     while (mpr_segment_walk_next(&walk, &s)) {
-        const uint64_t free = mpr_less(s.bytes, s.live);
+        const uint64_t free = mpr_saturating_sub(s.bytes, s.live);
         out->torch_segments += s.bytes;
         if (mpr_graph_holds(&r->gpu, s.piece->capture, p->time)) {
             out->pool_free += free;
             continue;
         }
         out->releasable += s.idle;
-        out->split_free += mpr_less(free, s.idle);
+        out->split_free += mpr_saturating_sub(free, s.idle);
         if (s.split_hole > out->largest_hole) out->largest_hole = s.split_hole;
     }
     for (size_t i = 0; i < p->torches; i++) {
@@ -73,11 +73,12 @@ static void add_torch(struct mpr_device_state *s, struct mpr_arena *arena, const
         hole = mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole));
     for (uint32_t i = 0; i < g->graphs; i++) alive += !g->graph[i].gone;
     if (s->pool_free) graphs = mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, alive);
-    struct mpr_device_part *live = add_part(s, MPR_USE_TORCH_LIVE, mpr_amount(s->torch_live), "");
+    struct mpr_device_part *live =
+        add_part(s, MPR_USE_TORCH_LIVE, mpr_saturating_signed(s->torch_live), "");
     if (s->torch_asleep) live->name = "torch live, backed";
-    add_part(s, MPR_USE_TORCH_SPLIT_FREE, mpr_amount(s->split_free), hole);
-    add_part(s, MPR_USE_TORCH_RELEASABLE, mpr_amount(s->releasable), "");
-    add_part(s, MPR_USE_TORCH_GRAPH_POOLS, mpr_amount(s->pool_free), graphs);
+    add_part(s, MPR_USE_TORCH_SPLIT_FREE, mpr_saturating_signed(s->split_free), hole);
+    add_part(s, MPR_USE_TORCH_RELEASABLE, mpr_saturating_signed(s->releasable), "");
+    add_part(s, MPR_USE_TORCH_GRAPH_POOLS, mpr_saturating_signed(s->pool_free), graphs);
 }
 
 /* ---- blocks and pools of other libraries */
@@ -118,7 +119,7 @@ static const uint8_t *owners_of(struct mpr_arena *arena, const struct mpr_sites 
 /* Adds the driver's blocks that are not PyTorch's segments, by owner.  XLA and others allocate few
  * large blocks, from which they serve their own allocations. */
 static void add_owners(struct mpr_device_state *s, struct mpr_arena *arena, const uint8_t *owner,
-                       const struct mpr_replay *r, const struct mpr_picture *p)
+                       const struct mpr_replay *r, const struct mpr_device_snapshot *p)
 {
     struct {
         uint64_t bytes, largest;
@@ -135,24 +136,24 @@ static void add_owners(struct mpr_device_state *s, struct mpr_arena *arena, cons
     }
     const uint32_t comms = r->gpu.comms.count;
     add_part(
-        s, MPR_USE_NCCL, mpr_amount(sum[OWNER_NCCL].bytes),
+        s, MPR_USE_NCCL, mpr_saturating_signed(sum[OWNER_NCCL].bytes),
         comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
               : "");
     for (int i = OWNER_NCCL + 1; i < OWNER_OTHER; i++) {
         if (!sum[i].blocks) continue;
-        add_part(s, (enum mpr_use)(MPR_USE_NCCL + i), mpr_amount(sum[i].bytes),
+        add_part(s, (enum mpr_use)(MPR_USE_NCCL + i), mpr_saturating_signed(sum[i].bytes),
                  sum[i].blocks == 1
                      ? "one block"
                      : mpr_arena_format(arena, "%" PRIu32 " blocks, the largest %s", sum[i].blocks,
                                         mpr_units_size(&size, sum[i].largest)));
     }
-    add_part(s, MPR_USE_OTHER_LIBRARIES, mpr_amount(sum[OWNER_OTHER].bytes), "");
+    add_part(s, MPR_USE_OTHER_LIBRARIES, mpr_saturating_signed(sum[OWNER_OTHER].bytes), "");
     s->xla_arena = sum[OWNER_XLA].blocks == 1;
 }
 
 /* Returns the names of the first few users of the device's stream-ordered pools. */
 static const char *pool_users(struct mpr_arena *arena, const struct mpr_replay *r,
-                              const uint8_t *owner, const struct mpr_picture *p)
+                              const uint8_t *owner, const struct mpr_device_snapshot *p)
 {
     enum { NAMED = 3 };
     static const char *const owner_name[OWNERS] = { "NCCL", "XLA", "CuPy" };
@@ -175,7 +176,7 @@ static const char *pool_users(struct mpr_arena *arena, const struct mpr_replay *
 
 /* Adds the memory that calls caused without an allocation.  Uses and parts of a snapshot have the
  * same order. */
-static void add_hidden(struct mpr_device_state *s, const struct mpr_picture *p)
+static void add_hidden(struct mpr_device_state *s, const struct mpr_device_snapshot *p)
 {
     static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
                       MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
@@ -188,7 +189,7 @@ static void add_hidden(struct mpr_device_state *s, const struct mpr_picture *p)
 /* Adds the memory of others.  The file cache was read at another time, so it may be larger than
  * the total of others, and is limited to that. */
 static void add_others(struct mpr_device_state *s, struct mpr_arena *arena,
-                       const struct mpr_picture *p)
+                       const struct mpr_device_snapshot *p)
 {
     struct mpr_number size;
     uint64_t others = p->others, cache = p->file_cache == MPF_UNKNOWN ? 0 : p->file_cache;
@@ -196,17 +197,18 @@ static void add_others(struct mpr_device_state *s, struct mpr_arena *arena,
         if (cache > others) cache = others;
         others -= cache;
     }
-    if (cache) add_part(s, MPR_USE_FILE_CACHE, mpr_amount(cache), "");
+    if (cache) add_part(s, MPR_USE_FILE_CACHE, mpr_saturating_signed(cache), "");
     if (others == MPF_UNKNOWN) return;
-    struct mpr_device_part *part = add_part(s, MPR_USE_OTHER_PROCESSES, mpr_amount(others), "");
+    struct mpr_device_part *part =
+        add_part(s, MPR_USE_OTHER_PROCESSES, mpr_saturating_signed(others), "");
     if (!p->managed) return;
     part->name = "other processes, managed";
     part->note = mpr_arena_format(arena, "managed memory is at most %s of it",
                                   mpr_units_size(&size, p->managed));
 }
 
-void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
-                             const struct mpr_reader *reader, const struct mpr_picture *p)
+void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
     const struct mpr_replay *r = &reader->replay;
     *out = (struct mpr_device_state){ .valid = p->valid,
@@ -220,14 +222,14 @@ void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *are
     sum_segments(out, r, p);
     if (out->torch_segments || p->torches) add_torch(out, arena, &r->gpu);
     add_owners(out, arena, owner, r, p);
-    add_part(out, MPR_USE_POOLS, mpr_amount(p->pools), pool_users(arena, r, owner, p));
-    add_part(out, MPR_USE_GRAPH_MEMORY, mpr_amount(p->graph_memory), "");
+    add_part(out, MPR_USE_POOLS, mpr_saturating_signed(p->pools), pool_users(arena, r, owner, p));
+    add_part(out, MPR_USE_GRAPH_MEMORY, mpr_saturating_signed(p->graph_memory), "");
     if (p->used == MPF_UNKNOWN) return;
     int64_t sum = 0;
     add_hidden(out, p);
     add_others(out, arena, p);
-    for (size_t i = 0; i < out->parts; i++) sum = mpr_plus(sum, out->part[i].bytes);
-    add_part(out, MPR_USE_UNKNOWN, mpr_minus(mpr_amount(p->used), sum), "");
+    for (size_t i = 0; i < out->parts; i++) sum = mpr_signed_add(sum, out->part[i].bytes);
+    add_part(out, MPR_USE_UNKNOWN, mpr_signed_sub(mpr_saturating_signed(p->used), sum), "");
 }
 
 /* ---- owners of blocks */
@@ -243,9 +245,10 @@ static int by_row_bytes(const void *left, const void *right)
                        ((const struct mpr_row *)left)->bytes);
 }
 
-const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                           const struct mpr_gpu_block *block, size_t blocks,
-                                           size_t *rows)
+const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
+                                            const struct mpr_reader *reader,
+                                            const struct mpr_gpu_block *block, size_t blocks,
+                                            size_t *rows)
 {
     struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
     struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
@@ -269,9 +272,9 @@ const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct
     return row;
 }
 
-const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
+const struct mpr_row *mpr_device_torch_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
-                                            const struct mpr_picture *p,
+                                            const struct mpr_device_snapshot *p,
                                             uint64_t (*bytes)(const struct mpr_gpu_block *),
                                             size_t *rows)
 {
@@ -282,7 +285,7 @@ const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
         part[parts] = p->torch[i];
         part[parts++].size = bytes(&p->torch[i]);
     }
-    const struct mpr_row *row = mpr_composition_rows(arena, reader, part, parts, rows);
+    const struct mpr_row *row = mpr_device_block_rows(arena, reader, part, parts, rows);
     free(part);
     return row;
 }
@@ -294,7 +297,7 @@ static int by_comm_bytes(const void *left, const void *right)
 }
 
 static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
-                       const struct mpr_replay *r, const struct mpr_picture *p)
+                       const struct mpr_replay *r, const struct mpr_device_snapshot *p)
 {
     const struct mpr_comms *c = &r->gpu.comms;
     if (!c->count) return;
@@ -322,16 +325,16 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
 
 static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
 
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
-                     const struct mpr_reader *reader, const struct mpr_picture *p)
+void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
+                           const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
     const enum mpr_group by = reader->replay.options.by;
-    mpr_composition_account(out, arena, reader, p);
+    mpr_device_fill_account(out, arena, reader, p);
     if (!out->valid) return;
     fill_comms(out, arena, &reader->replay, p);
     if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM) return; /* PyTorch's blocks have neither */
-    out->row = mpr_composition_torch(arena, reader, p, mpr_gpu_backed, &out->rows);
-    out->asleep = mpr_composition_torch(arena, reader, p, asleep_of, &out->asleeps);
+    out->row = mpr_device_torch_rows(arena, reader, p, mpr_gpu_backed, &out->rows);
+    out->asleep = mpr_device_torch_rows(arena, reader, p, asleep_of, &out->asleeps);
 }
 
 struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -354,7 +357,7 @@ struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_re
             .shared = d->shared,
             .torch_reserved_peak = d->torch_reserved_peak,
         };
-        mpr_composition(&out->peak, arena, reader, &d->peak);
+        mpr_device_fill_state(&out->peak, arena, reader, &d->peak);
     }
     return device;
 }
@@ -382,11 +385,11 @@ struct collection {
 };
 
 static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t since,
-                    const struct mpr_picture *p)
+                    const struct mpr_device_snapshot *p)
 {
     struct mpr_device_state s;
     if (!p->valid || p->time < c->from || p->time > c->to) return;
-    mpr_composition_account(&s, c->arena, c->reader, p);
+    mpr_device_fill_account(&s, c->arena, c->reader, p);
     MPR_GROW(c->entry, c->count, c->cap);
     const bool measured = s.used != MPF_UNKNOWN;
     c->entry[c->count++] = (struct entry){
@@ -394,25 +397,26 @@ static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t s
     };
 }
 
-static void collect_all(struct collection *c, unsigned device, struct mpr_segments_kept *kept)
+static void collect_all(struct collection *c, unsigned device, struct mpr_segments_series *kept)
 {
     const struct mpr_replay *r = &c->reader->replay;
-    const struct mpr_instants *in = r->gpu.instants;
-    const struct mpr_picture *peak = &r->gpu.device[device].peak;
-    for (size_t i = 0; i < mpr_instants_count(in); i++) {
-        struct mpr_picture p = mpr_instants_picture(in, i, device, r);
-        const uint64_t since = mpr_instants_since(in, i);
+    const struct mpr_device_snapshots *in = r->gpu.instants;
+    const struct mpr_device_snapshot *peak = &r->gpu.device[device].peak;
+    for (size_t i = 0; i < mpr_device_snapshots_count(in); i++) {
+        struct mpr_device_snapshot p = mpr_device_snapshots_get(in, i, device, r);
+        const uint64_t since = mpr_device_snapshots_since(in, i);
         collect(c, MPR_ACCOUNT_SPREAD, since, &p);
         if (kept && p.valid)
-            mpr_segments_keep(kept, c->reader, &p, since, mpr_instants_stays(in, i) ? 0 : i + 1);
-        mpr_picture_free(&p);
+            mpr_segments_series_add(kept, c->reader, &p, since,
+                                    mpr_device_snapshots_is_kept(in, i) ? 0 : i + 1);
+        mpr_device_snapshot_free(&p);
     }
     collect(c, MPR_ACCOUNT_PEAK, peak->time, peak);
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
-        const struct mpr_picture *p = &r->gpu.oom[i].picture;
+        const struct mpr_device_snapshot *p = &r->gpu.oom[i].snapshot;
         if (p->device != device) continue;
         collect(c, MPR_ACCOUNT_OOM, p->time, p);
-        if (kept && p->valid) mpr_segments_keep(kept, c->reader, p, p->time, 0);
+        if (kept && p->valid) mpr_segments_series_add(kept, c->reader, p, p->time, 0);
     }
 }
 
@@ -440,10 +444,10 @@ static bool fill_part(const struct collection *c, enum mpr_use use, struct mpr_a
     return out->key != NULL;
 }
 
-struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
-                                             const struct mpr_reader *reader, uint64_t from,
-                                             uint64_t to, struct mpr_segments_kept *kept,
-                                             size_t *devices)
+struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
+                                               const struct mpr_reader *reader, uint64_t from,
+                                               uint64_t to, struct mpr_segments_series *kept,
+                                               size_t *devices)
 {
     struct mpr_device_account *account = mpr_arena_alloc(arena, MPF_GPUS * sizeof *account);
     *devices = 0;

@@ -13,9 +13,9 @@
 #include "row.h"
 
 struct mpr_gpu_block;
-struct mpr_picture;
+struct mpr_device_snapshot;
 struct mpr_reader;
-struct mpr_segments_kept;
+struct mpr_segments_series;
 
 /* The uses of a device's bytes, in the order of the account.  X(NAME, "key", "name for people") */
 #define MPR_USES_OF_DEVICE(X)                                                                      \
@@ -96,19 +96,20 @@ int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use)
 /* ---- for analyses */
 
 /* Fills the parts and the sums of the segments from a snapshot. */
-void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
-                             const struct mpr_reader *reader, const struct mpr_picture *p);
+void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_device_snapshot *p);
 /* Also fills the owners of PyTorch's blocks and the communicators. */
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
-                     const struct mpr_reader *reader, const struct mpr_picture *p);
+void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
+                           const struct mpr_reader *reader, const struct mpr_device_snapshot *p);
 /* Returns rows by the replay's grouping, largest first, of blocks of PyTorch or of the driver. */
-const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                           const struct mpr_gpu_block *block, size_t blocks,
-                                           size_t *rows);
-/* The same for PyTorch's blocks in a snapshot; @bytes returns how much of a block counts. */
-const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
+const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
-                                            const struct mpr_picture *p,
+                                            const struct mpr_gpu_block *block, size_t blocks,
+                                            size_t *rows);
+/* The same for PyTorch's blocks in a snapshot; @bytes returns how much of a block counts. */
+const struct mpr_row *mpr_device_torch_rows(struct mpr_arena *arena,
+                                            const struct mpr_reader *reader,
+                                            const struct mpr_device_snapshot *p,
                                             uint64_t (*bytes)(const struct mpr_gpu_block *),
                                             size_t *rows);
 /* Returns the devices that the process used, by index, each with its account at its peak. */
@@ -147,11 +148,12 @@ struct mpr_device_account {
     size_t parts;
 };
 
-/* Returns the accounts of a log that was read with instants (instants.h), peaks and out-of-memory
- * events only in [from, to], ns.  @kept: also gets the segments at the instants, or NULL. */
-struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
-                                             const struct mpr_reader *reader, uint64_t from,
-                                             uint64_t to, struct mpr_segments_kept *kept,
-                                             size_t *devices);
+/* Returns the accounts of a log that was read with instants (device_snapshots.h), peaks and
+ * out-of-memory events only in [from, to], ns.  @kept: also gets the segments at the instants, or
+ * NULL. */
+struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
+                                               const struct mpr_reader *reader, uint64_t from,
+                                               uint64_t to, struct mpr_segments_series *kept,
+                                               size_t *devices);
 
 #endif

@@ -10,12 +10,13 @@
 #include "amount.h"
 #include "index.h"
 #include "labels.h"
-#include "places.h"
+#include "numbered_names.h"
 #include "reader.h"
 
 static int64_t total(uint64_t segment_bytes, int64_t executable_bytes, int64_t launch_bytes)
 {
-    return mpr_plus(mpr_amount(segment_bytes), mpr_plus(executable_bytes, launch_bytes));
+    return mpr_signed_add(mpr_saturating_signed(segment_bytes),
+                          mpr_signed_add(executable_bytes, launch_bytes));
 }
 
 int64_t mpr_graph_total(const struct mpr_graph_row *row)
@@ -102,8 +103,8 @@ static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *
     b->nodes += row->nodes;
     b->segment_bytes += row->segment_bytes;
     b->block_bytes += row->block_bytes;
-    b->executable_bytes = mpr_plus(b->executable_bytes, row->executable_bytes);
-    b->launch_bytes = mpr_plus(b->launch_bytes, row->launch_bytes);
+    b->executable_bytes = mpr_signed_add(b->executable_bytes, row->executable_bytes);
+    b->launch_bytes = mpr_signed_add(b->launch_bytes, row->launch_bytes);
 }
 
 /* Fills the bursts and their rows.  @captures: at least as many as there are bursts. */
@@ -142,7 +143,7 @@ enum { NUMBERS = 16 }; /* at most, in a path */
 struct numbers {
     struct {
         size_t frame;
-        struct mpr_place at;
+        struct mpr_name_number at;
     } number[NUMBERS];
     size_t count;
 };
@@ -151,8 +152,8 @@ static struct numbers numbers_of(const struct mpr_graph_row *row)
 {
     struct numbers n = { .count = 0 };
     for (size_t i = 0; i < row->path.depth; i++) {
-        struct mpr_place at[NUMBERS];
-        const size_t found = mpr_places_find(row->path.frame[i], at, NUMBERS - n.count);
+        struct mpr_name_number at[NUMBERS];
+        const size_t found = mpr_numbers_find(row->path.frame[i], at, NUMBERS - n.count);
         for (size_t k = 0; k < found; k++, n.count++) {
             n.number[n.count].frame = i;
             n.number[n.count].at = at[k];
@@ -210,9 +211,9 @@ static void add_to_size(struct mpr_graph_burst *burst, struct mpr_index *known, 
     struct mpr_graph_size *size = &burst->size[place - 1];
     size->graphs += row->captured;
     size->segment_bytes += row->segment_bytes;
-    size->executable_bytes = mpr_plus(size->executable_bytes, row->executable_bytes);
-    size->launch_bytes = mpr_plus(size->launch_bytes, row->launch_bytes);
-    size->bytes = mpr_plus(size->bytes, mpr_graph_total(row));
+    size->executable_bytes = mpr_signed_add(size->executable_bytes, row->executable_bytes);
+    size->launch_bytes = mpr_signed_add(size->launch_bytes, row->launch_bytes);
+    size->bytes = mpr_signed_add(size->bytes, mpr_graph_total(row));
 }
 
 static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
@@ -235,7 +236,7 @@ static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
     }
     mpr_index_free(&known);
     for (size_t i = 0; i < burst->sizes; i++)
-        burst->size[i].cumulative = sum = mpr_plus(sum, burst->size[i].bytes);
+        burst->size[i].cumulative = sum = mpr_signed_add(sum, burst->size[i].bytes);
 }
 
 void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)

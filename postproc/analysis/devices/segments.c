@@ -18,7 +18,7 @@
 /* A segment is recognized by the library that allocated it.  If that is not known (no call stack,
  * PyTorch linked into the program, a plug-in that mapped it again), a block in it is the evidence.
  */
-bool mpr_is_torch_segment(const struct mpr_picture *p, const struct mpr_gpu_block *block)
+bool mpr_is_torch_segment(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *block)
 {
     if (mpf_heap_code(block->heap) != MPF_HEAP_DEVICE || !block->addr) return false;
     if (block->segment) return true;
@@ -40,7 +40,7 @@ bool mpr_segment_expands(const struct mpr_sites *sites, uint32_t library)
 /* Raises *largest to the size of the hole. */
 static void note_hole(uint64_t *largest, uint64_t from, uint64_t to)
 {
-    if (mpr_less(to, from) > *largest) *largest = to - from;
+    if (mpr_saturating_sub(to, from) > *largest) *largest = to - from;
 }
 
 /* Looks for idle pieces in a hole.  @piece: the first one that may begin in it. */
@@ -62,7 +62,7 @@ static void look_at_hole(struct mpr_walked_segment *s, size_t *piece, uint64_t f
 static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s, uint64_t begin,
                         uint64_t end)
 {
-    const struct mpr_picture *p = w->picture;
+    const struct mpr_device_snapshot *p = w->snapshot;
     uint64_t cursor = begin;
     size_t piece = 0;
     /* to the last block that begins at or before the segment, or the first of all */
@@ -75,7 +75,7 @@ static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s
                        to = b->addr + b->size < end ? b->addr + b->size : end;
         look_at_hole(s, &piece, cursor, from);
         if (to > cursor) cursor = to;
-        s->live += mpr_less(to, from);
+        s->live += mpr_saturating_sub(to, from);
         s->blocks += b->addr >= begin;
         if (!s->oldest || b->time < s->oldest->time) s->oldest = b;
     }
@@ -84,7 +84,7 @@ static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s
 
 bool mpr_segment_walk_next(struct mpr_segment_walk *w, struct mpr_walked_segment *s)
 {
-    const struct mpr_picture *p = w->picture;
+    const struct mpr_device_snapshot *p = w->snapshot;
     const struct mpr_gpu_block *const end = p->driver + p->drivers;
     while (w->driver < p->drivers && !mpr_is_torch_segment(p, &p->driver[w->driver])) w->driver++;
     if (w->driver == p->drivers) return false;
@@ -117,7 +117,7 @@ struct held {
 struct making {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
-    const struct mpr_picture *picture;
+    const struct mpr_device_snapshot *snapshot;
     struct mpr_segments_device *out;
     struct held *held;
     size_t helds, held_cap;
@@ -132,11 +132,11 @@ static struct mpr_segment describe(const struct making *m, const struct mpr_walk
 {
     const struct mpr_gpu *g = &m->reader->replay.gpu;
     const struct mpr_gpu_block *b = s->piece;
-    const bool of_graph = mpr_graph_holds(g, b->capture, m->picture->time);
+    const bool of_graph = mpr_graph_holds(g, b->capture, m->snapshot->time);
     struct mpr_segment out = { .addr = b->addr,
                                .bytes = s->bytes,
                                .live = s->live,
-                               .free = mpr_less(s->bytes, s->live),
+                               .free = mpr_saturating_sub(s->bytes, s->live),
                                .largest_hole = s->hole,
                                .blocks = s->blocks,
                                .idle = of_graph ? 0 : s->idle,
@@ -184,13 +184,13 @@ static void add_segment(struct making *m, const struct mpr_walked_segment *walke
         d->graph_free += s->free;
         return;
     }
-    const uint64_t pinned = mpr_less(s->free, s->idle);
+    const uint64_t pinned = mpr_saturating_sub(s->free, s->idle);
     d->idle += s->idle;
     d->split_free += pinned;
     if (walked->split_hole > d->largest_hole) d->largest_hole = walked->split_hole;
     if (s->state != MPR_SEGMENT_SPLIT || !pinned) return;
     for (size_t i = walked->from; i < walked->to; i++) {
-        const struct mpr_gpu_block *b = &m->picture->torch[i];
+        const struct mpr_gpu_block *b = &m->snapshot->torch[i];
         MPR_GROW(m->held, m->helds, m->held_cap);
         m->held[m->helds++] = (struct held){ key_of(b), b->size, s->addr, pinned, b->time };
     }
@@ -234,7 +234,7 @@ static void fill_pins(struct making *m)
     qsort(d->pin, d->pins, sizeof *d->pin, by_pinned);
 }
 
-static void count_outside(struct mpr_segments_device *d, const struct mpr_picture *p)
+static void count_outside(struct mpr_segments_device *d, const struct mpr_device_snapshot *p)
 {
     uint64_t blocks = 0, bytes = 0;
     for (size_t i = 0; i < p->torches; i++) {
@@ -244,8 +244,9 @@ static void count_outside(struct mpr_segments_device *d, const struct mpr_pictur
         d->asleep += b->asleep;
         d->asleep_blocks += b->asleep != 0;
     }
-    for (size_t i = 0; i < d->segments; i++) blocks = mpr_less(blocks, d->segment[i].blocks);
-    d->outside = mpr_less(bytes, d->live);
+    for (size_t i = 0; i < d->segments; i++)
+        blocks = mpr_saturating_sub(blocks, d->segment[i].blocks);
+    d->outside = mpr_saturating_sub(bytes, d->live);
     d->outside_blocks = blocks;
 }
 
@@ -262,7 +263,7 @@ static int by_pool_bytes(const void *left, const void *right)
 }
 
 static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
-                        const struct mpr_picture *p)
+                        const struct mpr_device_snapshot *p)
 {
     const struct mpr_gpu *g = &reader->replay.gpu;
     struct mpr_arena *arena = &result->arena;
@@ -274,9 +275,9 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
                                            mpr_arena_alloc(arena, p->drivers * sizeof *d->segment),
                                        .pool =
                                            mpr_arena_alloc(arena, p->drivers * sizeof *d->pool) };
-    struct making m = { .arena = arena, .reader = reader, .picture = p, .out = d };
+    struct making m = { .arena = arena, .reader = reader, .snapshot = p, .out = d };
     m.pool_of = mpr_alloc(2 * ((size_t)g->shareds + 1), sizeof *m.pool_of);
-    struct mpr_segment_walk walk = { .sites = &reader->replay.sites, .picture = p };
+    struct mpr_segment_walk walk = { .sites = &reader->replay.sites, .snapshot = p };
     struct mpr_walked_segment walked;
     while (mpr_segment_walk_next(&walk, &walked)) add_segment(&m, &walked);
     count_outside(d, p);
@@ -297,16 +298,17 @@ static void fill_devices(struct mpr_segments *result, const struct mpr_reader *r
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const bool at_oom = oom && mpf_heap_device(oom->heap) == i;
-        const struct mpr_picture *p = at_oom ? &oom->picture : &reader->replay.gpu.device[i].peak;
+        const struct mpr_device_snapshot *p =
+            at_oom ? &oom->snapshot : &reader->replay.gpu.device[i].peak;
         if (p->valid) fill_device(result, reader, p);
     }
 }
 
 static void fill_one(struct mpr_segments *result, const struct mpr_reader *reader,
-                     const struct mpr_picture *picture)
+                     const struct mpr_device_snapshot *snapshot)
 {
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    fill_device(result, reader, picture);
+    fill_device(result, reader, snapshot);
 }
 
 void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
@@ -322,7 +324,7 @@ void mpr_segments_fill_worst(struct mpr_segments *result, const struct mpr_reade
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    if (oom) fill_one(result, reader, &oom->picture);
+    if (oom) fill_one(result, reader, &oom->snapshot);
     return oom != NULL;
 }
 
@@ -378,16 +380,17 @@ static int by_shape_and_path(const void *left, const void *right)
 
 static int by_group_free(const void *left, const void *right)
 {
-    const struct mpr_alike *a = left, *b = right;
+    const struct mpr_segment_group *a = left, *b = right;
     int order = mpr_compare(b->free, a->free);
     if (!order) order = mpr_compare(b->bytes, a->bytes);
     return order ? order : mpr_compare(a->oldest->addr, b->oldest->addr);
 }
 
-struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *segment,
-                            size_t segments, bool apart, size_t *groups)
+struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
+                                            const struct mpr_segment *segment, size_t segments,
+                                            bool apart, size_t *groups)
 {
-    struct mpr_alike *group = mpr_arena_alloc(arena, segments * sizeof *group);
+    struct mpr_segment_group *group = mpr_arena_alloc(arena, segments * sizeof *group);
     const struct mpr_segment **order = mpr_alloc(segments, sizeof *order);
     size_t count = 0;
     for (size_t i = 0; i < segments; i++) order[i] = &segment[i];
@@ -396,8 +399,8 @@ struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *s
         const struct mpr_segment *s = order[i];
         const bool new_group = !i || apart || by_shape(s, order[i - 1]) != 0,
                    new_path = new_group || by_path(s, order[i - 1]) != 0;
-        if (new_group) group[count++] = (struct mpr_alike){ .oldest = s };
-        struct mpr_alike *g = &group[count - 1];
+        if (new_group) group[count++] = (struct mpr_segment_group){ .oldest = s };
+        struct mpr_segment_group *g = &group[count - 1];
         if (s->oldest.frame &&
             (!g->oldest->oldest.frame || s->oldest_time < g->oldest->oldest_time))
             g->oldest = s;
@@ -415,20 +418,20 @@ struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *s
 
 /* ---- several instants */
 
-static void drop(struct mpr_segments_kept *kept, struct mpr_segments_then *instant)
+static void drop(struct mpr_segments_series *kept, struct mpr_segments_instant *instant)
 {
     if (instant->segments.devices) kept->rows -= instant->segments.device[0].segments;
     mpr_segments_free(&instant->segments);
 }
 
-static bool is_due(const struct mpr_segments_kept *kept, size_t number)
+static bool is_due(const struct mpr_segments_series *kept, size_t number)
 {
     return !number || (number - 1) % kept->stride == 0;
 }
 
 /* Drops every second spread instant.  Returns false if only the first one and those with a link
  * are left. */
-static bool thin_out(struct mpr_segments_kept *kept)
+static bool thin_out(struct mpr_segments_series *kept)
 {
     size_t count = 0, spread = 0;
     kept->stride *= 2;
@@ -444,13 +447,14 @@ static bool thin_out(struct mpr_segments_kept *kept)
     return spread != 0;
 }
 
-void mpr_segments_keep(struct mpr_segments_kept *kept, const struct mpr_reader *reader,
-                       const struct mpr_picture *picture, uint64_t since, size_t number)
+void mpr_segments_series_add(struct mpr_segments_series *kept, const struct mpr_reader *reader,
+                             const struct mpr_device_snapshot *snapshot, uint64_t since,
+                             size_t number)
 {
-    struct mpr_segments_then instant = { .since = since, .number = number };
+    struct mpr_segments_instant instant = { .since = since, .number = number };
     if (!kept->stride) kept->stride = 1;
     if (!is_due(kept, number)) return;
-    fill_one(&instant.segments, reader, picture);
+    fill_one(&instant.segments, reader, snapshot);
     if (instant.segments.devices) kept->rows += instant.segments.device[0].segments;
     MPR_GROW(kept->at, kept->count, kept->cap);
     kept->at[kept->count++] = instant;
@@ -458,7 +462,7 @@ void mpr_segments_keep(struct mpr_segments_kept *kept, const struct mpr_reader *
     if (kept->rows > kept->most && kept->count) drop(kept, &kept->at[--kept->count]);
 }
 
-void mpr_segments_kept_free(struct mpr_segments_kept *kept)
+void mpr_segments_series_free(struct mpr_segments_series *kept)
 {
     for (size_t i = 0; i < kept->count; i++) mpr_segments_free(&kept->at[i].segments);
     free(kept->at);

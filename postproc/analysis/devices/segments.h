@@ -16,7 +16,7 @@
 
 struct mpr_error;
 struct mpr_gpu_block;
-struct mpr_picture;
+struct mpr_device_snapshot;
 struct mpr_reader;
 struct mpr_sites;
 
@@ -104,15 +104,16 @@ void mpr_segments_free(struct mpr_segments *segments);
 /* ---- groups of equal segments: "599 x 20.00 MiB, hole 18.00 MiB" */
 
 /* Segments with the same bytes, free bytes, largest hole, state and pool. */
-struct mpr_alike {
+struct mpr_segment_group {
     const struct mpr_segment *oldest; /* the one with the oldest block */
     uint64_t segments, bytes, free, blocks;
     uint64_t paths; /* different paths of their oldest live blocks */
 };
 
 /* Returns the groups, most free bytes first, in the arena.  @apart: each segment is a group. */
-struct mpr_alike *mpr_alike(struct mpr_arena *arena, const struct mpr_segment *segment,
-                            size_t segments, bool apart, size_t *groups);
+struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
+                                            const struct mpr_segment *segment, size_t segments,
+                                            bool apart, size_t *groups);
 
 /* ---- segments of a log that was read; for analyses */
 
@@ -125,7 +126,7 @@ void mpr_segments_fill_worst(struct mpr_segments *segments, const struct mpr_rea
 bool mpr_segments_fill_oom(struct mpr_segments *segments, const struct mpr_reader *reader);
 
 /* Segments of one device at one of several instants. */
-struct mpr_segments_then {
+struct mpr_segments_instant {
     struct mpr_segments segments;
     uint64_t since; /* nothing changed from `since` (after its events) to the instant */
     size_t number;  /* from 1, among the instants that are spread over the run, or 0 if the page has
@@ -133,17 +134,18 @@ struct mpr_segments_then {
 };
 
 /* Segments at several instants, in bounded memory.  Set `most`, and zero the others. */
-struct mpr_segments_kept {
+struct mpr_segments_series {
     size_t most;         /* segments of all instants together, at most */
     size_t rows, stride; /* how many there are; each stride-th of the spread instants is kept */
-    struct mpr_segments_then *at; /* by device, the spread ones in order of time */
+    struct mpr_segments_instant *at; /* by device, the spread ones in order of time */
     size_t count, cap;
 };
 
 /* Adds the snapshot.  If there are too many segments, drops every second spread instant. */
-void mpr_segments_keep(struct mpr_segments_kept *kept, const struct mpr_reader *reader,
-                       const struct mpr_picture *picture, uint64_t since, size_t number);
-void mpr_segments_kept_free(struct mpr_segments_kept *kept);
+void mpr_segments_series_add(struct mpr_segments_series *kept, const struct mpr_reader *reader,
+                             const struct mpr_device_snapshot *snapshot, uint64_t since,
+                             size_t number);
+void mpr_segments_series_free(struct mpr_segments_series *kept);
 
 /* ---- a walk over the segments in a snapshot, by address; for analyses */
 
@@ -164,14 +166,14 @@ struct mpr_walked_segment {
 /* Set the first two members, and zero the others. */
 struct mpr_segment_walk {
     const struct mpr_sites *sites;
-    const struct mpr_picture *picture;
+    const struct mpr_device_snapshot *snapshot;
     size_t driver, torch;
 };
 
 /* Fills the next segment.  Returns false after the last one. */
 bool mpr_segment_walk_next(struct mpr_segment_walk *walk, struct mpr_walked_segment *segment);
 /* Returns true if the driver's block is one of PyTorch's segments, or a piece of one. */
-bool mpr_is_torch_segment(const struct mpr_picture *p, const struct mpr_gpu_block *block);
+bool mpr_is_torch_segment(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *block);
 /* Returns true if memory that the library maps is a piece of an expandable segment: PyTorch maps
  * memory to let a segment grow, but a plug-in maps a whole segment at once. */
 bool mpr_segment_expands(const struct mpr_sites *sites, uint32_t library);

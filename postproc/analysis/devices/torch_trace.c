@@ -51,7 +51,7 @@ int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
     if (!has_profiler_steps(&reader.replay.ranges))
         survey->step = mpr_repeats_outermost_name(reader.repeats, &survey->arena);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (reader.replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
+        if (reader.replay.accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
             survey->devices = i + 1;
     mpr_reader_close(&reader);
     return 0;
@@ -270,7 +270,7 @@ static void on_map(struct reading *r, uint64_t addr)
     const struct mpr_interval *map =
         mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
     if (!map || map->start != addr) return;
-    const struct mpr_object *o = &g->object[map->what];
+    const struct mpr_handle_object *o = &g->object[map->what];
     if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
 }
 
@@ -317,7 +317,7 @@ static void on_oom(struct reading *r, const struct mpr_thread *t, const struct m
     const struct mpr_oom *oom = &replay->gpu.oom[t->gpu.torch_oom - 1];
     if (!is_here(r, e->heap, MPF_HEAP_TORCH)) return;
     const uint64_t given_back =
-        mpr_less(oom->picture.tracked, mpr_gpu_tracked(replay, r->options->device));
+        mpr_saturating_sub(oom->snapshot.tracked, mpr_gpu_tracked(replay, r->options->device));
     report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_OOM,
                                         .addr = oom->free == MPF_UNKNOWN ? UINT64_MAX
                                                                          : oom->free + given_back,

@@ -33,14 +33,14 @@ static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_
     return before + freed < beyond ? before + freed : beyond;
 }
 /* Returns the bytes that belong to no block, mapping or library. */
-static inline uint64_t mpr_retained_beyond(const struct mpr_retained *r)
+static inline uint64_t mpr_retained_unowned(const struct mpr_retained *r)
 {
-    return mpr_less(r->anonymous, r->live + r->memprof + r->others);
+    return mpr_saturating_sub(r->anonymous, r->live + r->memprof + r->others);
 }
 /* Returns the part of it that can be freed blocks, which malloc may have kept. */
 static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
 {
-    const uint64_t beyond = mpr_retained_beyond(r),
+    const uint64_t beyond = mpr_retained_unowned(r),
                    freed = r->fallen < r->kept_at_most ? r->fallen : r->kept_at_most;
     return beyond < freed ? beyond : freed;
 }

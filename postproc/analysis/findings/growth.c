@@ -18,8 +18,8 @@ void mpr_growth_add(struct mpr_growth_builder *b, struct mpr_path path, uint64_t
 {
     if (b->rows < b->max)
         b->row[b->rows++] = (struct mpr_growth_row){ .path = path,
-                                                     .before = mpr_amount(before),
-                                                     .after = mpr_amount(after),
+                                                     .before = mpr_saturating_signed(before),
+                                                     .after = mpr_saturating_signed(after),
                                                      .estimated = estimated };
 }
 
@@ -32,8 +32,8 @@ static int by_path(const void *left, const void *right)
 static int by_change(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    const int64_t x = llabs(mpr_minus(a->after, a->before)),
-                  y = llabs(mpr_minus(b->after, b->before));
+    const int64_t x = llabs(mpr_signed_sub(a->after, a->before)),
+                  y = llabs(mpr_signed_sub(b->after, b->before));
     if (x != y) return x > y ? -1 : 1;
     return by_path(left, right);
 }
@@ -48,8 +48,8 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
             row[merged++] = row[i];
             continue;
         }
-        row[merged - 1].before = mpr_plus(row[merged - 1].before, row[i].before);
-        row[merged - 1].after = mpr_plus(row[merged - 1].after, row[i].after);
+        row[merged - 1].before = mpr_signed_add(row[merged - 1].before, row[i].before);
+        row[merged - 1].after = mpr_signed_add(row[merged - 1].after, row[i].after);
         row[merged - 1].estimated |= row[i].estimated;
     }
     out->rows = 0;
@@ -58,17 +58,18 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
     qsort(row, out->rows, sizeof *row, by_change);
 }
 
-/* ---- two pictures of a device */
+/* ---- two snapshots of a device */
 
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                        const struct mpr_picture *p, bool torch, size_t *rows)
+                                        const struct mpr_device_snapshot *p, bool torch,
+                                        size_t *rows)
 {
-    if (torch) return mpr_composition_torch(arena, reader, p, mpr_gpu_backed, rows);
+    if (torch) return mpr_device_torch_rows(arena, reader, p, mpr_gpu_backed, rows);
     struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
     size_t blocks = 0;
     for (size_t i = 0; i < p->drivers; i++)
         if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_DEVICE) block[blocks++] = p->driver[i];
-    const struct mpr_row *row = mpr_composition_rows(arena, reader, block, blocks, rows);
+    const struct mpr_row *row = mpr_device_block_rows(arena, reader, block, blocks, rows);
     free(block);
     return row;
 }
@@ -95,15 +96,15 @@ static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
 }
 
 void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
-                         const struct mpr_reader *reader, const struct mpr_picture *before,
-                         const struct mpr_picture *after)
+                         const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
+                         const struct mpr_device_snapshot *after)
 {
     struct mpr_device_state old, new;
     struct mpr_growth_builder b;
     size_t old_rows, new_rows;
     const bool torch = before->torches || after->torches;
-    mpr_composition(&old, arena, reader, before);
-    mpr_composition(&new, arena, reader, after);
+    mpr_device_fill_state(&old, arena, reader, before);
+    mpr_device_fill_state(&new, arena, reader, after);
     const struct mpr_row *old_row = mpr_growth_blocks(arena, reader, before, torch, &old_rows),
                          *new_row = mpr_growth_blocks(arena, reader, after, torch, &new_rows);
     if (!old.valid || !new.valid) return;

@@ -21,12 +21,13 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out);
 
 /* Returns a device's blocks by range: PyTorch's, or the driver's. */
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                        const struct mpr_picture *p, bool torch, size_t *rows);
+                                        const struct mpr_device_snapshot *p, bool torch,
+                                        size_t *rows);
 
-/* Compares two pictures of a device: PyTorch's blocks by range (the driver's if PyTorch has none),
+/* Compares two snapshots of a device: PyTorch's blocks by range (the driver's if PyTorch has none),
  * and the other parts of the device's account. */
 void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
-                         const struct mpr_reader *reader, const struct mpr_picture *before,
-                         const struct mpr_picture *after);
+                         const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
+                         const struct mpr_device_snapshot *after);
 
 #endif

@@ -10,9 +10,9 @@
 #include "device.h"
 #include "evidence.h"
 #include "gpu.h"
-#include "host.h"
 #include "labels.h"
 #include "leaks.h"
+#include "oom_host.h"
 #include "prescan.h"
 #include "projection.h"
 #include "reader.h"
@@ -52,7 +52,7 @@ struct mpr_insights_reading {
 
 static uint64_t live(const struct mpr_replay *r)
 {
-    return r->books.heap[MPF_HEAP_HOST].bytes + r->books.heap[MPF_HEAP_MMAP].bytes;
+    return r->accounts.heap[MPF_HEAP_HOST].bytes + r->accounts.heap[MPF_HEAP_MMAP].bytes;
 }
 
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
@@ -60,18 +60,18 @@ static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value;
 /* Returns the bytes that host/heap fell by since the newest sample. */
 static uint64_t freed_since_sample(const struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
-    return mpr_less(g->newest_sample.heap, r->books.heap[MPF_HEAP_HOST].bytes);
+    return mpr_saturating_sub(g->newest_sample.heap, r->accounts.heap[MPF_HEAP_HOST].bytes);
 }
 
 static struct mpr_retained sampled(const struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
     const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
-    const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
+    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
     return (struct mpr_retained){ .time = r->now,
                                   .anonymous = known(value[MPF_RSS_ANON]),
                                   .live = live(r),
                                   .memprof = known(value[MPF_RSS_MEMPROF]),
-                                  .fallen = mpr_less(heap->peak_bytes, heap->bytes),
+                                  .fallen = mpr_saturating_sub(heap->peak_bytes, heap->bytes),
                                   .kept_at_most =
                                       g->newest_sample.kept_at_most + freed_since_sample(g, r) };
 }
@@ -85,7 +85,7 @@ static void forget_newest(struct mpr_insights_reading *g)
 
 static void look_at_peak(struct mpr_insights_reading *g, const struct mpr_replay *r)
 {
-    const uint64_t peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
+    const uint64_t peak = r->accounts.heap[MPF_HEAP_HOST].peak_bytes;
     if (g->peak == peak) return;
     forget_newest(g);
     g->peak = g->newest_sample.heap = peak;
@@ -97,8 +97,8 @@ static void limit_kept(struct mpr_insights_reading *g, const struct mpr_replay *
 {
     now.others = g->others;
     g->newest_sample.kept_at_most = mpr_kept_at_most(
-        g->newest_sample.kept_at_most, freed_since_sample(g, r), mpr_retained_beyond(&now));
-    g->newest_sample.heap = r->books.heap[MPF_HEAP_HOST].bytes;
+        g->newest_sample.kept_at_most, freed_since_sample(g, r), mpr_retained_unowned(&now));
+    g->newest_sample.heap = r->accounts.heap[MPF_HEAP_HOST].bytes;
 }
 
 /* Keeps the largest sample among those that are at least `lasting` old.  A normal exit frees all
@@ -108,7 +108,7 @@ static void count_lasting(struct mpr_insights_reading *g, uint64_t time, uint64_
     struct mpr_retained *most = &g->evidence.retained;
     for (size_t i = 0; i < NEWEST; i++) {
         struct mpr_retained *at = &g->newest[i];
-        if (!at->time || mpr_less(time, at->time) < lasting) continue;
+        if (!at->time || mpr_saturating_sub(time, at->time) < lasting) continue;
         at->others = g->others;
         if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
         at->time = 0;
@@ -130,17 +130,17 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
                 const struct mpf_event *e)
 {
     struct mpr_insights_reading *g = arg;
-    const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
+    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
     if (g->next.event) g->next.event(g->next.arg, r, t, e);
     if (e->op == MPF_OP_PUSH) g->pushed_ns = r->now;
     if (e->op != MPF_OP_SAMPLE_RSS) return;
     look_at_peak(g, r);
     const struct mpr_retained now = sampled(g, r);
-    if (now.fallen <= heap->peak_bytes / 8) g->others = mpr_retained_beyond(&now);
+    if (now.fallen <= heap->peak_bytes / 8) g->others = mpr_retained_unowned(&now);
     limit_kept(g, r, now);
     for (size_t i = 0; i < NEWEST; i++)
-        if (mpr_less(r->now, g->newest[i].time) < 2 * TICK_NS &&
+        if (mpr_saturating_sub(r->now, g->newest[i].time) < 2 * TICK_NS &&
             now.anonymous < g->newest[i].anonymous)
             g->newest[i].anonymous = now.anonymous;
 }
@@ -190,7 +190,7 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
                                     .free = oom->free,
                                     .total = oom->total,
                                     .heap = oom->heap };
-    mpr_composition(&o->state, &out->arena, reader, &oom->picture);
+    mpr_device_fill_state(&o->state, &out->arena, reader, &oom->snapshot);
     o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
 }
 
@@ -202,7 +202,7 @@ static void fill_states(struct mpr_insights_reading *g, const struct mpr_reader 
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         g->evidence.at_oom[i] = oom && mpf_heap_device(oom->heap) == i;
         if (g->evidence.at_oom[i]) g->state[i] = g->out->oom.state;
-        else mpr_composition(&g->state[i], &g->out->arena, reader, &r->gpu.device[i].peak);
+        else mpr_device_fill_state(&g->state[i], &g->out->arena, reader, &r->gpu.device[i].peak);
     }
 }
 
@@ -424,13 +424,13 @@ static void read_breakdown(struct mpr_insights *out, const char *path, bool alon
         mpr_breakdown_take(&out->breakdown, b, &reader, path);
         mpr_reader_close(&reader);
     }
-    mpr_breakdown_end(b);
+    mpr_breakdown_reading_free(b);
 }
 
 static void free_observers(struct mpr_insights_reading *g)
 {
     if (!g->breakdown) return;
-    mpr_breakdown_end(g->breakdown);
+    mpr_breakdown_reading_free(g->breakdown);
     g->breakdown = NULL;
     mpr_instances_end(g->instances);
     mpr_own_peaks_free(&g->by_best);

@@ -137,7 +137,7 @@ struct mpr_insights_oom {
 };
 
 /* The newest allocation of host memory that failed. */
-struct mpr_refused {
+struct mpr_refused_request {
     uint64_t count, time, bytes; /* count: of all failed allocations */
     unsigned error;              /* errno */
     struct mpr_rlimit limit;     /* the limit that was reached */
@@ -149,7 +149,7 @@ struct mpr_insights {
     struct mpr_arena arena;
     struct mpr_peaks peaks; /* the log's peaks, by AUTO */
     struct mpr_insights_oom oom;
-    struct mpr_refused refused;
+    struct mpr_refused_request refused;
     bool died;                          /* it may have been killed because host memory ran out */
     const struct mpr_processes *family; /* all processes of the run, or NULL if unknown */
     /* Results whose paths findings use. */

@@ -1,6 +1,6 @@
 /* Reads the out-of-memory events of one log.  A first replay finds the events, and for each the
- * span of time in which the program last worked; a second replay takes the pictures of these spans'
- * peaks, and the growth of host memory. */
+ * span of time in which the program last worked; a second replay takes the snapshots of these
+ * spans' peaks, and the growth of host memory. */
 #include "ooms.h"
 
 #include <inttypes.h>
@@ -11,10 +11,10 @@
 #include "device.h"
 #include "gpu.h"
 #include "growth.h"
-#include "host.h"
 #include "index.h"
 #include "labels.h"
 #include "mpf/sample.h"
+#include "oom_host.h"
 #include "reader.h"
 #include "repeats.h"
 
@@ -31,19 +31,19 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 
 /* @all: true if the driver would have had all of the bytes; false if they are an upper bound, which
  * proves only that the request would not have fit. */
-static void add_fit(struct mpr_oom_story *s, enum mpr_fit_kind kind, uint64_t bytes, bool all)
+static void add_fit(struct mpr_oom_event *s, enum mpr_fit_kind kind, uint64_t bytes, bool all)
 {
     const uint64_t available = s->free + bytes;
     const bool enough = available >= s->needed;
     if (bytes)
         s->fit[s->fits++] = (struct mpr_fit){ .kind = kind,
                                               .bytes = bytes,
-                                              .missing = mpr_less(s->needed, available),
+                                              .missing = mpr_saturating_sub(s->needed, available),
                                               .fits = enough && all,
                                               .computed = !enough || all };
 }
 
-static void fill_fits(struct mpr_oom_story *s)
+static void fill_fits(struct mpr_oom_event *s)
 {
     const struct mpr_device_state *d = &s->state;
     const int64_t local = mpr_device_bytes(d, MPR_USE_LOCAL_MEMORY);
@@ -89,8 +89,8 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
 
 /* Fills the largest blocks, and all blocks by call site: PyTorch's, or the driver's if PyTorch has
  * none. */
-static void fill_blocks(struct mpr_oom_story *s, struct mpr_arena *arena,
-                        const struct mpr_reader *reader, const struct mpr_picture *p)
+static void fill_blocks(struct mpr_oom_event *s, struct mpr_arena *arena,
+                        const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
     struct mpr_index number = { 0 };
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
@@ -103,7 +103,7 @@ static void fill_blocks(struct mpr_oom_story *s, struct mpr_arena *arena,
     s->largest = mpr_arena_alloc(arena, MPR_OOM_BLOCKS * sizeof *s->largest);
     for (size_t i = 0; i < blocks; i++) {
         const uint64_t key = path_key(reader, block[i]), bytes = mpr_gpu_backed(block[i]),
-                       age = mpr_less(s->time, block[i]->time);
+                       age = mpr_saturating_sub(s->time, block[i]->time);
         uint32_t known = mpr_index_get(&number, key);
         if (!known) {
             s->place[s->places++] =
@@ -122,11 +122,11 @@ static void fill_blocks(struct mpr_oom_story *s, struct mpr_arena *arena,
     free(block);
 }
 
-static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
+static void fill_story(struct mpr_oom_event *s, struct mpr_arena *arena,
                        const struct mpr_reader *reader, const struct mpr_oom *o, uint64_t start)
 {
     const struct mpr_replay *r = &reader->replay;
-    *s = (struct mpr_oom_story){
+    *s = (struct mpr_oom_event){
         .time = o->time,
         .real_time = start ? start + o->time : 0,
         .heap = o->heap,
@@ -147,9 +147,9 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
     };
     s->path = mpr_label_node(arena, reader, o->node);
     s->python = mpr_label_node(arena, reader, o->python);
-    mpr_composition(&s->state, arena, reader, &o->picture);
+    mpr_device_fill_state(&s->state, arena, reader, &o->snapshot);
     fill_fits(s);
-    fill_blocks(s, arena, reader, &o->picture);
+    fill_blocks(s, arena, reader, &o->snapshot);
 }
 
 /* ---- the last good span before an event */
@@ -211,8 +211,8 @@ static struct good_span span_before(const struct good_spans *g, const struct mpr
                                     const struct mpr_oom *o)
 {
     enum { SECOND_NS = 1000000000 };
-    struct good_span best = { .to = mpr_less(o->time, SECOND_NS) };
-    if (!o->picture.valid) return (struct good_span){ 0 };
+    struct good_span best = { .to = mpr_saturating_sub(o->time, SECOND_NS) };
+    if (!o->snapshot.valid) return (struct good_span){ 0 };
     for (uint32_t node = o->node; node; node = r->ranges.node[node].parent) {
         const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
         if (!r->ranges.node[node].domain && repeat < g->newests && g->newest[repeat].to)
@@ -251,8 +251,8 @@ enum { WINDOWS = 16 };
 struct reading {
     struct good_spans good;
     struct mpr_refusals refusals;
-    struct mpr_window window[WINDOWS]; /* the second replay takes pictures of their peaks */
-    uint32_t oom[WINDOWS];             /* their events */
+    struct mpr_peak_window window[WINDOWS]; /* the second replay takes snapshots of their peaks */
+    uint32_t oom[WINDOWS];                  /* their events */
     size_t windows;
     struct mpr_host_end end; /* by the second replay */
 };
@@ -276,9 +276,9 @@ static void choose_windows(struct reading *reading, const struct mpr_gpu *g)
 {
     for (uint32_t i = 0; i < reading->good.spans && reading->windows < WINDOWS; i++) {
         const struct good_span *s = &reading->good.span[i];
-        if (!g->oom[i].hard || !s->to || !g->oom[i].picture.valid) continue;
+        if (!g->oom[i].hard || !s->to || !g->oom[i].snapshot.valid) continue;
         reading->oom[reading->windows] = i;
-        reading->window[reading->windows++] = (struct mpr_window){
+        reading->window[reading->windows++] = (struct mpr_peak_window){
             .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to
         };
     }
@@ -289,8 +289,8 @@ static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena,
 {
     for (size_t i = 0; i < reading->windows; i++) {
         const uint32_t oom = reading->oom[i];
-        const struct mpr_picture *before = &reading->window[i].peak,
-                                 *after = &reader->replay.gpu.oom[oom].picture;
+        const struct mpr_device_snapshot *before = &reading->window[i].peak,
+                                         *after = &reader->replay.gpu.oom[oom].snapshot;
         const struct good_span *span = &reading->good.span[oom];
         if (oom >= log->stories || !before->valid || !after->valid) continue;
         mpr_growth_pictures(&log->story[oom].growth, arena, reader, before, after);
@@ -321,7 +321,7 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
         const struct mpr_oom *o = &r->gpu.oom[i];
         fill_story(&log->story[log->stories++], &ooms->arena, reader, o,
                    log->summary.process.start_ns);
-        log->undetailed += mpf_heap_is_gpu(o->heap) && !o->picture.valid;
+        log->undetailed += mpf_heap_is_gpu(o->heap) && !o->snapshot.valid;
         if (o->hard) log->hard++;
         else log->soft++;
     }
@@ -362,7 +362,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
                    path, reading, true, progress, error))
             return -1;
     }
-    reader.replay.options.by = by; /* pictures hold blocks, which can be grouped in any way */
+    reader.replay.options.by = by; /* snapshots hold blocks, which can be grouped in any way */
     fill_log(ooms, &reader, log);
     fill_growth(log, &ooms->arena, &reader, reading);
     if (host) mpr_host_fill(&log->host, &ooms->arena, &reader, &reading->refusals, &reading->end);
@@ -376,7 +376,7 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
     struct reading reading = { .good = { .repeats = mpr_repeats_new() } };
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
     const int status = read_log(ooms, &ooms->log[ooms->logs], &reading, path, progress, error);
-    for (size_t i = 0; i < reading.windows; i++) mpr_picture_free(&reading.window[i].peak);
+    for (size_t i = 0; i < reading.windows; i++) mpr_device_snapshot_free(&reading.window[i].peak);
     free_spans(&reading.good);
     mpr_host_end_free(&reading.end);
     if (status == 0) ooms->logs++;

@@ -64,7 +64,7 @@ struct mpr_growth {
     size_t rows;
 };
 
-struct mpr_oom_story {
+struct mpr_oom_event {
     uint64_t time, real_time; /* ns since the process's start; CLOCK_REALTIME, or 0 if unknown */
     uint8_t heap;
     const char *thread, *library;
@@ -94,12 +94,12 @@ struct mpr_host_refusal {
     unsigned error;                /* errno */
 };
 
-struct mpr_host_story {
+struct mpr_host_oom {
     bool told;         /* there is a report: */
     bool killed, full; /* killed, maybe out of memory; the cgroup is at its limit */
     bool refused;      /* allocations failed, and it was not killed */
     uint64_t failures; /* allocations that failed */
-    struct mpr_refused newest;
+    struct mpr_refused_request newest;
     uint64_t mark, end;       /* ns: the interval of `growth`; end: the newest refusal if refused */
     struct mpr_growth growth; /* of live host memory, by range */
     struct mpr_reading rss_then, rss, cgroup; /* samples at the mark and at the end */
@@ -134,11 +134,11 @@ struct mpr_device_sum {
 struct mpr_ooms_log {
     struct mpr_summary summary;
     struct mpr_choice choice;    /* the grouping of the rows; source "": the user chose it */
-    struct mpr_oom_story *story; /* in order of time */
+    struct mpr_oom_event *story; /* in order of time */
     size_t stories, hard, soft;
-    size_t undetailed; /* older events, without the blocks that were live (MPR_OOM_PICTURES) */
+    size_t undetailed; /* older events, without the blocks that were live (MPR_OOM_SNAPSHOTS) */
     const struct mpr_device *device; /* for headings, by index */
-    struct mpr_host_story host;
+    struct mpr_host_oom host;
     struct mpr_failure_state at_failure;
     size_t run;    /* the number of its run: the newest that failed is 0, and is compared */
     bool executed; /* its process executed another program that has a log */

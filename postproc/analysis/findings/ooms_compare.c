@@ -5,12 +5,12 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "cell_totals.h"
 #include "growth.h"
-#include "held.h"
-#include "kin.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "ooms.h"
+#include "process_tree.h"
 #include "reader.h"
 #include "reading.h"
 
@@ -101,9 +101,9 @@ static void count_processes(struct mpr_ooms *ooms)
     ooms->processes = ooms->compared_logs;
     if (ooms->logs < 2) return;
     const struct mpr_summary **log = mpr_alloc(ooms->logs, sizeof *log);
-    struct mpr_kin *kin = mpr_alloc(ooms->logs, sizeof *kin);
+    struct mpr_process_tree *kin = mpr_alloc(ooms->logs, sizeof *kin);
     for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
-    mpr_kin_find(log, ooms->logs, kin);
+    mpr_process_tree_find(log, ooms->logs, kin);
     for (size_t i = 0; i < ooms->logs; i++) {
         if (kin[i].image_of == MPR_NO_PROCESS) continue;
         ooms->log[kin[i].image_of].executed = true;
@@ -137,9 +137,9 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
                      size_t log)
 {
     const struct mpr_replay *r = &reader->replay;
-    struct mpr_held *held = mpr_held_host(r);
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
+    struct mpr_cell_totals *held = mpr_cell_totals_host(r);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
         if (mpf_heap_is_host(cell->heap))
             add(e, mpr_label_path(arena, reader, cell), log, held[i].then, held[i].estimated);
     }
@@ -155,7 +155,8 @@ static void add_devices(struct entries *e, struct mpr_ooms *ooms, const struct m
     for (size_t i = 0; i < first->devices; i++) torch |= first->device[i].torch != 0;
     for (size_t i = 0; i < state->devices; i++) {
         size_t rows;
-        const struct mpr_picture *p = &reader->replay.gpu.device[state->device[i].index].peak;
+        const struct mpr_device_snapshot *p =
+            &reader->replay.gpu.device[state->device[i].index].peak;
         const struct mpr_row *row = mpr_growth_blocks(&ooms->arena, reader, p, torch, &rows);
         for (size_t k = 0; k < rows; k++) add(e, row[k].path, log, row[k].bytes, false);
     }
@@ -165,13 +166,13 @@ static void fill_state(struct mpr_failure_state *out, struct mpr_arena *arena,
                        const struct mpr_replay *r)
 {
     out->alive = true;
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->accounts.heap[i].peak_bytes;
     out->rss = mpr_reading_at_peak(&r->samples.source[MPR_SOURCE_RSS], MPF_HEAP_HOST, out->time);
     out->device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *out->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const struct mpr_gpu_device *d = &r->gpu.device[i];
-        const struct mpr_picture *p = &d->peak;
-        const uint64_t torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
+        const struct mpr_device_snapshot *p = &d->peak;
+        const uint64_t torch = r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
         if (!p->valid || (!d->seen && !p->tracked && !torch)) continue;
         out->device[out->devices++] =
             (struct mpr_failure_device){ .uuid = mpr_arena_text(arena, d->uuid),

@@ -123,7 +123,7 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
 /* Gradients outside of DistributedDataParallel's buckets, which hold a copy of them. */
 static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
 {
-    const uint64_t outside = mpr_less(h->role[MPR_ROLE_GRADIENTS].bytes, h->bucket_bytes),
+    const uint64_t outside = mpr_saturating_sub(h->role[MPR_ROLE_GRADIENTS].bytes, h->bucket_bytes),
                    bytes = outside < h->bucket_bytes ? outside : h->bucket_bytes;
     if (!mpr_worth(bytes, h->bytes)) return;
     struct mpr_finding *f =
@@ -147,7 +147,8 @@ static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_
 static bool is_explained(const struct mpr_insights *out, unsigned device)
 {
     const struct mpr_insights_oom *o = &out->oom;
-    const uint64_t needed = o->free == MPF_UNKNOWN ? o->asked : mpr_less(o->asked, o->free);
+    const uint64_t needed =
+        o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
     for (size_t i = 0; i < out->findings; i++)
         if (mpf_heap_is_gpu(out->finding[i].heap) &&
             mpf_heap_device(out->finding[i].heap) == device && out->finding[i].bytes >= needed)

@@ -56,7 +56,7 @@ static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
 {
     const struct mpr_steps *s = e->steps;
     const struct mpr_instance_heap *instance = &h->heap->of[h->worst_peak];
-    const uint64_t peak = instance->peak_bytes, more = mpr_less(peak, h->median_peak);
+    const uint64_t peak = instance->peak_bytes, more = mpr_saturating_sub(peak, h->median_peak);
     if (!h->peaks_out || !mpr_worth(more, peak)) return;
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
     if (whole && peak < whole->peak_bytes) return;
@@ -93,8 +93,8 @@ static uint64_t even_growth(const struct mpr_steps *s, const struct mpr_instance
     const struct mpr_instance_heap *last = h->of + count - quarter;
     const uint64_t second = min_end_bytes(last - count / 2, quarter),
                    third = min_end_bytes(last - count / 4, quarter),
-                   before = mpr_less(third, second),
-                   after = mpr_less(min_end_bytes(last, quarter), third);
+                   before = mpr_saturating_sub(third, second),
+                   after = mpr_saturating_sub(min_end_bytes(last, quarter), third);
     return before < after ? 2 * before : 2 * after;
 }
 

@@ -5,8 +5,8 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "apart.h"
 #include "evidence.h"
+#include "outliers.h"
 
 /* ---- malloc */
 
@@ -47,7 +47,7 @@ static const struct mpr_process_heap *mapped(const struct mpr_process *p)
  * count only up to @touched bytes in all. */
 static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
 {
-    const uint64_t blocks = p->host.peak_bytes, max = mpr_less(touched, blocks),
+    const uint64_t blocks = p->host.peak_bytes, max = mpr_saturating_sub(touched, blocks),
                    mappings = mapped(p)->peak_bytes;
     return blocks + (mappings < max ? mappings : max);
 }
@@ -58,7 +58,7 @@ static uint64_t blocks_of(const struct mpr_process *p, uint64_t touched)
 static uint64_t allocated_by(const struct mpr_process *worker, const struct mpr_process *parent)
 {
     const uint64_t alone = worker->summary.alone,
-                   more = mpr_less(worker->summary.anonymous, parent->summary.anonymous);
+                   more = mpr_saturating_sub(worker->summary.anonymous, parent->summary.anonymous);
     return blocks_of(worker, alone > more ? alone : more);
 }
 
@@ -67,7 +67,8 @@ static uint64_t allocated_by(const struct mpr_process *worker, const struct mpr_
 static uint64_t copied_by(const struct mpr_process *worker, const struct mpr_process *parent)
 {
     (void)parent;
-    return mpr_less(worker->summary.alone, worker->host.peak_bytes + mapped(worker)->peak_bytes);
+    return mpr_saturating_sub(worker->summary.alone,
+                              worker->host.peak_bytes + mapped(worker)->peak_bytes);
 }
 
 /* ---- workers of one parent */
@@ -231,7 +232,7 @@ static size_t add_outlier(struct mpr_insights *out, const struct worker *worker,
 {
     uint64_t *bytes = mpr_alloc(count, sizeof *bytes);
     for (size_t i = 0; i < count; i++) bytes[i] = worker[i].bytes;
-    const size_t outliers = mpr_apart_above(bytes, count);
+    const size_t outliers = mpr_outliers_above(bytes, count);
     free(bytes);
     if (!outliers) return 0;
     const uint64_t median = worker[count / 2].bytes, more = worker->bytes - median;

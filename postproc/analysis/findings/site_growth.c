@@ -25,11 +25,11 @@ static bool rises(const struct mpr_survivor *f)
     const uint32_t last = f->points - 1;
     if (f->points < LEAST_POINTS || f->point[last].low <= f->point[0].low) return false;
     const uint64_t grown = f->point[last].low - f->point[0].low,
-                   lately = mpr_less(f->point[last].low, f->point[last - last / 4].low);
+                   lately = mpr_saturating_sub(f->point[last].low, f->point[last - last / 4].low);
     uint32_t up = 0;
     uint64_t leap = 0;
     for (uint32_t i = 1; i <= last; i++) {
-        const uint64_t more = mpr_less(f->point[i].low, f->point[i - 1].low);
+        const uint64_t more = mpr_saturating_sub(f->point[i].low, f->point[i - 1].low);
         up += more > 0;
         if (more > leap) leap = more;
     }
@@ -40,7 +40,7 @@ static bool rises(const struct mpr_survivor *f)
  * its pauses.  A site that loaded data at the start is not. */
 static bool is_in_use(const struct mpr_survivor *f, uint64_t end)
 {
-    const uint64_t span = f->last_ns - f->first_ns, rest = mpr_less(end, f->last_ns);
+    const uint64_t span = f->last_ns - f->first_ns, rest = mpr_saturating_sub(end, f->last_ns);
     uint64_t pause = 0;
     for (uint32_t i = 1; i < f->points; i++)
         if (f->point[i].ns - f->point[i - 1].ns > pause)
@@ -52,7 +52,7 @@ static bool is_in_use(const struct mpr_survivor *f, uint64_t end)
  * that; otherwise the end of the log. */
 static uint64_t ending(uint64_t active, uint64_t end)
 {
-    const uint64_t share = end / ENDING_SHARE, rest = mpr_less(end, active);
+    const uint64_t share = end / ENDING_SHARE, rest = mpr_saturating_sub(end, active);
     return rest <= MOMENT_NS || rest <= share ? active : end;
 }
 
@@ -172,12 +172,12 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
 /* Returns the bytes of each place at its heap's peak. */
 static uint64_t *bytes_at_peak(struct mpr_arena *arena, struct mpr_survivors *s)
 {
-    const struct mpr_books *books = &s->replay->books;
+    const struct mpr_accounts *accounts = &s->replay->accounts;
     uint64_t *bytes = mpr_arena_alloc(arena, (s->places + 1) * sizeof *bytes);
     memset(bytes, 0, s->places * sizeof *bytes);
     for (uint32_t i = 0; i < s->cells; i++)
         if (s->of_cell[i])
-            bytes[s->of_cell[i] - 1] += mpr_books_bytes_at_peak(books, &books->cell[i]);
+            bytes[s->of_cell[i] - 1] += mpr_accounts_bytes_at_peak(accounts, &accounts->cell[i]);
     return bytes;
 }
 
@@ -204,7 +204,7 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            const uint64_t temporary = mpr_less(at_peak[f->place], found_bytes(f));
+            const uint64_t temporary = mpr_saturating_sub(at_peak[f->place], found_bytes(f));
             if (place->heap != heap || temporary <= bytes) continue;
             bytes = temporary;
             largest = place;

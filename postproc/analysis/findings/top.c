@@ -6,11 +6,11 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "cell_totals.h"
 #include "device.h"
 #include "error.h"
 #include "gpu.h"
 #include "growth.h"
-#include "held.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
@@ -144,7 +144,7 @@ static const struct past *base_of(const struct mpr_live *l, uint64_t now)
 static void remember(struct mpr_live *l)
 {
     const struct mpr_replay *r = &l->reader.replay;
-    const struct mpr_books *books = &r->books;
+    const struct mpr_accounts *accounts = &r->accounts;
     const uint64_t now = l->look.now_ns;
     if (l->pasts && now - l->past[l->pasts - 1].time < APART_NS) return;
     if (l->pasts == PASTS) {
@@ -154,14 +154,14 @@ static void remember(struct mpr_live *l)
     }
     struct past *p = &l->past[l->pasts++];
     *p = (struct past){ .time = now,
-                        .cell = mpr_alloc(books->cells, sizeof *p->cell),
-                        .cells = books->cells };
+                        .cell = mpr_alloc(accounts->cells, sizeof *p->cell),
+                        .cells = accounts->cells };
     for (int heap = 0; heap < MPR_HEAPS; heap++) {
-        if (!books->heap[heap].used) continue;
-        struct mpr_held *held = mpr_held_heap(r, (uint8_t)heap);
-        p->heap[heap] = books->heap[heap].bytes;
+        if (!accounts->heap[heap].used) continue;
+        struct mpr_cell_totals *held = mpr_cell_totals_heap(r, (uint8_t)heap);
+        p->heap[heap] = accounts->heap[heap].bytes;
         for (uint32_t i = 0; i < p->cells; i++)
-            if (books->cell[i].heap == heap) p->cell[i] = held[i].now;
+            if (accounts->cell[i].heap == heap) p->cell[i] = held[i].now;
         free(held);
     }
 }
@@ -173,7 +173,7 @@ static struct mpr_path path_of_cell(struct mpr_live *l, uint32_t cell)
     MPR_REACH(l->of_cell, cell, l->cells);
     struct mpr_path *path = &l->of_cell[cell];
     if (!path->frame)
-        *path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.books.cell[cell]);
+        *path = mpr_label_path(&l->names, &l->reader, &l->reader.replay.accounts.cell[cell]);
     return *path;
 }
 
@@ -183,66 +183,66 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : mpr_row_by_path(left, right);
 }
 
-static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_held *held)
+static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_cell_totals *held)
 {
     const struct mpr_replay *r = &l->reader.replay;
     struct mpr_live_look *look = &l->look;
-    const bool weighs = heap == MPF_HEAP_PYTHON || mpr_replay_weighs(r, heap);
-    look->row = mpr_arena_alloc(&l->arena, r->books.cells * sizeof *look->row);
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        if (r->books.cell[i].heap != heap || !held[i].now) continue;
+    const bool weighs = heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
+    look->row = mpr_arena_alloc(&l->arena, r->accounts.cells * sizeof *look->row);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        if (r->accounts.cell[i].heap != heap || !held[i].now) continue;
         look->row[look->rows++] =
             (struct mpr_row){ .path = path_of_cell(l, i),
                               .bytes = held[i].now,
                               .blocks = held[i].now_blocks,
-                              .estimated =
-                                  (weighs && held[i].estimated) ||
-                                  mpr_totals_is(&r->totals, &r->books, &r->books.cell[i]) };
+                              .estimated = (weighs && held[i].estimated) ||
+                                           mpr_counted_totals_is(&r->totals, &r->accounts,
+                                                                 &r->accounts.cell[i]) };
     }
     qsort(look->row, look->rows, sizeof *look->row, by_bytes);
 }
 
-static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_held *held,
+static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_cell_totals *held,
                         const struct past *base)
 {
     const struct mpr_replay *r = &l->reader.replay;
     struct mpr_growth_builder b;
     if (!base || base->time == l->look.now_ns) return;
-    mpr_growth_begin(&b, &l->arena, r->books.cells);
-    for (uint32_t i = 0; i < r->books.cells; i++) {
+    mpr_growth_begin(&b, &l->arena, r->accounts.cells);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const uint64_t before = i < base->cells ? base->cell[i] : 0;
-        if (r->books.cell[i].heap != heap || before == held[i].now) continue;
+        if (r->accounts.cell[i].heap != heap || before == held[i].now) continue;
         mpr_growth_add(&b, path_of_cell(l, i), before, held[i].now, held[i].estimated);
     }
     l->look.growth = (struct mpr_growth){ .valid = true,
                                           .time = base->time,
                                           .before = base->heap[heap],
-                                          .after = r->books.heap[heap].bytes };
+                                          .after = r->accounts.heap[heap].bytes };
     mpr_growth_end(&b, &l->look.growth);
 }
 
 /* Returns the requested heap, or the largest one: PyTorch's blocks rather than their segments. */
 static uint8_t heap_shown(const struct mpr_live *l)
 {
-    const struct mpr_books *books = &l->reader.replay.books;
+    const struct mpr_accounts *accounts = &l->reader.replay.accounts;
     uint8_t largest = MPF_HEAP_HOST;
     if (l->options.heap) return l->options.heap;
     for (int i = 0; i < MPR_HEAPS; i++)
-        if (books->heap[i].bytes > books->heap[largest].bytes && !mpr_heap_around((uint8_t)i) &&
-            !mpr_label_is_nested((uint8_t)i))
+        if (accounts->heap[i].bytes > accounts->heap[largest].bytes &&
+            !mpr_heap_around((uint8_t)i) && !mpr_label_is_nested((uint8_t)i))
             largest = (uint8_t)i;
     if (!mpf_heap_is_gpu(largest)) return largest;
     const uint8_t torch = mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(largest));
-    return books->heap[torch].bytes ? torch : largest;
+    return accounts->heap[torch].bytes ? torch : largest;
 }
 
 static void fill_owners(struct mpr_live *l, const struct past *base)
 {
-    const struct mpr_books *books = &l->reader.replay.books;
+    const struct mpr_accounts *accounts = &l->reader.replay.accounts;
     const uint8_t shown = heap_shown(l);
-    struct mpr_held *held = mpr_held_heap(&l->reader.replay, shown);
-    l->look.shown = books->heap[shown].used ? shown : MPF_HEAP_NONE;
-    l->look.whole = books->heap[shown].bytes;
+    struct mpr_cell_totals *held = mpr_cell_totals_heap(&l->reader.replay, shown);
+    l->look.shown = accounts->heap[shown].used ? shown : MPF_HEAP_NONE;
+    l->look.whole = accounts->heap[shown].bytes;
     fill_rows(l, shown, held);
     fill_growth(l, shown, held, base);
     free(held);
@@ -269,7 +269,7 @@ static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t pas
     struct mpr_live_look *look = &l->look;
     look->heap = mpr_arena_alloc(&l->arena, MPR_HEAPS * sizeof *look->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &l->reader.replay.books.heap[i];
+        const struct mpr_heap *h = &l->reader.replay.accounts.heap[i];
         const uint8_t code = (uint8_t)i;
         if (!h->used) continue;
         struct mpr_live_heap *heap = &look->heap[look->heaps++];
@@ -282,13 +282,15 @@ static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t pas
             .peak_time = h->peak_time,
             .allocations =
                 first ? MPF_UNKNOWN : a_second(h->allocations - l->allocations[i], passed_ns),
-            .grew = base ? mpr_minus(mpr_amount(h->bytes), mpr_amount(base->heap[i])) : 0,
+            .grew = base ? mpr_signed_sub(mpr_saturating_signed(h->bytes),
+                                          mpr_saturating_signed(base->heap[i]))
+                         : 0,
             .estimated = code == MPF_HEAP_PYTHON,
         };
         l->allocations[i] = h->allocations;
         if (mpf_heap_is_host(code) && !heap->inside) {
             look->host_bytes += heap->bytes;
-            look->host_grew = mpr_plus(look->host_grew, heap->grew);
+            look->host_grew = mpr_signed_add(look->host_grew, heap->grew);
         }
         if (mpf_heap_is_gpu(code) && mpr_heap_is_device(code)) look->gpu_bytes += heap->bytes;
     }
@@ -302,7 +304,7 @@ static void fill_devices(struct mpr_live *l)
     look->device = mpr_arena_alloc(&l->arena, MPF_GPUS * sizeof *look->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const struct mpr_gpu_device *d = &r->gpu.device[i];
-        struct mpr_picture now = { 0 };
+        struct mpr_device_snapshot now = { 0 };
         if (!mpr_gpu_is_there(r, i)) continue;
         struct mpr_device *out = &look->device[look->devices++];
         *out = (struct mpr_device){ .index = i,
@@ -311,9 +313,9 @@ static void fill_devices(struct mpr_live *l)
                                     .off = mpr_arena_text(&l->arena, d->off),
                                     .used_off = mpr_arena_text(&l->arena, d->used_off),
                                     .shared = d->shared };
-        mpr_picture_take(&now, r, i, r->now);
-        mpr_composition_account(&out->peak, &l->arena, &l->reader, &now);
-        mpr_picture_free(&now);
+        mpr_device_snapshot_take(&now, r, i, r->now);
+        mpr_device_fill_account(&out->peak, &l->arena, &l->reader, &now);
+        mpr_device_snapshot_free(&now);
     }
 }
 
@@ -331,7 +333,7 @@ static void fill_step(struct mpr_live *l)
     step->instances = repeat->instances;
     for (size_t i = 0; i < s->follow.count; i++)
         if (s->follow.open[i].what == outermost)
-            step->open_ns = mpr_less(l->look.now_ns, s->follow.open[i].begin_ns);
+            step->open_ns = mpr_saturating_sub(l->look.now_ns, s->follow.open[i].begin_ns);
     const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* consecutive instances */
     step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
 }

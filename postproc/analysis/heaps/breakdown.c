@@ -1,7 +1,7 @@
 /* The blocks that PyTorch held at each device's instant are followed until they are freed, and each
  * gets a role.
  *
- * The instant is the heap's peak, or the chosen one (books.h).  One pass is enough: a new peak
+ * The instant is the heap's peak, or the chosen one (accounts.h).  One pass is enough: a new peak
  * takes all live blocks, and those that were freed since the previous peak are forgotten.  So at
  * most twice the live blocks are kept. */
 #include "breakdown.h"
@@ -50,7 +50,7 @@ struct lives {
 
 static const struct mpr_heap *heap_of(const struct mpr_replay *r, unsigned device)
 {
-    return &r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)];
+    return &r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)];
 }
 
 /* Takes the new instant if it has moved.  It is the state after the event, or the state before it
@@ -276,7 +276,8 @@ static int by_address(const void *key, const void *block)
 
 /* Gives the bytes that are asleep in the snapshot a separate role, whatever their block is for.
  * Returns the pieces, perhaps moved, and their new count. */
-static struct piece *split_asleep(struct piece *piece, size_t *pieces, const struct mpr_picture *p)
+static struct piece *split_asleep(struct piece *piece, size_t *pieces,
+                                  const struct mpr_device_snapshot *p)
 {
     const size_t count = *pieces;
     piece = mpr_resize(piece, 2 * count, sizeof *piece);
@@ -337,7 +338,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = heap_of(r, device);
-    const struct mpr_picture *picture = &r->gpu.device[device].peak;
+    const struct mpr_device_snapshot *snapshot = &r->gpu.device[device].peak;
     const struct device *d = &lives->device[device];
     size_t count;
     struct piece *piece = blocks_of(lives, r, device, &count);
@@ -351,11 +352,11 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
                                         .phase = d->instant.phase,
                                         .steps = d->instant.steps,
                                         .passes = d->instant.passes,
-                                        .asleep_time = picture->time };
-    for (size_t i = 0; picture->valid && i < picture->torches; i++)
-        out->asleep += picture->torch[i].asleep;
-    if (out->asleep && picture->mappings == d->mappings)
-        piece = split_asleep(piece, &count, picture);
+                                        .asleep_time = snapshot->time };
+    for (size_t i = 0; snapshot->valid && i < snapshot->torches; i++)
+        out->asleep += snapshot->torch[i].asleep;
+    if (out->asleep && snapshot->mappings == d->mappings)
+        piece = split_asleep(piece, &count, snapshot);
     for (size_t i = 0; i < count; i++) {
         if (piece[i].role != MPR_ROLE_GRADIENTS) continue;
         if (piece[i].life.role.stack & MPR_IN_BUCKET) out->bucket_bytes += piece[i].bytes;
@@ -410,7 +411,7 @@ void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading 
         if (heap_of(&reader->replay, i)->allocations) fill_heap(out, &b->lives, reader, i);
 }
 
-void mpr_breakdown_end(struct mpr_breakdown_reading *reading)
+void mpr_breakdown_reading_free(struct mpr_breakdown_reading *reading)
 {
     lives_free(&reading->lives);
     free(reading);
@@ -430,6 +431,6 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
         breakdown->at = at;
         mpr_reader_close(&reader);
     }
-    mpr_breakdown_end(b);
+    mpr_breakdown_reading_free(b);
     return status;
 }

@@ -98,7 +98,7 @@ struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader);
 /* After the last event.  Its paths may be in the arena of an earlier result of the reader. */
 void mpr_breakdown_take(struct mpr_breakdown *breakdown, struct mpr_breakdown_reading *reading,
                         const struct mpr_reader *reader, const char *path);
-void mpr_breakdown_end(struct mpr_breakdown_reading *reading);
+void mpr_breakdown_reading_free(struct mpr_breakdown_reading *reading);
 
 /* Returns "optimizer_state", "optimizer state", and the rule. */
 const char *mpr_role_key(enum mpr_role role);

@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "held.h"
+#include "cell_totals.h"
 #include "index.h"
 #include "labels.h"
 #include "mpf/event.h"
@@ -101,17 +101,18 @@ static void fill_calls(struct mpr_calltree *out, struct tree *t)
 
 /* Lists the heaps that have stacks.  Returns the requested heap, or the one with the largest peak,
  * or -1 for none. */
-static int choose_heap(struct mpr_calltree *t, const struct mpr_books *books)
+static int choose_heap(struct mpr_calltree *t, const struct mpr_accounts *accounts)
 {
     bool has_stacks[MPR_HEAPS] = { false };
     int found = -1;
     uint8_t *other = mpr_arena_alloc(&t->arena, MPR_HEAPS * sizeof *other);
-    for (uint32_t i = 0; i < books->cells; i++)
-        if (books->cell[i].key) has_stacks[books->cell[i].heap] = true;
+    for (uint32_t i = 0; i < accounts->cells; i++)
+        if (accounts->cell[i].key) has_stacks[accounts->cell[i].heap] = true;
     for (int i = 0; i < MPR_HEAPS; i++) {
-        if (!books->heap[i].used || !has_stacks[i]) continue;
+        if (!accounts->heap[i].used || !has_stacks[i]) continue;
         other[t->others++] = (uint8_t)i;
-        const bool larger = found < 0 || books->heap[i].peak_bytes > books->heap[found].peak_bytes;
+        const bool larger =
+            found < 0 || accounts->heap[i].peak_bytes > accounts->heap[found].peak_bytes;
         if (t->options.heap ? i == t->options.heap : larger) found = i;
     }
     t->other = other;
@@ -120,16 +121,16 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_books *books)
 
 static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
 {
-    const struct mpr_books *books = &reader->replay.books;
-    const int heap = choose_heap(t, books);
+    const struct mpr_accounts *accounts = &reader->replay.accounts;
+    const int heap = choose_heap(t, accounts);
     struct tree tree = { 0 };
     uint64_t known_bytes = 0, known_blocks = 0, estimated_blocks = 0;
     if (heap < 0) return;
-    struct mpr_held *held = mpr_held_heap(&reader->replay, (uint8_t)heap);
+    struct mpr_cell_totals *held = mpr_cell_totals_heap(&reader->replay, (uint8_t)heap);
     MPR_GROW(tree.node, tree.nodes, tree.cap);
     tree.node[tree.nodes++] = (struct node){ .frame = &mpr_frame_none };
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
         const uint64_t bytes = held[i].then, blocks = held[i].then_blocks;
         if (cell->heap != heap) continue;
         t->samples += held[i].samples;
@@ -142,11 +143,11 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     }
     t->heap = (uint8_t)heap;
     t->inside = mpr_heap_around(t->heap);
-    t->time = books->heap[heap].peak_time;
-    t->bytes = books->heap[heap].peak_bytes;
-    t->blocks = heap == MPF_HEAP_PYTHON ? estimated_blocks : books->heap[heap].peak_blocks;
-    t->unknown_bytes = mpr_less(t->bytes, known_bytes);
-    t->unknown_blocks = mpr_less(t->blocks, known_blocks);
+    t->time = accounts->heap[heap].peak_time;
+    t->bytes = accounts->heap[heap].peak_bytes;
+    t->blocks = heap == MPF_HEAP_PYTHON ? estimated_blocks : accounts->heap[heap].peak_blocks;
+    t->unknown_bytes = mpr_saturating_sub(t->bytes, known_bytes);
+    t->unknown_blocks = mpr_saturating_sub(t->blocks, known_blocks);
     fill_calls(t, &tree);
     free(held);
     free(tree.node);

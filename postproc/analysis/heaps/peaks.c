@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
+#include "cell_totals.h"
 #include "device.h"
-#include "held.h"
-#include "kin.h"
 #include "labels.h"
-#include "maker.h"
+#include "process_tree.h"
 #include "projection.h"
 #include "reader.h"
 #include "reading.h"
@@ -36,34 +36,34 @@ static int by_order(const void *left, const void *right, void *order)
 
 /* A sampled block counts for several.  Without samples these would be in the row of blocks that
  * have no stack or are not recorded, so that row is also an estimate. */
-static void mark_estimated(const struct mpr_replay *r, const struct mpr_held *held,
+static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_totals *held,
                            const uint32_t *cell_of, struct mpr_heap_peak *out)
 {
     struct mpr_row *remainder = NULL;
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];
         out->samples += held[cell].samples;
-        if (mpr_replay_is_rest(r, &r->books.cell[cell])) remainder = &out->row[i];
+        if (mpr_replay_is_represented(r, &r->accounts.cell[cell])) remainder = &out->row[i];
         out->row[i].estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
     }
     if (remainder && out->samples) remainder->estimated = true;
 }
 
 /* The log has only samples of the heap's blocks, so the heap's blocks are the sum of the rows. */
-static void sum_blocks(const struct mpr_held *held, const uint32_t *cell_of,
+static void sum_blocks(const struct mpr_cell_totals *held, const uint32_t *cell_of,
                        struct mpr_heap_peak *out)
 {
     out->estimated = true;
     out->peak_blocks = out->end_blocks = out->allocations = 0;
     for (size_t i = 0; i < out->rows; i++) {
-        const struct mpr_held *h = &held[cell_of[i]];
+        const struct mpr_cell_totals *h = &held[cell_of[i]];
         out->row[i].estimated = true;
         out->peak_blocks += h->then_blocks;
         out->end_blocks += h->now_blocks;
         out->allocations += h->allocations;
         out->samples += h->samples;
     }
-    out->frees = mpr_less(out->allocations, out->end_blocks);
+    out->frees = mpr_saturating_sub(out->allocations, out->end_blocks);
 }
 
 void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
@@ -71,12 +71,12 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
 {
     const struct mpr_replay *r = &reader->replay;
     size_t count = 0;
-    for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) count += r->accounts.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
     uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
-    struct mpr_held *held = mpr_held_heap(r, heap);
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
+    struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
         cell_of[out->rows] = i;
         out->row[out->rows++] = (struct mpr_row){
@@ -84,18 +84,18 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
             .bytes = held[i].then,
             .blocks = held[i].then_blocks,
             .own_peak = held[i].own_peak,
-            .estimated = mpr_totals_is(&r->totals, &r->books, cell),
+            .estimated = mpr_counted_totals_is(&r->totals, &r->accounts, cell),
             .allocations = held[i].allocations,
             .end_bytes = held[i].now,
             .variance = held[i].variance,
-            .inherited = mpr_books_inherited_at_peak(&r->books, cell),
+            .inherited = mpr_accounts_inherited_at_peak(&r->accounts, cell),
             .cell = i,
         };
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
             out->by_library += held[i].then;
     }
     if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
-    else if (mpr_replay_weighs(r, heap)) mark_estimated(r, held, cell_of, out);
+    else if (mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, cell_of, out);
     free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
@@ -129,7 +129,7 @@ static uint64_t high_water(const struct mpr_reading *before, const struct mpr_re
     if (before->valid && file_bytes(before) < files) files = file_bytes(before);
     *rose = !before->valid || before->value[MPF_RSS_HWM] == MPF_UNKNOWN ||
             high > before->value[MPF_RSS_HWM];
-    return high != MPF_UNKNOWN && *rose ? mpr_less(high, files) : high;
+    return high != MPF_UNKNOWN && *rose ? mpr_saturating_sub(high, files) : high;
 }
 
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
@@ -145,8 +145,9 @@ static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log
     out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
     if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || !last.valid) return;
     if (log->fold.state == MPR_LOG_FOLDED && out->peak_time < log->fold.until_ns) return;
-    const uint64_t known = mpr_less(mpr_reading_held_until(&at->last, log->end_ns), out->peak_time),
-                   all = mpr_less(log->end_ns, out->peak_time);
+    const uint64_t known = mpr_saturating_sub(mpr_reading_held_until(&at->last, log->end_ns),
+                                              out->peak_time),
+                   all = mpr_saturating_sub(log->end_ns, out->peak_time);
     if (!at->over && known < all / 2) return;
     const uint64_t high = high_water(&out->before[MPR_READ_RSS], &last, &rose);
     const bool is_known = at->touched != MPF_UNKNOWN && (rose || !at->over);
@@ -193,7 +194,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
                       struct mpr_heap_peak *out)
 {
     const struct mpr_replay *r = &reader->replay;
-    const struct mpr_heap *heap = &r->books.heap[code];
+    const struct mpr_heap *heap = &r->accounts.heap[code];
     *out = (struct mpr_heap_peak){
         .heap = code,
         .peak_bytes = heap->peak_bytes,
@@ -215,7 +216,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     };
     out->inside = mpr_heap_around(code);
     out->nested = mpr_label_is_nested((uint8_t)code);
-    out->is_about = mpr_label_is_about(r, code);
+    out->is_approximate = mpr_label_is_approximate(r, code);
     mpr_peaks_fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);
@@ -234,10 +235,11 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
 {
     const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
-    for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
+    for (int i = 0; i < MPR_HEAPS; i++) used += r->accounts.heap[i].used;
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
-        if (!r->books.heap[i].used || (peaks->options.heap && i != peaks->options.heap)) continue;
+        if (!r->accounts.heap[i].used || (peaks->options.heap && i != peaks->options.heap))
+            continue;
         fill_heap(peaks, reader, (uint8_t)i, &out->heap[out->heaps++]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
@@ -421,9 +423,9 @@ static int by_size(const void *left, const void *right)
 void mpr_peaks_find_processes(struct mpr_peaks *peaks)
 {
     const struct mpr_summary **log = mpr_alloc(peaks->logs, sizeof *log);
-    struct mpr_kin *kin = mpr_alloc(peaks->logs, sizeof *kin);
+    struct mpr_process_tree *kin = mpr_alloc(peaks->logs, sizeof *kin);
     for (size_t i = 0; i < peaks->logs; i++) log[i] = &peaks->log[i].summary;
-    mpr_kin_find(log, peaks->logs, kin);
+    mpr_process_tree_find(log, peaks->logs, kin);
     for (size_t i = 0; i < peaks->logs; i++) {
         peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
         if (kin[i].image_of != MPR_NO_PROCESS) peaks->log[kin[i].image_of].executed = (long)i;

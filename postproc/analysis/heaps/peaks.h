@@ -66,8 +66,8 @@ struct mpr_heap_peak {
                             MPF_HEAP_NONE */
     bool nested;         /* its bytes are also in other heaps, so no sum counts them */
     bool estimated;      /* from samples */
-    bool is_about;       /* some of its blocks were only counted from time to time, so its peak is
-                            approximate */
+    bool is_approximate; /* some of its blocks were only counted from time to time, so its peak is
+                      approximate */
     struct mpr_row *row; /* in options.order; their sum is peak_bytes */
     size_t rows;
     struct mpr_peak_instance instance;

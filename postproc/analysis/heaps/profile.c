@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "held.h"
+#include "alloc_context.h"
+#include "cell_totals.h"
 #include "hex.h"
 #include "labels.h"
-#include "maker.h"
 #include "mpf/event.h"
 #include "reader.h"
 
@@ -69,7 +69,7 @@ static const char *thread_name(struct reading *r, uint32_t thread)
 /* Returns the sample of the cell.  Cells that differ only in their size class share one. */
 static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_cell *cell)
 {
-    const struct mpr_all of = mpr_all_of(cell->key);
+    const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
     const uint64_t key[2] = { (uint64_t)of.thread << 32 | of.node,
                               (uint64_t)cell->site << 8 | cell->heap };
     const uint64_t hash = mpr_hash(mpr_hash(key[0]) + key[1]);
@@ -97,23 +97,24 @@ static uint64_t rounded(double value)
 
 static void fill_samples(struct reading *r)
 {
-    const struct mpr_books *books = &r->reader.replay.books;
-    struct mpr_held *host = mpr_held_heap(&r->reader.replay, MPF_HEAP_HOST),
-                    *python = mpr_held_heap(&r->reader.replay, MPF_HEAP_PYTHON);
-    r->out->sample = mpr_arena_alloc(&r->out->arena, books->cells * sizeof *r->out->sample);
-    r->key = mpr_alloc(2 * (size_t)books->cells, sizeof *r->key);
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
-        const struct mpr_held *held = cell->heap == MPF_HEAP_HOST     ? &host[i]
-                                      : cell->heap == MPF_HEAP_PYTHON ? &python[i]
-                                                                      : NULL;
+    const struct mpr_accounts *accounts = &r->reader.replay.accounts;
+    struct mpr_cell_totals *host = mpr_cell_totals_heap(&r->reader.replay, MPF_HEAP_HOST),
+                           *python = mpr_cell_totals_heap(&r->reader.replay, MPF_HEAP_PYTHON);
+    r->out->sample = mpr_arena_alloc(&r->out->arena, accounts->cells * sizeof *r->out->sample);
+    r->key = mpr_alloc(2 * (size_t)accounts->cells, sizeof *r->key);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        const struct mpr_cell_totals *held = cell->heap == MPF_HEAP_HOST     ? &host[i]
+                                             : cell->heap == MPF_HEAP_PYTHON ? &python[i]
+                                                                             : NULL;
         const struct made made = i < r->cells ? r->made[i] : (struct made){ 0 };
         const uint64_t value[MPR_PROFILE_VALUES] = {
             [MPR_PROFILE_MADE_BLOCKS] = rounded(made.blocks),
             [MPR_PROFILE_MADE_BYTES] = rounded(made.bytes),
             [MPR_PROFILE_LIVE_BLOCKS] =
-                held ? held->then_blocks : mpr_books_blocks_at_peak(books, cell),
-            [MPR_PROFILE_LIVE_BYTES] = held ? held->then : mpr_books_bytes_at_peak(books, cell),
+                held ? held->then_blocks : mpr_accounts_blocks_at_peak(accounts, cell),
+            [MPR_PROFILE_LIVE_BYTES] =
+                held ? held->then : mpr_accounts_bytes_at_peak(accounts, cell),
         };
         uint64_t any = 0;
         for (unsigned k = 0; k < MPR_PROFILE_VALUES; k++) any |= value[k];

@@ -7,41 +7,44 @@
 #include "alloc.h"
 #include "amount.h"
 #include "labels.h"
-#include "lasting.h"
+#include "lifetime_histogram.h"
 #include "mpf/event.h"
 #include "projection.h"
 #include "reader.h"
 
 /* ---- lifetimes */
 
-static_assert((int)MPR_TALLY_CLASSES == MPR_LIFE_CLASSES, "the classes are replay's");
+static_assert((int)MPR_LIFETIME_CLASSES == MPR_LIFE_CLASSES, "the classes are replay's");
 
-struct mpr_tally mpr_tally_of(const struct mpr_lasting *lasting, uint32_t cell)
+struct mpr_lifetime_stats mpr_lifetime_stats_of(const struct mpr_lifetime_histogram *lasting,
+                                                uint32_t cell)
 {
-    const struct mpr_lasting_cell of = mpr_lasting_of(lasting, cell);
-    struct mpr_tally tally = { of.births, of.bytes, of.ends, of.soon, of.soon_bytes, { 0 } };
+    const struct mpr_cell_lifetimes of = mpr_lifetime_histogram_of(lasting, cell);
+    struct mpr_lifetime_stats tally = {
+        of.births, of.bytes, of.ends, of.soon, of.soon_bytes, { 0 }
+    };
     if (of.life) memcpy(tally.life, of.life, sizeof tally.life);
     return tally;
 }
 
-void mpr_tally_add(struct mpr_tally *sum, const struct mpr_tally *other)
+void mpr_lifetime_stats_add(struct mpr_lifetime_stats *sum, const struct mpr_lifetime_stats *other)
 {
     sum->blocks += other->blocks;
     sum->bytes += other->bytes;
     sum->freed += other->freed;
     sum->soon += other->soon;
     sum->soon_bytes += other->soon_bytes;
-    for (int i = 0; i < MPR_TALLY_CLASSES; i++) sum->life[i] += other->life[i];
+    for (int i = 0; i < MPR_LIFETIME_CLASSES; i++) sum->life[i] += other->life[i];
 }
 
-uint64_t mpr_tally_median(const struct mpr_tally *tally)
+uint64_t mpr_lifetime_stats_median(const struct mpr_lifetime_stats *tally)
 {
     uint64_t seen = 0;
-    for (int i = 0; tally->freed && i < MPR_TALLY_CLASSES; i++) {
+    for (int i = 0; tally->freed && i < MPR_LIFETIME_CLASSES; i++) {
         seen += tally->life[i];
         if (2 * seen >= tally->freed) return i < 2 ? (uint64_t)i : UINT64_C(3) << (i - 2);
     }
-    return MPR_NO_MEDIAN;
+    return MPR_LIFETIME_UNKNOWN;
 }
 
 /* ---- the result */
@@ -49,16 +52,16 @@ uint64_t mpr_tally_median(const struct mpr_tally *tally)
 /* The lifetimes by cell of the grouping. */
 struct gathering {
     struct mpr_temporary *out;
-    struct mpr_lasting lasting; /* by cell of the replay */
-    struct mpr_tally *tally;
+    struct mpr_lifetime_histogram lasting; /* by cell of the replay */
+    struct mpr_lifetime_stats *tally;
 };
 
 static void add_up(struct gathering *g, const struct mpr_projection *p, uint32_t cells)
 {
     g->tally = mpr_alloc(cells, sizeof *g->tally);
     for (uint32_t i = 0; i < p->cells; i++) {
-        const struct mpr_tally tally = mpr_tally_of(&g->lasting, i);
-        mpr_tally_add(&g->tally[p->to ? p->to[i] : i], &tally);
+        const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&g->lasting, i);
+        mpr_lifetime_stats_add(&g->tally[p->to ? p->to[i] : i], &tally);
     }
 }
 
@@ -74,20 +77,20 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
                       struct mpr_temporary_heap *out)
 {
     struct mpr_arena *arena = &g->out->peaks.arena;
-    const struct mpr_books *books = &reader->replay.books;
+    const struct mpr_accounts *accounts = &reader->replay.accounts;
     size_t count = 0;
-    for (uint32_t i = 0; i < books->cells; i++)
-        count += books->cell[i].heap == heap && g->tally[i].blocks;
+    for (uint32_t i = 0; i < accounts->cells; i++)
+        count += accounts->cell[i].heap == heap && g->tally[i].blocks;
     out->heap = heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
         if (cell->heap != heap || !g->tally[i].blocks) continue;
         struct mpr_temporary_row *row = &out->row[out->rows++];
         row->tally = g->tally[i];
         row->row = (struct mpr_row){ .bytes = row->tally.soon, .allocations = row->tally.blocks };
         row->row.path = mpr_label_path(arena, reader, cell);
-        mpr_tally_add(&out->all, &row->tally);
+        mpr_lifetime_stats_add(&out->all, &row->tally);
     }
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_soon);
 }
@@ -130,13 +133,13 @@ int mpr_temporary_read(struct mpr_temporary *out, const char *path,
     reader->replay.lasting = &g.lasting;
     const int status = mpr_peaks_replay(&out->peaks, reading, path, progress, error);
     if (status == 0) {
-        add_up(&g, mpr_peaks_projection(reading), reader->replay.books.cells);
+        add_up(&g, mpr_peaks_projection(reading), reader->replay.accounts.cells);
         fill_heaps(&g, reader);
         mpr_peaks_finish(&out->peaks);
         free(g.tally);
     } else mpr_temporary_free(out);
     mpr_peaks_close(reading);
-    mpr_lasting_free(&g.lasting);
+    mpr_lifetime_histogram_free(&g.lasting);
     return status;
 }
 

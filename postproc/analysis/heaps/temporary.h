@@ -5,26 +5,27 @@
 
 #include "peaks.h"
 
-struct mpr_lasting;
+struct mpr_lifetime_histogram;
 
 /* Class n of lifetimes: at least 2^(n-1) ns and less than 2^n; class 0: 0 ns. */
-enum { MPR_TALLY_CLASSES = 48 };
+enum { MPR_LIFETIME_CLASSES = 48 };
 
 /* The lifetimes of some blocks. */
-struct mpr_tally {
+struct mpr_lifetime_stats {
     uint64_t blocks, bytes; /* all that were allocated */
     uint64_t freed, soon;   /* blocks; soon: freed within the requested time */
     uint64_t soon_bytes;
-    uint64_t life[MPR_TALLY_CLASSES]; /* freed blocks by class */
+    uint64_t life[MPR_LIFETIME_CLASSES]; /* freed blocks by class */
 };
 
 /* Returns the lifetimes of a cell's blocks. */
-struct mpr_tally mpr_tally_of(const struct mpr_lasting *lasting, uint32_t cell);
-void mpr_tally_add(struct mpr_tally *sum, const struct mpr_tally *other);
-/* Returns the middle of the class with the median lifetime of freed blocks, in ns, or MPR_NO_MEDIAN
- * if no block was freed.  It is off by a third at most. */
-#define MPR_NO_MEDIAN UINT64_MAX
-uint64_t mpr_tally_median(const struct mpr_tally *tally);
+struct mpr_lifetime_stats mpr_lifetime_stats_of(const struct mpr_lifetime_histogram *lasting,
+                                                uint32_t cell);
+void mpr_lifetime_stats_add(struct mpr_lifetime_stats *sum, const struct mpr_lifetime_stats *other);
+/* Returns the middle of the class with the median lifetime of freed blocks, in ns, or
+ * MPR_LIFETIME_UNKNOWN if no block was freed.  It is off by a third at most. */
+#define MPR_LIFETIME_UNKNOWN UINT64_MAX
+uint64_t mpr_lifetime_stats_median(const struct mpr_lifetime_stats *tally);
 
 struct mpr_temporary_options {
     enum mpr_group by;
@@ -35,12 +36,12 @@ struct mpr_temporary_options {
 /* row.bytes is the number of temporary blocks: lines are ranked and grouped by it. */
 struct mpr_temporary_row {
     struct mpr_row row;
-    struct mpr_tally tally;
+    struct mpr_lifetime_stats tally;
 };
 
 struct mpr_temporary_heap {
     uint8_t heap;
-    struct mpr_tally all;
+    struct mpr_lifetime_stats all;
     struct mpr_temporary_row *row; /* by temporary blocks, most first */
     size_t rows;
 };

@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
-#include "held.h"
+#include "cell_totals.h"
 #include "labels.h"
-#include "lasting.h"
+#include "lifetime_histogram.h"
 #include "mpf/sample.h"
 #include "reader.h"
 
 struct gathering {
     struct mpr_thread_use *out;
-    struct mpr_lasting lasting;
+    struct mpr_lifetime_histogram lasting;
 };
 
 static struct mpr_thread_life life_of(struct mpr_arena *arena, const struct mpr_replay *r,
@@ -32,12 +32,12 @@ static struct mpr_thread_row *fill_rows(struct gathering *g, const struct mpr_re
 {
     struct mpr_arena *arena = &g->out->peaks.arena;
     struct mpr_thread_row *row = mpr_arena_alloc(arena, heap->rows * sizeof *row);
-    struct mpr_held *held = mpr_held_heap(r, heap->heap);
+    struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap->heap);
     for (size_t i = 0; i < heap->rows; i++) {
         const uint32_t cell = heap->row[i].cell;
-        const struct mpr_lasting_cell all = mpr_lasting_of(&g->lasting, cell);
+        const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(&g->lasting, cell);
         row[i] = (struct mpr_thread_row){
-            .life = life_of(arena, r, (uint32_t)r->books.cell[cell].key),
+            .life = life_of(arena, r, (uint32_t)r->accounts.cell[cell].key),
             .end_blocks = held[cell].now_blocks,
             .all_bytes = all.births && !held[cell].estimated ? all.bytes : MPF_UNKNOWN,
         };
@@ -55,9 +55,9 @@ static void fill_threads(struct mpr_thread_use *out, const struct mpr_replay *r)
         place[i] = out->threads;
         out->thread[out->threads++] = life_of(&out->peaks.arena, r, i);
     }
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const uint64_t number = r->books.cell[i].key;
-        if (r->books.cell[i].allocations && number < r->threads.count && r->threads.at[number])
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const uint64_t number = r->accounts.cell[i].key;
+        if (r->accounts.cell[i].allocations && number < r->threads.count && r->threads.at[number])
             out->thread[place[number]].allocated = true;
     }
 }
@@ -83,7 +83,7 @@ int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,
         mpr_peaks_finish(&out->peaks);
     } else mpr_thread_use_free(out);
     mpr_peaks_close(reading);
-    mpr_lasting_free(&g.lasting);
+    mpr_lifetime_histogram_free(&g.lasting);
     return status;
 }
 

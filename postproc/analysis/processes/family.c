@@ -6,10 +6,10 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "apart.h"
-#include "fold.h"
 #include "mpf/sample.h"
-#include "places.h"
+#include "numbered_lines.h"
+#include "numbered_names.h"
+#include "outliers.h"
 
 enum { NUMBERS = 8 };
 
@@ -17,7 +17,7 @@ enum { NUMBERS = 8 };
 struct entry {
     struct mpr_family_line line;
     const char *skeleton; /* the title with a mark for each number */
-    struct mpr_place number[NUMBERS];
+    struct mpr_name_number number[NUMBERS];
     size_t numbers;
     size_t child, sibling; /* entries, or MPR_NO_PROCESS */
 };
@@ -46,7 +46,7 @@ static const char *skeleton_of(struct mpr_arena *arena, struct entry *e)
 {
     const char *title = e->line.title, *text = "";
     size_t at = 0;
-    e->numbers = mpr_places_in_name(title, e->number, NUMBERS);
+    e->numbers = mpr_numbers_in_name(title, e->number, NUMBERS);
     for (size_t i = 0; i < e->numbers; i++) {
         text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->number[i].from - at), title + at);
         at = e->number[i].to;
@@ -63,7 +63,7 @@ static void add_program(struct mpr_family_line *l, const struct mpr_process *p, 
     if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
     l->last = p;
     l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
-    l->host_is_about |= p->host.is_about;
+    l->host_is_approximate |= p->host.is_approximate;
     l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
     if (l->rss_bytes == MPF_UNKNOWN) l->rss_bytes = p->rss_high;
     else if (p->rss_high != MPF_UNKNOWN) l->rss_bytes = larger(l->rss_bytes, p->rss_high);
@@ -162,10 +162,10 @@ static void open_set(struct family *f, const size_t *entry, size_t entries, size
 static void open_similar(struct family *f, const size_t *entry, size_t entries, size_t depth)
 {
     size_t alone = entries;
-    if (!f->unfold && entries >= MPR_FAMILY_LEAST) {
+    if (!f->unfold && entries >= MPR_FAMILY_MIN) {
         uint64_t *peak = mpr_alloc(entries, sizeof *peak);
         for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
-        alone = mpr_apart_above(peak, entries);
+        alone = mpr_outliers_above(peak, entries);
         free(peak);
     }
     for (size_t i = 0; i < alone; i++) open_set(f, &entry[i], 1, depth);
@@ -206,7 +206,7 @@ static const char *numbers_at(const struct family *f, const struct set *s, size_
     for (size_t i = 1; i < s->entries; i++)
         if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
     const char *text = numbers == 1 ? mpr_arena_format(f->arena, "%" PRIu64, number[0])
-                                    : mpr_fold_set(f->arena, number, numbers);
+                                    : mpr_number_set(f->arena, number, numbers);
     free(number);
     return text;
 }
@@ -234,7 +234,7 @@ static struct mpr_family_line line_of(const struct family *f, const struct set *
     for (size_t i = 1; i < s->entries; i++) {
         const struct mpr_family_line *l = &f->entry[s->entry[i]].line;
         sum.host_bytes += l->host_bytes;
-        sum.host_is_about |= l->host_is_about;
+        sum.host_is_approximate |= l->host_is_approximate;
         sum.gpu_bytes += l->gpu_bytes;
         sum.end_bytes += l->end_bytes;
         sum.lived_ns = larger(sum.lived_ns, l->lived_ns);

@@ -2,9 +2,9 @@
  *
  * A process that executed other programs is one entry, with its last program.  Children of the same
  * parents are similar if their command lines differ only in numbers and they ended in the same way.
- * MPR_FAMILY_LEAST or more of them are one line, and their children are compared together.  Two are
+ * MPR_FAMILY_MIN or more of them are one line, and their children are compared together.  Two are
  * two lines, because they differ in rank, number and end.  A process whose peak exceeds those of
- * similar ones (apart.h), for example a worker that leaks, is a separate line. */
+ * similar ones (outliers.h), for example a worker that leaks, is a separate line. */
 #ifndef MPR_FAMILY_H
 #define MPR_FAMILY_H
 
@@ -12,7 +12,7 @@
 
 #include "processes.h"
 
-enum { MPR_FAMILY_LEAST = 3 };
+enum { MPR_FAMILY_MIN = 3 };
 
 /* One process, or several similar ones. */
 struct mpr_family_line {
@@ -24,7 +24,7 @@ struct mpr_family_line {
                                                 */
     uint64_t rss_bytes;                        /* sum; MPF_UNKNOWN */
     uint64_t lived_ns;                         /* the longest */
-    bool host_is_about;                        /* a part of host_bytes is approximate */
+    bool host_is_approximate;                  /* a part of host_bytes is approximate */
     bool apart;                                /* the process of the log that was to be separate */
 };
 

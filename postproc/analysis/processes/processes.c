@@ -51,7 +51,7 @@ static void add_heap(struct mpr_process *out, const struct mpr_process_heap *hea
     out->heap[out->heaps++] = *heap;
     if (heap->peak_bytes > out->peak_bytes) {
         out->peak_bytes = heap->peak_bytes;
-        out->is_about = heap->is_about;
+        out->is_approximate = heap->is_approximate;
     }
     if (heap->heap == MPF_HEAP_HOST) out->host = *heap;
     if (mpr_heap_is_device(heap->heap) && heap->peak_bytes > out->gpu.peak_bytes) out->gpu = *heap;
@@ -67,9 +67,10 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     mpr_reader_summary(&reader, path, &all->arena, &out->summary);
     out->title = mpr_process_title(&all->arena, &out->summary.process);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &reader.replay.books.heap[i];
+        const struct mpr_heap *h = &reader.replay.accounts.heap[i];
         const struct mpr_process_heap heap = { (uint8_t)i, h->peak_bytes, h->peak_time, h->bytes,
-                                               mpr_label_is_about(&reader.replay, (uint8_t)i) };
+                                               mpr_label_is_approximate(&reader.replay,
+                                                                        (uint8_t)i) };
         if (h->used) add_heap(out, &heap);
     }
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
@@ -121,7 +122,7 @@ static bool are_whole_directory(const struct mpr_processes *all)
             return false;
     }
     struct dirent **entry;
-    char *directory = bytes ? mpr_text_part(first, bytes) : mpr_text_copy(".");
+    char *directory = bytes ? mpr_text_copy_part(first, bytes) : mpr_text_copy(".");
     const int logs = scandir(directory, &entry, is_log, NULL);
     for (int i = 0; i < logs; i++) free(entry[i]);
     if (logs >= 0) free(entry);
@@ -144,7 +145,8 @@ static struct mpr_without_log without_log(const struct mpr_processes *all,
         if (is_in(&all->at[i], run))
             known[count++] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
     }
-    const struct mpr_run_rest rest = mpr_run_rest(all->at[0].summary.path, run->id, known, count);
+    const struct mpr_run_without_log rest =
+        mpr_run_without_log(all->at[0].summary.path, run->id, known, count);
     free(known);
     return (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
 }
@@ -166,17 +168,17 @@ static void find_runs(struct mpr_processes *all)
 static int by_start(const void *left, const void *right)
 {
     const struct mpr_process *a = left, *b = right;
-    return mpr_kin_order(&a->summary, &b->summary);
+    return mpr_process_tree_order(&a->summary, &b->summary);
 }
 
 void mpr_processes_finish(struct mpr_processes *all)
 {
     if (!all->count) return;
     const struct mpr_summary **log = mpr_alloc(all->count, sizeof *log);
-    struct mpr_kin *kin = mpr_alloc(all->count, sizeof *kin);
+    struct mpr_process_tree *kin = mpr_alloc(all->count, sizeof *kin);
     qsort(all->at, all->count, sizeof *all->at, by_start);
     for (size_t i = 0; i < all->count; i++) log[i] = &all->at[i].summary;
-    mpr_kin_find(log, all->count, kin);
+    mpr_process_tree_find(log, all->count, kin);
     for (size_t i = 0; i < all->count; i++) {
         all->at[i].parent = kin[i].parent;
         all->at[i].above = kin[i].above;

@@ -9,7 +9,7 @@
 
 #include "arena.h"
 #include "heap_names.h"
-#include "kin.h"
+#include "process_tree.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -18,7 +18,7 @@ struct mpr_error;
 struct mpr_process_heap {
     uint8_t heap;
     uint64_t peak_bytes, peak_time, end_bytes;
-    bool is_about; /* the peak is approximate (struct mpr_heap_peak) */
+    bool is_approximate; /* the peak is approximate (struct mpr_heap_peak) */
 };
 
 /* A log: a process, or the time in which the process ran one program.  The other processes are
@@ -29,7 +29,7 @@ struct mpr_process {
     struct mpr_process_heap *heap; /* by code: those of the host first */
     size_t heaps;
     uint64_t peak_bytes;               /* the largest heap's */
-    bool is_about;                     /* that is approximate */
+    bool is_approximate;               /* that is approximate */
     struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, or 0 bytes */
     uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
     size_t parent;                     /* the process that started it; it precedes this one */

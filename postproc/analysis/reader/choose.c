@@ -24,7 +24,7 @@ static struct found look(const struct mpr_replay *r)
     for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++)
         look_at_range(&r->ranges, &r->ranges.node[i], &f);
     for (uint32_t i = 0; i < r->sites.sites; i++) {
-        if (i + 1 == r->absent_site || (r->totals.told && i + 1 == r->totals.site)) continue;
+        if (i + 1 == r->thinned_site || (r->totals.told && i + 1 == r->totals.site)) continue;
         f.python |= r->sites.site[i].python != 0;
         f.stack |= r->sites.site[i].stack != 0;
     }
@@ -71,5 +71,5 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 /* Node 0 is outside any range; others are for blocks without a record (totals.h, absent.h). */
 bool mpr_choose_has_better_names(const struct mpr_replay *replay)
 {
-    return replay->ranges.nodes > 1u + replay->totals.told + (replay->absent_site != 0);
+    return replay->ranges.nodes > 1u + replay->totals.told + (replay->thinned_site != 0);
 }

@@ -15,7 +15,7 @@ static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at
 static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct mpr_thread *t,
                  const struct mpf_event *e)
 {
-    const uint32_t what = t->beyond ? 0 : f->what(f->arg, r, t->node);
+    const uint32_t what = t->depth_overflow ? 0 : f->what(f->arg, r, t->node);
     if (!what) return;
     struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
                                 .begin_ns = e->time,
@@ -84,7 +84,7 @@ static uint32_t place_for(struct mpr_open_ranges *o)
 static void open_instance(struct mpr_open_ranges *o, const struct mpr_replay *r,
                           const struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (t->beyond) return;
+    if (t->depth_overflow) return;
     const uint32_t place = place_for(o);
     MPR_REACH(o->newest, t->number, o->threads);
     const uint32_t older = o->newest[t->number];

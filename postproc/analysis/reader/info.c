@@ -48,7 +48,7 @@ static const char *heap_name(struct mpr_arena *arena, const struct mpr_replay *r
     switch (name) {
     case MPR_NVTX_UNNAMED: return "(no name)";
     case MPR_NVTX_PROCESS: return "(in no heap)";
-    case MPR_NVTX_UNTOLD: return "(heap not known)";
+    case MPR_NVTX_UNREGISTERED: return "(heap not known)";
     case MPR_NVTX_OTHER: return "(further heaps)";
     default: return mpr_label_name(arena, r, name, 0);
     }
@@ -68,8 +68,8 @@ static struct mpr_info_nvtx heap_of(struct mpr_arena *arena, const struct mpr_re
                                  .heaps = row->heaps,
                                  .resets = row->resets,
                                  .size = row->most_bytes };
-    if (!r->nvtx.books) return sum; /* it had no region */
-    const struct mpr_heap *heap = &r->nvtx.books->heap[i + 1];
+    if (!r->nvtx.accounts) return sum; /* it had no region */
+    const struct mpr_heap *heap = &r->nvtx.accounts->heap[i + 1];
     sum.peak_bytes = heap->peak_bytes;
     sum.peak_blocks = heap->peak_blocks;
     sum.peak_time = heap->peak_time;
@@ -94,14 +94,14 @@ static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const str
 static struct mpr_info_nvtx region_of(struct mpr_arena *arena, const struct mpr_replay *r,
                                       const struct mpr_cell *cell)
 {
-    const struct mpr_books *books = r->nvtx.books;
+    const struct mpr_accounts *accounts = r->nvtx.accounts;
     const uint32_t name = (uint32_t)cell->key;
     return (struct mpr_info_nvtx){
         .heap = heap_name(arena, r, r->nvtx.row[cell->heap - 1].name),
         .region = name ? mpr_label_name(arena, r, name, 0) : "(no name)",
-        .peak_bytes = mpr_books_bytes_at_peak(books, cell),
-        .peak_blocks = mpr_books_blocks_at_peak(books, cell),
-        .peak_time = books->heap[cell->heap].peak_time,
+        .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
+        .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
+        .peak_time = accounts->heap[cell->heap].peak_time,
         .end_bytes = cell->bytes,
         .end_blocks = cell->blocks,
         .allocations = cell->allocations,
@@ -112,16 +112,16 @@ static struct mpr_info_nvtx region_of(struct mpr_arena *arena, const struct mpr_
 static const struct mpr_info_nvtx *nvtx_regions(struct mpr_arena *arena, const struct mpr_replay *r,
                                                 size_t *count)
 {
-    const struct mpr_books *books = r->nvtx.books;
+    const struct mpr_accounts *accounts = r->nvtx.accounts;
     bool named[MPR_HEAPS] = { false };
     *count = 0;
-    if (!books) return NULL;
-    for (uint32_t i = 0; i < books->cells; i++)
-        if (books->cell[i].key != MPR_NVTX_UNNAMED) named[books->cell[i].heap] = true;
-    struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, books->cells * sizeof *sum);
-    for (uint32_t i = 0; i < books->cells; i++)
-        if (named[books->cell[i].heap] && books->cell[i].allocations)
-            sum[(*count)++] = region_of(arena, r, &books->cell[i]);
+    if (!accounts) return NULL;
+    for (uint32_t i = 0; i < accounts->cells; i++)
+        if (accounts->cell[i].key != MPR_NVTX_UNNAMED) named[accounts->cell[i].heap] = true;
+    struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, accounts->cells * sizeof *sum);
+    for (uint32_t i = 0; i < accounts->cells; i++)
+        if (named[accounts->cell[i].heap] && accounts->cell[i].allocations)
+            sum[(*count)++] = region_of(arena, r, &accounts->cell[i]);
     qsort(sum, *count, sizeof *sum, by_peak);
     return sum;
 }

@@ -3,14 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "alloc_context.h"
 #include "backward.h"
 #include "heap_names.h"
-#include "maker.h"
 #include "names.h"
 #include "ranges.h"
 #include "symbols.h"
 
-bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap)
+bool mpr_label_is_approximate(const struct mpr_replay *r, uint8_t heap)
 {
     return heap == MPF_HEAP_HOST && r->totals.told;
 }
@@ -254,7 +254,7 @@ static const struct mpr_frame *label_of(struct mpr_arena *arena, const struct mp
     case MPR_GROUP_AUTO:
     case MPR_GROUP_LIBRARY: return mpr_label_library_frame(arena, r, (uint32_t)cell->key);
     case MPR_GROUP_SIZE:
-        text = mpr_totals_is(&r->totals, &r->books, cell)
+        text = mpr_counted_totals_is(&r->totals, &r->accounts, cell)
                    ? mpr_arena_text(arena, r->options.rest_name)
                    : mpr_label_size(arena, (uint32_t)cell->key);
         break;
@@ -288,7 +288,7 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
 
 bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
-    const size_t index = (size_t)(cell - r->books.cell);
+    const size_t index = (size_t)(cell - r->accounts.cell);
     return cell->heap == MPF_HEAP_HOST && index < r->estimates.cells &&
            r->estimates.cell[index].samples;
 }

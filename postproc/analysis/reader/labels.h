@@ -10,7 +10,7 @@
 
 /* Returns true if some of the heap's blocks were only counted from time to time, so that its peak
  * is approximate. */
-bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap);
+bool mpr_label_is_approximate(const struct mpr_replay *r, uint8_t heap);
 /* Returns true if other heaps also count each byte of this one, so that no sum includes it. That is
  * the heap of the regions that libraries report by NVTX. */
 bool mpr_label_is_nested(uint8_t heap);

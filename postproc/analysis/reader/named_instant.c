@@ -158,7 +158,7 @@ static uint64_t peak_time(const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_heap *found = NULL;
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &r->books.heap[i];
+        const struct mpr_heap *h = &r->accounts.heap[i];
         if (!h->used || (heap && i != heap)) continue;
         if (!found || h->peak_bytes > found->peak_bytes) found = h;
     }

@@ -102,14 +102,14 @@ const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct m
     const struct mpr_module *m = module ? &s->module[module - 1] : NULL;
     *count = 0;
     if (pc < MPR_STACK_CUTS) return NULL;
-    if (is_generated(m)) return mpr_symbols_generated(names->symbols, pc, count);
+    if (is_generated(m)) return mpr_symbols_find_generated(names->symbols, pc, count);
     const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
-    return mpr_symbols_look(names->symbols, module, &binary, pc, count);
+    return mpr_symbols_find(names->symbols, module, &binary, pc, count);
 }
 
 bool mpr_names_are_newer(struct mpr_names *names)
 {
-    return mpr_symbols_look_beside(names->symbols) == MPR_SYMBOLS_NEWER_BESIDE;
+    return mpr_symbols_read_stored(names->symbols) == MPR_SYMBOLS_FILE_NEWER;
 }
 
 static struct named name_calls(struct mpr_names *names, struct mpr_arena *arena,
@@ -180,15 +180,15 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
 static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_OLD_BESIDE] = "lacks names of some calls; memprof-report log symbolize "
-                                   "stores what it has room for",
-        [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not used, for it is damaged",
-        [MPR_SYMBOLS_OWNED_BESIDE] = "is not used, for it belongs to another user than the log",
-        [MPR_SYMBOLS_UNREADABLE_BESIDE] = "is not used, for it cannot be read",
-        [MPR_SYMBOLS_FOREIGN_BESIDE] = "is not used, for it is of another log",
-        [MPR_SYMBOLS_NEWER_BESIDE] = "is not used, for a newer memprof wrote it",
+        [MPR_SYMBOLS_FILE_INCOMPLETE] = "lacks names of some calls; memprof-report log symbolize "
+                                        "stores what it has room for",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not used, for it is damaged",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] = "is not used, for it belongs to another user than the log",
+        [MPR_SYMBOLS_FILE_UNREADABLE] = "is not used, for it cannot be read",
+        [MPR_SYMBOLS_FILE_FOREIGN] = "is not used, for it is of another log",
+        [MPR_SYMBOLS_FILE_NEWER] = "is not used, for a newer memprof wrote it",
     };
-    const char *wrong = why[mpr_symbols_beside(names->symbols)];
+    const char *wrong = why[mpr_symbols_stored_state(names->symbols)];
     return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
 }
 
@@ -196,13 +196,13 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
 static const char *note_map(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_NONE_BESIDE] = "is not here; memprof run keeps it if the program writes one",
-        [MPR_SYMBOLS_DAMAGED_BESIDE] = "is not a map of perf's, or too large",
-        [MPR_SYMBOLS_OWNED_BESIDE] = "belongs to another user than the log",
-        [MPR_SYMBOLS_UNREADABLE_BESIDE] = "cannot be read",
-        [MPR_SYMBOLS_NEWER_BESIDE] = NULL,
+        [MPR_SYMBOLS_FILE_MISSING] = "is not here; memprof run keeps it if the program writes one",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not a map of perf's, or too large",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] = "belongs to another user than the log",
+        [MPR_SYMBOLS_FILE_UNREADABLE] = "cannot be read",
+        [MPR_SYMBOLS_FILE_NEWER] = NULL,
     };
-    const char *wrong = why[mpr_symbols_map(names->symbols)];
+    const char *wrong = why[mpr_symbols_map_state(names->symbols)];
     return wrong
                ? mpr_arena_format(arena, "no names of generated code: %s" MPR_PERF_MAP_ENDING " %s",
                                   mpr_basename(names->log), wrong)

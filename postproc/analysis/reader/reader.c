@@ -13,7 +13,7 @@
 static bool is_after_instants(const struct mpr_replay *r)
 {
     enum { LATER_NS = 500000000 };
-    return r->pinned && mpr_less(r->now, r->options.at.to) > LATER_NS;
+    return r->pinned && mpr_saturating_sub(r->now, r->options.at.to) > LATER_NS;
 }
 
 /* Totals and samples also describe the time before them. */
@@ -27,7 +27,7 @@ void mpr_reader_end_early(struct mpr_reader *reader)
 static bool has_enough(const struct mpr_reader *reader)
 {
     const struct mpr_replay *r = &reader->replay;
-    if (reader->until_heap && r->books.heap[reader->until_heap].used) return true;
+    if (reader->until_heap && r->accounts.heap[reader->until_heap].used) return true;
     if (reader->ends_early && is_after_instants(r)) return true;
     return reader->enough && reader->enough(r);
 }
@@ -90,7 +90,7 @@ static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by
     struct mpr_replay_options options = { .by = by, .at = at };
     mpr_replay_options_read(&options, header);
     options.pools_exact = mpr_log_status(reader->log)->minor >= 11;
-    mpr_alloc_for(path);
+    mpr_alloc_set_path(path);
     mpr_replay_init(&reader->replay, &options);
     reader->names = mpr_names_new(path, header->id);
 }
@@ -133,5 +133,5 @@ void mpr_reader_close(struct mpr_reader *reader)
     mpr_names_free(reader->names);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
-    mpr_alloc_for(NULL);
+    mpr_alloc_set_path(NULL);
 }

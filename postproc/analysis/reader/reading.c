@@ -39,7 +39,8 @@ uint64_t mpr_reading_high(const struct mpr_samples *samples, int value)
 
 uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next)
 {
-    const uint64_t longest = sample->time + UNCHANGED_NS, changed = mpr_less(next, PERIOD_NS),
+    const uint64_t longest = sample->time + UNCHANGED_NS,
+                   changed = mpr_saturating_sub(next, PERIOD_NS),
                    until = changed < longest ? changed : longest;
     return until > sample->time ? until : sample->time;
 }
@@ -50,13 +51,13 @@ static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sam
     return mpr_reading_held_until(sample, next->valid ? next->time : UINT64_MAX);
 }
 
-struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
+struct mpr_reading mpr_reading_at_peak(const struct mpr_sample_track *track, uint8_t heap,
                                        uint64_t instant)
 {
     const struct mpr_sample *before = &track->before[heap], *after = &track->after[heap];
-    const uint64_t older =
-                       before->valid ? mpr_less(instant, held_until(before, after)) : UINT64_MAX,
-                   newer = after->valid ? mpr_less(after->time, instant) : UINT64_MAX;
+    const uint64_t older = before->valid ? mpr_saturating_sub(instant, held_until(before, after))
+                                         : UINT64_MAX,
+                   newer = after->valid ? mpr_saturating_sub(after->time, instant) : UINT64_MAX;
     if (older > MPR_READING_BEAT_NS && newer > MPR_READING_BEAT_NS)
         return (struct mpr_reading){ .valid = false };
     return mpr_reading_of(newer < older ? after : before);
@@ -72,7 +73,7 @@ uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value)
 static bool in_the_way(const struct mpr_rlimit *l, uint64_t asked)
 {
     return l->bytes != MPF_UNKNOWN && l->used != MPF_UNKNOWN &&
-           l->used + l->since >= mpr_less(l->bytes / 20 * 19, asked);
+           l->used + l->since >= mpr_saturating_sub(l->bytes / 20 * 19, asked);
 }
 
 struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked, uint64_t since)

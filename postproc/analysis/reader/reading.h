@@ -19,7 +19,7 @@ enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_
 
 /* From replay's samples; for this layer. */
 struct mpr_sample;
-struct mpr_track;
+struct mpr_sample_track;
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
 /* Returns when the sample stopped to be true.  The recorder omits a sample with the same values for
  * ten seconds at most.
@@ -34,7 +34,7 @@ uint64_t mpr_reading_high(const struct mpr_samples *samples, int value);
 /* Returns the sample that was valid at the heap's peak, @instant; it is not valid if no sample was
  * taken within the period of sampling. */
 #define MPR_READING_BEAT_NS UINT64_C(100000000)
-struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
+struct mpr_reading mpr_reading_at_peak(const struct mpr_sample_track *track, uint8_t heap,
                                        uint64_t instant);
 
 /* A limit of the process on its memory. */

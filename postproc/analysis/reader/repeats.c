@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "labels.h"
-#include "places.h"
+#include "numbered_names.h"
 
 /* ---- names */
 
@@ -27,7 +27,7 @@ static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_r
     const uint32_t known = mpr_index_get(&s->name_of, key);
     if (known) return s->name[known - 1];
     const char *label = mpr_label_name(&s->arena, r, n->name, n->domain);
-    const char *unnumbered = mpr_unnumbered(&s->arena, label);
+    const char *unnumbered = mpr_name_without_numbers(&s->arena, label);
     const struct mpr_repeats_text new = { label, unnumbered, mpr_hash_text(unnumbered) };
     if (!has_texts(&r->ranges, n)) return new;
     MPR_GROW(s->name, s->names, s->name_cap);
@@ -220,10 +220,10 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_repeats *s = arg;
-    mpr_books_used(&r->books, &s->heaps);
+    mpr_accounts_used(&r->accounts, &s->heaps);
     for (uint32_t i = 0; i < s->heaps.count; i++) {
         struct mpr_repeats_moment *m = &s->moment[s->heaps.code[i]];
-        const uint64_t epoch = r->books.heap[s->heaps.code[i]].epoch;
+        const uint64_t epoch = r->accounts.heap[s->heaps.code[i]].epoch;
         if (m->epoch == epoch) continue;
         m->epoch = epoch;
         m->count = s->follow.count;

@@ -1,6 +1,6 @@
 /* Repeated ranges: ranges of one path apart from numbers. "step 0" and "step 1", "step:0" and
- * "step:1", or "step" twice, are instances of the repeated range "step"; places.h says which
- * numbers count. Private to this layer. */
+ * "step:1", or "step" twice, are instances of the repeated range "step"; numbered_names.h says
+ * which numbers count. Private to this layer. */
 #ifndef MPR_REPEATS_H
 #define MPR_REPEATS_H
 

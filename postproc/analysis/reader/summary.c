@@ -49,13 +49,13 @@ static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
                          struct mpr_arena *arena, struct mpr_recording *out)
 {
     const char *text = mpr_header_get(h, "window");
-    const struct mpr_windows *w = &r->windows;
+    const struct mpr_capture_windows *w = &r->windows;
     out->window.text = text ? mpr_arena_text(arena, text) : "";
     out->window.blocks = mpr_header_get(h, "window.blocks") != NULL;
     out->window.count = w->count;
     out->window.from_ns = w->first_ns;
     out->window.to_ns = w->open ? r->now : w->last_ns;
-    out->window.ns = w->closed_ns + (w->open ? mpr_less(r->now, w->since) : 0);
+    out->window.ns = w->closed_ns + (w->open ? mpr_saturating_sub(r->now, w->since) : 0);
 }
 
 /* Returns the file with the malloc that the program calls, if that is not memprof's, or "". */
@@ -69,9 +69,9 @@ static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *a
 static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
 {
     static const enum mpr_fold_state state[] = {
-        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,      [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
-        [MPR_LOG_LACKS] = MPR_FOLD_MISSING,   [MPR_LOG_OLDER] = MPR_FOLD_OLDER,
-        [MPR_LOG_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_DAMAGED] = MPR_FOLD_DAMAGED
+        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,           [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
+        [MPR_LOG_FOLD_MISSING] = MPR_FOLD_MISSING, [MPR_LOG_FOLD_OUTDATED] = MPR_FOLD_OLDER,
+        [MPR_LOG_FOLD_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_FOLD_DAMAGED] = MPR_FOLD_DAMAGED
     };
     return (struct mpr_summary_fold){ state[f->state], f->until_ns, f->grain_ns, f->events,
                                       f->bytes };
@@ -121,8 +121,8 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
                       sizeof oom / sizeof *oom == MPR_RUN_OOM_KERNEL + 1,
                   "each end is here");
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
-    out->status_told = s->status_told;
-    if (s->status_told) out->fate_status = s->exit_status;
+    out->exit_status_known = s->exit_status_known;
+    if (s->exit_status_known) out->fate_status = s->exit_status;
     const bool cut_off = s->copied || (s->cut && !s->has_journal), /* it ended then or later, by any
                                                                        means */
         ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
@@ -155,8 +155,8 @@ static void add_unwritten(struct mpr_summary *out, const struct mpf_unwritten *u
 {
     if (!u->events || out->unwrittens == sizeof out->unwritten / sizeof *out->unwritten) return;
     out->unwritten[out->unwrittens++] =
-        (struct mpr_unwritten_row){ (unsigned)u->error, mpr_less(u->from, start),
-                                    mpr_less(u->to, start), u->events };
+        (struct mpr_unwritten_row){ (unsigned)u->error, mpr_saturating_sub(u->from, start),
+                                    mpr_saturating_sub(u->to, start), u->events };
 }
 
 /* A process that is killed between two stores may have recorded an interval twice. */
@@ -179,10 +179,10 @@ static void fill_unwritten(const struct mpr_reader *reader, struct mpr_summary *
         out->good_ns = out->unwritten[0].from_ns;
 }
 
-static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
+static void fill_repairs(const struct mpr_accounts *accounts, struct mpr_summary *out)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *heap = &books->heap[i];
+        const struct mpr_heap *heap = &accounts->heap[i];
         out->order_repairs += heap->repairs;
         out->unmatched_frees += heap->unmatched;
         out->missed_frees += heap->missed;
@@ -193,8 +193,8 @@ static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
 static void fill_resident(const struct mpr_samples *samples, struct mpr_summary *out)
 {
     out->anonymous = mpr_reading_high(samples, MPF_RSS_ANON);
-    out->alone = mpr_less(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
-                          mpr_reading_high(samples, MPF_RSS_MEMPROF));
+    out->alone = mpr_saturating_sub(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
+                                    mpr_reading_high(samples, MPF_RSS_MEMPROF));
 }
 
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
@@ -213,7 +213,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_resident(&reader->replay.samples, out);
     fill_losses(&reader->replay, status->lost, out);
     fill_unwritten(reader, out);
-    fill_repairs(&reader->replay.books, out);
+    fill_repairs(&reader->replay.accounts, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
     /* a lost name is not a lost byte */
     const bool events_missing = out->lost_events > reader->replay.lost_by[MPF_LOSS_NAMES];

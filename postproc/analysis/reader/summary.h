@@ -92,13 +92,13 @@ struct mpr_summary {
     enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
-    int fate_status;    /* exit status or signal */
-    bool status_told;   /* the log has an exit, and the run's record has its status */
-    uint64_t hwm;       /* largest resident bytes without a sample of them, or 0 if unknown */
-    uint64_t anonymous; /* largest anonymous bytes, or 0 if unknown */
-    uint64_t alone;     /* the same of private pages (Private_Dirty), without memprof's */
-    bool complete;      /* the log has an end and no damage */
-    bool incomplete;    /* events are missing (exit code 3) */
+    int fate_status;        /* exit status or signal */
+    bool exit_status_known; /* the log has an exit, and the run's record has its status */
+    uint64_t hwm;           /* largest resident bytes without a sample of them, or 0 if unknown */
+    uint64_t anonymous;     /* largest anonymous bytes, or 0 if unknown */
+    uint64_t alone;         /* the same of private pages (Private_Dirty), without memprof's */
+    bool complete;          /* the log has an end and no damage */
+    bool incomplete;        /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
     bool copied; /* a copy, whose process may have recorded more later */
     struct mpr_summary_fold fold;

@@ -162,9 +162,9 @@ int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const cha
     struct mpr_log *log;
     *out = (struct mpr_symbolized){ 0 };
     if (mpr_log_open(&log, path, error) != 0) return -1;
-    mpr_alloc_for(path);
+    mpr_alloc_set_path(path);
     const int status = read_and_store(out, arena, log, path, progress, error);
     mpr_log_close(log);
-    mpr_alloc_for(NULL);
+    mpr_alloc_set_path(NULL);
     return status;
 }

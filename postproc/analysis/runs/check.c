@@ -9,9 +9,9 @@
 #include "alloc.h"
 #include "amount.h"
 #include "nearest.h"
-#include "path_pattern.h"
-#include "places.h"
-#include "telling.h"
+#include "numbered_names.h"
+#include "pattern.h"
+#include "user_frame.h"
 #include "utf8.h"
 
 void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming)
@@ -38,7 +38,7 @@ void mpr_check_free(struct mpr_check *check)
 
 static void add(struct mpr_check *check, struct mpr_check_row row)
 {
-    row.over = mpr_less(row.is, row.limit.bytes);
+    row.over = mpr_saturating_sub(row.is, row.limit.bytes);
     check->broken += row.over != 0;
     MPR_GROW(check->row, check->rows, check->cap);
     check->row[check->rows++] = row;
@@ -65,7 +65,7 @@ static struct mpr_line *lines_of(const struct mpr_check *check, struct mpr_arena
 
 static const char *path_text(struct mpr_arena *arena, struct mpr_path path, enum mpr_group by)
 {
-    return path.depth ? mpr_frame_path_text(arena, path) : mpr_group_nowhere(by);
+    return path.depth ? mpr_frame_path_text(arena, path) : mpr_group_empty_path(by);
 }
 
 static const char *with_caller(struct mpr_arena *arena, const char *text, const char *caller)
@@ -85,12 +85,12 @@ static bool sum_lines(const struct mpr_check *check, const struct mpr_heap_peak 
     const struct mpr_line *line = lines_of(check, &scratch, heap, unfold, &lines, &live);
     for (size_t i = 0; i < lines; i++) {
         const char *text = path_text(&scratch, line[i].row.path, by);
-        if (!mpr_path_pattern_matches(pattern, text) &&
-            !mpr_path_pattern_matches(pattern, with_caller(&scratch, text, line[i].caller)))
+        if (!mpr_pattern_matches_path(pattern, text) &&
+            !mpr_pattern_matches_path(pattern, with_caller(&scratch, text, line[i].caller)))
             continue;
         found++;
         out->is += line[i].row.bytes;
-        out->is_about |= line[i].row.estimated;
+        out->is_approximate |= line[i].row.estimated;
     }
     mpr_arena_free(&scratch);
     return found != 0;
@@ -112,8 +112,8 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
     struct mpr_arena scratch = { 0 };
     const char *path = mpr_frame_path_text(&scratch, row->path);
     const bool within =
-        mpr_path_pattern_matches(pattern, path) ||
-        mpr_path_pattern_matches(mpr_arena_format(&scratch, "%s > **", pattern), path);
+        mpr_pattern_matches_path(pattern, path) ||
+        mpr_pattern_matches_path(mpr_arena_format(&scratch, "%s > **", pattern), path);
     mpr_arena_free(&scratch);
     return within;
 }
@@ -121,7 +121,7 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
 /* Matches the name alone: "worker" of "worker (4243)". */
 static bool is_thread(const char *pattern, const struct mpr_row *row)
 {
-    return mpr_telling_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
+    return mpr_pattern_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
 }
 
 static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
@@ -133,7 +133,7 @@ static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
         if (!matches(out->limit.name, &heap->row[i])) continue;
         row[out->rows++] = heap->row[i];
         out->is += heap->row[i].bytes;
-        out->is_about |= heap->row[i].estimated;
+        out->is_approximate |= heap->row[i].estimated;
     }
     out->row = row;
     out->unmatched = !out->rows;
@@ -208,7 +208,7 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
         if (out->unmatched) find_near_row(check, out, heap);
     } else {
         out->is = heap->peak_bytes;
-        out->is_about = heap->is_about || heap->inside;
+        out->is_approximate = heap->is_approximate || heap->inside;
         out->row = heap->row;
         out->rows = heap->rows;
     }
@@ -430,7 +430,7 @@ static const char *writable(struct mpr_arena *arena, const char *pattern)
         uint32_t code;
         const bool good = mpr_utf8_next(&at, &code) && code != '"' && code != '*' &&
                           !mpr_utf8_unsafe(code) &&
-                          !mpr_utf8_commands(from > pattern ? from[-1] : 0, code, *at);
+                          !mpr_utf8_begins_ci_command(from > pattern ? from[-1] : 0, code, *at);
         if (good) {
             memcpy(text + bytes, from, (size_t)(at - from));
             bytes += (size_t)(at - from);
@@ -444,9 +444,9 @@ static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr
 {
     enum { PLACES = 8 };
     static const char *const star[PLACES] = { "*", "*", "*", "*", "*", "*", "*", "*" };
-    struct mpr_place place[PLACES];
-    const size_t places = mpr_places_find(frame, place, PLACES);
-    return places ? mpr_places_replace(arena, frame, place, star, places) : frame;
+    struct mpr_name_number place[PLACES];
+    const size_t places = mpr_numbers_find(frame, place, PLACES);
+    return places ? mpr_numbers_replace(arena, frame, place, star, places) : frame;
 }
 
 /* Returns the end of the number of a source line ("file.py:12)") or of an address ("lib.so+0x1f");

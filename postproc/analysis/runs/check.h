@@ -27,7 +27,7 @@ struct mpr_check_row {
     const char *grown; /* limits of a base: the line that grew most, or "" */
     uint64_t grown_bytes;
     bool grown_estimated;
-    bool is_about; /* `is` is an estimate, or the heap's peak is approximate */
+    bool is_approximate; /* `is` is an estimate, or the heap's peak is approximate */
 };
 
 struct mpr_check {

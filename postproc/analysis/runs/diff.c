@@ -176,7 +176,7 @@ static void add(struct mpr_diff_run *r, struct mpr_path path, int64_t bytes, boo
                 double variance)
 {
     r->entry[r->entries++] = (struct mpr_diff_entry){ path, bytes, estimated, variance };
-    r->total = mpr_plus(r->total, bytes);
+    r->total = mpr_signed_add(r->total, bytes);
 }
 
 static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_peak *h)
@@ -189,10 +189,10 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
         account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by);
     struct mpr_diff_run *r = begin(diff, a, run, h->rows);
     a->inside = h->inside;
-    a->is_about |= h->is_about;
+    a->is_approximate |= h->is_approximate;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        add(r, row->path, mpr_amount(row->bytes), row->estimated, row->variance);
+        add(r, row->path, mpr_saturating_signed(row->bytes), row->estimated, row->variance);
         if (h->estimated) r->variance += row->variance;
     }
 }
@@ -218,7 +218,7 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
                 ? "a communicator"
                 : mpr_arena_format(arena, "communicator of %" PRIu64 " ranks", c->ranks);
         if (*c->first_use) name = mpr_arena_format(arena, "%s, first %s", name, c->first_use);
-        add(r, mpr_frame_labels(arena, &name, 1), mpr_amount(c->bytes), false, 0);
+        add(r, mpr_frame_labels(arena, &name, 1), mpr_saturating_signed(c->bytes), false, 0);
     }
 }
 
@@ -279,7 +279,7 @@ static struct mpr_spread now_of(const struct mpr_diff *diff, const struct mpr_di
 static bool is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
                      const struct mpr_spread *now, double variance)
 {
-    const double errors = 2, change = (double)mpr_minus(now->is, base->is);
+    const double errors = 2, change = (double)mpr_signed_sub(now->is, base->is);
     return (diff->peaks.logs > 2 && base->least <= now->most && now->least <= base->most) ||
            (variance > 0 && change * change <= errors * errors * variance);
 }
@@ -363,11 +363,12 @@ static size_t lines_of(struct mpr_arena *arena, const struct mpr_diff *diff,
         if (is_one_sided(diff, a, &of) && !has_address(&of)) line[lines++] = of;
         else other[others++] = of;
     }
-    lines = mpr_naming_fold_sides(arena, naming, a->by, line, lines, diff->base);
+    lines = mpr_naming_group_sides(arena, naming, a->by, line, lines, diff->base);
     if (others) memcpy(line + lines, other, others * sizeof *line);
     free(other);
     for (size_t i = 0; i < lines + others; i++) {
-        const int64_t change = mpr_minus(line[i].of_run[a->now_run], line[i].of_run[a->base_run]);
+        const int64_t change =
+            mpr_signed_sub(line[i].of_run[a->now_run], line[i].of_run[a->base_run]);
         line[i].row.bytes = (uint64_t)llabs(change);
         if (change) line[changed++] = line[i];
     }
@@ -421,7 +422,7 @@ static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
         if (kind_of(diff, a, &all[i]) == kind) line[lines++] = all[i];
     mpr_lines_sort(line, lines, MPR_ORDER_BYTES);
     if (kind == MPR_DIFF_UNMATCHED) lines = join_unmatched(arena, line, lines);
-    else lines = mpr_naming_fold(arena, naming, a->by, line, lines);
+    else lines = mpr_naming_group(arena, naming, a->by, line, lines);
     for (size_t i = 0; i < lines; i++) {
         row[i] = (struct mpr_diff_row){ .kind = kind,
                                         .path = line[i].row.path,
@@ -432,7 +433,7 @@ static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                                         .sibling_most = line[i].sibling_most,
                                         .estimated = line[i].row.estimated,
                                         .variance = line[i].row.variance };
-        row[i].change = mpr_minus(row[i].now.is, row[i].base.is);
+        row[i].change = mpr_signed_sub(row[i].now.is, row[i].base.is);
     }
     free(line);
     return lines;
@@ -464,7 +465,7 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
     a->now_run = median_run(a, diff->base, runs);
     a->base = base_of(diff, a, total);
     a->now = now_of(diff, a, total);
-    a->change = mpr_minus(a->now.is, a->base.is);
+    a->change = mpr_signed_sub(a->now.is, a->base.is);
     a->variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
     a->noise = is_noise(diff, &a->base, &a->now, a->variance);
     pair_runs(diff, a, naming);
@@ -482,7 +483,7 @@ static int by_size(const void *left, const void *right)
     return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
 }
 
-void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling)
+void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *telling)
 {
     const struct mpr_naming naming = { .telling = telling, .unfold = true };
     diff->devices = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *diff->devices);

@@ -54,10 +54,10 @@ enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAP
 struct mpr_diff_account {
     enum mpr_diff_of of;
     uint8_t which; /* the heap, or the device's number; devices are numbered as in the first run */
-    const char *name;  /* for people: a heap's name, "gpu0 NCCL" */
-    uint8_t inside;    /* the heap that includes these bytes, or MPF_HEAP_NONE */
-    bool is_about;     /* a run's peak is approximate (struct mpr_heap_peak) */
-    enum mpr_group by; /* of its rows */
+    const char *name;    /* for people: a heap's name, "gpu0 NCCL" */
+    uint8_t inside;      /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    bool is_approximate; /* a run's peak is approximate (struct mpr_heap_peak) */
+    enum mpr_group by;   /* of its rows */
     struct mpr_spread base, now;
     int64_t change;
     double variance; /* of `change`, as of a row */
@@ -90,8 +90,9 @@ void mpr_diff_init(struct mpr_diff *diff, const struct mpr_peaks_options *option
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error);
 /* Call it after the last run; each side has at least one. Pairs calls by their telling frames
- * (telling.h), because another build may inline other calls between them. NULL: by whole stacks. */
-void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling);
+ * (user_frame.h), because another build may inline other calls between them. NULL: by whole stacks.
+ */
+void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *telling);
 void mpr_diff_free(struct mpr_diff *diff);
 
 /* Returns an account's changes in the order of account->row, in the arena.  @naming: says whether

@@ -6,11 +6,11 @@
 #include "alloc.h"
 #include "basename.h"
 #include "insights.h"
+#include "log_identity.h"
+#include "numbered_names.h"
 #include "ooms.h"
-#include "places.h"
 #include "timeline.h"
 #include "utf8.h"
-#include "who.h"
 
 void mpr_digest_free(struct mpr_digest *d) { mpr_arena_free(&d->arena); }
 
@@ -25,7 +25,7 @@ static uint64_t size_of(const char *log, const char *ending)
     return bytes;
 }
 
-bool mpr_digest_look(struct mpr_digest_source *source, const char *log)
+bool mpr_digest_read_source(struct mpr_digest_source *source, const char *log)
 {
     *source = (struct mpr_digest_source){ size_of(log, ""), size_of(log, ".fold"),
                                           size_of(log, ".journal") };
@@ -51,7 +51,7 @@ static const char *text_of(struct mpr_digest *d, const char *text)
 
 static const char *path_of(struct mpr_digest *d, enum mpr_group by, struct mpr_path path)
 {
-    return path.depth ? text_of(d, mpr_frame_path_text(&d->arena, path)) : mpr_group_nowhere(by);
+    return path.depth ? text_of(d, mpr_frame_path_text(&d->arena, path)) : mpr_group_empty_path(by);
 }
 
 /* Returns the share of @all rows that each heap gets, from @min to @max. */
@@ -100,7 +100,7 @@ static void fill_heaps(struct mpr_digest *d, const struct mpr_log_peaks *log)
         d->heap[d->heaps++] = (struct mpr_digest_heap){
             .heap = h->heap,
             .inside = h->inside,
-            .estimated = h->estimated || h->is_about,
+            .estimated = h->estimated || h->is_approximate,
             .peak_bytes = h->peak_bytes,
             .peak_ns = h->peak_time,
             .peak_blocks = h->peak_blocks,
@@ -122,7 +122,7 @@ static struct mpr_digest_line *add_line(struct mpr_digest *d, uint8_t heap, enum
         .heap = heap,
         .path = path,
         .caller = text_of(d, line->caller),
-        .alike = r->path.depth ? text_of(d, mpr_alike_path(&d->arena, r->path)) : path,
+        .alike = r->path.depth ? text_of(d, mpr_path_without_numbers(&d->arena, r->path)) : path,
         .bytes = r->bytes,
         .blocks = r->blocks,
         .end_bytes = r->end_bytes,
@@ -288,7 +288,7 @@ static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
         rows_each(MPR_DIGEST_SPANS, t->heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
     d->span = mpr_arena_alloc(&d->arena, t->heaps * each * sizeof *d->span);
     for (size_t i = 0; i < t->heaps; i++) {
-        const struct mpr_heap_line *h = &t->heap[i];
+        const struct mpr_heap_timeline *h = &t->heap[i];
         const size_t joined = (h->spans + each - 1) / each;
         for (size_t k = 0; k < h->spans; k++) {
             const struct mpr_span *s = &h->span[k];
@@ -343,7 +343,7 @@ static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
     d->process->ooms_hard = log->hard;
     d->process->ooms_soft = log->soft;
     for (size_t i = first; i < log->stories; i++) {
-        const struct mpr_oom_story *s = &log->story[i];
+        const struct mpr_oom_event *s = &log->story[i];
         d->oom[d->ooms++] = (struct mpr_digest_oom){ .time_ns = s->time,
                                                      .device = s->index,
                                                      .heap = s->heap,
@@ -359,9 +359,9 @@ static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
 static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
-    struct mpr_who_end end;
+    struct mpr_log_outcome end;
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
-    if (mpr_who_ended(&end, path, MPF_HEAP_NONE, progress, error) != 0) return -1;
+    if (mpr_log_outcome_read(&end, path, MPF_HEAP_NONE, progress, error) != 0) return -1;
     if (end.failed != MPR_NEVER && end.failed >= d->process->start_ns)
         d->process->failed_ns = end.failed - d->process->start_ns;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
@@ -378,7 +378,7 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
 {
     struct mpr_insights in;
     struct mpr_digest_source source;
-    mpr_digest_look(&source, path);
+    mpr_digest_read_source(&source, path);
     *d = (struct mpr_digest){ 0 };
     if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) return -1;
     const struct mpr_log_peaks *log = &in.peaks.log[0];

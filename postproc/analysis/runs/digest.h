@@ -175,7 +175,7 @@ int mpr_digest_make(struct mpr_digest *digest, const char *path,
 void mpr_digest_free(struct mpr_digest *digest);
 
 /* Reads the present sizes of a log's files. Returns false if the log is missing. */
-bool mpr_digest_look(struct mpr_digest_source *source, const char *log);
+bool mpr_digest_read_source(struct mpr_digest_source *source, const char *log);
 /* Returns true if the digest is up to date. */
 bool mpr_digest_is_fresh(const struct mpr_digest *digest, const struct mpr_digest_source *now);
 

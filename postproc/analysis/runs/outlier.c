@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accounts.h"
 #include "alloc.h"
-#include "apart.h"
-#include "books.h"
-#include "kin.h"
+#include "outliers.h"
+#include "process_tree.h"
 
 /* Returns the heap with the largest peak of its kind.
  * @kind: the heap without its device (mpf_heap_code), because each rank has its own GPU. */
-static const struct mpr_heap_line *heap_of(const struct mpr_timeline *t, unsigned kind)
+static const struct mpr_heap_timeline *heap_of(const struct mpr_timeline *t, unsigned kind)
 {
     for (size_t i = 0; i < t->heaps; i++) /* largest peak first */
         if (mpf_heap_code(t->heap[i].heap) == kind) return &t->heap[i];
@@ -19,7 +19,7 @@ static const struct mpr_heap_line *heap_of(const struct mpr_timeline *t, unsigne
 
 static uint64_t peak_of(const struct mpr_timeline *t, unsigned kind)
 {
-    const struct mpr_heap_line *heap = heap_of(t, kind);
+    const struct mpr_heap_timeline *heap = heap_of(t, kind);
     return heap ? heap->peak_bytes : 0;
 }
 
@@ -48,10 +48,10 @@ static bool is_main_of_rank(const struct mpr_timeline *run, size_t runs, size_t 
 static void choose_siblings(const struct mpr_timeline *run, size_t runs, bool *alike)
 {
     const struct mpr_summary **log = mpr_alloc(runs, sizeof *log);
-    struct mpr_kin *kin = mpr_alloc(runs, sizeof *kin);
+    struct mpr_process_tree *kin = mpr_alloc(runs, sizeof *kin);
     size_t *children = mpr_alloc(runs, sizeof *children), parent = MPR_NO_PROCESS, alone = 0;
     for (size_t i = 0; i < runs; i++) log[i] = &run[i].summary;
-    mpr_kin_find(log, runs, kin);
+    mpr_process_tree_find(log, runs, kin);
     for (size_t i = 0; i < runs; i++)
         if (kin[i].parent != MPR_NO_PROCESS) children[kin[i].parent]++;
         else alone++;
@@ -64,7 +64,7 @@ static void choose_siblings(const struct mpr_timeline *run, size_t runs, bool *a
     free(children);
 }
 
-void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike)
+void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike)
 {
     bool ranked = false;
     for (size_t i = 0; i < runs; i++) {
@@ -84,12 +84,12 @@ static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_
     uint64_t *peak = mpr_alloc(count, sizeof *peak), distance = 0;
     size_t *apart = mpr_alloc(count, sizeof *apart);
     for (size_t i = 0; i < count; i++) peak[i] = peak_of(&run[which[i]], kind);
-    const uint64_t median = mpr_apart_median(peak, count);
+    const uint64_t median = mpr_outliers_median(peak, count);
     for (size_t i = count; i-- > 0;)
         if (peak[i] == median) out->median = which[i];
-    if (mpr_apart_find(peak, count, apart)) {
+    if (mpr_outliers_find(peak, count, apart)) {
         const uint64_t bytes = peak[apart[0]];
-        const struct mpr_heap_line *heap = heap_of(&run[which[apart[0]]], kind);
+        const struct mpr_heap_timeline *heap = heap_of(&run[which[apart[0]]], kind);
         out->outlier = which[apart[0]];
         out->heap = heap ? heap->heap : (uint8_t)kind;
         distance = bytes > median ? bytes - median : median - bytes;
@@ -106,7 +106,7 @@ static size_t find_kinds(const struct mpr_timeline *run, const size_t *which, si
     size_t kinds = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < run[which[i]].heaps; k++) {
-            const struct mpr_heap_line *heap = &run[which[i]].heap[k];
+            const struct mpr_heap_timeline *heap = &run[which[i]].heap[k];
             size_t known = 0;
             while (known < kinds && kind[known] != mpf_heap_code(heap->heap)) known++;
             if (!heap->inside && known == kinds && kinds < MPR_HEAPS)
@@ -121,7 +121,7 @@ bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_ou
     size_t *which = mpr_alloc(runs, sizeof *which), count = 0;
     unsigned kind[MPR_HEAPS];
     uint64_t farthest = 0;
-    mpr_outlier_alike(run, runs, alike);
+    mpr_outlier_peers(run, runs, alike);
     for (size_t i = 0; i < runs; i++)
         if (alike[i]) which[count++] = i;
     const size_t kinds = count > 2 ? find_kinds(run, which, count, kind) : 0;

@@ -11,7 +11,7 @@ struct mpr_outlier {
 
 /* Sets the flags of the runs that are compared: one of each rank.  Without ranks these are the
  * children of one run, or the runs without a parent among them, whichever are more. */
-void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike);
+void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike);
 
 /* Finds the outlier among these, by the heap in which one is farthest from the median in bytes.
  * Returns false if there are fewer than three, or none differs by more than a twentieth. */

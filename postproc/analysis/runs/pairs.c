@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "matching.h"
+#include "stable_frame.h"
 
 /* The parts of a frame that stay the same from run to run, computed once for each frame. */
 struct mpr_pairs_name {
@@ -37,9 +37,9 @@ static struct mpr_pairs_name name_of(struct mpr_pairs *p, const struct mpr_frame
 {
     const uint32_t number = mpr_index_get(&p->by_name, frame->id);
     if (number) return p->name[number - 1];
-    const struct mpr_frame *same = mpr_matching_frame(p->arena, p->program, frame);
+    const struct mpr_frame *same = mpr_frame_stable(p->arena, p->program, frame);
     MPR_GROW(p->name, p->names, p->name_cap);
-    p->name[p->names++] = (struct mpr_pairs_name){ same, mpr_matching_function(p->arena, same),
+    p->name[p->names++] = (struct mpr_pairs_name){ same, mpr_frame_stable_function(p->arena, same),
                                                    mpr_hash_text(same->text) };
     mpr_index_set(&p->by_name, frame->id, p->names);
     return p->name[p->names - 1];
@@ -108,7 +108,7 @@ void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, boo
 {
     struct mpr_pair *pair = pair_of(p, path);
     show(p, pair, path, p->run >= p->older);
-    pair->bytes[p->run] = mpr_plus(pair->bytes[p->run], bytes);
+    pair->bytes[p->run] = mpr_signed_add(pair->bytes[p->run], bytes);
     pair->estimated |= estimated;
     pair->variance += variance;
     pair->older |= p->run < p->older;
@@ -150,7 +150,7 @@ static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)
 static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_pair *newer)
 {
     for (size_t i = 0; i < p->runs; i++)
-        newer->bytes[i] = mpr_plus(newer->bytes[i], older->bytes[i]);
+        newer->bytes[i] = mpr_signed_add(newer->bytes[i], older->bytes[i]);
     newer->estimated |= older->estimated;
     newer->variance += older->variance;
     newer->older = true;

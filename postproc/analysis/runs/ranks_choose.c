@@ -5,8 +5,8 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "fold.h"
 #include "mpf/end.h"
+#include "numbered_lines.h"
 #include "ranks_parts.h"
 
 /* ---- claims */
@@ -160,7 +160,7 @@ static void find_missing(struct mpr_ranks *r)
         else missing[r->missings++] = number;
     }
     if (r->missings == 1) r->missing = mpr_arena_format(&r->arena, "%" PRIu64, missing[0]);
-    else if (r->missings) r->missing = mpr_fold_set(&r->arena, missing, r->missings);
+    else if (r->missings) r->missing = mpr_number_set(&r->arena, missing, r->missings);
     free(missing);
 }
 
@@ -258,7 +258,8 @@ static bool learn(struct clocks *c, const struct sight *s, size_t count, enum mp
         if (n->known) continue;
         any = n->known = true;
         n->by = by;
-        n->ahead = mpr_plus(c->node[known->node].ahead, mpr_change(known->time, s[i].time));
+        n->ahead = mpr_signed_add(c->node[known->node].ahead,
+                                  mpr_signed_difference(known->time, s[i].time));
     }
     return any;
 }
@@ -294,7 +295,7 @@ static void set_times(struct mpr_ranks *r, struct mpr_rank *rank)
             break;
         }
     if (p->start_ns) {
-        const int64_t start = mpr_minus(mpr_amount(p->start_ns), rank->clock_ns);
+        const int64_t start = mpr_signed_sub(mpr_saturating_signed(p->start_ns), rank->clock_ns);
         rank->start_ns = start > 0 ? (uint64_t)start : 0;
     }
     rank->failed_ns = p->failed_ns == UINT64_MAX ? UINT64_MAX : rank->start_ns + p->failed_ns;

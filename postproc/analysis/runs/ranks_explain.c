@@ -66,7 +66,7 @@ static struct mpr_ranks_cause *finish(struct mpr_ranks *r, struct causes *all, s
 {
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
-        all->at[i].change = mpr_change(all->at[i].median, all->at[i].here);
+        all->at[i].change = mpr_signed_difference(all->at[i].median, all->at[i].here);
         if (all->at[i].change) all->at[kept++] = all->at[i];
     }
     if (kept) qsort_r(all->at, kept, sizeof *all->at, by_change, &all->grew);
@@ -91,7 +91,7 @@ static size_t measure_of_lines(const struct mpr_ranks *r, const struct mpr_ranks
     if (r->measure[o->measure].kind != MPF_HEAP_DEVICE) return o->measure;
     for (size_t i = 0; i < r->measures; i++) {
         const struct mpr_ranks_measure *m = &r->measure[i];
-        const int64_t change = mpr_change(m->value[o->usual], m->value[o->rank]);
+        const int64_t change = mpr_signed_difference(m->value[o->usual], m->value[o->rank]);
         if (m->kind == MPF_HEAP_TORCH && (o->change > 0 ? change >= least : change <= least))
             return i;
     }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "apart.h"
-#include "fold.h"
+#include "numbered_lines.h"
+#include "outliers.h"
 #include "ranks_parts.h"
 
 const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks)
@@ -13,7 +13,7 @@ const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks)
     uint64_t *number = mpr_alloc(ranks, sizeof *number);
     for (size_t i = 0; i < ranks; i++)
         number[i] = r->rank[rank[i]].number != UINT64_MAX ? r->rank[rank[i]].number : rank[i];
-    const char *set = ranks == 1 ? r->rank[rank[0]].name : mpr_fold_set(&r->arena, number, ranks);
+    const char *set = ranks == 1 ? r->rank[rank[0]].name : mpr_number_set(&r->arena, number, ranks);
     free(number);
     return set;
 }
@@ -47,7 +47,7 @@ static struct mpr_ranks_group group_of(struct mpr_ranks *r, const struct member 
         g.place[g.present] = m[i].comm->rank;
         g.rank[g.present++] = m[i].rank;
     }
-    g.bytes = mpr_apart_median(bytes, g.present);
+    g.bytes = mpr_outliers_median(bytes, g.present);
     g.members = mpr_ranks_set(r, g.rank, g.present);
     free(bytes);
     return g;
@@ -305,7 +305,7 @@ static uint64_t median_of(const struct mpr_ranks *r, const size_t *rank, size_t 
 {
     uint64_t *value = mpr_alloc(ranks, sizeof *value);
     for (size_t i = 0; i < ranks; i++) value[i] = value_of(r, rank[i]);
-    const uint64_t median = mpr_apart_median(value, ranks);
+    const uint64_t median = mpr_outliers_median(value, ranks);
     free(value);
     return median;
 }
@@ -362,10 +362,10 @@ static struct mpr_ranks_kind kind_of(struct mpr_ranks *r, size_t first, size_t g
                                          .first_use = r->group[first].first_use,
                                          .first = first,
                                          .groups = groups,
-                                         .median = mpr_apart_median(median, groups),
-                                         .bytes = mpr_apart_median(bytes, groups),
+                                         .median = mpr_outliers_median(median, groups),
+                                         .bytes = mpr_outliers_median(bytes, groups),
                                          .apart = apart,
-                                         .aparts = mpr_apart_find(median, groups, apart) };
+                                         .aparts = mpr_outliers_find(median, groups, apart) };
     for (size_t i = 0; i < kind.aparts; i++) apart[i] += first;
     free(median);
     free(bytes);

@@ -6,7 +6,7 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "apart.h"
+#include "outliers.h"
 #include "ranks_parts.h"
 
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigned kind)
@@ -72,7 +72,7 @@ static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
 
 static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
 {
-    m->median = mpr_apart_median(m->value, r->ranks);
+    m->median = mpr_outliers_median(m->value, r->ranks);
     m->least = UINT64_MAX;
     for (size_t i = r->ranks; i-- > 0;) {
         if (m->value[i] == m->median) m->median_rank = i;
@@ -120,7 +120,7 @@ static struct class class_of(const struct mpr_ranks_measure *m, const size_t *ra
 {
     struct class c = { rank, ranks, mpr_alloc(ranks, sizeof *c.value), 0 };
     for (size_t i = 0; i < ranks; i++) c.value[i] = m->value[rank[i]];
-    c.median = mpr_apart_median(c.value, ranks);
+    c.median = mpr_outliers_median(c.value, ranks);
     return c;
 }
 
@@ -141,7 +141,8 @@ static size_t median_rank(const struct class *c)
 static double distances(const struct class *c)
 {
     double sum = 0;
-    for (size_t i = 0; i < c->ranks; i++) sum += fabs((double)mpr_change(c->median, c->value[i]));
+    for (size_t i = 0; i < c->ranks; i++)
+        sum += fabs((double)mpr_signed_difference(c->median, c->value[i]));
     return sum;
 }
 
@@ -183,7 +184,7 @@ static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
 static void find_apart(struct mpr_ranks_measure *m, const struct class *c)
 {
     size_t *apart = mpr_alloc(c->ranks, sizeof *apart);
-    const size_t count = mpr_apart_find(c->value, c->ranks, apart), usual = median_rank(c);
+    const size_t count = mpr_outliers_find(c->value, c->ranks, apart), usual = median_rank(c);
     for (size_t i = 0; i < c->ranks; i++) m->usual[c->rank[i]] = usual;
     for (size_t i = 0; i < count; i++) m->apart[m->aparts++] = c->rank[apart[i]];
     free(apart);
@@ -193,8 +194,8 @@ static int by_distance(const void *left, const void *right, void *arg)
 {
     const struct mpr_ranks_measure *m = arg;
     const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    const int64_t x = llabs(mpr_change(m->value[m->usual[a]], m->value[a])),
-                  y = llabs(mpr_change(m->value[m->usual[b]], m->value[b]));
+    const int64_t x = llabs(mpr_signed_difference(m->value[m->usual[a]], m->value[a])),
+                  y = llabs(mpr_signed_difference(m->value[m->usual[b]], m->value[b]));
     if (x != y) return x > y ? -1 : 1;
     return a < b ? -1 : a > b;
 }
@@ -208,7 +209,7 @@ static struct mpr_ranks_outlier *difference(struct mpr_ranks *r, size_t measure,
                                      .usual = m->median_rank,
                                      .lines_of = measure,
                                      .value = m->value[rank],
-                                     .change = mpr_change(m->median, m->value[rank]) };
+                                     .change = mpr_signed_difference(m->median, m->value[rank]) };
     return o;
 }
 
@@ -289,7 +290,7 @@ static void find_outliers(struct mpr_ranks *r)
         const struct mpr_ranks_measure *m = &r->measure[k];
         for (size_t i = 0; !m->part && !m->inside && i < m->aparts; i++) {
             const size_t rank = m->apart[i], usual = m->usual[rank];
-            const int64_t change = mpr_change(m->value[usual], m->value[rank]);
+            const int64_t change = mpr_signed_difference(m->value[usual], m->value[rank]);
             if (llabs(change) > llabs(of[rank].change))
                 of[rank] = (struct mpr_ranks_outlier){ .rank = rank,
                                                        .measure = k,

@@ -12,7 +12,7 @@
 /* host/python has nothing but samples. */
 static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
 {
-    return heap == MPF_HEAP_PYTHON || mpr_replay_weighs(r, heap);
+    return heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
 }
 
 static uint64_t plus(uint64_t value, double more)
@@ -25,7 +25,7 @@ static uint64_t plus(uint64_t value, double more)
 
 static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s)
 {
-    to->more.bytes = mpr_plus(to->more.bytes, s->more.bytes);
+    to->more.bytes = mpr_signed_add(to->more.bytes, s->more.bytes);
     to->more.blocks += s->more.blocks;
     to->came += s->came;
     to->went += s->went;
@@ -35,7 +35,7 @@ static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s)
 
 static void subtract_sampled(struct mpr_sampled *from, const struct mpr_sampled *s)
 {
-    from->more.bytes = mpr_minus(from->more.bytes, s->more.bytes);
+    from->more.bytes = mpr_signed_sub(from->more.bytes, s->more.bytes);
     from->more.blocks -= s->more.blocks;
     from->came -= s->came;
     from->went -= s->went;
@@ -43,10 +43,10 @@ static void subtract_sampled(struct mpr_sampled *from, const struct mpr_sampled 
     from->live -= s->live;
 }
 
-/* The books have the bytes that the samples of host/python represent, but not the blocks. */
+/* The accounts have the bytes that the samples of host/python represent, but not the blocks. */
 static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
 {
-    const struct mpr_heap *heap = &h->replay->books.heap[code];
+    const struct mpr_heap *heap = &h->replay->accounts.heap[code];
     const struct mpr_sampled *all = &h->python;
     if (code != MPF_HEAP_PYTHON)
         return (struct mpr_history_value){ .bytes = heap->bytes, .blocks = heap->blocks };
@@ -58,7 +58,7 @@ static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t 
 static void add_point(struct mpr_history *h, uint32_t index)
 {
     const struct mpr_replay *r = h->replay;
-    const struct mpr_cell *cell = &r->books.cell[index];
+    const struct mpr_cell *cell = &r->accounts.cell[index];
     struct mpr_history_past *past = &h->past[index];
     struct mpr_history_point point = { .bytes = cell->bytes,
                                        .blocks = cell->blocks,
@@ -96,7 +96,7 @@ static void thin(struct mpr_history *h)
     }
 }
 
-static void forget_touches(struct mpr_touches *t)
+static void forget_touches(struct mpr_touched_cells *t)
 {
     for (uint32_t i = 0; i < t->count; i++) t->is_touched[t->cell[i]] = false;
     t->count = 0;
@@ -104,16 +104,16 @@ static void forget_touches(struct mpr_touches *t)
 
 void mpr_history_take(struct mpr_history *h, uint64_t time)
 {
-    struct mpr_touches *t = &h->touches;
+    struct mpr_touched_cells *t = &h->touches;
     if (h->from && time < *h->from) return;
     h->taken++;
     if (h->count == MPR_HISTORY_MAX) thin(h);
     if (h->taken % h->each) return;
-    if (h->replay->books.cells) MPR_REACH(h->past, h->replay->books.cells - 1, h->cells);
+    if (h->replay->accounts.cells) MPR_REACH(h->past, h->replay->accounts.cells - 1, h->cells);
     for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
     for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
     forget_touches(t);
-    mpr_lasting_mark(&h->lasting);
+    mpr_lifetime_histogram_mark(&h->lasting);
     h->at[h->count].time = time;
     h->at[h->count++].number = h->taken;
 }
@@ -142,7 +142,7 @@ static void take_ticks(struct mpr_history *h, uint64_t time, uint64_t ticks)
 static void tick(void *arg)
 {
     struct mpr_history *h = arg;
-    struct mpr_touches *t = &h->touches;
+    struct mpr_touched_cells *t = &h->touches;
     const bool is_past = *t->now > h->until;
     const uint64_t now = is_past ? h->until : *t->now, last = now - now % h->every,
                    from = h->from ? *h->from : 0;
@@ -156,16 +156,16 @@ static void tick(void *arg)
 
 void mpr_history_end(struct mpr_history *h)
 {
-    if (h->every) mpr_touches_tick(&h->touches);
+    if (h->every) mpr_touched_cells_tick(&h->touches);
 }
 
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until)
 {
     *h = (struct mpr_history){ .replay = r, .each = 1, .every = every, .until = until };
-    h->touches = (struct mpr_touches){
+    h->touches = (struct mpr_touched_cells){
         .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
     };
-    r->books.touches = &h->touches;
+    r->accounts.touches = &h->touches;
     r->lasting = &h->lasting;
 }
 
@@ -175,7 +175,7 @@ void mpr_history_free(struct mpr_history *h)
     free(h->past);
     free(h->touches.cell);
     free(h->touches.is_touched);
-    mpr_lasting_free(&h->lasting);
+    mpr_lifetime_histogram_free(&h->lasting);
     *h = (struct mpr_history){ .count = 0 };
 }
 
@@ -189,13 +189,13 @@ static uint32_t cell_of(const struct mpr_history_view *v, uint32_t source)
 /* Returns the number of cells of the history that can be seen by the grouping. */
 static uint32_t sources(const struct mpr_history_view *v)
 {
-    const uint32_t made = v->projection ? v->projection->cells : v->history->replay->books.cells;
+    const uint32_t made = v->projection ? v->projection->cells : v->history->replay->accounts.cells;
     return v->history->cells < made ? v->history->cells : made;
 }
 
 static void sort_sources(struct mpr_history_view *v)
 {
-    const uint32_t cells = v->history->replay->books.cells, count = sources(v);
+    const uint32_t cells = v->history->replay->accounts.cells, count = sources(v);
     v->first = mpr_alloc((size_t)cells + 2, sizeof *v->first);
     v->source = mpr_alloc(count, sizeof *v->source);
     for (uint32_t i = 0; i < count; i++) v->first[cell_of(v, i) + 2]++;
@@ -207,7 +207,7 @@ static void sort_sources(struct mpr_history_view *v)
 static bool is_weighed(const struct mpr_history_view *v, uint32_t source)
 {
     const struct mpr_replay *r = v->history->replay;
-    if (!has_estimates(r, r->books.cell[cell_of(v, source)].heap)) return false;
+    if (!has_estimates(r, r->accounts.cell[cell_of(v, source)].heap)) return false;
     return !v->projection || mpr_projection_weighs(v->projection, r, source);
 }
 
@@ -260,10 +260,10 @@ static void fill_all(struct mpr_history_view *v)
 {
     struct mpr_history_point point[MPR_HISTORY_MAX];
     const struct mpr_replay *r = v->history->replay;
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
         if (!has_estimates(r, cell->heap)) continue;
-        if (mpr_replay_is_rest(r, cell)) v->rest[cell->heap] = i + 1;
+        if (mpr_replay_is_represented(r, cell)) v->rest[cell->heap] = i + 1;
         struct mpr_sampled **all = &v->all[cell->heap];
         if (!*all) *all = mpr_alloc(MPR_HISTORY_MAX, sizeof **all);
         add_sources(v, i, point);
@@ -297,7 +297,7 @@ void mpr_history_view_free(struct mpr_history_view *v)
 bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
 {
     const struct mpr_replay *r = v->history->replay;
-    const uint8_t heap = r->books.cell[cell].heap;
+    const uint8_t heap = r->accounts.cell[cell].heap;
     if (v->rest[heap] == cell + 1) return v->sampled[heap];
     return has_estimates(r, heap) && cell < r->estimates.cells && r->estimates.cell[cell].samples;
 }
@@ -306,7 +306,7 @@ bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
 static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
 {
     return (struct mpr_sampled){
-        .more = { mpr_minus(own->more.bytes, all->more.bytes),
+        .more = { mpr_signed_sub(own->more.bytes, all->more.bytes),
                   own->more.blocks - all->more.blocks },
         .came = all->came - own->came,
         .went = all->went - own->went,
@@ -317,7 +317,7 @@ void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
                         struct mpr_history_value *value)
 {
     struct mpr_history_point sum[MPR_HISTORY_MAX];
-    const uint8_t heap = v->history->replay->books.cell[cell].heap;
+    const uint8_t heap = v->history->replay->accounts.cell[cell].heap;
     const bool rest = v->rest[heap] == cell + 1;
     bool alone = true; /* all blocks are samples */
     add_sources(v, cell, sum);

@@ -23,14 +23,14 @@ struct mpr_history_value {
 
 /* The sampled blocks of a cell, or of several. */
 struct mpr_sampled {
-    struct mpr_more more; /* represented by the live ones */
+    struct mpr_represented more; /* represented by the live ones */
     double came, went;
     uint64_t samples, live;
 };
 
 struct mpr_history {
-    struct mpr_touches touches;
-    struct mpr_lasting lasting; /* its newest mark is the last kept instant */
+    struct mpr_touched_cells touches;
+    struct mpr_lifetime_histogram lasting; /* its newest mark is the last kept instant */
     const struct mpr_replay *replay;
     struct {
         uint64_t time, number;                    /* number: instants until then */

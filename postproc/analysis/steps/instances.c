@@ -11,8 +11,8 @@
 #include "alloc.h"
 #include "labels.h"
 #include "named_ranges.h"
+#include "range_growth.h"
 #include "reader.h"
-#include "taken.h"
 
 /* Limits of the ranges that are measured if none was asked for: of the application, and others. */
 enum { OWN_RANGES = 8, OTHER_RANGES = 8, RANGES = OWN_RANGES + OTHER_RANGES, DEPTH = 4 };
@@ -26,7 +26,7 @@ struct entry {
 
 /* A range with its instances. */
 struct measured {
-    struct mpr_taken taken; /* by entry */
+    struct mpr_range_growth taken; /* by entry */
     struct entry *entry;
     size_t entries, cap;
     uint64_t count, each;
@@ -37,7 +37,7 @@ struct measured {
 struct mpr_instances_reading {
     struct mpr_follow follow; /* its `what` is 1 + the place of the range in `range` */
     struct mpr_watch next;    /* the next observer */
-    struct mpr_rises rises;
+    struct mpr_heap_rises rises;
     struct mpr_repeats *repeats;
     const char *name;              /* the range that was asked for, or NULL */
     struct mpr_named_ranges named; /* if it was */
@@ -64,7 +64,7 @@ static void halve(struct measured *m)
     m->entries /= 2;
     for (size_t i = 0; i < m->entries; i++) {
         m->entry[i] = merged(&m->entry[2 * i], &m->entry[2 * i + 1]);
-        mpr_taken_join(&m->taken, i, 2 * i, 2 * i + 1);
+        mpr_range_growth_join(&m->taken, i, 2 * i, 2 * i + 1);
     }
     m->each *= 2;
 }
@@ -100,7 +100,7 @@ static uint32_t add_range(struct mpr_instances_reading *b, uint32_t repeat)
 
 static void free_range(struct measured *m)
 {
-    mpr_taken_free(&m->taken);
+    mpr_range_growth_free(&m->taken);
     free(m->entry);
 }
 
@@ -150,14 +150,14 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_instances_reading *b = arg;
-    mpr_rises_learn(&b->rises, r);
+    mpr_heap_rises_learn(&b->rises, r);
     for (size_t i = 0; b->rises.count && i < b->follow.count; i++) {
         const struct mpr_followed *f = &b->follow.open[i];
         struct measured *m = &b->range[f->what - 1];
         if (m->dropped) continue;
-        mpr_taken_rise(&m->taken, entry_of(m, f->number), f->number);
+        mpr_range_growth_rise(&m->taken, entry_of(m, f->number), f->number);
     }
-    mpr_rises_forget(&b->rises);
+    mpr_heap_rises_forget(&b->rises);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
@@ -169,8 +169,8 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     if (m->dropped) return;
     struct entry *entry = entry_for(m, f);
     const size_t at = (size_t)(entry - m->entry);
-    mpr_taken_begin(&m->taken, r, at, f->number, entry->count == 1);
-    if (mpr_follow_is_full(&b->follow)) mpr_taken_end(&m->taken, r, at);
+    mpr_range_growth_begin(&m->taken, r, at, f->number, entry->count == 1);
+    if (mpr_follow_is_full(&b->follow)) mpr_range_growth_end(&m->taken, r, at);
 }
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
@@ -181,7 +181,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     const size_t at = entry_of(m, f->number);
     m->entry[at].end_ns = r->now;
     m->entry[at].unended |= !ended;
-    mpr_taken_end(&m->taken, r, at);
+    mpr_range_growth_end(&m->taken, r, at);
 }
 
 /* ---- the result */
@@ -276,7 +276,8 @@ static int by_peak(const void *left, const void *right)
 static void fill_heap(const struct making *m, uint8_t heap)
 {
     struct mpr_instances *out = m->out;
-    const struct mpr_instance_heap *of = mpr_taken_of(&m->range->taken, heap, out->instances);
+    const struct mpr_instance_heap *of =
+        mpr_range_growth_of(&m->range->taken, heap, out->instances);
     const size_t bytes = out->instances * sizeof *of;
     struct mpr_instances_heap *to = &out->heap[out->heaps++];
     *to =
@@ -303,7 +304,7 @@ static bool have_gaps(const struct mpr_instances *in)
     uint64_t covered = 0, longest = 0, end = 0;
     for (size_t i = 0; i < in->instances; i++) {
         const struct mpr_instance *one = &in->instance[i];
-        const uint64_t length = mpr_less(one->end_ns, one->begin_ns);
+        const uint64_t length = mpr_saturating_sub(one->end_ns, one->begin_ns);
         covered += length;
         if (length > longest) longest = length;
         if (one->end_ns > end) end = one->end_ns;
@@ -362,7 +363,7 @@ void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *rea
     if (!b->name) b->repeats = reader->repeats;
     b->next = reader->replay.watch;
     reader->replay.watch = (struct mpr_watch){ see, b };
-    mpr_rises_watch(&b->rises, &reader->replay);
+    mpr_heap_rises_watch(&b->rises, &reader->replay);
 }
 
 void mpr_instances_finish(struct mpr_instances_reading *b, const struct mpr_reader *reader)

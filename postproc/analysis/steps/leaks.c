@@ -133,8 +133,8 @@ struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_a
     if (!made->blocks)
         return (struct mpr_leaks_age){ MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE };
     const uint64_t oldest = made->made[0], median = mpr_ages_median(made);
-    return (struct mpr_leaks_age){ .oldest_ns = mpr_less(l->last_ns, oldest),
-                                   .median_ns = mpr_less(l->last_ns, median),
+    return (struct mpr_leaks_age){ .oldest_ns = mpr_saturating_sub(l->last_ns, oldest),
+                                   .median_ns = mpr_saturating_sub(l->last_ns, median),
                                    .oldest_steps = steps_since(l, oldest),
                                    .median_steps = steps_since(l, median) };
 }
@@ -204,8 +204,9 @@ static struct mpr_row row_of(const struct making *m, const struct found *f,
                            .live_bytes = site->live.bytes,
                            .live_blocks = site->live.blocks };
     for (size_t i = 0; i < site->cells; i++)
-        row.estimated |= mpr_history_is_estimate(&m->view, cell[i]) ||
-                         mpr_totals_is(&r->totals, &r->books, &r->books.cell[cell[i]]);
+        row.estimated |=
+            mpr_history_is_estimate(&m->view, cell[i]) ||
+            mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell[i]]);
     row.path =
         mpr_leaks_site_path(&m->out->arena, &f->sites, site, m->reading->named.repeats, m->reader);
     return row;
@@ -267,8 +268,8 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h
     const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],
                                    *to = &h->at[h->count - 1].heap[code];
     const size_t count = values_apart(h, code, is_counted ? COUNTED_NS : 0, value);
-    heap->grown_bytes = mpr_change(from->bytes, to->bytes);
-    heap->grown_blocks = mpr_change(from->blocks, to->blocks);
+    heap->grown_bytes = mpr_signed_difference(from->bytes, to->bytes);
+    heap->grown_blocks = mpr_signed_difference(from->blocks, to->blocks);
     heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
 }
 
@@ -364,7 +365,7 @@ struct course {
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
     struct course *c = arg;
-    const uint64_t bytes = r->books.heap[c->heap].bytes;
+    const uint64_t bytes = r->accounts.heap[c->heap].bytes;
     if (bytes < c->min) c->min = bytes;
     if (bytes - c->min > c->rise) c->rise = bytes - c->min;
     if (bytes > c->half) c->over_half = time;
@@ -372,8 +373,9 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 
 static bool is_teardown(const struct course *c, const struct mpr_prescan_heap *h, uint64_t end)
 {
-    const uint64_t lost = mpr_less(h->peak_bytes, h->end_bytes), all = mpr_less(end, h->peak_ns),
-                   low = mpr_less(end, c->over_half);
+    const uint64_t lost = mpr_saturating_sub(h->peak_bytes, h->end_bytes),
+                   all = mpr_saturating_sub(end, h->peak_ns),
+                   low = mpr_saturating_sub(end, c->over_half);
     return c->rise <= lost / RISE_SHARE && (low <= MOMENT_NS || low <= all / 4 * 3);
 }
 
@@ -387,16 +389,17 @@ static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned he
     struct mpr_error none;
     const struct mpr_prescan_heap *h = &known->heap[heap];
     struct course c = { .heap = heap,
-                        .half = h->end_bytes + mpr_less(h->peak_bytes, h->end_bytes) / 2,
+                        .half = h->end_bytes + mpr_saturating_sub(h->peak_bytes, h->end_bytes) / 2,
                         .min = UINT64_MAX,
                         .over_half = h->peak_ns };
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &none) != 0) return false;
     mpr_clock_begin(
         &reader.replay,
-        &(struct mpr_clock){ .tick = tick,
-                             .arg = &c,
-                             .next = h->peak_ns + 1,
-                             .every = mpr_less(known->end_ns, h->peak_ns) / TEARDOWN_TICKS + 1 });
+        &(struct mpr_clock){
+            .tick = tick,
+            .arg = &c,
+            .next = h->peak_ns + 1,
+            .every = mpr_saturating_sub(known->end_ns, h->peak_ns) / TEARDOWN_TICKS + 1 });
     if (mpr_reader_replay(&reader, path, progress, &none) != 0) return false;
     mpr_reader_close(&reader);
     return is_teardown(&c, h, known->end_ns);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "fold.h"
+#include "alloc_context.h"
 #include "labels.h"
-#include "lasting.h"
-#include "maker.h"
+#include "lifetime_histogram.h"
+#include "numbered_lines.h"
 
 enum { TOGETHER = 3 }; /* at least this many sites are tested as one */
 
@@ -24,7 +24,7 @@ static void add(struct mpr_leaks_sites *s, const struct mpr_replay *r, uint32_t 
     MPR_GROW(s->cell, s->cells, s->cell_cap);
     s->cell[s->cells++] = cell;
     s->at[s->count - 1].cells++;
-    s->at[s->count - 1].heap = r->books.cell[cell].heap;
+    s->at[s->count - 1].heap = r->accounts.cell[cell].heap;
 }
 
 static void open_site(struct mpr_leaks_sites *s, struct mpr_trend trend,
@@ -55,8 +55,8 @@ static size_t gather(struct alike *to, struct mpr_repeats *repeats, const struct
                      const bool *wanted)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
         if (!wanted[cell->heap] || !has_node(r, cell)) continue;
         const uint32_t repeat = mpr_repeats_of(repeats, r, (uint32_t)cell->key);
         to[count++] = (struct alike){ (uint64_t)cell->heap << 32 | repeat, i };
@@ -111,7 +111,7 @@ static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history_view 
                        struct mpr_repeats *repeats, const struct mpr_replay *r, const bool *wanted,
                        bool *taken)
 {
-    struct alike *alike = mpr_alloc(r->books.cells, sizeof *alike);
+    struct alike *alike = mpr_alloc(r->accounts.cells, sizeof *alike);
     const size_t count = gather(alike, repeats, r, wanted);
     for (size_t i = 0, to; i < count; i = to) {
         for (to = i + 1; to < count && alike[to].key == alike[i].key;) to++;
@@ -128,16 +128,16 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_vi
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     const struct mpr_replay *r = &reader->replay;
-    bool *taken = mpr_alloc(r->books.cells, sizeof *taken);
+    bool *taken = mpr_alloc(r->accounts.cells, sizeof *taken);
     *s = (struct mpr_leaks_sites){ .count = 0 };
     find_alike(s, h, repeats, r, wanted, taken);
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        if (taken[i] || !wanted[r->books.cell[i].heap]) continue;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        if (taken[i] || !wanted[r->accounts.cell[i].heap]) continue;
         mpr_history_values(h, i, value);
         const struct mpr_trend t = mpr_trend(value, h->history->count);
         if (t.as == MPR_TREND_OTHER) continue;
         /* a longer recording would not name the blocks without a sample */
-        if (t.as == MPR_TREND_FEW && mpr_replay_is_rest(r, &r->books.cell[i])) continue;
+        if (t.as == MPR_TREND_FEW && mpr_replay_is_represented(r, &r->accounts.cell[i])) continue;
         open_site(s, t, value[h->history->count - 1]);
         add(s, r, i);
     }
@@ -156,7 +156,7 @@ void mpr_leaks_sites_free(struct mpr_leaks_sites *s)
 static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
                                uint32_t cell)
 {
-    return mpr_label_path(arena, reader, &reader->replay.books.cell[cell]);
+    return mpr_label_path(arena, reader, &reader->replay.accounts.cell[cell]);
 }
 
 /* The report merges paths that differ in numbers in the same way, except for outliers.  If the
@@ -173,12 +173,12 @@ struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_le
         row.path = path_of(arena, reader, cell[i]);
         line[i] = mpr_line_of(&row);
     }
-    const bool one = mpr_fold(arena, line, mpr_lines_merge(line, site->cells)) == 1;
+    const bool one = mpr_lines_group(arena, line, mpr_lines_merge(line, site->cells)) == 1;
     const struct mpr_path path = line->row.path;
     free(line);
     if (one) return path;
     const uint32_t repeat =
-        mpr_repeats_of(repeats, &reader->replay, (uint32_t)reader->replay.books.cell[*cell].key);
+        mpr_repeats_of(repeats, &reader->replay, (uint32_t)reader->replay.accounts.cell[*cell].key);
     return mpr_repeats_path(arena, repeats, repeat);
 }
 
@@ -207,30 +207,30 @@ static struct of_cell *times_of(struct times *t, uint32_t cell)
     return &t->of[at];
 }
 
-static void count(void *arg, const struct mpr_birth *birth)
+static void count(void *arg, const struct mpr_live_block *birth)
 {
     times_of(arg, birth->cell)->blocks++;
 }
 
-static void put(void *arg, const struct mpr_birth *birth)
+static void put(void *arg, const struct mpr_live_block *birth)
 {
     struct of_cell *of = times_of(arg, birth->cell);
     if (of->made) of->made[of->blocks++] = birth->time;
 }
 
-void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lasting *l,
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *l,
                  const struct mpr_projection *projection, const uint32_t *cell, size_t cells,
                  struct mpr_ages *out)
 {
     struct times t = { .to = projection ? projection->to : NULL };
-    mpr_lasting_marked(l, count, &t);
+    mpr_lifetime_histogram_each_marked(l, count, &t);
     for (size_t i = 0; i < cells; i++) {
         if (cell[i] >= t.cells) continue;
         struct of_cell *of = &t.of[cell[i]];
         of->made = mpr_arena_alloc(arena, of->blocks * sizeof *of->made);
         of->blocks = 0;
     }
-    mpr_lasting_marked(l, put, &t);
+    mpr_lifetime_histogram_each_marked(l, put, &t);
     for (size_t i = 0; i < cells; i++) {
         out[i] = (struct mpr_ages){ .blocks = 0 };
         if (cell[i] >= t.cells || !t.of[cell[i]].blocks) continue;

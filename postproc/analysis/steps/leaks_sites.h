@@ -20,7 +20,7 @@ struct mpr_leaks_site {
 struct mpr_leaks_sites {
     struct mpr_leaks_site *at;
     size_t count, cap;
-    uint32_t *cell; /* indices in the books; each is in one site at most */
+    uint32_t *cell; /* indices in the accounts; each is in one site at most */
     size_t cells, cell_cap;
 };
 
@@ -36,7 +36,7 @@ void mpr_leaks_sites_free(struct mpr_leaks_sites *sites);
 
 /* Fills out[i] with the blocks of cell[i] that lived at the newest mark; the cells are different
  * ones.  @projection: of these cells, or NULL.  Takes 8 bytes a block in the arena. */
-void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lasting *lasting,
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *lasting,
                  const struct mpr_projection *projection, const uint32_t *cell, size_t cells,
                  struct mpr_ages *out);
 

@@ -7,7 +7,7 @@ void mpr_prescan_take(struct mpr_prescan *out, const struct mpr_reader *reader)
 {
     out->end_ns = reader->replay.now;
     for (size_t i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &reader->replay.books.heap[i];
+        const struct mpr_heap *h = &reader->replay.accounts.heap[i];
         out->heap[i] = (struct mpr_prescan_heap){ h->peak_bytes, h->peak_time, h->bytes };
     }
 }

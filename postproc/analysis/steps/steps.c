@@ -5,8 +5,8 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "numbered_names.h"
 #include "peaks.h"
-#include "places.h"
 #include "projection.h"
 #include "reader.h"
 
@@ -32,14 +32,14 @@ static struct middle middle_of(struct ranked *ranked, size_t count)
 {
     qsort(ranked, count, sizeof *ranked, by_value);
     const struct ranked *median = &ranked[(count - 1) / 2];
-    const int64_t spread = mpr_minus(ranked[3 * (count - 1) / 4].value, median->value);
-    return (struct middle){ median->value, mpr_plus(spread, mpr_plus(spread, spread)) };
+    const int64_t spread = mpr_signed_sub(ranked[3 * (count - 1) / 4].value, median->value);
+    return (struct middle){ median->value, mpr_signed_add(spread, mpr_signed_add(spread, spread)) };
 }
 
 /* Returns the bound of outliers, which is at least @min above the median. */
 static int64_t bound_of(const struct middle *m, int64_t min)
 {
-    return mpr_plus(m->median, m->far > min ? m->far : min);
+    return mpr_signed_add(m->median, m->far > min ? m->far : min);
 }
 
 /* Returns the instance nearest to the median of which each block is known, so it is not in the
@@ -62,7 +62,7 @@ static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h
 {
     const struct mpr_instance_heap *of = h->heap->of;
     for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){ mpr_amount(of[i].peak_bytes), i };
+        ranked[i] = (struct ranked){ mpr_saturating_signed(of[i].peak_bytes), i };
     const struct middle middle = middle_of(ranked, count);
     const int64_t bound =
         count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, middle.median / 10);
@@ -71,7 +71,7 @@ static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h
     h->least_peak = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         const uint64_t peak = of[i].peak_bytes;
-        if (mpr_amount(peak) <= bound) {
+        if (mpr_saturating_signed(peak) <= bound) {
             if (peak < h->least_peak) h->least_peak = peak;
             if (peak > h->most_peak) h->most_peak = peak;
             continue;
@@ -83,7 +83,7 @@ static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h
 
 static int64_t kept_by(const struct mpr_instance_heap *h)
 {
-    return mpr_change(h->begin_bytes, h->end_bytes);
+    return mpr_signed_difference(h->begin_bytes, h->end_bytes);
 }
 
 static void judge_kept(const struct mpr_instances *in, struct mpr_steps_heap *h,
@@ -95,8 +95,9 @@ static void judge_kept(const struct mpr_instances *in, struct mpr_steps_heap *h,
         if (!in->instance[i].unended) ranked[count++] = (struct ranked){ kept_by(&of[i]), i };
     if (!count) return;
     const struct middle middle = middle_of(ranked, count);
-    const int64_t bound =
-        count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, mpr_amount(h->median_peak / 10));
+    const int64_t bound = count < MPR_STEPS_LEAST
+                              ? INT64_MAX
+                              : bound_of(&middle, mpr_saturating_signed(h->median_peak / 10));
     h->median_kept = middle.median;
     for (size_t i = 0; i < count; i++) {
         const size_t instance = ranked[i].instance;
@@ -162,8 +163,8 @@ static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct
     const struct mpr_path copy = mpr_frame_copy_path(copies, row->path);
     bool inside = copy.depth >= in->path.depth;
     for (size_t i = 0; inside && i < in->path.depth; i++)
-        inside =
-            mpr_frame_compare(mpr_unnumbered_frame(arena, copy.frame[i]), in->path.frame[i]) == 0;
+        inside = mpr_frame_compare(mpr_frame_without_numbers(arena, copy.frame[i]),
+                                   in->path.frame[i]) == 0;
     if (!inside) return copy;
     const struct mpr_frame **path = mpr_arena_alloc(arena, copy.depth * sizeof *path);
     for (size_t i = 0; i < copy.depth; i++)
@@ -195,8 +196,8 @@ static int by_path(const void *left, const void *right)
 static int by_difference(const void *left, const void *right)
 {
     const struct mpr_steps_row *a = left, *b = right;
-    const int64_t x = llabs(mpr_change(a->median, a->here)),
-                  y = llabs(mpr_change(b->median, b->here));
+    const int64_t x = llabs(mpr_signed_difference(a->median, a->here)),
+                  y = llabs(mpr_signed_difference(b->median, b->here));
     if (x != y) return x > y ? -1 : 1;
     return by_path(a, b);
 }
@@ -236,8 +237,8 @@ static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_com
         row[(*rows)++] = (struct mpr_row){
             .path = r->path,
             .bytes = more ? r->here - r->median : r->median - r->here,
-            .blocks = more ? mpr_less(r->blocks_here, r->blocks_median)
-                           : mpr_less(r->blocks_median, r->blocks_here),
+            .blocks = more ? mpr_saturating_sub(r->blocks_here, r->blocks_median)
+                           : mpr_saturating_sub(r->blocks_median, r->blocks_here),
             .estimated = r->estimated,
         };
     }

@@ -277,8 +277,8 @@ static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_val
                               const struct mpr_history_value *to)
 {
     return (struct mpr_trend){ .as = as,
-                               .by = { .bytes = mpr_less(to->bytes, from->bytes),
-                                       .blocks = mpr_less(to->blocks, from->blocks) },
+                               .by = { .bytes = mpr_saturating_sub(to->bytes, from->bytes),
+                                       .blocks = mpr_saturating_sub(to->blocks, from->blocks) },
                                .error = error(from, to) };
 }
 

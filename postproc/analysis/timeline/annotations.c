@@ -110,7 +110,7 @@ static void see_window(struct mpr_annotations *a, const struct mpr_thread *t,
 static void keep_excerpt(const struct mpr_replay *r, const struct mpf_event *e,
                          enum mpr_excerpt_kind kind)
 {
-    if (r->books.excerpts) mpr_excerpts_mark(r->books.excerpts, &r->books, e->heap, kind);
+    if (r->accounts.excerpts) mpr_excerpts_mark(r->accounts.excerpts, &r->accounts, e->heap, kind);
 }
 
 static void see_failure(struct mpr_annotations *a, const struct mpr_replay *r,

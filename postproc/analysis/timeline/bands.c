@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
 #include "index.h"
 #include "labels.h"
-#include "maker.h"
 #include "timeline_parts.h"
 
 #define NO_BAND UINT32_MAX
@@ -21,7 +21,7 @@ struct making {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     const struct mpr_replay *r; /* the reader's */
-    struct mpr_heap_line *out;
+    struct mpr_heap_timeline *out;
     bool all;                  /* by MPR_GROUP_ALL: small units share bands */
     size_t limit;              /* of bands */
     struct unit *unit, **rank; /* rank: units that held anything, largest first */
@@ -39,14 +39,14 @@ struct making {
 
 static uint32_t find_unit(struct making *m, uint32_t index)
 {
-    const struct mpr_cell *cell = &m->r->books.cell[index];
+    const struct mpr_cell *cell = &m->r->accounts.cell[index];
     const struct mpr_site site = mpr_sites_of(&m->r->sites, cell->site);
     const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)site.python << 32 | site.stack);
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&m->unit_index, hash);
          (number = mpr_probe_next(&p));) {
         const struct unit *u = &m->unit[number - 1];
-        if (m->r->books.cell[u->cell].key == cell->key && u->native == site.stack &&
+        if (m->r->accounts.cell[u->cell].key == cell->key && u->native == site.stack &&
             u->python == site.python)
             return number - 1;
     }
@@ -71,7 +71,7 @@ static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts,
     for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
         for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
             if (!kept[k][i].change) continue;
-            mpr_excerpt_replay(&kept[k][i], &m->r->books, heap, &m->excerpt[m->excerpts++]);
+            mpr_excerpt_replay(&kept[k][i], &m->r->accounts, heap, &m->excerpt[m->excerpts++]);
         }
     }
     qsort(m->excerpt, m->excerpts, sizeof *m->excerpt, by_from);
@@ -80,10 +80,10 @@ static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts,
 /* Finds the largest size of each unit in the series. */
 static void weigh_units(struct making *m, const struct mpr_series *s)
 {
-    memset(m->cell_bytes, 0, m->r->books.cells * sizeof *m->cell_bytes);
+    memset(m->cell_bytes, 0, m->r->accounts.cells * sizeof *m->cell_bytes);
     for (uint32_t i = 0; i < m->units; i++) m->unit[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
-        const struct mpr_change *c = &s->change[i];
+        const struct mpr_signed_difference *c = &s->change[i];
         struct unit *u = &m->unit[m->unit_of[c->group]];
         u->bytes += c->bytes - m->cell_bytes[c->group];
         m->cell_bytes[c->group] = c->bytes;
@@ -100,8 +100,8 @@ static int by_largest(const void *left, const void *right)
 
 static void rank_units(struct making *m, const struct mpr_series *s, uint8_t heap)
 {
-    for (uint32_t i = 0; i < m->r->books.cells; i++)
-        if (m->r->books.cell[i].heap == heap) m->unit_of[i] = find_unit(m, i);
+    for (uint32_t i = 0; i < m->r->accounts.cells; i++)
+        if (m->r->accounts.cell[i].heap == heap) m->unit_of[i] = find_unit(m, i);
     weigh_units(m, s);
     for (size_t i = 0; i < m->excerpts; i++) weigh_units(m, &m->excerpt[i].series);
     for (uint32_t i = 0; i < m->units; i++)
@@ -115,8 +115,9 @@ static void rank_units(struct making *m, const struct mpr_series *s, uint8_t hea
 static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
                                 const struct unit *u)
 {
-    const struct mpr_cell *c = &m->r->books.cell[u->cell];
-    const struct mpr_all all = m->all ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    const struct mpr_cell *c = &m->r->accounts.cell[u->cell];
+    const struct mpr_composite_key all =
+        m->all ? mpr_composite_key_unpack(c->key) : (struct mpr_composite_key){ 0 };
     return (struct mpr_band){ .kind = kind,
                               .node = all.node,
                               .thread = all.thread,
@@ -134,14 +135,14 @@ static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct
     if (kind != MPR_BAND_ONE && kind != MPR_BAND_FOLD) band->native = 0;
     if (kind != MPR_BAND_ONE && band->node) band->python = 0;
     if (kind != MPR_BAND_OTHER)
-        band->path = mpr_label_path(m->arena, m->reader, &m->r->books.cell[u->cell]);
+        band->path = mpr_label_path(m->arena, m->reader, &m->r->accounts.cell[u->cell]);
     return (uint32_t)m->out->bands++;
 }
 
 /* Returns the band for small units of the same range (or Python stack) and library, or NO_BAND. */
 static uint32_t small_band(struct making *m, const struct unit *u)
 {
-    const uint32_t node = mpr_all_of(m->r->books.cell[u->cell].key).node,
+    const uint32_t node = mpr_composite_key_unpack(m->r->accounts.cell[u->cell].key).node,
                    python = node ? 0 : u->python;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
@@ -270,7 +271,7 @@ static void hide_labels(const struct making *m, struct mpr_index *set, enum mpr_
         const uint64_t number = (uint64_t)v << 40 | (uint64_t)named << 36 | number_in(block, named);
         uint64_t hash = mpr_hash(v);
         if (!hides(block, v, best)) continue;
-        if (v < MPR_TOLD_VIEWS)
+        if (v < MPR_LINE_VIEWS)
             mpr_owner_lines_hide(m->out->lines, v, mpr_owner_lines_find(m->out->lines, v, block),
                                  block->kind != MPR_BAND_FOLD || v > MPR_VIEW_RANGE);
         if (!insert(set, SEEN, mpr_hash(number))) continue;
@@ -310,7 +311,7 @@ static void fill_pieces(const struct making *m, enum mpr_group best)
 static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
 {
     size_t at = 0;
-    memset(m->cell_bytes, 0, m->r->books.cells * sizeof *m->cell_bytes);
+    memset(m->cell_bytes, 0, m->r->accounts.cells * sizeof *m->cell_bytes);
     memset(m->band_bytes, 0, m->limit * sizeof *m->band_bytes);
     memset(m->touched, 0, m->limit * sizeof *m->touched);
     out->shift = s->shift;
@@ -350,12 +351,12 @@ static void fill_spans(struct making *m, const struct mpr_series *s,
 }
 
 void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
-                    const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out)
+                    const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_timeline *out)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_timeline_options *o = &t->options;
     const struct mpr_series *s = &levels->level[heap].series;
-    const size_t cells = r->books.cells;
+    const size_t cells = r->accounts.cells;
     const bool all = r->options.by == MPR_GROUP_ALL;
     struct making m = {
         .arena = &t->arena, .reader = reader, .r = r, .out = out, .all = all, .limit = o->bands
@@ -370,8 +371,8 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     m.touched = mpr_alloc(m.limit, sizeof *m.touched);
     out->band = mpr_arena_alloc(&t->arena, m.limit * sizeof *out->band);
     /* excerpts add nothing if every change has a bucket */
-    if (r->books.excerpts && (s->shift || s->changes > o->changes))
-        make_excerpts(&m, r->books.excerpts, heap);
+    if (r->accounts.excerpts && (s->shift || s->changes > o->changes))
+        make_excerpts(&m, r->accounts.excerpts, heap);
     rank_units(&m, s, heap);
     choose_bands(&m);
     if (all) fill_pieces(&m, t->best.by);
@@ -379,7 +380,7 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     if (r->flows && r->flows->heap[heap]) {
         uint32_t *band_of = m.unit_of;
         for (size_t i = 0; i < cells; i++)
-            if (r->books.cell[i].heap == heap) band_of[i] = m.unit[m.unit_of[i]].band;
+            if (r->accounts.cell[i].heap == heap) band_of[i] = m.unit[m.unit_of[i]].band;
         mpr_band_flows_fill(t, r->flows->heap[heap], band_of, out);
     }
     mpr_index_free(&m.unit_index);

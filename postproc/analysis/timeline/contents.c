@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
+#include "cell_totals.h"
 #include "follow.h"
-#include "held.h"
 #include "labels.h"
-#include "maker.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
 #include "samples.h"
-#include "telling.h"
 #include "timeline_parts.h"
+#include "user_frame.h"
 
 struct reading {
     struct mpr_reader reader;
@@ -42,8 +42,8 @@ static void use_range(struct reading *r, uint32_t node)
 static void report_block(void *arg, const struct mpr_ledger_entry *e)
 {
     struct reading *r = arg;
-    const struct mpr_cell *cell = &r->reader.replay.books.cell[e->cell];
-    const struct mpr_all of = mpr_all_of(cell->key);
+    const struct mpr_cell *cell = &r->reader.replay.accounts.cell[e->cell];
+    const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
     const bool freer = e->freer.thread != MPR_NOBODY;
     if (e->size < r->options->min_bytes || !is_within(r, e->from, e->to)) return;
     if (freer) use_range(r, e->freer.node);
@@ -116,7 +116,7 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
 {
     out->heap = mpr_arena_alloc(&out->arena, MPR_HEAPS * sizeof *out->heap);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &r->books.heap[i];
+        const struct mpr_heap *h = &r->accounts.heap[i];
         if (!h->used) continue;
         out->heap[out->heaps++] = (struct mpr_content_heap){ .heap = (uint8_t)i,
                                                              .inside = mpr_heap_around((uint8_t)i),
@@ -135,12 +135,12 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
 
 static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
 {
-    const struct mpr_books *books = &r->books;
-    struct mpr_held *host = mpr_held_heap(r, MPF_HEAP_HOST);
-    out->use = mpr_arena_alloc(&out->arena, books->cells * sizeof *out->use);
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
-        const struct mpr_all of = mpr_all_of(cell->key);
+    const struct mpr_accounts *accounts = &r->accounts;
+    struct mpr_cell_totals *host = mpr_cell_totals_heap(r, MPF_HEAP_HOST);
+    out->use = mpr_arena_alloc(&out->arena, accounts->cells * sizeof *out->use);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
         struct mpr_content_use *use = &out->use[out->uses++];
         *use = (struct mpr_content_use){
             .heap = cell->heap,
@@ -148,8 +148,8 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
             .thread = of.thread,
             .site = cell->site,
             .size_up_to = of.class ? UINT64_C(1) << (of.class - 1) : 0,
-            .peak_bytes = mpr_books_bytes_at_peak(books, cell),
-            .peak_blocks = mpr_books_blocks_at_peak(books, cell),
+            .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
+            .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
             .end_bytes = cell->bytes,
             .end_blocks = cell->blocks,
             .own_peak = cell->own_peak,
@@ -160,7 +160,7 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
         };
         if (cell->heap != MPF_HEAP_HOST) continue;
         /* a sampled block counts for several */
-        const struct mpr_held *held = &host[i];
+        const struct mpr_cell_totals *held = &host[i];
         use->peak_bytes = held->then;
         use->peak_blocks = held->then_blocks;
         use->end_bytes = held->now;
@@ -228,20 +228,21 @@ static void fill_calls(struct mpr_contents *out, const struct mpr_numbering *n)
 
 /* Fills the sites that have blocks, with their calls and frames. */
 static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader,
-                       struct mpr_telling *telling)
+                       struct mpr_user_frames *telling)
 {
-    const struct mpr_books *books = &reader->replay.books;
+    const struct mpr_accounts *accounts = &reader->replay.accounts;
     const struct mpr_sites *sites = &reader->replay.sites;
     bool *is_used = mpr_alloc((size_t)sites->sites + 1, sizeof *is_used);
     struct mpr_numbering n;
-    for (uint32_t i = 0; i < books->cells; i++) is_used[books->cell[i].site] = true;
+    for (uint32_t i = 0; i < accounts->cells; i++) is_used[accounts->cell[i].site] = true;
     mpr_numbering_init(&n, &out->arena, reader);
     out->site = mpr_arena_alloc(&out->arena, sites->sites * sizeof *out->site);
     for (uint32_t i = 1; i <= sites->sites; i++) {
         if (!is_used[i]) continue;
         const struct mpr_site at = mpr_sites_of(sites, i);
         const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
-        const struct mpr_told told = mpr_telling_of(telling, &out->arena, path, true);
+        const struct mpr_frame_summary told =
+            mpr_user_frames_summary(telling, &out->arena, path, true);
         const size_t depth = told.path.depth;
         out->site[out->sites++] =
             (struct mpr_content_site){ .number = i,

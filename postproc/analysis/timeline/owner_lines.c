@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
 #include "labels.h"
-#include "maker.h"
 #include "naming.h"
 #include "timeline_parts.h"
 
@@ -26,7 +26,7 @@ struct mpr_owner_lines {
     const struct mpr_naming *naming;
     bool by_native; /* AUTO uses native stacks, not libraries, if nothing better is known */
     size_t keys;
-    struct view view[MPR_TOLD_VIEWS];
+    struct view view[MPR_LINE_VIEWS];
 };
 
 /* ---- owners */
@@ -81,7 +81,7 @@ struct estimate {
     double blocks, allocations;
 };
 
-/* Adds whole blocks, as peaks does, whose rows have the same order (held.c). */
+/* Adds whole blocks, as peaks does, whose rows have the same order (cell_totals.c). */
 static void add_estimates(struct mpr_holder *owner, const struct estimate *estimate, uint32_t rows)
 {
     struct estimate lack = { 0 };
@@ -103,16 +103,16 @@ static bool is_lower_bound(const struct mpr_replay *r, const struct mpr_cell *ce
 static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t heap)
 {
     const struct mpr_replay *r = &l->reader->replay;
-    const struct mpr_books *books = &r->books;
+    const struct mpr_accounts *accounts = &r->accounts;
     struct view *v = &l->view[view];
     uint32_t *row_of = mpr_alloc(l->keys, sizeof *row_of), cap = 0, rows = 0, estimates = 0;
     struct mpr_holder *sum = NULL;
     struct estimate *estimate = NULL;
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
         if (cell->heap != heap) continue;
         const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
-        const struct mpr_all all = mpr_all_of(cell->key);
+        const struct mpr_composite_key all = mpr_composite_key_unpack(cell->key);
         const struct mpr_band block = { .node = all.node,
                                         .thread = all.thread,
                                         .python = site.python,
@@ -126,15 +126,15 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
             *row = ++rows;
         }
         struct mpr_holder *out = &sum[*row - 1];
-        out->bytes += mpr_books_bytes_at_peak(books, cell);
-        out->blocks += mpr_books_blocks_at_peak(books, cell);
+        out->bytes += mpr_accounts_bytes_at_peak(accounts, cell);
+        out->blocks += mpr_accounts_blocks_at_peak(accounts, cell);
         out->allocations += cell->allocations;
         out->at_least |= is_lower_bound(r, cell, &owner);
         MPR_REACH(estimate, *row - 1, estimates);
         if (heap != MPF_HEAP_PYTHON || i >= r->estimates.cells) continue;
         uint64_t samples;
         estimate[*row - 1].blocks +=
-            mpr_estimates_at_peak(&r->estimates, books, i, &samples).blocks;
+            mpr_estimates_at_peak(&r->estimates, accounts, i, &samples).blocks;
         estimate[*row - 1].allocations += r->estimates.cell[i].allocations;
     }
     add_estimates(sum, estimate, rows);
@@ -181,7 +181,7 @@ static void make_lines(struct mpr_owner_lines *l, struct view *v)
     size_t all;
     v->line = mpr_naming_lines(l->arena, l->naming, v->by, v->row, v->rows, &all, &v->live);
     v->lines =
-        v->live + mpr_naming_fold(l->arena, l->naming, v->by, v->line + v->live, all - v->live);
+        v->live + mpr_naming_group(l->arena, l->naming, v->by, v->line + v->live, all - v->live);
     v->open = mpr_arena_alloc(l->arena, v->lines * sizeof *v->open);
     v->parts_open = mpr_arena_alloc(l->arena, v->lines * sizeof *v->parts_open);
     v->line_of = mpr_arena_alloc(l->arena, l->keys * sizeof *v->line_of);
@@ -195,7 +195,7 @@ static void make_lines(struct mpr_owner_lines *l, struct view *v)
 struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
                                              const struct mpr_reader *reader, uint8_t heap)
 {
-    static const enum mpr_group by[MPR_TOLD_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
+    static const enum mpr_group by[MPR_LINE_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
                                                        MPR_GROUP_PYTHON, MPR_GROUP_STACK,
                                                        MPR_GROUP_THREAD };
     struct mpr_owner_lines *l = mpr_arena_alloc(&t->arena, sizeof *l);
@@ -204,7 +204,7 @@ struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
                                    .naming = t->options.naming,
                                    .by_native = t->best.by == MPR_GROUP_STACK,
                                    .keys = count_keys(&reader->replay) };
-    for (enum mpr_view i = 0; i < MPR_TOLD_VIEWS; i++) {
+    for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) {
         struct view *v = &l->view[i];
         v->by = i == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[i];
         sum_cells(l, i, heap);
@@ -237,7 +237,7 @@ void mpr_owner_lines_hide(struct mpr_owner_lines *l, enum mpr_view view, uint32_
 /* ---- the result */
 
 void mpr_owner_lines_fill_holders(const struct mpr_owner_lines *l, struct mpr_numbering *n,
-                                  struct mpr_heap_line *out)
+                                  struct mpr_heap_timeline *out)
 {
     enum { LISTED = 400 };
     const struct view *v = &l->view[MPR_VIEW_AUTO];
@@ -253,9 +253,9 @@ void mpr_owner_lines_fill_holders(const struct mpr_owner_lines *l, struct mpr_nu
     }
 }
 
-static struct mpr_told_path short_path(struct mpr_numbering *n, const struct mpr_line *line)
+static struct mpr_short_path short_path(struct mpr_numbering *n, const struct mpr_line *line)
 {
-    struct mpr_told_path path = { .path = mpr_numbering_path(n, line->row.path) };
+    struct mpr_short_path path = { .path = mpr_numbering_path(n, line->row.path) };
     if (*line->caller)
         path.caller =
             mpr_numbering_frame(n, mpr_frame_named(n->arena, MPR_FRAME_LABEL, line->caller)) + 1;
@@ -284,7 +284,7 @@ static bool number_part(enum mpr_group by, const struct mpr_holder *owner,
 
 static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
                        const struct mpr_line *line, struct mpr_numbering *n,
-                       struct mpr_heap_line_of_view *out)
+                       struct mpr_view_line *out)
 {
     const struct mpr_row_link *at = line->link;
     out->part = mpr_arena_alloc(l->arena, line->rows * sizeof *out->part);
@@ -293,10 +293,10 @@ static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
         if (!number_part(v->by, &v->owner[at->row - v->row], n, part)) continue;
         const struct mpr_line whole = mpr_line_of(at->row),
                               own = mpr_naming_line(l->arena, l->naming, v->by, at->row);
-        part->how = is_same(&own, line)     ? MPR_TOLD_AS_LINE
-                    : is_same(&own, &whole) ? MPR_TOLD_WHOLE
-                                            : MPR_TOLD_ITSELF;
-        if (part->how == MPR_TOLD_ITSELF) part->told = short_path(n, &own);
+        part->how = is_same(&own, line)     ? MPR_SHOWN_AS_LINE
+                    : is_same(&own, &whole) ? MPR_SHOWN_WHOLE
+                                            : MPR_SHOWN_ITSELF;
+        if (part->how == MPR_SHOWN_ITSELF) part->told = short_path(n, &own);
         out->parts++;
     } while ((at = at->next) != line->link);
 }
@@ -307,16 +307,16 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
     out->line = mpr_arena_alloc(l->arena, v->lines * sizeof *out->line);
     for (size_t i = 0; i < v->lines; i++) {
         const struct mpr_line *line = &v->line[i], whole = mpr_line_of(line->link->row);
-        struct mpr_heap_line_of_view *to = &out->line[out->lines];
+        struct mpr_view_line *to = &out->line[out->lines];
         if (line->rows == 1 && is_same(line, &whole)) continue; /* the page needs no help */
-        *to = (struct mpr_heap_line_of_view){ .rows = line->rows,
-                                              .bytes = line->row.bytes,
-                                              .blocks = line->row.blocks,
-                                              .allocations = line->row.allocations,
-                                              .sibling_least = line->sibling_least,
-                                              .sibling_most = line->sibling_most,
-                                              .open = v->open[i],
-                                              .parts_open = v->parts_open[i] };
+        *to = (struct mpr_view_line){ .rows = line->rows,
+                                      .bytes = line->row.bytes,
+                                      .blocks = line->row.blocks,
+                                      .allocations = line->row.allocations,
+                                      .sibling_least = line->sibling_least,
+                                      .sibling_most = line->sibling_most,
+                                      .open = v->open[i],
+                                      .parts_open = v->parts_open[i] };
         fill_parts(l, v, line, n, to);
         if (!to->parts) continue;
         to->told = short_path(n, line);
@@ -325,9 +325,9 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
 }
 
 void mpr_owner_lines_fill(const struct mpr_owner_lines *l, struct mpr_numbering *n,
-                          struct mpr_heap_line *out)
+                          struct mpr_heap_timeline *out)
 {
     out->held = l->view[MPR_VIEW_AUTO].line;
     out->helds = l->view[MPR_VIEW_AUTO].live;
-    for (enum mpr_view i = 0; i < MPR_TOLD_VIEWS; i++) fill_view(l, &l->view[i], n, &out->view[i]);
+    for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) fill_view(l, &l->view[i], n, &out->view[i]);
 }

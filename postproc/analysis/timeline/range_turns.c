@@ -47,7 +47,7 @@ static void report(struct reading *r, const struct mpr_open_instance *i, bool be
 
 static void on_push(struct reading *r, const struct mpr_thread *t)
 {
-    if (t->beyond) return;
+    if (t->depth_overflow) return;
     const struct mpr_open_instance *i = &r->open.at[r->open.newest[t->number] - 1];
     /* only the outermost instance of the step counts */
     if (r->options->step && !r->step_of.count &&

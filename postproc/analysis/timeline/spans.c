@@ -20,7 +20,7 @@ struct cursor {
 
 struct writer {
     const struct mpr_band_series *in;
-    struct mpr_heap_line *out;
+    struct mpr_heap_timeline *out;
     struct cursor main, excerpt;
     uint64_t *bytes;                  /* the newest span's vector */
     uint64_t allocs, frees;           /* in all spans so far */
@@ -47,7 +47,7 @@ static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t 
 static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes,
                        uint64_t allocs, uint64_t frees)
 {
-    struct mpr_heap_line *out = w->out;
+    struct mpr_heap_timeline *out = w->out;
     for (uint32_t i = 0; i < w->in->bands; i++) {
         if (bytes[i] == w->bytes[i]) continue;
         w->bytes[i] = bytes[i];
@@ -138,7 +138,7 @@ static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t 
 }
 
 void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
-                    struct mpr_heap_line *out)
+                    struct mpr_heap_timeline *out)
 {
     const struct mpr_series *s = in->series;
     const size_t bands = in->bands;
@@ -175,31 +175,33 @@ void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
 
 static int by_slice(const void *left, const void *right)
 {
-    const struct mpr_flow *a = left, *b = right;
+    const struct mpr_alloc_free_entry *a = left, *b = right;
     int order = mpr_compare(a->born, b->born);
     if (!order) order = mpr_compare(a->gone, b->gone);
     return order ? order : mpr_compare(a->whose, b->whose);
 }
 
-void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
-                         const uint32_t *band_of, struct mpr_heap_line *out)
+void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_free_heap *heap,
+                         const uint32_t *band_of, struct mpr_heap_timeline *out)
 {
     struct mpr_arena *arena = &timeline->arena;
-    struct mpr_flow_table table = { .slices = heap->table.slices, .shift = heap->table.shift };
+    struct mpr_alloc_free_table table = { .slices = heap->table.slices,
+                                          .shift = heap->table.shift };
     if (heap->dropped) return;
     memcpy(table.time, heap->table.time, sizeof table.time);
     for (uint32_t i = 0; i < heap->table.flows; i++) {
-        struct mpr_flow flow = heap->table.flow[i];
+        struct mpr_alloc_free_entry flow = heap->table.flow[i];
         flow.whose = band_of[flow.whose];
-        mpr_flow_add(&table, &flow);
+        mpr_alloc_free_table_add(&table, &flow);
     }
-    while (table.flows > timeline->options.flows && table.slices > 1) mpr_flow_widen(&table);
+    while (table.flows > timeline->options.flows && table.slices > 1)
+        mpr_alloc_free_table_widen(&table);
     if (table.flows) qsort(table.flow, table.flows, sizeof *table.flow, by_slice);
     struct mpr_band_flow *flow = mpr_arena_alloc(arena, table.flows * sizeof *flow);
     uint64_t *time = mpr_arena_alloc(arena, table.slices * sizeof *time);
     for (uint32_t i = 0; i < table.flows; i++) {
-        const struct mpr_flow *f = &table.flow[i];
-        const uint32_t life = f->gone == MPR_FLOW_LIVES ? 0 : f->gone - f->born + 1;
+        const struct mpr_alloc_free_entry *f = &table.flow[i];
+        const uint32_t life = f->gone == MPR_NEVER_FREED ? 0 : f->gone - f->born + 1;
         flow[i] = (struct mpr_band_flow){ f->born, life, f->whose, f->bytes, f->blocks };
     }
     memcpy(time, table.time, table.slices * sizeof *time);
@@ -208,5 +210,5 @@ void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_he
     out->slice_time = time;
     out->slices = table.slices;
     out->slice_changes = UINT64_C(1) << table.shift;
-    mpr_flow_table_free(&table);
+    mpr_alloc_free_table_free(&table);
 }

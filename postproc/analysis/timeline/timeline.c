@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
+#include "device_snapshots.h"
 #include "gpu.h"
-#include "instants.h"
 #include "labels.h"
-#include "maker.h"
 #include "steps.h"
 #include "timeline_parts.h"
 
@@ -18,7 +18,7 @@
 
 static int by_peak(const void *left, const void *right)
 {
-    const struct mpr_heap_line *a = left, *b = right;
+    const struct mpr_heap_timeline *a = left, *b = right;
     const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
     return order ? order : mpr_heap_by_name(a->heap, b->heap);
 }
@@ -28,14 +28,14 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
 {
     const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
-    for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
+    for (int i = 0; i < MPR_HEAPS; i++) used += r->accounts.heap[i].used;
     t->heap = mpr_arena_alloc(&t->arena, used * sizeof *t->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
         const uint8_t code = (uint8_t)i;
-        const struct mpr_heap *heap = &r->books.heap[i];
+        const struct mpr_heap *heap = &r->accounts.heap[i];
         if (!heap->used || (t->options.heap && code != t->options.heap)) continue;
-        struct mpr_heap_line *out = &t->heap[t->heaps++];
-        *out = (struct mpr_heap_line){
+        struct mpr_heap_timeline *out = &t->heap[t->heaps++];
+        *out = (struct mpr_heap_timeline){
             .heap = code,
             .peak_bytes = heap->peak_bytes,
             .peak_time = heap->peak_time,
@@ -46,7 +46,7 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
             .frees = heap->frees,
             .failures = heap->failures,
             .inside = mpr_heap_around(code),
-            .is_about = mpr_label_is_about(r, code),
+            .is_approximate = mpr_label_is_approximate(r, code),
         };
         if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_owner_lines_make(t, reader, code);
         mpr_bands_fill(t, reader, levels, code, out);
@@ -86,7 +86,7 @@ static int by_from(const void *left, const void *right)
 
 /* Fills the blocks of a heap that are large at some time. */
 static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
-                           const struct mpr_large *large, struct mpr_heap_line *out)
+                           const struct mpr_large *large, struct mpr_heap_timeline *out)
 {
     const struct mpr_replay *r = &n->reader->replay;
     struct blocks g = { .block = NULL };
@@ -97,8 +97,8 @@ static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
     for (; out->lifetimes < kept; out->lifetimes++) {
         const struct mpr_large_block *b = &g.block[out->lifetimes];
-        const struct mpr_cell *cell = &r->books.cell[b->cell];
-        const struct mpr_all all = mpr_all_of(cell->key);
+        const struct mpr_cell *cell = &r->accounts.cell[b->cell];
+        const struct mpr_composite_key all = mpr_composite_key_unpack(cell->key);
         const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
         const uint32_t library = mpr_sites_library(&r->sites, site.stack);
         const bool lives = b->to == UINT64_MAX;
@@ -128,12 +128,12 @@ static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
 /* The observers of a reading.  Those of the page are NULL for other reports. */
 struct observers {
     struct mpr_levels *levels;
-    struct mpr_instants *instants;
+    struct mpr_device_snapshots *instants;
     struct mpr_excerpts *excerpts;
     struct mpr_annotations *annotations;
     struct mpr_large *large;
     struct mpr_lanes *lanes;
-    struct mpr_flows *flows;
+    struct mpr_alloc_free_matrix *flows;
 };
 
 /* Fills the names of size classes and libraries.  Blocks that are only counted have the class of 0
@@ -190,7 +190,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     struct mpr_numbering n;
     mpr_numbering_init(&n, &t->arena, reader);
     for (size_t i = 0; i < t->heaps; i++) {
-        struct mpr_heap_line *h = &t->heap[i];
+        struct mpr_heap_timeline *h = &t->heap[i];
         mpr_owner_lines_fill_holders(h->lines, &n, h);
         fill_lifetimes(t, &n, o->large, h);
         for (size_t k = 0; k < h->bands; k++) {
@@ -227,14 +227,14 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
     struct mpr_timeline_reading *reading = mpr_alloc(1, sizeof *reading);
     struct observers *o = &reading->observers;
     r->options.backward_of = options->backward_of;
-    r->books.levels = o->levels = mpr_levels_new(&levels, &r->now);
+    r->accounts.levels = o->levels = mpr_levels_new(&levels, &r->now);
     if (!options->heap && options->instants)
         r->gpu.instants = o->instants =
-            mpr_instants_new(options->instants, options->from, options->to);
+            mpr_device_snapshots_new(options->instants, options->from, options->to);
     if (options->by == MPR_GROUP_ALL) {
-        r->books.excerpts = o->excerpts = mpr_excerpts_new(options->exact, &r->now);
-        r->large = o->large = mpr_large_new(&r->books);
-        r->flows = o->flows = mpr_flows_new();
+        r->accounts.excerpts = o->excerpts = mpr_excerpts_new(options->exact, &r->now);
+        r->large = o->large = mpr_large_new(&r->accounts);
+        r->flows = o->flows = mpr_alloc_free_matrix_new();
         o->annotations = mpr_annotations_new();
         r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
         reader->repeats = mpr_repeats_new();
@@ -250,11 +250,11 @@ void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *read
 {
     const struct mpr_replay *r = &reader->replay;
     const struct observers *o = &reading->observers;
-    mpr_levels_finish(o->levels, &r->books);
-    if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
+    mpr_levels_finish(o->levels, &r->accounts);
+    if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->accounts);
     if (o->lanes) mpr_lanes_end(o->lanes, r);
-    if (o->flows) mpr_flows_end(o->flows);
-    if (o->instants) mpr_instants_end(o->instants, r);
+    if (o->flows) mpr_alloc_free_matrix_finish(o->flows);
+    if (o->instants) mpr_device_snapshots_finish(o->instants, r);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     t->best = mpr_choose(reader);
     if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
@@ -265,8 +265,8 @@ void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *read
         t->thread[t->threads] = mpr_label_maker_frame(&t->arena, r, (uint32_t)t->threads);
     t->then.most = t->options.segments;
     if (o->instants)
-        t->account = mpr_accounts_make(&t->arena, reader, t->options.from, t->options.to,
-                                       o->annotations ? &t->then : NULL, &t->accounts);
+        t->account = mpr_device_accounts(&t->arena, reader, t->options.from, t->options.to,
+                                         o->annotations ? &t->then : NULL, &t->accounts);
     if (o->annotations) fill_page(t, reader, o);
 }
 
@@ -274,12 +274,12 @@ void mpr_timeline_end(struct mpr_timeline_reading *reading)
 {
     struct observers *o = &reading->observers;
     mpr_levels_free(o->levels);
-    mpr_instants_free(o->instants);
+    mpr_device_snapshots_free(o->instants);
     mpr_excerpts_free(o->excerpts);
     mpr_annotations_free(o->annotations);
     mpr_large_free(o->large);
     mpr_lanes_free(o->lanes);
-    mpr_flows_free(o->flows);
+    mpr_alloc_free_matrix_free(o->flows);
     free(reading);
 }
 
@@ -322,6 +322,6 @@ void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
     mpr_segments_free(&t->at_oom);
-    mpr_segments_kept_free(&t->then);
+    mpr_segments_series_free(&t->then);
     mpr_arena_free(&t->arena);
 }

@@ -54,7 +54,7 @@ struct mpr_timeline_options {
 enum mpr_band_kind { MPR_BAND_KINDS(X) };
 #undef X
 #define X(name) MPR_VIEW_##name,
-enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_SIZE };
+enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_LINE_VIEWS = MPR_VIEW_SIZE };
 #undef X
 
 struct mpr_band {
@@ -172,7 +172,7 @@ struct mpr_holder {
 };
 
 /* A name as frames. caller: the caller of the innermost frame + 1, or 0 if it is not shown. */
-struct mpr_told_path {
+struct mpr_short_path {
     struct mpr_call_stack path;
     uint32_t caller;
 };
@@ -182,17 +182,17 @@ enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE, MPR_PART_T
 struct mpr_line_part {
     enum mpr_part_kind kind;
     enum {
-        MPR_TOLD_WHOLE,
-        MPR_TOLD_AS_LINE,
-        MPR_TOLD_ITSELF
+        MPR_SHOWN_WHOLE,
+        MPR_SHOWN_AS_LINE,
+        MPR_SHOWN_ITSELF
     } how; /* how it is shown when the line is unfolded */
     uint32_t number;
-    struct mpr_told_path told; /* of MPR_TOLD_ITSELF */
+    struct mpr_short_path told; /* of MPR_SHOWN_ITSELF */
 };
 
 /* A line of the reports, unless it is the whole path of one row. */
-struct mpr_heap_line_of_view {
-    struct mpr_told_path told;
+struct mpr_view_line {
+    struct mpr_short_path told;
     uint64_t rows, bytes, blocks, allocations; /* at the peak */
     uint64_t sibling_least, sibling_most;
     bool open;       /* some of its bytes are in bands without its label */
@@ -201,7 +201,7 @@ struct mpr_heap_line_of_view {
     size_t parts;
 };
 struct mpr_heap_view {
-    struct mpr_heap_line_of_view *line;
+    struct mpr_view_line *line;
     size_t lines;
 };
 
@@ -213,12 +213,12 @@ struct mpr_band_flow {
     uint64_t bytes, blocks;
 };
 
-struct mpr_heap_line {
+struct mpr_heap_timeline {
     uint8_t heap;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
     uint8_t inside;        /* the heap that includes these bytes, or MPF_HEAP_NONE */
-    bool is_about;         /* some of its blocks were only counted from time to time */
+    bool is_approximate;   /* some of its blocks were only counted from time to time */
     uint64_t width_ns;     /* 1: every change has its own span */
     struct mpr_band *band; /* MPR_BAND_ONE first, by largest */
     size_t bands;
@@ -233,7 +233,7 @@ struct mpr_heap_line {
     const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
     size_t helds;
     struct mpr_owner_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (owner_lines.c) */
-    struct mpr_heap_view view[MPR_TOLD_VIEWS];
+    struct mpr_heap_view view[MPR_LINE_VIEWS];
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly
                                       at the peak, in order of `from` */
     size_t lifetimes;
@@ -265,10 +265,10 @@ struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
     struct mpr_summary summary;
-    struct mpr_choice choice;   /* the grouping of the bands; source "": the user chose it */
-    struct mpr_choice best;     /* the grouping for AUTO in this log */
-    bool sampled;               /* only a sample of the small blocks has its call stack */
-    struct mpr_heap_line *heap; /* largest peak first */
+    struct mpr_choice choice;       /* the grouping of the bands; source "": the user chose it */
+    struct mpr_choice best;         /* the grouping for AUTO in this log */
+    bool sampled;                   /* only a sample of the small blocks has its call stack */
+    struct mpr_heap_timeline *heap; /* largest peak first */
     size_t heaps;
     const struct mpr_device_account *account; /* known devices */
     size_t accounts;
@@ -296,9 +296,9 @@ struct mpr_timeline {
     size_t stacks;
     const struct mpr_frame *const *frame;
     size_t frames;
-    struct mpr_segments segments;  /* at each device's peak */
-    struct mpr_segments at_oom;    /* when memory ran out; has no device if it did not */
-    struct mpr_segments_kept then; /* at other instants */
+    struct mpr_segments segments;    /* at each device's peak */
+    struct mpr_segments at_oom;      /* when memory ran out; has no device if it did not */
+    struct mpr_segments_series then; /* at other instants */
     struct mpr_timeline_oom oom;
     const char *compared; /* the range whose instances insights compares, or NULL */
     struct mpr_timeline_repeat repeat;

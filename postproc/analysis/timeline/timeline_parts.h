@@ -2,8 +2,8 @@
 #ifndef MPR_TIMELINE_PARTS_H
 #define MPR_TIMELINE_PARTS_H
 
+#include "alloc_free_matrix.h"
 #include "excerpts.h"
-#include "flows.h"
 #include "large.h"
 #include "levels.h"
 #include "reader.h"
@@ -46,7 +46,7 @@ void mpr_numbering_fill(const struct mpr_numbering *n, struct mpr_timeline *out)
 
 /* Fills bands, spans, changes and flows of the heap from its series. */
 void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
-                    const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out);
+                    const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_timeline *out);
 
 /* ---- spans.c: the bands over time */
 
@@ -58,10 +58,10 @@ struct mpr_band_series {
 };
 /* Fills spans, changes and exact intervals of the heap.  Excerpts replace buckets. */
 void mpr_spans_fill(const struct mpr_band_series *splice, struct mpr_arena *arena,
-                    struct mpr_heap_line *out);
+                    struct mpr_heap_timeline *out);
 /* Fills the heap's flows and slices.  @band_of: the band of each cell. */
-void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
-                         const uint32_t *band_of, struct mpr_heap_line *out);
+void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_free_heap *heap,
+                         const uint32_t *band_of, struct mpr_heap_timeline *out);
 
 /* ---- owner_lines.c: rows of a heap as the lines of the reports (naming.h), in each view of the
  * page that has such lines.  As in the reports, rows with bytes at the heap's peak are merged with
@@ -84,11 +84,11 @@ void mpr_owner_lines_hide(struct mpr_owner_lines *lines, enum mpr_view view, uin
 /* Fills the holders of the heap's peak: each block counts by its range, or its Python stack, or its
  * native stack or library. */
 void mpr_owner_lines_fill_holders(const struct mpr_owner_lines *lines, struct mpr_numbering *n,
-                                  struct mpr_heap_line *out);
+                                  struct mpr_heap_timeline *out);
 /* Fills the views, with those rows that bands, blocks and holders mention, so call it after these
  * have their numbers. */
 void mpr_owner_lines_fill(const struct mpr_owner_lines *lines, struct mpr_numbering *n,
-                          struct mpr_heap_line *out);
+                          struct mpr_heap_timeline *out);
 
 /* ---- annotations.c: marks (also of failures and graphs), instances of ranges, and the figures of
  * kernel and driver, gathered during replay in bounded memory */

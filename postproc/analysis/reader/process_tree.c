@@ -1,0 +1,126 @@
+#include "process_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "basename.h"
+#include "index.h"
+
+int mpr_process_tree_order(const struct mpr_summary *a, const struct mpr_summary *b)
+{
+    const struct mpr_process_info *x = &a->process, *y = &b->process;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static int by_start(const void *left, const void *right, void *logs)
+{
+    const struct mpr_summary *const *log = logs;
+    return mpr_process_tree_order(log[*(const size_t *)left], log[*(const size_t *)right]);
+}
+
+/* The logs that began before the current one, indexed by file name and by run, host and number; and
+ * the processes that the user started, indexed by run and host. */
+struct known {
+    const struct mpr_summary *const *log;
+    struct mpr_index by_name, by_number, roots;
+};
+
+enum { SEVERAL = UINT32_MAX };
+
+static uint64_t place_key(const struct mpr_summary *s)
+{
+    return mpr_hash_text(s->process.host) ^ mpr_hash(mpr_hash_text(mpr_summary_run(s)));
+}
+
+static bool same_place(const struct mpr_summary *a, const struct mpr_summary *b)
+{
+    return strcmp(a->process.host, b->process.host) == 0 && mpr_summary_same_run(a, b);
+}
+
+static uint64_t number_key(const struct mpr_summary *s, uint64_t pid)
+{
+    return place_key(s) ^ mpr_hash(pid);
+}
+
+static size_t named(const struct known *k, const struct mpr_summary *s)
+{
+    const char *log = s->process.parent_log;
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
+         (number = mpr_probe_next(&p));)
+        if (strcmp(mpr_basename(k->log[number - 1]->path), mpr_basename(log)) == 0 &&
+            mpr_summary_same_run(k->log[number - 1], s))
+            return number - 1;
+    return MPR_NO_PROCESS;
+}
+
+/* Returns the newest process of that number, because numbers are reused. */
+static size_t numbered(const struct known *k, const struct mpr_summary *s, uint64_t pid)
+{
+    const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(s, pid)) : 0;
+    const struct mpr_summary *p = number ? k->log[number - 1] : NULL;
+    return p && p->process.pid == pid && same_place(p, s) ? number - 1 : MPR_NO_PROCESS;
+}
+
+/* Returns the newest log of the one process that the user started on that host in that run, unless
+ * it had ended before. */
+static size_t root_of(const struct known *k, const struct mpr_summary *s)
+{
+    const uint32_t number = mpr_index_get(&k->roots, place_key(s));
+    if (!number || number == SEVERAL) return MPR_NO_PROCESS;
+    const struct mpr_summary *root = k->log[number - 1];
+    const bool over = root->end != MPF_END_NONE &&
+                      root->process.start_ns + root->duration_ns < s->process.start_ns;
+    return over || !same_place(root, s) ? MPR_NO_PROCESS : number - 1;
+}
+
+static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_summary *s,
+                                      const struct mpr_process_tree *kin)
+{
+    const struct mpr_process_info *who = &s->process;
+    const size_t before = numbered(k, s, who->pid);
+    if (before != MPR_NO_PROCESS && k->log[before]->end == MPF_END_EXEC)
+        return (struct mpr_process_tree){ kin[before].parent, kin[before].above, before };
+    const size_t parent = *who->parent_log ? named(k, s) : numbered(k, s, who->ppid);
+    const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
+    return (struct mpr_process_tree){ parent, lost ? root_of(k, s) : parent, MPR_NO_PROCESS };
+}
+
+/* A program that a root executes is the same process, so it is also a root. */
+static void remember_root(struct known *k, const struct mpr_summary *s, size_t at,
+                          const struct mpr_process_tree *kin)
+{
+    const uint64_t key = place_key(s);
+    const uint32_t known = mpr_index_get(&k->roots, key);
+    const bool same = !known || known - 1 == kin->image_of;
+    mpr_index_set(&k->roots, key, same ? (uint32_t)at + 1 : SEVERAL);
+}
+
+static void remember(struct known *k, const struct mpr_summary *s, size_t at,
+                     const struct mpr_process_tree *kin)
+{
+    const struct mpr_process_info *who = &s->process;
+    if (s->recording.root) remember_root(k, s, at, kin);
+    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
+    if (who->pid) mpr_index_set(&k->by_number, number_key(s, who->pid), (uint32_t)at + 1);
+}
+
+void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
+                           struct mpr_process_tree *kin)
+{
+    struct known k = { .log = log };
+    size_t *order = mpr_alloc(logs, sizeof *order);
+    for (size_t i = 0; i < logs; i++) order[i] = i;
+    if (logs) qsort_r(order, logs, sizeof *order, by_start, (void *)log);
+    for (size_t i = 0; i < logs; i++) {
+        kin[order[i]] = kin_of(&k, log[order[i]], kin);
+        remember(&k, log[order[i]], order[i], &kin[order[i]]);
+    }
+    free(order);
+    mpr_index_free(&k.by_name);
+    mpr_index_free(&k.by_number);
+    mpr_index_free(&k.roots);
+}

@@ -1,0 +1,49 @@
+/* Measures the heaps in the instances of ranges: their peaks, and the bytes at begin and end.
+ * Private to this layer.
+ *
+ * A heap's maximum since the previous range event belongs to all instances that were open then. So
+ * an observer of range events learns the maxima before each of them, gives them to the open
+ * instances, and forgets them. Its observers own the numbering of entries; an entry is one instance
+ * or several. */
+#ifndef MPR_TAKEN_H
+#define MPR_TAKEN_H
+
+#include "instance_heap.h"
+#include "replay.h"
+
+/* The maxima since the previous range event. */
+struct mpr_heap_rises {
+    struct mpr_heap_maxima highs;
+    struct mpr_used_heaps heaps;
+    uint8_t code[MPR_HEAPS]; /* heaps that have risen */
+    uint32_t count;
+};
+
+/* Call it before the first event; the replay uses the rises until its end. */
+void mpr_heap_rises_watch(struct mpr_heap_rises *rises, struct mpr_replay *r);
+void mpr_heap_rises_learn(struct mpr_heap_rises *rises, const struct mpr_replay *r);
+void mpr_heap_rises_forget(struct mpr_heap_rises *rises);
+
+struct mpr_range_growth {
+    struct mpr_heap_rises *rises; /* may be shared by several */
+    struct mpr_range_growth_heap {
+        struct mpr_instance_heap *at; /* by entry; entries that are not in it have zeros */
+        size_t entries;
+    } heap[MPR_HEAPS];
+};
+
+void mpr_range_growth_free(struct mpr_range_growth *taken);
+/* Returns the heap in `entries` entries; valid until the next call. */
+const struct mpr_instance_heap *mpr_range_growth_of(struct mpr_range_growth *taken, uint8_t heap,
+                                                    size_t entries);
+/* Gives the maxima to an entry. @number: of the instance. */
+void mpr_range_growth_rise(struct mpr_range_growth *taken, size_t entry, uint64_t number);
+/* An instance begins. @first: it is the first one of its entry. */
+void mpr_range_growth_begin(struct mpr_range_growth *taken, const struct mpr_replay *r,
+                            size_t entry, uint64_t number, bool first);
+void mpr_range_growth_end(struct mpr_range_growth *taken, const struct mpr_replay *r, size_t entry);
+void mpr_range_growth_move(struct mpr_range_growth *taken, size_t to, size_t from);
+/* Sets entry @to to the sum of @a and the later @b. */
+void mpr_range_growth_join(struct mpr_range_growth *taken, size_t to, size_t a, size_t b);
+
+#endif

@@ -1,0 +1,125 @@
+/* One name of a path: a range, a call, or a label such as a thread's.
+ *
+ * Frames are made where names are known (analysis/reader) and never change; a path is an array of
+ * pointers to them, outermost first.  Each part of a name has a field, so no code parses the text
+ * again.  A frame and its texts live as long as the arena in which it was made. */
+#ifndef MPR_FRAME_H
+#define MPR_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "index.h"
+
+enum mpr_frame_kind {
+    MPR_FRAME_LABEL,  /* a thread, a size class, a heap, "(no communicator)" */
+    MPR_FRAME_RANGE,  /* NVTX, or PyTorch's record_function */
+    MPR_FRAME_OBJECT, /* an object file */
+    MPR_FRAME_PYTHON, /* a call */
+    MPR_FRAME_NATIVE,
+    MPR_FRAME_ADDRESS, /* a native call without a name */
+    MPR_FRAME_CUT      /* replaces unknown native callers */
+};
+
+#define MPR_ANY_LINE UINT64_MAX
+
+/* No member is NULL; "": it has none. */
+struct mpr_frame {
+    uint64_t id; /* unique, even after the frame is freed: tables of frames use it as their key */
+    enum mpr_frame_kind kind;
+    const char *text;   /* all of it, for people */
+    const char *name;   /* the function, the range, the thread without its number */
+    const char *module; /* PYTHON: the path of its torch.nn module, "layers.3" */
+    const char *path;   /* for a call: the whole path of the source, else of the object file */
+    const char *file;   /* the source, as it is shown: "t.py", "torch/nn/modules/module.py" */
+    const char *object; /* NATIVE, ADDRESS, OBJECT: the object file, "libfoo.so.1" */
+    uint64_t line; /* in the source, MPR_ANY_LINE: all of them; for a thread the kernel's number,
+                    * 0: unknown */
+    bool module_first; /* "[layers.3] f (t.py:3)", not "f [layers.3] (t.py:3)" */
+    bool is_backward;  /* it ran in the backward pass of that function */
+};
+
+/* Frames, outermost first.  Reports call a path of depth 0 "outside any range" or the like. */
+struct mpr_path {
+    const struct mpr_frame *const *frame;
+    size_t depth;
+};
+
+/* Its texts are "". */
+extern const struct mpr_frame mpr_frame_none;
+
+/* Returns a frame with these fields in the arena.  A NULL field becomes ""; a NULL text is made
+ * from the other fields.  The texts are not copied. */
+const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame fields);
+/* A frame that has a name only; it is not copied. */
+const struct mpr_frame *mpr_frame_named(struct mpr_arena *arena, enum mpr_frame_kind kind,
+                                        const char *name);
+/* A path of labels. */
+struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *label, size_t labels);
+/* Returns the frame with " <- caller" appended, or the frame itself if the caller is "". */
+const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                            const char *caller);
+
+/* The words that a frame's text is made of, with a blank between them. */
+enum mpr_frame_word_kind {
+    MPR_WORD_OTHER,
+    MPR_WORD_NAME,
+    MPR_WORD_MODULE, /* "[layers.3]" */
+    MPR_WORD_PLACE,  /* "(t.py:12)", "(t.py)" for any line */
+    MPR_WORD_OBJECT  /* "(libfoo.so)" */
+};
+struct mpr_frame_word {
+    enum mpr_frame_word_kind kind;
+    const char *text;         /* without the brackets */
+    const char *open, *close; /* the brackets, or "" */
+    uint64_t line;            /* follows the text; MPR_ANY_LINE: none */
+};
+enum { MPR_FRAME_WORDS = 4 };
+size_t mpr_frame_words(const struct mpr_frame *frame, struct mpr_frame_word word[MPR_FRAME_WORDS]);
+
+/* "Linear.forward [layers.3]": a name and its module. */
+const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *frame);
+/* The place of a call: "t.py:12", or the object file if the source is unknown; "" if both are. */
+const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *frame);
+
+static inline bool mpr_frame_is_native(const struct mpr_frame *frame)
+{
+    return frame->kind >= MPR_FRAME_NATIVE;
+}
+static inline bool mpr_frame_is_call(const struct mpr_frame *frame)
+{
+    return frame->kind >= MPR_FRAME_PYTHON;
+}
+
+/* Copies of frames in another arena, one of each frame; all 0 but the arena at first. */
+struct mpr_frame_copies {
+    struct mpr_arena *arena;
+    const struct mpr_frame **copy;
+    uint32_t count, cap;
+    struct mpr_index by_id; /* place + 1 */
+};
+/* Copies a path with its frames and texts. */
+struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *copies, struct mpr_path path);
+void mpr_frame_copies_free(struct mpr_frame_copies *copies);
+
+/* The text in which numbers may count similar things (numbered_names.h): the module path of a
+ * Python call, the name of a range or label; "" for other frames. */
+const char *mpr_frame_numbered(const struct mpr_frame *frame);
+/* Returns the frame with that text replaced, and the name with it if they are the same. */
+const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                             const char *text);
+
+/* Order of frames and of paths by what people read. */
+int mpr_frame_compare(const struct mpr_frame *a, const struct mpr_frame *b);
+int mpr_frame_compare_paths(struct mpr_path a, struct mpr_path b);
+/* A path of one frame; the pointer must live as long as the path. */
+static inline struct mpr_path mpr_frame_alone(const struct mpr_frame *const *frame)
+{
+    return (struct mpr_path){ frame, 1 };
+}
+/* The texts of a path joined by " > "; "" for none. */
+const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path);
+
+#endif

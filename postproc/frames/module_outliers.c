@@ -1,0 +1,126 @@
+/* Each number in the path of a module ends a subtree.  A module whose path has two numbers is in
+ * two subtrees, so the sum of all subtrees has no meaning. */
+#include "module_outliers.h"
+#include "amount.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "numbered_lines.h"
+#include "numbered_names.h"
+#include "user_frame.h"
+
+enum { IN_A_PATH = 8, FEWEST = 3, TWENTIETH = 20 };
+
+/* A row's part of a subtree: "layers." before the number 5. */
+struct part {
+    const char *module;
+    size_t before, length; /* bytes of the module's path */
+    uint64_t number, bytes, blocks;
+    bool estimated;
+};
+
+struct parts {
+    struct part *part;
+    size_t parts, cap;
+};
+
+/* Adds a part for each number in the path of the row's module. */
+static void split(struct parts *all, const struct mpr_row *row)
+{
+    struct mpr_name_number place[IN_A_PATH];
+    const struct mpr_frame *frame = mpr_frame_module(row->path);
+    const size_t places = frame && row->bytes ? mpr_numbers_find(frame, place, IN_A_PATH) : 0;
+    for (size_t i = 0; i < places; i++) {
+        MPR_GROW(all->part, all->parts, all->cap);
+        all->part[all->parts++] =
+            (struct part){ frame->module, place[i].from, place[i].to,   place[i].number,
+                           row->bytes,    row->blocks,   row->estimated };
+    }
+}
+
+static int compare_places(const struct part *a, const struct part *b)
+{
+    const int order = mpr_compare(a->before, b->before);
+    return order ? order : memcmp(a->module, b->module, a->before);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    const int order = compare_places(a, b);
+    return order ? order : mpr_compare(a->number, b->number);
+}
+
+/* Parts of one subtree become one. */
+static void merge(struct parts *all)
+{
+    size_t kept = 0;
+    if (all->parts) qsort(all->part, all->parts, sizeof *all->part, by_place);
+    for (size_t i = 0; i < all->parts; i++) {
+        struct part *last = kept ? &all->part[kept - 1] : NULL;
+        if (last && by_place(last, &all->part[i]) == 0) {
+            last->bytes += all->part[i].bytes;
+            last->blocks += all->part[i].blocks;
+            last->estimated |= all->part[i].estimated;
+        } else all->part[kept++] = all->part[i];
+    }
+    all->parts = kept;
+}
+
+/* ---- outliers */
+
+/* Adds the outliers among modules that differ only in the number, and returns how many there are.
+ * An outlier must exceed the median by a twentieth of `whole`. */
+static size_t add_outliers(struct mpr_arena *arena, const struct part *part, size_t parts,
+                           uint64_t whole, struct mpr_module_outlier *out)
+{
+    struct mpr_module_outlier usual = { .sibling_least = UINT64_MAX };
+    size_t added = 0;
+    if (parts < FEWEST) return 0;
+    uint64_t *bytes = mpr_alloc(parts, sizeof *bytes);
+    for (size_t i = 0; i < parts; i++) bytes[i] = part[i].bytes;
+    const uint64_t limit = mpr_outlier_limit(bytes, parts);
+    free(bytes);
+    for (const struct part *p = part; p < part + parts; p++) {
+        if (p->bytes > limit) continue;
+        usual.siblings++;
+        if (p->bytes < usual.sibling_least) usual.sibling_least = p->bytes;
+        if (p->bytes > usual.sibling_most) usual.sibling_most = p->bytes;
+    }
+    for (const struct part *p = part; p < part + parts; p++) {
+        if (p->bytes <= limit || p->bytes - limit / 2 < whole / TWENTIETH) continue;
+        struct mpr_module_outlier *s = &out[added++];
+        *s = usual;
+        s->module = mpr_arena_format(arena, "%.*s", (int)p->length, p->module);
+        s->bytes = p->bytes;
+        s->blocks = p->blocks;
+        s->estimated = p->estimated;
+    }
+    return added;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_module_outlier *a = left, *b = right;
+    const int order = mpr_compare(b->bytes, a->bytes);
+    return order ? order : strcmp(a->module, b->module);
+}
+
+struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const struct mpr_row *row,
+                                               size_t rows, uint64_t whole, size_t *subtrees)
+{
+    struct parts all = { 0 };
+    for (size_t i = 0; i < rows; i++) split(&all, &row[i]);
+    merge(&all);
+    struct mpr_module_outlier *out = mpr_arena_alloc(arena, all.parts * sizeof *out);
+    *subtrees = 0;
+    for (size_t i = 0, to; i < all.parts; i = to) {
+        for (to = i + 1; to < all.parts && compare_places(&all.part[i], &all.part[to]) == 0;) to++;
+        *subtrees += add_outliers(arena, &all.part[i], to - i, whole, &out[*subtrees]);
+    }
+    if (*subtrees) qsort(out, *subtrees, sizeof *out, by_bytes);
+    free(all.part);
+    return out;
+}

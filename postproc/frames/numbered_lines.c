@@ -1,0 +1,422 @@
+#include "numbered_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "numbered_names.h"
+
+enum {
+    PLACES = 16, /* of a path */
+    IN_A_NAME = 8,
+    MAX_PIECES = 6, /* of a listed set */
+    MAX_PATH = 4096 /* bytes */
+};
+
+/* A number of a path, or the set that it became: exact for comparing, shown for people. */
+struct place {
+    uint64_t number;
+    const char *exact, *shown;
+};
+
+/* A line, its path with a mark for each number, and the numbers at the marks. */
+struct item {
+    struct mpr_line line;
+    const char *skeleton;
+    size_t places;
+    struct place at[PLACES];
+};
+
+/* Lines of one skeleton, and which place folds. */
+struct fold {
+    struct mpr_arena *arena;
+    struct item *item;
+    size_t items, at;
+    bool other[PLACES];
+    bool same[PLACES];
+};
+
+/* ---- sets */
+
+static size_t run_of(const uint64_t *number, size_t numbers)
+{
+    size_t run = 1;
+    while (run < numbers && number[run] == number[0] + run) run++;
+    return run;
+}
+
+/* Three and more consecutive numbers are shown as "0..15".  A set of many pieces is shown by its
+ * first and last number. */
+static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+{
+    char *text = NULL;
+    size_t bytes, pieces = 0;
+    bool has_runs = false;
+    for (size_t i = 0; i < numbers && !has_runs; i++)
+        has_runs = run_of(number + i, numbers - i) > 2;
+    FILE *out = mpr_text_open(&text, &bytes);
+    for (size_t i = 0; i < numbers; pieces++) {
+        const size_t run = run_of(number + i, numbers - i);
+        fprintf(out, "%s%" PRIu64, !i ? "{" : has_runs ? ", " : ",", number[i]);
+        if (run > 2) fprintf(out, "..%" PRIu64, number[i + run - 1]);
+        i += run > 2 ? run : 1;
+    }
+    fputc('}', out);
+    mpr_text_close(out);
+    const char *exact = mpr_arena_text(arena, text), *shown = exact;
+    free(text);
+    if (pieces > MAX_PIECES)
+        shown = mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0],
+                                 number[numbers - 1], numbers);
+    return (struct place){ number[0], exact, shown };
+}
+
+const char *mpr_number_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+{
+    return set_of(arena, number, numbers).shown;
+}
+
+/* ---- skeletons */
+
+/* Finds the places of a frame; `before` is how many the path has already. */
+static size_t places_of(const struct mpr_frame *frame, size_t before, struct mpr_name_number *place)
+{
+    const size_t room = PLACES - before;
+    return mpr_numbers_find(frame, place, room < IN_A_NAME ? room : IN_A_NAME);
+}
+
+/* Writes the text with a mark for each number, and after the path of a module also the call. */
+static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i)
+{
+    struct mpr_name_number place[IN_A_NAME];
+    const size_t found = places_of(frame, i->places, place);
+    const char *text = found ? mpr_frame_numbered(frame) : frame->text;
+    size_t at = 0;
+    for (size_t k = 0; k < found; k++) {
+        fwrite(text + at, 1, place[k].from - at, out);
+        fputc('\1', out);
+        i->at[i->places++].number = place[k].number;
+        at = place[k].to;
+    }
+    fputs(text + at, out);
+    if (found && *frame->module)
+        fprintf(out, "\3%d%s (%s:%" PRIu64, frame->is_backward, frame->name, frame->file,
+                frame->line);
+    fputc('\2', out);
+}
+
+/* Names may be any bytes, also marks, and many paths may have the same very long names. */
+static bool can_be_marked(const struct mpr_row *row)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < row->path.depth; k++) {
+        bytes += strlen(row->path.frame[k]->text);
+        if (bytes > MAX_PATH || strpbrk(row->path.frame[k]->text, "\1\2\3")) return false;
+    }
+    return true;
+}
+
+static void split(struct mpr_arena *arena, struct item *i)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = mpr_text_open(&text, &bytes);
+    const size_t depth = can_be_marked(&i->line.row) ? i->line.row.path.depth : 0;
+    for (size_t k = 0; k < depth; k++) skeleton_of(out, i->line.row.path.frame[k], i);
+    fputs(i->line.caller, out);
+    mpr_text_close(out);
+    i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
+    free(text);
+    for (size_t k = 0; k < i->places; k++)
+        i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
+}
+
+/* Replaces the numbers of all frames by the sets that they became. */
+static void join(struct mpr_arena *arena, struct item *i)
+{
+    const struct mpr_frame **path = mpr_arena_alloc(arena, i->line.row.path.depth * sizeof *path);
+    for (size_t k = 0, before = 0; k < i->line.row.path.depth; k++) {
+        struct mpr_name_number place[IN_A_NAME];
+        const char *set[IN_A_NAME];
+        const struct mpr_frame *frame = i->line.row.path.frame[k];
+        const size_t places = places_of(frame, before, place);
+        for (size_t n = 0; n < places; n++) set[n] = i->at[before + n].shown;
+        path[k] = places ? mpr_numbers_replace(arena, frame, place, set, places) : frame;
+        before += places;
+    }
+    i->line.row.path.frame = path;
+}
+
+/* ---- order */
+
+static int by_skeleton(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    const int order = mpr_compare(a->places, b->places);
+    return order ? order : strcmp(a->skeleton, b->skeleton);
+}
+
+static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
+{
+    for (size_t k = 0; k < a->places; k++) {
+        const int order = f->other[k] ? strcmp(a->at[k].exact, b->at[k].exact) : 0;
+        if (order) return order;
+    }
+    return 0;
+}
+
+/* Lines that stand out are folded among themselves. */
+static int compare_kinds(const struct item *a, const struct item *b)
+{
+    const bool x = a->line.sibling_most != 0, y = b->line.sibling_most != 0;
+    return x != y ? (x ? 1 : -1) : 0;
+}
+
+static int by_others(const void *left, const void *right, void *fold)
+{
+    const struct item *a = left, *b = right;
+    const struct fold *f = fold;
+    int order = compare_others(a, b, f);
+    if (!order) order = compare_kinds(a, b);
+    return order ? order : mpr_compare(a->at[f->at].number, b->at[f->at].number);
+}
+
+/* ---- one place */
+
+/* Lines that differ in the place only. */
+struct bucket {
+    const struct item *item;
+    size_t items;
+};
+
+/* Returns the bucket that follows `last`, or the first one if that is NULL, in the order of
+ * by_others; its items are 0 at the end. */
+static struct bucket next_bucket(const struct fold *f, const struct bucket *last)
+{
+    const struct item *from = last ? last->item + last->items : f->item, *to = from,
+                      *end = f->item + f->items;
+    while (to < end && !compare_others(from, to, f) && !compare_kinds(from, to)) to++;
+    return (struct bucket){ from, (size_t)(to - from) };
+}
+
+static struct bucket first_bucket(struct fold *f)
+{
+    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
+    return next_bucket(f, NULL);
+}
+
+uint64_t mpr_outlier_limit(uint64_t *bytes, size_t count)
+{
+    qsort(bytes, count, sizeof *bytes, mpr_compare_numbers);
+    const uint64_t median = bytes[(count - 1) / 2];
+    return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+}
+
+/* Returns the bytes above which an item is an outlier.  Items that are outliers already have no
+ * limit. */
+static uint64_t usual_bytes(const struct item *item, size_t items)
+{
+    if (item->line.sibling_most) return UINT64_MAX;
+    uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
+    for (size_t i = 0; i < items; i++) bytes[i] = item[i].line.row.bytes;
+    const uint64_t limit = mpr_outlier_limit(bytes, items);
+    free(bytes);
+    return limit;
+}
+
+static size_t lines_left(struct fold *f)
+{
+    size_t lines = 0;
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b)) {
+        const uint64_t limit = usual_bytes(b.item, b.items);
+        bool outliers = false;
+        for (size_t i = 0; i < b.items; i++) outliers |= b.item[i].line.row.bytes > limit;
+        lines += outliers ? 2 : 1;
+    }
+    return lines;
+}
+
+/* Merges items that are sorted by number. */
+static struct item merged(struct fold *f, const struct item *item, size_t items)
+{
+    struct item sum = item[0];
+    if (items == 1) return sum;
+    uint64_t *number = mpr_alloc(items, sizeof *number);
+    for (size_t i = 0; i < items; i++) {
+        number[i] = item[i].at[f->at].number;
+        if (i) mpr_line_add(&sum.line, &item[i].line);
+    }
+    sum.at[f->at] = set_of(f->arena, number, items);
+    for (size_t k = 0; k < sum.places; k++)
+        if (f->same[k]) sum.at[k].exact = sum.at[k].shown = "{same}";
+    free(number);
+    return sum;
+}
+
+/* Merges the usual items and the outliers, which get the range of the others' bytes unless there
+ * are only two items: then the smaller one is visible anyway.  Returns 1, or 2 with outliers. */
+static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
+{
+    const uint64_t limit = usual_bytes(item, items);
+    struct item *part = mpr_alloc(items, sizeof *part);
+    size_t usual = 0, outliers = 0;
+    uint64_t min = UINT64_MAX, max = 0;
+    for (size_t i = 0; i < items; i++) {
+        const uint64_t bytes = item[i].line.row.bytes;
+        if (bytes > limit) continue;
+        part[usual++] = item[i];
+        if (bytes < min) min = bytes;
+        if (bytes > max) max = bytes;
+    }
+    for (size_t i = 0; i < items; i++) {
+        if (item[i].line.row.bytes <= limit) continue;
+        struct item *outlier = &part[usual + outliers++];
+        *outlier = item[i];
+        if (items <= 2) continue;
+        outlier->line.sibling_least = min;
+        outlier->line.sibling_most = max;
+    }
+    to[0] = merged(f, part, usual);
+    if (outliers) to[1] = merged(f, part + usual, outliers);
+    free(part);
+    return outliers ? 2 : 1;
+}
+
+static void fold_place(struct fold *f)
+{
+    size_t left = 0;
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
+        left += fold_bucket(f, b.item, b.items, &f->item[left]);
+    f->items = left;
+}
+
+/* ---- which place */
+
+/* Returns true if two places have the same sets in all items. */
+static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
+{
+    for (size_t i = 0; i < f->items; i++)
+        if (strcmp(f->item[i].at[a].exact, f->item[i].at[b].exact) != 0) return false;
+    return true;
+}
+
+static bool varies(const struct fold *f, size_t place)
+{
+    for (size_t i = 1; i < f->items; i++)
+        if (strcmp(f->item[i].at[place].exact, f->item[0].at[place].exact) != 0) return true;
+    return false;
+}
+
+/* Folds at a place: sets which places always have the same number, and which are others. */
+static void choose(struct fold *f, size_t at, const bool *varying)
+{
+    f->at = at;
+    for (size_t k = 0; k < f->item->places; k++) {
+        f->same[k] = k != at && varying[k] && equal_everywhere(f, at, k);
+        f->other[k] = varying[k] && k != at && !f->same[k];
+    }
+}
+
+/* Folds at the place that leaves the fewest lines, the innermost of equal ones.  Returns false if
+ * none leaves fewer lines than there are. */
+static bool fold_best(struct fold *f, const bool *folded)
+{
+    bool varying[PLACES] = { false };
+    size_t best = PLACES, fewest = f->items;
+    for (size_t k = 0; k < f->item->places; k++) varying[k] = varies(f, k);
+    for (size_t k = f->item->places; k-- > 0;) {
+        if (!varying[k] || folded[k]) continue;
+        choose(f, k, varying);
+        const size_t left = lines_left(f);
+        if (left > fewest || (left == fewest && !(best < PLACES && f->same[best]))) continue;
+        fewest = left;
+        best = k;
+    }
+    if (best == PLACES) return false;
+    choose(f, best, varying);
+    fold_place(f);
+    return true;
+}
+
+static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+{
+    (void)older;
+    struct fold f = { .arena = arena, .item = item, .items = items };
+    bool folded[PLACES] = { false };
+    if (items < 2 || !item->places || !fold_best(&f, folded)) return items;
+    folded[f.at] = true;
+    for (size_t k = 0; k < PLACES; k++) folded[k] |= f.same[k];
+    if (f.items > 1) fold_best(&f, folded);
+    for (size_t i = 0; i < f.items; i++) join(arena, &f.item[i]);
+    return f.items;
+}
+
+/* Folds items of one skeleton in place, and returns how many are left. */
+typedef size_t fold_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
+
+static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
+                               fold_items *fold, size_t older)
+{
+    struct item *item = mpr_alloc(lines, sizeof *item);
+    size_t left = 0;
+    for (size_t i = 0; i < lines; i++) {
+        item[i].line = line[i];
+        split(arena, &item[i]);
+    }
+    qsort(item, lines, sizeof *item, by_skeleton);
+    for (size_t i = 0, to; i < lines; i = to) {
+        for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
+        const size_t group = fold(arena, &item[i], to - i, older);
+        for (size_t k = 0; k < group; k++) line[left++] = item[i + k].line;
+    }
+    free(item);
+    return left;
+}
+
+size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    const size_t left = fold_by_skeleton(arena, line, lines, fold_group, 0);
+    mpr_lines_sort(line, left, MPR_ORDER_BYTES);
+    return left;
+}
+
+/* ---- sides */
+
+/* Returns the set of the numbers at a place, each once. */
+static struct place set_at(struct mpr_arena *arena, const struct item *item, size_t items,
+                           size_t at)
+{
+    uint64_t *number = mpr_alloc(items, sizeof *number);
+    size_t numbers = 0;
+    for (size_t i = 0; i < items; i++) number[i] = item[i].at[at].number;
+    qsort(number, items, sizeof *number, mpr_compare_numbers);
+    for (size_t i = 0; i < items; i++)
+        if (!i || number[i] != number[numbers - 1]) number[numbers++] = number[i];
+    const struct place place = numbers > 1 ? set_of(arena, number, numbers) : item->at[at];
+    free(number);
+    return place;
+}
+
+static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+{
+    bool has_older = false, has_newer = false;
+    for (size_t i = 0; i < items; i++)
+        for (size_t run = 0; run < item[i].line.runs; run++)
+            if (item[i].line.of_run[run]) *(run < older ? &has_older : &has_newer) = true;
+    if (!item->places || !has_older || !has_newer) return items;
+    struct item sum = item[0];
+    for (size_t i = 1; i < items; i++) mpr_line_add(&sum.line, &item[i].line);
+    for (size_t k = 0; k < sum.places; k++) sum.at[k] = set_at(arena, item, items, k);
+    join(arena, &sum);
+    item[0] = sum;
+    return 1;
+}
+
+size_t mpr_lines_group_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
+                             size_t older)
+{
+    return fold_by_skeleton(arena, line, lines, fold_sides, older);
+}

@@ -1,0 +1,208 @@
+#include "numbered_names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { DIGITS = 9 }; /* more are an id, a time or a hash */
+
+/* Part of a name: numbers are looked for between `from` and `to`. */
+struct part {
+    const char *from, *to;
+    bool modules; /* a path of torch.nn modules */
+};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool starts_name(char c) { return isalpha((unsigned char)c) || c == '_'; }
+
+/* ---- the text before a number */
+
+/* Words whose number identifies one thing: two of them are not similar. */
+static const char *const names_one[] = { "pid",  "ppid",    "tid",     "uid", "gid", "fd",
+                                         "port", "line",    "version", "v",   "id",  "at",
+                                         "addr", "address", "seed",    "of" };
+
+static bool names_one_thing(const struct part *p, const char *end)
+{
+    const char *from = end;
+    while (from > p->from && is_word(from[-1])) from--;
+    for (size_t i = 0; i < sizeof names_one / sizeof *names_one; i++)
+        if (strlen(names_one[i]) == (size_t)(end - from) &&
+            strncasecmp(names_one[i], from, (size_t)(end - from)) == 0)
+            return true;
+    return false;
+}
+
+/* "batch 3", "bs=3", "step:3", "rank#3", "stage_3", "stage-3": a word before it that ends in a
+ * letter.  Not "12:30", "2026-11", "file.py:88". */
+static bool behind_word(const struct part *p, const char *number)
+{
+    const char *const end = number - 1;
+    if (end <= p->from || !strchr(" =:#_-", *end) || !isalpha((unsigned char)end[-1]) ||
+        names_one_thing(p, end))
+        return false;
+    const char *word = end;
+    while (word > p->from && is_word(word[-1])) word--;
+    return *end != ':' || word == p->from || word[-1] != '.';
+}
+
+/* "layers.3", "layers.3.0": not a version, because it follows a name that ends in a letter, or
+ * precedes one ("layer1.0.conv1"). */
+static bool in_dotted_name(const struct part *p, const char *number, const char *to)
+{
+    const char *before = number - 1;
+    if (before <= p->from || *before != '.') return false;
+    if (to + 1 < p->to && *to == '.' && starts_name(to[1])) return is_word(before[-1]);
+    const char *component = before;
+    while (component > p->from && is_word(component[-1])) component--;
+    if (before - component == 2 && strncmp(component, "so", 2) == 0) return false;
+    if (starts_name(*component)) return !is_digit(before[-1]);
+    return component < before && is_digit(*component) && component > p->from &&
+           in_dotted_name(p, component, before);
+}
+
+/* ---- the text after a number */
+
+/* Nothing that makes it a part of a longer number or word: "3.5", "3:30", "3-4", "3rd", "3%". */
+static bool ends_well(const struct part *p, const char *to)
+{
+    if (to == p->to) return true;
+    if (strchr(".:-_", *to)) return to + 1 < p->to && !is_digit(to[1]);
+    return strchr(" ,;)]}/>", *to) != NULL;
+}
+
+static bool is_index(const struct part *p, const char *number, const char *to)
+{
+    const bool at_begin = number == p->from, at_end = to == p->to;
+    if (to - number > DIGITS || (*number == '0' && to - number > 1)) return false;
+    if (p->modules) /* "0", "layers.3", "3.mlp" */
+        return (at_begin || number[-1] == '.') && (at_end || *to == '.');
+    const bool in_brackets = !at_begin && !at_end && number[-1] == '[' && *to == ']' &&
+                             (number - 1 == p->from || number[-2] != ' ');
+    if ((at_begin && at_end) || in_brackets) return true;
+    if (in_dotted_name(p, number, to) && (to == p->to || !is_word(*to))) return true;
+    return ends_well(p, to) && behind_word(p, number);
+}
+
+/* ---- names */
+
+static size_t find(const char *text, bool modules, struct mpr_name_number *place, size_t cap)
+{
+    const struct part p = { text, text + strlen(text), modules };
+    size_t found = 0;
+    if (!modules && strstr(text, ".so.")) return 0; /* the version of a library */
+    for (const char *at = text; at < p.to && found < cap;) {
+        const char *to = at;
+        uint64_t number = 0;
+        for (; to < p.to && is_digit(*to); to++)
+            if (to - at < DIGITS) number = number * 10 + (uint64_t)(*to - '0');
+        if (to > at && is_index(&p, at, to))
+            place[found++] =
+                (struct mpr_name_number){ (size_t)(at - text), (size_t)(to - text), number };
+        at = to > at ? to : at + 1;
+    }
+    return found;
+}
+
+size_t mpr_numbers_find(const struct mpr_frame *frame, struct mpr_name_number *place, size_t cap)
+{
+    return find(mpr_frame_numbered(frame), frame->kind == MPR_FRAME_PYTHON, place, cap);
+}
+
+const struct mpr_frame *mpr_numbers_replace(struct mpr_arena *arena, const struct mpr_frame *frame,
+                                            const struct mpr_name_number *place,
+                                            const char *const *by, size_t places)
+{
+    const char *from = mpr_frame_numbered(frame), *text = "";
+    size_t end = 0;
+    for (size_t i = 0; i < places; i++) {
+        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(place[i].from - end), from + end,
+                                by[i]);
+        end = place[i].to;
+    }
+    return mpr_frame_renumbered(arena, frame, mpr_arena_format(arena, "%s%s", text, from + end));
+}
+
+size_t mpr_numbers_in_name(const char *name, struct mpr_name_number *place, size_t cap)
+{
+    return find(name, false, place, cap);
+}
+
+/* ---- names without these numbers */
+
+enum { PLACES = 8 };
+
+/* whole: the text is a name, so a number at its end is removed and not replaced by "{n}". */
+static const char *without(struct mpr_arena *arena, const char *text, bool whole,
+                           const struct mpr_name_number *place, size_t places)
+{
+    const size_t length = strlen(text);
+    size_t at = 0, from = 0;
+    char *out = mpr_arena_alloc(arena, length + places * strlen("{n}") + 1);
+    for (size_t i = 0; i < places; i++) {
+        memcpy(out + at, text + from, place[i].from - from);
+        at += place[i].from - from;
+        from = place[i].to;
+        size_t end = at;
+        while (end && strchr(" =:#_-.", out[end - 1])) end--;
+        if (whole && from == length && end) at = end;
+        else at = (size_t)(stpcpy(out + at, "{n}") - out);
+    }
+    strcpy(out + at, text + from);
+    return out;
+}
+
+const char *mpr_name_without_numbers(struct mpr_arena *arena, const char *name)
+{
+    struct mpr_name_number place[PLACES];
+    const size_t places = mpr_numbers_in_name(name, place, PLACES);
+    return places ? without(arena, name, true, place, places) : name;
+}
+
+const struct mpr_frame *mpr_frame_without_numbers(struct mpr_arena *arena,
+                                                  const struct mpr_frame *frame)
+{
+    struct mpr_name_number place[PLACES];
+    const size_t places = mpr_numbers_find(frame, place, PLACES);
+    if (!places) return frame;
+    return mpr_frame_renumbered(
+        arena, frame, without(arena, mpr_frame_numbered(frame), !*frame->module, place, places));
+}
+
+/* Returns the end of a set of folded numbers, "{0..15, 31}" or "{same}", or NULL. */
+static const char *set_end(const char *text)
+{
+    static const char same[] = "{same}", more[] = " of them}";
+    if (strncmp(text, same, strlen(same)) == 0) return text + strlen(same);
+    if (text[0] != '{' || !strchr("0123456789", text[1]) || !text[1]) return NULL;
+    const char *end = text + 1 + strspn(text + 1, "0123456789., ");
+    if (*end == '}') return end + 1;
+    return strncmp(end - 1, more, strlen(more)) == 0 ? end - 1 + strlen(more) : NULL;
+}
+
+/* Replaces each set by one number. */
+static const char *without_sets(struct mpr_arena *arena, const char *name)
+{
+    if (!strchr(name, '{')) return name;
+    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
+    size_t at = 0;
+    while (*name) {
+        const char *end = set_end(name);
+        text[at++] = end ? '0' : *name;
+        name = end ? end : name + 1;
+    }
+    return text;
+}
+
+const char *mpr_path_without_numbers(struct mpr_arena *arena, struct mpr_path path)
+{
+    const struct mpr_frame **alike = mpr_arena_alloc(arena, path.depth * sizeof *alike);
+    for (size_t i = 0; i < path.depth; i++) {
+        const char *text = mpr_frame_numbered(path.frame[i]), *one = without_sets(arena, text);
+        const struct mpr_frame *frame =
+            one == text ? path.frame[i] : mpr_frame_renumbered(arena, path.frame[i], one);
+        alike[i] = mpr_frame_without_numbers(arena, frame);
+    }
+    return mpr_frame_path_text(arena, (struct mpr_path){ alike, path.depth });
+}

@@ -1,0 +1,167 @@
+#include "accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "excerpts.h"
+#include "levels.h"
+#include "projection.h"
+#include "survivors.h"
+
+void mpr_accounts_init(struct mpr_accounts *accounts)
+{
+    memset(accounts, 0, sizeof *accounts);
+    for (int i = 0; i < MPR_HEAPS; i++) accounts->heap[i].epoch = 1;
+}
+
+void mpr_accounts_free(struct mpr_accounts *accounts)
+{
+    free(accounts->cell);
+    mpr_index_free(&accounts->number);
+}
+
+/* Memory is exhausted long before there are more cells than a block can name. */
+uint32_t mpr_accounts_cell(struct mpr_accounts *accounts, uint64_t key, uint32_t site, uint8_t heap)
+{
+    const uint64_t hash = mpr_hash(key) + ((uint64_t)site << 8 | heap);
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&accounts->number, hash);
+         (number = mpr_probe_next(&p));) {
+        const struct mpr_cell *cell = &accounts->cell[number - 1];
+        if (cell->key == key && cell->site == site && cell->heap == heap) return number - 1;
+    }
+    if (accounts->cells == MPR_CELLS_MAX) mpr_alloc_fail();
+    MPR_GROW(accounts->cell, accounts->cells, accounts->cell_cap);
+    accounts->cell[accounts->cells] = (struct mpr_cell){ .key = key, .site = site, .heap = heap };
+    accounts->heap[heap].used = true;
+    mpr_index_add(&accounts->number, hash, ++accounts->cells);
+    return accounts->cells - 1;
+}
+
+void mpr_accounts_used(const struct mpr_accounts *accounts, struct mpr_used_heaps *used)
+{
+    for (; used->cells < accounts->cells; used->cells++) {
+        const uint8_t heap = accounts->cell[used->cells].heap;
+        if (!memchr(used->code, heap, used->count)) used->code[used->count++] = heap;
+    }
+}
+
+/* ---- at the peak */
+
+static bool is_saved(const struct mpr_accounts *accounts, const struct mpr_cell *cell)
+{
+    return cell->epoch == accounts->heap[cell->heap].epoch;
+}
+
+uint64_t mpr_accounts_bytes_at_peak(const struct mpr_accounts *accounts,
+                                    const struct mpr_cell *cell)
+{
+    return is_saved(accounts, cell) ? cell->saved_bytes : cell->bytes;
+}
+
+uint64_t mpr_accounts_inherited_at_peak(const struct mpr_accounts *accounts,
+                                        const struct mpr_cell *cell)
+{
+    return is_saved(accounts, cell) ? cell->saved_inherited : cell->inherited;
+}
+
+uint64_t mpr_accounts_blocks_at_peak(const struct mpr_accounts *accounts,
+                                     const struct mpr_cell *cell)
+{
+    return is_saved(accounts, cell) ? cell->saved_blocks : cell->blocks;
+}
+
+/* ---- the selected instant */
+
+static void set_peak(struct mpr_heap *heap, uint64_t time)
+{
+    heap->peak_bytes = heap->bytes;
+    heap->peak_blocks = heap->blocks;
+    heap->peak_time = time;
+    heap->epoch++;
+}
+
+void mpr_accounts_instant_begin(struct mpr_accounts *accounts, uint64_t from, const uint64_t *now)
+{
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        accounts->heap[i].ceiling = UINT64_MAX;
+        set_peak(&accounts->heap[i], from);
+    }
+    accounts->instant_now = now;
+    accounts->instant_from = from;
+}
+
+void mpr_accounts_instant_end(struct mpr_accounts *accounts) { accounts->instant_now = NULL; }
+
+/* If a heap changes at the instant's first time, its state before that does not count. */
+static void changed_in_instant(const struct mpr_accounts *accounts, struct mpr_heap *heap)
+{
+    const uint64_t now = *accounts->instant_now;
+    const bool first = now == accounts->instant_from && !heap->changed_in_instant;
+    if (!first && heap->bytes <= heap->peak_bytes) return;
+    heap->changed_in_instant = true;
+    set_peak(heap, now);
+}
+
+/* ---- observers */
+
+static void touch(struct mpr_touched_cells *t, uint32_t index)
+{
+    mpr_touched_cells_tick(t);
+    MPR_REACH(t->is_touched, index, t->cells);
+    if (t->is_touched[index]) return;
+    t->is_touched[index] = true;
+    MPR_GROW(t->cell, t->count, t->cap);
+    t->cell[t->count++] = index;
+}
+
+static inline void before_change(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
+                                 bool added)
+{
+    const uint8_t code = accounts->cell[index].heap;
+    const struct mpr_heap *heap = &accounts->heap[code];
+    if (accounts->levels && index >= accounts->levels->cells)
+        mpr_levels_room(accounts->levels, index);
+    if (accounts->levels) mpr_levels_before(accounts->levels, accounts, index, code, heap->bytes);
+    if (accounts->excerpts)
+        mpr_excerpts_see(accounts->excerpts, accounts, code, heap->epoch, index, size, added);
+    if (accounts->touches) touch(accounts->touches, index);
+}
+
+static inline void after_change(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
+                                bool added)
+{
+    const uint8_t code = accounts->cell[index].heap;
+    if (accounts->levels)
+        mpr_levels_after(accounts->levels, code, accounts->heap[code].bytes, added);
+    if (accounts->own_peaks)
+        mpr_own_peaks_change(accounts->own_peaks, index, added ? size : 0 - size);
+    if (accounts->instant_now) changed_in_instant(accounts, &accounts->heap[code]);
+}
+
+__attribute__((noinline)) void mpr_accounts_add_observed(struct mpr_accounts *accounts,
+                                                         uint32_t index, uint64_t size,
+                                                         uint64_t blocks, uint64_t time)
+{
+    before_change(accounts, index, size, true);
+    if (accounts->survivors) mpr_survivors_add(accounts->survivors, index, size);
+    mpr_accounts_add_unobserved(accounts, &accounts->cell[index], size, blocks, time);
+    after_change(accounts, index, size, true);
+    const uint8_t code = accounts->cell[index].heap;
+    const uint64_t bytes = accounts->heap[code].bytes;
+    for (struct mpr_heap_maxima *highs = accounts->highs; highs; highs = highs->next) {
+        struct mpr_heap_maximum *high = &highs->heap[code];
+        if (bytes > high->bytes) *high = (struct mpr_heap_maximum){ bytes, time };
+    }
+}
+
+__attribute__((noinline)) void mpr_accounts_remove_observed(struct mpr_accounts *accounts,
+                                                            uint32_t index, uint64_t size,
+                                                            uint64_t blocks)
+{
+    before_change(accounts, index, size, false);
+    if (accounts->survivors) mpr_survivors_remove(accounts->survivors, index, size);
+    mpr_accounts_remove_unobserved(accounts, &accounts->cell[index], size, blocks);
+    after_change(accounts, index, size, false);
+}

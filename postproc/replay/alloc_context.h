@@ -1,0 +1,96 @@
+/* The context of an allocation (range path, thread, call stack, size), and the cell that it
+ * selects. */
+#ifndef MPR_ALLOC_CONTEXT_H
+#define MPR_ALLOC_CONTEXT_H
+
+#include "replay.h"
+
+/* Flag in keys by MPR_GROUP_AUTO: the number of a library, not of a range. */
+#define MPR_KEY_LIBRARY (UINT64_C(1) << 32)
+
+/* Returns the size class of a block: 0 for 0 bytes, n + 1 for sizes over 2^(n-1) up to 2^n. */
+static inline uint32_t mpr_size_class(uint64_t size)
+{
+    if (size < 2) return (uint32_t)size;
+    return 65 - (uint32_t)__builtin_clzll(size - 1);
+}
+
+/* site, comm and graph are 0 if unknown. */
+struct mpr_alloc_context {
+    uint64_t size;
+    uint32_t node, thread, site, comm, graph;
+};
+
+/* A cell's key by MPR_GROUP_ALL. The cell's site is a separate field. */
+struct mpr_composite_key {
+    uint32_t node, thread, class;
+};
+static inline uint64_t mpr_composite_key_pack(struct mpr_composite_key all)
+{
+    return all.node | (uint64_t)all.thread << 32 | (uint64_t)all.class << 54;
+}
+static inline struct mpr_composite_key mpr_composite_key_unpack(uint64_t key)
+{
+    return (struct mpr_composite_key){ (uint32_t)key, key >> 32 & (MPR_THREADS_MAX - 1),
+                                       (uint32_t)(key >> 54) };
+}
+
+/* Returns the path of a block that is allocated in range `node` with that Python stack. By AUTO and
+ * ALL, which give a block its best name, a range of PyTorch that is named after a Python call (such
+ * as "DistributedDataParallel.forward") is continued with the frames inside that call: otherwise
+ * everything that a wrapped model does would have the wrapper's name. */
+uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t python);
+/* Returns the key of the cell; the index of the cell, made when new. */
+uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_alloc_context *c);
+uint32_t mpr_alloc_context_cell(struct mpr_replay *r, const struct mpr_alloc_context *c,
+                                uint8_t heap);
+
+/* Returns the path of device blocks that the thread allocates. If the thread has no ranges of the
+ * application, its path continues that of the thread that pushed such a range last (then *inherited
+ * is true). @inherited may be NULL. */
+uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);
+
+/* Returns true if the thread's next block represents others, which have no call stack. */
+static inline bool mpr_thread_has_sampled_stack(const struct mpr_replay *r,
+                                                const struct mpr_thread *t)
+{
+    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
+    return sampled && (!t->node || r->options.by != MPR_GROUP_AUTO);
+}
+
+/* ---- the cell of a block that a thread allocates now */
+
+/* Returns its key if no call stack is known, which is so for most blocks. */
+static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const struct mpr_thread *t,
+                                            uint64_t size)
+{
+    switch (r->options.by) {
+    case MPR_GROUP_RANGE:
+    case MPR_GROUP_AUTO:
+    case MPR_GROUP_PLACE: return t->node;
+    case MPR_GROUP_THREAD: return t->number;
+    case MPR_GROUP_SIZE: return mpr_size_class(size);
+    case MPR_GROUP_ALL:
+        return mpr_composite_key_pack(
+            (struct mpr_composite_key){ t->node, t->number, mpr_size_class(size) });
+    default: return 0;
+    }
+}
+
+/* For a thread with a call stack, which is used up; for a key without a hint. */
+MPR_COLD uint32_t mpr_thread_cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                          uint64_t size);
+MPR_COLD uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
+
+static inline uint32_t mpr_thread_cell(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                       uint64_t size)
+{
+    if (__builtin_expect(t->at.stack | t->at.python, 0))
+        return mpr_thread_cell_at_site(r, t, heap, size);
+    const uint64_t key = mpr_thread_plain_key(r, t, size);
+    const struct mpr_hint *hint = mpr_accounts_hint(&r->accounts, key, heap);
+    return hint->key == key && hint->heap == heap && heap ? hint->cell
+                                                          : mpr_thread_cell_look_up(r, key, heap);
+}
+
+#endif
