@@ -197,7 +197,7 @@ static void check_against(struct args *a, struct mpr_check *check, struct mpr_di
         if (!good) mpr_cmd_error(&error);
     }
     if (good) {
-        mpr_diff_finish(diff, naming->telling);
+        mpr_diff_finish(diff, naming->user_frames);
         mpr_check_against(check, diff, naming, a->tolerance);
     } else logs->failed = true;
     mpr_logs_close(&base, MPR_EXIT_FINE);

@@ -124,7 +124,7 @@ int mpr_cmd_diff(int argc, char **argv)
         good = add_run(&diff, &a, a.common.operand[i], i < a.base);
     if (good && a.common.operands == 1) good = add_run(&diff, &a, a.common.operand[0], false);
     if (good) {
-        mpr_diff_finish(&diff, a.common.output.naming.telling);
+        mpr_diff_finish(&diff, a.common.output.naming.user_frames);
         mpr_output_begin(&a.common.output, &doc);
         mpr_report_diff(&doc, &diff);
         status = mpr_output_document(&a.common.output, &doc, mpr_peaks_incomplete(&diff.peaks));

@@ -122,7 +122,7 @@ static int add_trace(void *to, const char *path, const struct mpr_progress *prog
 
 static int export_perfetto(struct mpr_export *e)
 {
-    struct perfetto p = { .export = e, .naming = { .telling = e->common.output.telling } };
+    struct perfetto p = { .export = e, .naming = { .user_frames = e->common.output.user_frames } };
     struct mpr_destination to;
     mpr_logs_choose(&e->common.logs);
     if (mpr_destination_open(&to, e->path) != 0) return MPR_EXIT_FAILURE;

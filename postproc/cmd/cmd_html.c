@@ -123,7 +123,7 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
         good =
             mpr_diff_add(diff, i == 0, t->summary.path, MPR_INSTANT_PEAK, &progress, &error) == 0;
     }
-    if (good) mpr_diff_finish(diff, page->naming->telling);
+    if (good) mpr_diff_finish(diff, page->naming->user_frames);
     mpr_bar_clear();
     return good;
 }

@@ -169,10 +169,10 @@ static const char *write_all(struct writing *w)
 
 static int export_sqlite(struct mpr_export *e)
 {
-    struct mpr_user_frames *telling = e->common.output.telling;
+    struct mpr_user_frames *user_frames = e->common.output.user_frames;
     struct writing w = { .export = e,
-                         .naming = { .telling = telling },
-                         .contents = { .min_bytes = e->min_bytes, .telling = telling } };
+                         .naming = { .user_frames = user_frames },
+                         .contents = { .min_bytes = e->min_bytes, .user_frames = user_frames } };
     if (!mpr_database_available()) {
         mpr_cmd_say(MPR_NO_SQLITE);
         return MPR_EXIT_FAILURE;

@@ -42,7 +42,7 @@ static void add_plumbing(void *value, char *path, const char *name, struct argp_
     if (!file) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line && *line != '#') mpr_user_frames_hide(output->telling, mpr_text_copy(line));
+        if (*line && *line != '#') mpr_user_frames_hide(output->user_frames, mpr_text_copy(line));
     }
     if (ferror(file)) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
     free(line);
@@ -52,8 +52,8 @@ static void add_plumbing(void *value, char *path, const char *name, struct argp_
 static void set_frames(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct mpr_output *output = value;
-    if (strcmp(text, "all") == 0) output->naming.telling = NULL;
-    else if (strcmp(text, "telling") == 0) output->naming.telling = output->telling;
+    if (strcmp(text, "all") == 0) output->naming.user_frames = NULL;
+    else if (strcmp(text, "telling") == 0) output->naming.user_frames = output->user_frames;
     else argp_error(state, "--%s=%s: telling or all is wanted", name, text);
 }
 
@@ -134,11 +134,11 @@ const struct mpr_option mpr_output_options[] = {
 
 struct mpr_output mpr_output_default(void)
 {
-    struct mpr_user_frames *telling = mpr_user_frames_new();
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
     return (struct mpr_output){ .renderer = &mpr_render_text,
                                 .width = MPR_WIDTH_AUTO,
-                                .telling = telling,
-                                .naming = { .telling = telling } };
+                                .user_frames = user_frames,
+                                .naming = { .user_frames = user_frames } };
 }
 
 /* ---- files */

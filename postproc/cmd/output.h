@@ -35,8 +35,8 @@ struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
-    int width;                       /* columns as in mpr_style, or MPR_WIDTH_AUTO */
-    struct mpr_user_frames *telling; /* lives as long as the process */
+    int width;                           /* columns as in mpr_style, or MPR_WIDTH_AUTO */
+    struct mpr_user_frames *user_frames; /* lives as long as the process */
     struct mpr_naming naming;
     bool for_tools;   /* programs read this text, so it is UTF-8 in every locale */
     bool has_stacks;  /* rows have call stacks or ranges, which --format=folded needs */

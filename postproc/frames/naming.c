@@ -19,9 +19,9 @@ struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming
 {
     struct mpr_line line = mpr_line_of(row);
     if (!has_paths(by)) return line;
-    if (naming->telling) {
+    if (naming->user_frames) {
         const struct mpr_frame_summary told =
-            mpr_user_frames_summary(naming->telling, arena, row->path, mpr_group_is_calls(by));
+            mpr_user_frames_summary(naming->user_frames, arena, row->path, mpr_group_is_calls(by));
         line.row.path = told.path;
         line.caller = told.caller;
         return line;

@@ -1,5 +1,5 @@
-/* Rows as the lines that people read: each path is shortened to its telling frame (user_frame.h),
- * similar numbers are folded, and no two lines have one text. */
+/* Rows as the lines that people read: each path is shortened to its user_frames frame
+ * (user_frame.h), similar numbers are folded, and no two lines have one text. */
 #ifndef MPR_NAMING_H
 #define MPR_NAMING_H
 
@@ -11,9 +11,9 @@
 #include "user_frame.h"
 
 struct mpr_naming {
-    struct mpr_user_frames *telling; /* NULL: paths are shown whole */
-    bool unfold;                     /* numbers do not fold */
-    enum mpr_order order;            /* of the lines */
+    struct mpr_user_frames *user_frames; /* NULL: paths are shown whole */
+    bool unfold;                         /* numbers do not fold */
+    enum mpr_order order;                /* of the lines */
 };
 
 /* Returns the lines of rows grouped by `by`, largest first, in the arena.  The first *live lines

@@ -263,7 +263,7 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
     return s->depth;
 }
 
-/* Returns the telling frame: the innermost one of the program, else of a package, else of a
+/* Returns the user_frames frame: the innermost one of the program, else of a package, else of a
  * library, else the innermost frame. */
 static size_t user_frame(const struct stack *s)
 {
@@ -297,8 +297,8 @@ static size_t library_call(const struct stack *s, size_t from)
     return i;
 }
 
-/* Returns the library function that the telling frame called, or the innermost module's call with
- * the module's path; "" if there is neither. */
+/* Returns the library function that the user_frames frame called, or the innermost module's call
+ * with the module's path; "" if there is neither. */
 static const char *callee_name(const struct stack *s, size_t from)
 {
     const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
@@ -336,7 +336,7 @@ static const char *caller_name(const struct stack *s, struct mpr_arena *arena, s
     return "";
 }
 
-/* Returns the telling frame; before a Python one is the path of the innermost module. */
+/* Returns the user_frames frame; before a Python one is the path of the innermost module. */
 static const struct mpr_frame *summary_frame(const struct stack *s, struct mpr_arena *arena,
                                              size_t at)
 {

@@ -15,9 +15,9 @@
 struct mpr_user_frames;
 
 struct mpr_user_frames *mpr_user_frames_new(void);
-void mpr_user_frames_free(struct mpr_user_frames *telling);
+void mpr_user_frames_free(struct mpr_user_frames *user_frames);
 /* Adds a pattern of frames to hide, as in hidden_frames.def; the text is not copied. */
-void mpr_user_frames_hide(struct mpr_user_frames *telling, const char *pattern);
+void mpr_user_frames_hide(struct mpr_user_frames *user_frames, const char *pattern);
 
 /* caller: "" if no caller has a name, or if the path has ranges instead. */
 struct mpr_frame_summary {
@@ -30,18 +30,18 @@ struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
                                        const struct mpr_frame_summary *told);
 
 /* calls: all frames count as calls; otherwise ranges before the calls are kept. */
-struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *telling,
+struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *user_frames,
                                                  struct mpr_arena *arena, struct mpr_path path,
                                                  bool calls);
 
 /* Returns the outermost call of an allocator that the program has linked under names with a prefix
  * (je_malloc), or NULL if the stack has none. */
-const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *telling,
+const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *user_frames,
                                                   struct mpr_path path);
 
 /* Returns the places of a stack's calls in the program, innermost first, at most `max`:
  * "loss.py:41 < model.py:318 < train.py:212", or "". */
-const char *mpr_user_frames_places(struct mpr_user_frames *telling, struct mpr_arena *arena,
+const char *mpr_user_frames_places(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
                                    struct mpr_path path, size_t max);
 
 /* Returns the innermost call in which `path` differs from `other`; NULL if `other` only has more

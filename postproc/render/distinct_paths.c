@@ -80,8 +80,8 @@ static void distinguish_equal(struct mpr_arena *arena, struct path *path, size_t
     }
 }
 
-void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *telling, enum mpr_group by,
-                        struct mpr_value *value, size_t values)
+void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *user_frames,
+                        enum mpr_group by, struct mpr_value *value, size_t values)
 {
     struct path *path = mpr_alloc(values, sizeof *path);
     size_t paths = 0;
@@ -89,7 +89,7 @@ void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *telling
         if (v->type != MPR_PATH || v->state != MPR_KNOWN || v->shortened) continue;
         path[paths++] = (struct path){ v->path, v };
         const struct mpr_frame_summary told =
-            mpr_user_frames_summary(telling, arena, v->path, mpr_group_is_calls(by));
+            mpr_user_frames_summary(user_frames, arena, v->path, mpr_group_is_calls(by));
         v->path = told.path;
         v->caller = told.caller;
     }

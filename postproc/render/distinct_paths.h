@@ -13,7 +13,7 @@
 
 /* Changes the values in place, except those that are not paths or were shortened before.  New texts
  * are in the arena. */
-void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *telling, enum mpr_group by,
-                        struct mpr_value *value, size_t values);
+void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *user_frames,
+                        enum mpr_group by, struct mpr_value *value, size_t values);
 
 #endif

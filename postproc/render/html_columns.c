@@ -154,7 +154,7 @@ static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segment
     struct mpr_value name[PINS];
     const size_t pins = d->pins < PINS ? d->pins : PINS;
     for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path);
-    mpr_distinct_paths(&out->arena, naming->telling, MPR_GROUP_RANGE, name, pins);
+    mpr_distinct_paths(&out->arena, naming->user_frames, MPR_GROUP_RANGE, name, pins);
     for (size_t i = 0; i < pins; i++) {
         const struct mpr_segment_pin *p = &d->pin[i];
         const size_t path = path_index(out, name[i].path, name[i].caller ? name[i].caller : "");

@@ -382,8 +382,8 @@ static struct cuts gather(const struct line *l, const struct mpr_column *c)
     struct cuts k = { .column = c, .path = mpr_alloc(l->rows, sizeof *k.path) };
     struct mpr_value *value = mpr_alloc(l->rows, sizeof *value);
     for (size_t i = 0; i < l->rows; i++) value[i] = mpr_table_cell(l->table, c, row_of(l, i));
-    if (l->style->naming && l->style->naming->telling)
-        mpr_distinct_paths(&k.arena, l->style->naming->telling, l->table->by, value, l->rows);
+    if (l->style->naming && l->style->naming->user_frames)
+        mpr_distinct_paths(&k.arena, l->style->naming->user_frames, l->table->by, value, l->rows);
     for (size_t i = 0; i < l->rows; i++) {
         const struct mpr_value *v = &value[i];
         const bool is_path = v->type == MPR_PATH && v->state == MPR_KNOWN && v->path.depth;

@@ -48,10 +48,11 @@ static void hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks 
     const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_MMAP);
     const struct mpr_frame *found = NULL; /* the call that mapped most */
     uint64_t bytes = 0, largest = 0;
-    if (!h || !doc->naming || !doc->naming->telling || is_allocator_recorded(log)) return;
+    if (!h || !doc->naming || !doc->naming->user_frames || is_allocator_recorded(log)) return;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        const struct mpr_frame *call = mpr_user_frames_allocator(doc->naming->telling, row->path);
+        const struct mpr_frame *call =
+            mpr_user_frames_allocator(doc->naming->user_frames, row->path);
         if (!call) continue;
         bytes += row->bytes;
         if (row->bytes <= largest) continue;
@@ -77,8 +78,8 @@ static const char *object_of(struct mpr_document *doc, const struct mpr_row *row
 {
     if (!row->bytes || !row->path.depth) return NULL;
     const struct mpr_frame *call = row->path.frame[row->path.depth - 1];
-    if (doc->naming && doc->naming->telling)
-        call = mpr_user_frames_summary(doc->naming->telling, &doc->arena, row->path, true)
+    if (doc->naming && doc->naming->user_frames)
+        call = mpr_user_frames_summary(doc->naming->user_frames, &doc->arena, row->path, true)
                    .path.frame[0];
     return call->kind == MPR_FRAME_ADDRESS && *call->object ? call->object : NULL;
 }

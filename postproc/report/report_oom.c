@@ -113,7 +113,7 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
 static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
     const struct mpr_frame_summary told =
-        mpr_user_frames_summary(doc->naming->telling, &doc->arena, s->python, true);
+        mpr_user_frames_summary(doc->naming->user_frames, &doc->arena, s->python, true);
     return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path),
                             *told.caller ? " <- " : "", told.caller);
 }
@@ -123,7 +123,7 @@ static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_e
 static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
     enum { INDENT = 10, PLACES = 8 };
-    const bool tells = s->python.depth && doc->naming && doc->naming->telling,
+    const bool tells = s->python.depth && doc->naming && doc->naming->user_frames,
                in_range = s->path.depth || !tells;
     mpr_doc_line(doc, "  where   %s%s, thread %s",
                  in_range ? mpr_doc_path(doc, s->path) : telling_line(doc, s),
@@ -133,7 +133,7 @@ static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
     if (!tells) return;
     if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", telling_line(doc, s));
     const char *places =
-        mpr_user_frames_places(doc->naming->telling, &doc->arena, s->python, PLACES);
+        mpr_user_frames_places(doc->naming->user_frames, &doc->arena, s->python, PLACES);
     if (*places) mpr_doc_line(doc, "%*s%s", INDENT, "", places);
 }
 

@@ -43,9 +43,9 @@ const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mp
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path)
 {
     const struct mpr_naming *naming = doc->naming;
-    if (!naming || !naming->telling) return mpr_doc_path(doc, path);
+    if (!naming || !naming->user_frames) return mpr_doc_path(doc, path);
     const struct mpr_frame_summary told =
-        mpr_user_frames_summary(naming->telling, &doc->arena, path, false);
+        mpr_user_frames_summary(naming->user_frames, &doc->arena, path, false);
     return mpr_doc_path(doc, told.path);
 }
 

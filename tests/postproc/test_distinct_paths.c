@@ -28,8 +28,8 @@ static struct mpr_value value_of(const char *const *text, size_t depth, bool cal
 static void check(enum mpr_group by, struct mpr_value *value, size_t values,
                   const char *const *expected)
 {
-    struct mpr_user_frames *telling = mpr_user_frames_new();
-    mpr_distinct_paths(&arena, telling, by, value, values);
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
+    mpr_distinct_paths(&arena, user_frames, by, value, values);
     for (size_t i = 0; i < values; i++) {
         char text[200] = "";
         for (size_t k = 0; k < value[i].path.depth; k++)
@@ -38,7 +38,7 @@ static void check(enum mpr_group by, struct mpr_value *value, size_t values,
             sprintf(text + strlen(text), " <- %s", value[i].caller);
         assert_string_equal(text, expected[i]);
     }
-    mpr_user_frames_free(telling);
+    mpr_user_frames_free(user_frames);
 }
 
 static void what_is_told_already_or_is_no_path_stays(void **state)

@@ -106,15 +106,15 @@ static void sums_stay_and_no_lines_look_alike(void **unused)
 {
     (void)unused;
     struct mpr_arena arena = { 0 };
-    struct mpr_user_frames *telling = mpr_user_frames_new();
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
     for (int i = 0; i < 40; i++) {
-        const struct mpr_naming naming = { i & 1 ? telling : NULL, (i & 2) != 0 };
+        const struct mpr_naming naming = { i & 1 ? user_frames : NULL, (i & 2) != 0 };
         check(&arena, &naming, MPR_GROUP_AUTO);
         check(&arena, &naming, MPR_GROUP_STACK);
         check(&arena, &naming, MPR_GROUP_PYTHON);
         check(&arena, &naming, MPR_GROUP_THREAD);
     }
-    mpr_user_frames_free(telling);
+    mpr_user_frames_free(user_frames);
     mpr_arena_free(&arena);
 }
 

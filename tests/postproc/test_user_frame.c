@@ -14,14 +14,14 @@
 
 struct fixture {
     struct mpr_arena arena;
-    struct mpr_user_frames *telling;
+    struct mpr_user_frames *user_frames;
 };
 
 static int begin(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     if (!f) return -1;
-    f->telling = mpr_user_frames_new();
+    f->user_frames = mpr_user_frames_new();
     *state = f;
     return 0;
 }
@@ -29,7 +29,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct fixture *f = *state;
-    mpr_user_frames_free(f->telling);
+    mpr_user_frames_free(f->user_frames);
     mpr_arena_free(&f->arena);
     free(f);
     return 0;
@@ -45,7 +45,7 @@ static void tells(struct fixture *f, const char *const *path, size_t depth, bool
 {
     char text[300] = "";
     const struct mpr_frame_summary told = mpr_user_frames_summary(
-        f->telling, &f->arena, path_of(&f->arena, path, depth, calls), calls);
+        f->user_frames, &f->arena, path_of(&f->arena, path, depth, calls), calls);
     for (size_t i = 0; i < told.path.depth; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "",
                  told.path.frame[i]->text);
@@ -93,9 +93,9 @@ static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
                                      "os_pages_map (pages.c:7)", "grow" };
         struct mpr_path path = path_of(&f->arena, text, 5, true);
         tells(f, text, 5, true, "load (a.c:9) <- main");
-        assert_ptr_equal(mpr_user_frames_allocator(f->telling, path), path.frame[2]);
+        assert_ptr_equal(mpr_user_frames_allocator(f->user_frames, path), path.frame[2]);
         path.depth = 2;
-        assert_null(mpr_user_frames_allocator(f->telling, path));
+        assert_null(mpr_user_frames_allocator(f->user_frames, path));
     }
     tells(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
           "_rjem_je_background_thread (b.c:1)");
@@ -122,7 +122,7 @@ static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(voi
         snprintf(expected, sizeof expected, "%s <- main", call);
         const char *const text[] = { "main (a.c:1)", call, "mmap (libc.so.6)" };
         tells(f, text, 3, true, expected);
-        assert_null(mpr_user_frames_allocator(f->telling, path_of(&f->arena, text, 3, true)));
+        assert_null(mpr_user_frames_allocator(f->user_frames, path_of(&f->arena, text, 3, true)));
     }
 }
 
@@ -182,11 +182,11 @@ static void places_are_of_own_calls_from_the_innermost(void **state)
                                               "Module._call_impl (torch/nn/modules/module.py:1790)",
                                               "loss [head] (loss.py:41)"),
                                          true);
-    assert_string_equal(mpr_user_frames_places(f->telling, &f->arena, path, 3),
+    assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena, path, 3),
                         "loss.py:41 < model.py:318 < train.py:212");
-    assert_string_equal(mpr_user_frames_places(f->telling, &f->arena, path, 2),
+    assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena, path, 2),
                         "loss.py:41 < model.py:318 < ...");
-    assert_string_equal(mpr_user_frames_places(f->telling, &f->arena,
+    assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena,
                                                path_of(&f->arena, PATH("prog+0x10"), true), 3),
                         "");
 }
@@ -281,8 +281,8 @@ static void packages_without_own_code(void **state)
                "load_model (vllm/worker.py:7)", "Linear.__init__ (torch/nn/modules/linear.py:90)",
                "loads (python3.11/json/__init__.py:346)"),
           true, "load_model (vllm/worker.py:7) > Linear.__init__ <- main");
-    mpr_user_frames_hide(f->telling, "* (vllm/worker.py*");
-    mpr_user_frames_hide(f->telling, "* (main.py*");
+    mpr_user_frames_hide(f->user_frames, "* (vllm/worker.py*");
+    mpr_user_frames_hide(f->user_frames, "* (main.py*");
     tells(f,
           PATH("serve (vllm/cli/serve.py:5)", "main (vllm/cli/main.py:51)",
                "load_model (vllm/worker.py:8)"),
@@ -331,7 +331,7 @@ static void ranges_stay(void **state)
         false,
         "step > torch:DistributedDataParallel.forward > [fc] Net.forward (train.py:30) > Linear.forward");
     const struct mpr_frame_summary none =
-        mpr_user_frames_summary(f->telling, &f->arena, (struct mpr_path){ NULL, 0 }, false);
+        mpr_user_frames_summary(f->user_frames, &f->arena, (struct mpr_path){ NULL, 0 }, false);
     assert_int_equal(none.path.depth, 0);
 }
 
@@ -360,8 +360,8 @@ static void brackets_that_are_no_modules(void **state)
 static void the_user_adds_to_the_list(void **state)
 {
     struct fixture *f = *state;
-    mpr_user_frames_hide(f->telling, "pool_take");
-    mpr_user_frames_hide(f->telling, "* (glue.c:*");
+    mpr_user_frames_hide(f->user_frames, "pool_take");
+    mpr_user_frames_hide(f->user_frames, "* (glue.c:*");
     tells(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true,
           "serve (a.c:9) <- main");
 }

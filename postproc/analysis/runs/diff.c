@@ -483,9 +483,9 @@ static int by_size(const void *left, const void *right)
     return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
 }
 
-void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *telling)
+void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *user_frames)
 {
-    const struct mpr_naming naming = { .telling = telling, .unfold = true };
+    const struct mpr_naming naming = { .user_frames = user_frames, .unfold = true };
     diff->devices = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *diff->devices);
     for (size_t i = 0; i < diff->peaks.logs; i++) match_devices(diff, i);
     for (size_t i = 0; i < diff->peaks.logs; i++) add_run(diff, i);

@@ -89,14 +89,14 @@ void mpr_diff_init(struct mpr_diff *diff, const struct mpr_peaks_options *option
 /* Reads one run; all runs of the base come first. Returns 0, or -1 with *error filled. */
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error);
-/* Call it after the last run; each side has at least one. Pairs calls by their telling frames
+/* Call it after the last run; each side has at least one. Pairs calls by their user_frames frames
  * (user_frame.h), because another build may inline other calls between them. NULL: by whole stacks.
  */
-void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *telling);
+void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *user_frames);
 void mpr_diff_free(struct mpr_diff *diff);
 
 /* Returns an account's changes in the order of account->row, in the arena.  @naming: says whether
- * they fold; its telling is the one of mpr_diff_finish. */
+ * they fold; its user_frames is the one of mpr_diff_finish. */
 struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);

@@ -228,7 +228,7 @@ static void fill_calls(struct mpr_contents *out, const struct mpr_numbering *n)
 
 /* Fills the sites that have blocks, with their calls and frames. */
 static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader,
-                       struct mpr_user_frames *telling)
+                       struct mpr_user_frames *user_frames)
 {
     const struct mpr_accounts *accounts = &reader->replay.accounts;
     const struct mpr_sites *sites = &reader->replay.sites;
@@ -242,7 +242,7 @@ static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader
         const struct mpr_site at = mpr_sites_of(sites, i);
         const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
         const struct mpr_frame_summary told =
-            mpr_user_frames_summary(telling, &out->arena, path, true);
+            mpr_user_frames_summary(user_frames, &out->arena, path, true);
         const size_t depth = told.path.depth;
         out->site[out->sites++] =
             (struct mpr_content_site){ .number = i,
@@ -269,7 +269,7 @@ static void fill(struct reading *r, const char *path)
     fill_uses(out, &reader->replay);
     fill_ranges(r);
     fill_threads(out, &reader->replay);
-    fill_sites(out, reader, r->options->telling);
+    fill_sites(out, reader, r->options->user_frames);
     mpr_segments_fill_worst(&out->segments, reader);
     mpr_graphs_fill(&out->graphs, reader);
     out->device = mpr_devices_fill(&out->arena, reader, &out->devices);

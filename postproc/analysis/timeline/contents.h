@@ -120,7 +120,7 @@ struct mpr_contents {
 /* Callbacks get blocks of at least min_bytes, and blocks and instances in [from_ns, until_ns]. */
 struct mpr_contents_options {
     uint64_t min_bytes, from_ns, until_ns;
-    struct mpr_user_frames *telling; /* for the names of sites */
+    struct mpr_user_frames *user_frames; /* for the names of sites */
 };
 
 /* Reads one log.  Returns 0, or -1 with *error filled and nothing to free. */
