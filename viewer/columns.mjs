@@ -1,5 +1,5 @@
-// The lists that html_columns.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
-// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline.h and device.h; --check: fails if it is not that.
+// Makes the lists of html_columns.c available to the page. usage: node columns.mjs [--check] SOURCE_ROOT
+// Writes viewer/src/columns.js from page.def, timeline.h and device.h. With --check, only compares them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,7 +8,7 @@ const root = process.argv[check ? 3 : 2];
 const output = join(root, 'viewer/src/columns.js');
 const WIDTH = 120;
 
-/** The entries of a list, each its words. @param {string} text @param {string} name @returns {string[][]} */
+/** Returns the entries of a list, each as its words. @param {string} text @param {string} name @returns {string[][]} */
 function entries(text, name) {
   const body = text.match(new RegExp(`#define ${name}\\(X\\)((?:.*\\\\\n)*.*)`));
   if (!body) throw new Error(`no list ${name}`);

@@ -1,5 +1,5 @@
-// Pages made by memprof-report from logs made here, in a headless Chromium, or in FIREFOX.  Environment: CHROMIUM, VIEWER_MODULES
-// (a folder with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, MEMPROF (programs and the library).
+// Opens pages that memprof-report makes from test logs in a headless Chromium, or in FIREFOX. Environment: CHROMIUM,
+// VIEWER_MODULES (holds node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, MEMPROF (programs, library).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,14 +14,14 @@ const { chromium, firefox } = createRequire(VIEWER_MODULES)('playwright-core');
 const inChromium = () =>
   chromium.launch({
     executablePath: CHROMIUM,
-    // what is drawn over a part of a picture has round corners of another shade than what is drawn at once
+    // partial redraws give round corners another shade than a full redraw does
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-partial-raster'],
   });
 
-/** What Playwright does not do in Firefox by WebDriver BiDi: tests of that are skipped there. */
+/** Features that Playwright does not support in Firefox with WebDriver BiDi. Tests of these are skipped in Firefox. */
 export const CHROMIUM_ONLY = FIREFOX ? 'not by WebDriver BiDi' : false;
 
-/** By WebDriver BiDi: any Firefox, none of Playwright's own. */
+/** Starts any installed Firefox with WebDriver BiDi, not Playwright's own build. */
 const inFirefox = () => firefox.launch({ channel: 'moz-firefox', executablePath: FIREFOX });
 
 export class Workshop {
@@ -54,7 +54,7 @@ export class Workshop {
     return this.path(name);
   }
 
-  /** A real program under memprof. */
+  /** Runs a real program under memprof. */
   record(name, program, ...arguments_) {
     execFileSync(program, arguments_, {
       env: {
@@ -109,27 +109,28 @@ export class Workshop {
   }
 }
 
-/** After what was asked for has been drawn. */
+/** Waits until the requested change has been drawn. */
 export const drawn = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
-/** After a log has become a run that is shown: what only such ones need is read first. @param {'a' | 'b'} side */
+/** Waits until a log is one of the shown runs. The page first reads the details that only shown runs need.
+ *  @param {'a' | 'b'} side */
 export const chosen = (page, side, log) =>
   page.waitForFunction(([which, number]) => memprof.state[which] === number, /** @type {const} */ ([side, log]));
 
-/** Middle of a chart's plot area, and a place in it by shares of its width and height. */
+/** Returns the place in a chart's plot area at these shares of its width and height, by default the middle. */
 export async function spot(page, chart, x = 0.5, y = 0.5) {
   const box = await page.locator(`${chart} .u-over`).first().boundingBox();
   return { x: Math.round(box.x + box.width * x), y: Math.round(box.y + box.height * y) };
 }
 
-/** The exact bytes that a cell's title says. */
+/** Returns the exact bytes in a cell's title. */
 export const bytesOf = (title) => Number(title.replace(/ bytes|,/g, ''));
 
-/** Names as the reports have them in JSON. */
+/** Returns names as the reports write them in JSON. */
 export const WHOLE_PATHS = '#' + encodeURIComponent(JSON.stringify({ depth: 999 }));
 
-/** A table's rows: name and exact bytes of each value cell. */
+/** Returns a table's rows: the name, and the exact bytes of each value cell. */
 export const tableRows = (page, selector) =>
   page.evaluate(
     (s) =>

@@ -1,7 +1,7 @@
-// Logs for unit tests, without a file.
+// Makes logs for unit tests, without a file.
 
 /**
- * A heap of random spans with bands; the bands' changes are consistent with the totals.
+ * Returns a heap of random spans with bands. The bands' changes are consistent with the totals.
  * @returns {{ heap: any, vectors: number[][] }}
  */
 export function randomHeap(seed, spans, bands) {
@@ -56,7 +56,7 @@ export function randomHeap(seed, spans, bands) {
   };
 }
 
-/** What of a log tells its bands apart. @type {any} */
+/** The fields of a log that distinguish its bands. @type {any} */
 export const log = {
   paths: [[], ['a'], ['a', 'b'], ['a', 'c'], ['d'], ['d', 'b'], ['e']],
   threads: ['main', 'one', 'two'],

@@ -1,2 +1,2 @@
-/** The page's own, in its console: what a test's function sees there. Which kind a chart is of the test knows. */
+/** The page's app, as a test's function sees it in the page. The test knows the kind of each chart. */
 declare const memprof: Omit<import('../../viewer/src/app.js').App, 'charts'> & { charts: any[] };

@@ -1,4 +1,4 @@
-// The x axis by events: each change is as wide as another, whatever time lies between; numbers stay what they are.
+// The x axis by events: all changes have the same width, however much time is between them, and numbers do not change.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { CHROMIUM_ONLY, Workshop, bytesOf, drawn, spot } from './browser.mjs';

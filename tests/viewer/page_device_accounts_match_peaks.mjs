@@ -1,4 +1,4 @@
-// A device's account over time: at each instant that it has, the page says what `peaks --at` says of what each byte was.
+// A device's account over time: at each of its instants, the page gives every byte the same use as `peaks --at`.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ before(() => shop.open());
 after(() => shop.close());
 
 const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
-const INSTANTS = 4; // of those that are spread over the run
+const INSTANTS = 4; // tested instants that are spread over the run
 
-/** What the table beside the chart says: the bytes of each part, their sum, and whether it calls them exact. */
+/** Returns the content of the chart's table: the bytes of each part, their sum, and whether it calls them exact. */
 const told = (page, gpu) =>
   page.evaluate((name) => {
     const chart = document.querySelector(`.chart[data-account="${name}"]`),
@@ -27,7 +27,7 @@ const told = (page, gpu) =>
     };
   }, gpu);
 
-/** The same by the report. */
+/** Returns the same from the report. */
 function expected(log, index, at) {
   const { parts } = shop.report('peaks', '--at', `${at}ns`, log).logs[0].devices.find((d) => d.index === index);
   const held = parts.filter(({ bytes }) => bytes);

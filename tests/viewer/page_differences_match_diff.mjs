@@ -1,4 +1,4 @@
-// What explains the difference of two runs: the rows of diff, which sum to the difference of the peaks.
+// The panel that explains the difference of two runs shows the rows of diff, which sum to the difference of the peaks.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +50,7 @@ test('devices that diff matches lie over each other, whatever number each run ga
   assert.deepEqual(page.trouble, []);
 });
 
-/** The table as it is shown. */
+/** Returns the table as it is shown. */
 const shown = (page) =>
   page.locator(`${PANEL} tr:has(td[title])`).evaluateAll((rows) =>
     rows.map((row) => ({
@@ -123,7 +123,7 @@ test('it is the first panel, turns with the runs, and is not there for one run o
   assert.equal(await alike.locator(PANEL).count(), 0);
 });
 
-/** The page's own data of its second log. */
+/** Returns the page's data of its second log. */
 const dataOf = (page) => page.evaluate(() => JSON.parse(document.getElementById('b1').textContent));
 
 test('changes of one size are in the order of their names', async () => {
@@ -137,7 +137,7 @@ test('changes of one size are in the order of their names', async () => {
   );
 });
 
-/** Two runs of which each has bands that the other has not, and some that both have. */
+/** Two runs with some bands in common, and with some bands that only one of them has. */
 const runs = () => [golden('h200-graphs-eager'), golden('h200-graphs-oom')];
 
 /** The chart of B minus A. */
@@ -224,7 +224,7 @@ test('bands of the difference have the order and the colours that they have in b
   assert.equal(new Set(shown).size, shown.length);
 });
 
-/** Clicks in the chart of B minus A; the time of each pin in its log. */
+/** Clicks in the chart of B minus A. Returns the time of each pin in its log. */
 async function clickAt(page, heap, share) {
   const { x, y } = await spot(page, `.chart[data-heap="${heap}"]`, share);
   await page.mouse.click(x, y);
@@ -287,7 +287,7 @@ test('where bands are lower bounds the difference says so, as the table of the p
   const pins = await texts('[data-panel="pin"]'),
     chart = await texts('.chart[data-heap="gpu0/torch"]');
   assert.ok(Object.values(chart).filter((text) => text.startsWith('≈')).length > 2);
-  // The table of the pins lists the largest names only.
+  // The table of the pins lists only the largest names.
   const inBoth = Object.keys(chart).filter((name) => name !== 'everything else' && name in pins);
   assert.ok(inBoth.length > 2);
   for (const name of inBoth) assert.equal(chart[name], pins[name], name);

@@ -1,4 +1,4 @@
-// What is worth a change: the page's findings are those of insights, in its words, and each goes to its place.
+// The page's findings are those of insights, in the same words, and each links to its place.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -13,7 +13,7 @@ after(() => shop.close());
 const FOLDER = fileURLToPath(new URL('../golden/', import.meta.url));
 const golden = (name) => `${FOLDER}${name}.zst`;
 
-/** The lines below the heading, as the page has them in parts. @param {string[]} logs */
+/** Returns the findings of the report as lines, beginning with their heading. @param {string[]} logs */
 function told(...logs) {
   const text = execFileSync(process.env.REPORT, ['summary', '--all', ...logs], { encoding: 'utf8', stdio: 'pipe' }),
     lines = text.split('\n').filter(Boolean),
@@ -21,7 +21,8 @@ function told(...logs) {
   return lines.slice(from).map((line) => line.trim());
 }
 
-/** The page's, as the report would write them. @param {import('playwright-core').Page} page @param {number} log */
+/** Returns the page's findings in the format of the report. @param {import('playwright-core').Page} page
+ *  @param {number} log */
 async function shown(page, log) {
   const worth = page.locator(`.worth[data-log="${log}"]`),
     heading = await page.locator(`.findings[data-log="${log}"] .heading`).textContent();

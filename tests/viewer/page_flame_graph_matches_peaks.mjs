@@ -1,4 +1,4 @@
-// The flame graph: its sums are the legend's and the reports', a click filters the charts, keys walk in it.
+// The flame graph: its sums equal those of the legend and the reports, a click filters the charts, and keys move in it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => shop.close());
 
-/** Every box of the tree, drawn or not. */
+/** Returns every box of the tree, whether it is drawn or not. */
 const boxes = (page) =>
   page.evaluate(() => {
     const all = [];
@@ -31,7 +31,7 @@ const boxes = (page) =>
 const panel = '[data-panel="flame"]';
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
 
-/** Rows of `peaks --by range` in and below a range. */
+/** Returns the rows of `peaks --by range` for a range and the ranges in it. */
 const under = (rows, range) =>
   sum(
     rows
@@ -59,7 +59,7 @@ test('each range of it holds at the peak what the peaks report has in and below 
   }
 });
 
-/** What its stacks hold, summed over all ranges; of those that are lower bounds in one, nothing. */
+/** Returns the bytes of its stacks, summed over all ranges, without stacks that are a lower bound in one of them. */
 async function stacksOf(page) {
   const leaves = await page.evaluate(() => {
     const found = [];

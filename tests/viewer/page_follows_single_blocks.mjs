@@ -1,4 +1,4 @@
-// One block: where it came from and where it went; and the blocks that a selected span kept.
+// A single block: its allocation and its free. Also the blocks that a selected span kept.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -18,7 +18,7 @@ after(() => shop.close());
 const MIB = 1 << 20;
 const kept = '[data-panel="kept"]';
 
-/** What the chart of blocks says of one. */
+/** Returns the description of a block in the chart of blocks. */
 const said = (page) =>
   page.evaluate(() =>
     Object.fromEntries(
@@ -131,7 +131,8 @@ test('a block of a thread that was in no range is not said to be born in those o
   assert.match(block['born during'], /^step:\d+$/);
 });
 
-/** Of each block that was given back the number of the thread that did it, as `export` has it; null: built without SQLite. */
+/** Returns for each freed block the number of the thread that freed it, as in `export`, or null if memprof was built
+ *  without SQLite. */
 function freers(log) {
   const database = shop.path('freers.sqlite'),
     { status } = spawnSync(process.env.REPORT, ['export', '--to', 'sqlite', '-o', database, log]),

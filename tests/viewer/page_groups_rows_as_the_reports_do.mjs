@@ -1,4 +1,4 @@
-// The page names what it stacks as the reports do: told by the telling call, numbers folded; a click unfolds.
+// The page groups and names bands as the reports do: by the same call, with numbers grouped. A click expands a group.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -11,7 +11,8 @@ after(() => shop.close());
 
 const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
 
-/** What people read of a log: by heap the lines' names and sizes, as text. Estimates are for what no sample named. */
+/** Returns the text that people read: by heap, the names and sizes of the lines. Estimates cover memory that no sample
+ *  named. */
 function linesOf(log, ...how) {
   const text = execFileSync(process.env.REPORT, ['peaks', '--width=full', '--top=100000', ...how, log], {
     encoding: 'utf8',

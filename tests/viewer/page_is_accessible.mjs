@@ -1,4 +1,4 @@
-// For everybody: axe-core finds nothing, and the keyboard alone does what the mouse does.
+// Accessibility: axe-core finds nothing, and the keyboard alone does everything that the mouse does.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => shop.close());
 
-/** What axe-core has against the page as it is, a line each. */
+/** Returns the objections of axe-core to the current page, one line each. */
 async function violations(page) {
   await page.evaluate(AXE);
   return page.evaluate(async () => {
@@ -30,7 +30,7 @@ async function violations(page) {
   });
 }
 
-/** Every panel that there is. */
+/** Shows every panel that exists. */
 const everything = (page) =>
   page.evaluate(() => {
     const { heap, log } = memprof.charts.find((chart) => chart.stack).stack;
@@ -122,7 +122,7 @@ test('what takes the pins away leaves the focus at the chart; a section that is 
   const block = page.locator('[data-panel="blocks"] tbody button').first();
   await block.focus();
   await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('b'); // draws the page anew
+  await page.keyboard.press('b'); // rebuilds the page
   await drawn(page);
   assert.equal(
     await page.evaluate(() => document.activeElement.closest('[data-panel]')?.getAttribute('data-panel')),

@@ -1,4 +1,4 @@
-// The table beside a chart: whole names, the largest first, the sum in sight, and a filter.
+// The table next to a chart: whole names, the largest first, a visible sum, and a filter.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => shop.close());
 
-/** Rows that are shown: names and exact bytes; and the sum of all. */
+/** Returns the names and exact bytes of the shown rows, and the sum of all. */
 const legend = (page) =>
   page.evaluate(() => {
     const chart = document.querySelector('.chart .legend'),
@@ -48,11 +48,11 @@ test('a name is cut in one place at most', async () => {
   }
 });
 
-/** Names of one table that look the same. */
+/** Returns the names of one table that look the same. */
 const alike = (page) =>
   page.evaluate(() => {
-    const SIGN = 11; // pixels of what stands for what is cut
-    /** Characters that are in sight. @param {Element} part */
+    const SIGN = 11; // width of the ellipsis, pixels
+    /** Returns the number of visible characters. @param {Element} part */
     const seen = (part) => {
       const { left, right } = part.getBoundingClientRect(),
         cut = part.scrollWidth > part.clientWidth ? SIGN : 0,

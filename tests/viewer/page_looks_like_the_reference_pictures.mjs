@@ -1,5 +1,5 @@
-// The page in light and dark against pictures of 64 by 48 cells: what is where and in which colour, not which font.
-// UPDATE=1 writes them anew: look at the page before you do.
+// Compares the page in light and dark with pictures of 64 by 48 cells: places and colours, not fonts.
+// UPDATE=1 writes new pictures. Look at the page before you use it.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -13,7 +13,7 @@ after(() => shop.close());
 const COLUMNS = 64,
   ROWS = 48;
 
-/** The screenshot's cells, each the mean of its pixels: red, green, blue of one after the other. */
+/** Returns the screenshot's cells, each as the mean red, green and blue of its pixels. */
 async function cells(page) {
   const png = (await page.screenshot()).toString('base64');
   const blank = await shop.browser.newPage();
@@ -46,7 +46,7 @@ async function cells(page) {
   return Buffer.from(made);
 }
 
-/** Share of the cells in which a colour is more than a quarter off. */
+/** Returns the share of cells with a colour that differs by more than a quarter. */
 function difference(a, b) {
   let far = 0;
   for (let i = 0; i < a.length; i += 3)

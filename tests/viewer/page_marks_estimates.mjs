@@ -1,4 +1,4 @@
-// Of Python's small objects the log has samples only: whatever the page says of them is an estimate, as the reports say.
+// The log has only samples of Python's small objects. The page shows all their numbers as estimates, as the reports do.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

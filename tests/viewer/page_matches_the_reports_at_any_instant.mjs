@@ -1,5 +1,5 @@
-// At any instant, the page says of any heap what the other reports say: its legends, its pins, its segments, its graphs.
-// What it cannot tell whole, it calls a lower or an upper bound, and is right about that.
+// At any instant, the page agrees with the reports on any heap: in its legends, its pins, its segments and its graphs.
+// Numbers that it knows only in part are marked as lower or upper bounds, and the bounds are correct.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
 const GOLDEN_LOGS = readdirSync(GOLDEN)
   .filter((name) => name.endsWith('.zst'))
   .sort();
-/** In Firefox a few of each kind: the numbers are those of one script. */
+/** Firefox tests only a few of each kind, because all browsers run the same script. */
 const COMPARED = CHROMIUM_ONLY
   ? GOLDEN_LOGS.filter((name) => /fragments|spike|graphs-oom|nccl-rank0|host-sample/.test(name))
   : GOLDEN_LOGS;
@@ -32,7 +32,7 @@ const groupingsOf = (/** @type {number} */ place) =>
 const NONE = { stack: '(no call stack)', python: '(no Python call stack)' };
 const SUMS = /^(everything else|several, small)$/;
 
-/** Every chart's legend and the pin table, as the DOM has them. */
+/** Returns every chart's legend and the pin table, as they are in the DOM. */
 const seen = (page) =>
   page.evaluate(() => {
     const rows = (/** @type {HTMLTableElement} */ table) =>
@@ -55,14 +55,14 @@ const seen = (page) =>
       rows: rows(table),
     }));
     const table = /** @type {HTMLTableElement | null} */ (document.querySelector('[data-panel="pin"] table'));
-    const cut = /with .* more/.test(table?.tFoot.textContent); // the largest names, and how many more there are
+    const cut = /with .* more/.test(table?.tFoot.textContent); // only the largest names are listed
     return {
       legends,
       pin: table && { caption: table.caption.textContent, total: total(table), rows: rows(table), cut },
     };
   });
 
-/** The names that a report has of a heap, the page's words for them. */
+/** Returns a report's names of a heap, in the page's words. */
 function namesOf(heap, by) {
   const held = new Map();
   for (const { path, bytes_at_peak: bytes } of heap.ranges) {
@@ -93,7 +93,7 @@ class Comparison {
     if (got !== expected) this.wrong.push(`${what}: ${got}, expected ${expected}`);
   }
 
-  /** Where calls were sampled, peaks estimates what the named ones stand for; the page counts what was recorded. */
+  /** If calls were sampled, peaks estimates the total from the sample, but the page counts only the recorded blocks. */
   rows(rows, heap, what, cut = false) {
     const names = namesOf(heap, this.by),
       nobodys = NONE[this.by] ?? 'outside any range',
@@ -113,7 +113,7 @@ class Comparison {
   }
 }
 
-/** Pins instants of all heaps; each legend and the pin's table against what peaks says of the time that they print. */
+/** Pins instants of all heaps, and compares each legend and the pin's table with peaks at the times that they print. */
 async function comparePins(page, log, by, instants) {
   const found = new Comparison(log, by);
   await page.evaluate((how) => memprof.change({ by: how, depth: 999 }), by); // whole paths
@@ -141,7 +141,7 @@ function chooseInstants(page, seed) {
   return page.evaluate(
     ([most, first]) => {
       const { heaps, marks } = memprof.logs[0];
-      let state = Math.imul(first + 1, 0x9e3779b9); // seeds that follow each other give unrelated numbers
+      let state = Math.imul(first + 1, 0x9e3779b9); // consecutive seeds give unrelated numbers
       const dice = (sides) => {
         state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
         return Math.floor((state / 2 ** 32) * sides);
@@ -172,7 +172,7 @@ async function compareSegments(page, log, at) {
   const peaks = await page.evaluate(() =>
     memprof.logs[0].heaps.filter((heap) => heap.name.endsWith('/device')).map((heap) => heap.peakTime),
   );
-  if (peaks.includes(at)) return { wrong, count }; // shows the device as the report has it at its peak: page_gpu
+  if (peaks.includes(at)) return { wrong, count }; // tested by page_shows_device_memory
   for (const device of shop.report('segments', ...(at === null ? [] : ['--at', `${at}ns`]), log).devices) {
     const panel = page.locator(`[data-panel="segments"][data-gpu="gpu${device.device}"]`);
     if (!device.segments.length || !(await panel.count())) continue;
@@ -226,7 +226,7 @@ async function compareGraphs(page, log) {
   assert.deepEqual(marks, expected);
 }
 
-/** Each graph's bar has the report's numbers, the largest first. */
+/** Checks that each graph's bar has the report's numbers, the largest first. */
 async function compareGraphPanel(page, log) {
   const rows = await page
     .locator('[data-panel="graphs"] tbody tr:has(button)')

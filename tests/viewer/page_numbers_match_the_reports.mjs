@@ -1,4 +1,4 @@
-// What the page shows is what the other reports say, to the byte, at every level of detail.
+// The page's numbers are those of the other reports, to the byte, at every level of detail.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ after(() => shop.close());
 const NONE = { stack: '(no call stack)', python: '(no Python call stack)' };
 const pathOf = (range, by) => (range.path.length ? range.path.join(' > ') : (NONE[by] ?? 'outside any range'));
 
-/** A peak table equals `peaks` of the log, and so does what the chart opens with. */
+/** Checks that a peak table and the opening state of the charts equal `peaks` of the log. */
 async function samePeak(page, log) {
   const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
   const opened = await page.getByLabel('stack by').inputValue();
@@ -196,7 +196,7 @@ test('a spike of one event among very many is drawn when everything is in view',
       { left, top, width, height } = u.bbox;
     const row = (share) => u.ctx.getImageData(left, Math.round(top + height * share), width, 1).data;
     const above = row(0.01),
-      within = row(0.3); // above the peak there is the grid alone
+      within = row(0.3); // only the grid is above the peak
     let different = 0;
     for (let i = 0; i < above.length; i += 4)
       different += Number([0, 1, 2].some((k) => above[i + k] !== within[i + k]));
@@ -254,7 +254,7 @@ test('a selection tells what changed in it', async () => {
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
-/** What a click downloads. */
+/** Returns the file that a click downloads. */
 async function downloaded(page, click) {
   const waiting = page.waitForEvent('download');
   await click();
@@ -376,7 +376,7 @@ test('blocks are shown with size, address, life, range and thread', async () => 
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
-/** Pins an instant; rows of the largest blocks then, and what is said of the others. */
+/** Pins an instant. Returns the rows of the largest blocks at that time, and the description of the others. */
 async function blocksAt(page, ns) {
   await page.evaluate((at) => {
     memprof.state.pins = [{ heap: 'host/heap', log: 0, at }];

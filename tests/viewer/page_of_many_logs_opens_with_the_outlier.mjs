@@ -1,4 +1,4 @@
-// Ranks first: the page of many logs opens with the one that differs most, beside the median of all, and why it differs.
+// The page of many logs opens with the log that differs most, next to the median log, and explains the difference.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ after(() => shop.close());
 const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
 const PANEL = '[data-panel="ranks"]';
 
-/** As the page writes them. */
+/** Formats a signed size as the page does. */
 function size(bytes) {
   const sign = bytes < 0 ? '−' : '+';
   let value = Math.abs(bytes),

@@ -1,4 +1,4 @@
-// What the charts open on, and that their axes hold what is in view.
+// The span that the charts open on. Their axes contain everything in view.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// What leaves the browser: print, PDF, and the charts as a PNG, which must hold the charts' own pixels.
+// Output of the browser: print, PDF, and the charts as a PNG, which must contain the charts' own pixels.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Workshop, drawn } from './browser.mjs';
@@ -47,7 +47,7 @@ test('the page prints to PDF', async () => {
   assert.deepEqual(page.trouble, []);
 });
 
-/** The downloaded picture's size, and for each chart how many of its pixels differ from the chart's own canvas. */
+/** Returns the size of the downloaded picture, and for each chart how many of its pixels differ from its own canvas. */
 async function compare(page, png) {
   return page.evaluate(async (data) => {
     const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));

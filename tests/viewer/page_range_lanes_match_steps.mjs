@@ -1,4 +1,4 @@
-// Lanes of ranges: their numbers are those of the steps report, they stay few, and one goes from one to the next.
+// Lanes of ranges: their numbers are those of the steps report, they stay few, and keys go from range to range.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ const shop = new Workshop();
 before(() => shop.open());
 after(() => shop.close());
 
-const MOST = 4096; // boxes of a run
+const MOST = 4096; // maximum boxes of a run
 
-/** Boxes of a path, numbers aside, as the page has them: times and bytes of every heap. */
+/** Returns the page's boxes of a path, without their numbers: the times, and the bytes of every heap. */
 const boxesOf = (page, depth, name) =>
   page.evaluate(
     ([deep, last]) => {
@@ -30,7 +30,7 @@ const boxesOf = (page, depth, name) =>
     [depth, name],
   );
 
-/** The same from the report. */
+/** Returns the same from the report. */
 const reported = (log, range) =>
   Object.fromEntries(
     shop
@@ -82,7 +82,7 @@ test('very many ranges are few boxes, and none is lost', async () => {
     });
   assert.ok(boxes.all <= MOST && boxes.all > MOST / 16, `${boxes.all}`);
   assert.ok(boxes.longest < boxes.shortest);
-  assert.equal(boxes.ranges, report.instances + 1); // and what comes before them
+  assert.equal(boxes.ranges, report.instances + 1); // one more for the range before them
   assert.ok(boxes.instances > report.instances * 0.99, `${boxes.instances}`);
   assert.ok(boxes.from < instances[20].begin_ns);
   assert.equal(boxes.to, instances.at(-1).end_ns);

@@ -1,4 +1,4 @@
-// Device memory on the page: heaps of the GPU beside the host's, refusals, graphs and segments.
+// Device memory on the page: heaps of the GPU next to those of the host, refusals, graphs and segments.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -113,7 +113,7 @@ test('at the peak that P pins, segments are those of the device at its peak', as
   await page.keyboard.press('Escape');
 });
 
-/** What a chart's legend says it is of, its total, and that of the pin's table. */
+/** Returns the label and the total of a chart's legend, and the total of the pin's table. */
 const legendAndPin = async (heap) => ({
   label: (await page.locator(`.chart[data-heap="${heap}"] caption`).textContent()).split(',')[0],
   legend: bytesOf(await page.locator(`.chart[data-heap="${heap}"] tfoot .total`).getAttribute('title')),
@@ -159,7 +159,7 @@ test('a click on a failure shows who held the memory then', async () => {
   await drawn(page);
 });
 
-/** What is said of the first block that meets a condition. */
+/** Returns the description of the first block that meets a condition. */
 async function said(heap, condition) {
   await page.locator(`.chart[data-heap="${heap}"] .tools button`, { hasText: 'blocks' }).click();
   await drawn(page);
@@ -226,7 +226,7 @@ test('no two names of what pins the free memory look alike', async () => {
 
 const bytes = (/** @type {number} */ n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
 
-/** Of the picture of all segments how many are alike, and their free bytes. */
+/** Returns the rows in the picture of all segments: how many equal segments there are, and their free bytes. */
 const mapOf = async (page) =>
   (
     await page
@@ -236,7 +236,7 @@ const mapOf = async (page) =>
       )
   ).sort();
 
-/** The same of the segments report. */
+/** Returns the same from the segments report. */
 function shapesOf({ segments }) {
   const shapes = new Map();
   for (const s of segments) {
@@ -253,7 +253,7 @@ test('at any pinned instant of thousands of blocks the picture has all segments,
       shown = await shop.show(shop.html('all.html', golden));
     const instants = await shown.evaluate(() => {
       const { time, max, close } = memprof.logs[0].heaps.find((heap) => heap.name === 'gpu0/torch').spans,
-        within = [...time].filter((_, i) => max[i] !== close[i]); // something came and went in that nanosecond
+        within = [...time].filter((_, i) => max[i] !== close[i]); // a block was allocated and freed in that nanosecond
       return [...[1, 2, 3, 4].map((share) => time[Math.floor((time.length * share) / 5)]), ...within.slice(-2)];
     });
     for (const at of instants) {
@@ -325,7 +325,7 @@ test('what pins the free memory, and all segments in one picture, are those of t
   }
 });
 
-/** Words of a canvas and level lines through it, in the order in which they are drawn; pixels of the canvas. */
+/** Returns the words and horizontal lines of a canvas, in the order in which they are drawn, in canvas pixels. */
 const drawnOn = (canvas) =>
   canvas.evaluate(async (of) => {
     const paint = CanvasRenderingContext2D.prototype,

@@ -1,4 +1,4 @@
-// What a selected span allocated, freed and kept: exact sums, in agreement with the chart and the reports.
+// Bytes that a selected span allocated, freed and kept: exact sums that agree with the chart and the reports.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ after(() => shop.close());
 
 const panel = '[data-panel="flame"]';
 
-/** What the flame graph says of a span: bytes of each range, "" the sum. */
+/** Returns the flame graph's bytes of each range in a span, with the sum under "". */
 async function deed(page, name, from, to) {
   await page.evaluate(([a, b]) => memprof.select(a, b), [from, to]);
   await page.locator(`${panel} .tools button`, { hasText: new RegExp(`^${name}$`) }).click();
@@ -82,7 +82,8 @@ test('a link keeps the chosen span and what the flame graph shows of it; drawing
   }
 });
 
-/** What a heap held at the end of an instant, by the report. @param {string} log @param {string} heap @param {number} ns */
+/** Returns the bytes that the report gives a heap at the end of an instant. @param {string} log @param {string} heap
+ *  @param {number} ns */
 const heldAt = (log, heap, ns) =>
   shop.report('peaks', '--by', 'range', '--at', `${ns}ns`, log).logs[0].heaps.find((of) => of.heap === heap)
     ?.peak_bytes ?? 0;
@@ -138,7 +139,7 @@ test('in every heap slices begin and end where the chart has the changes, of mem
           return { of, changes, off: last.filter((i) => chart.get(time[i]) !== held[i]).length };
         }),
     );
-    // in this one a pool keeps memory that is no block
+    // in h200-walk a pool keeps memory that belongs to no block
     assert.equal(
       apart.some(({ of }) => of === 'gpu0/device'),
       name !== 'h200-walk',

@@ -1,4 +1,4 @@
-// The page asks for nothing, survives damage and hostile names, and says what it has without scripting.
+// The page makes no requests, survives damage and hostile names, and shows its tables without scripting.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { CHROMIUM_ONLY, Workshop, drawn } from './browser.mjs';

@@ -1,4 +1,4 @@
-// Keys and fingers: a cursor, bands alone, what never changes taken out, what is scrolled.
+// Keyboard and touch: a cursor, single bands, hiding bytes that never change, and scrolling.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Mouse, keyboard, comparison, ranks, and a state that a link carries.
+// Mouse, keyboard, comparison, ranks, and a state that a link contains.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { CHROMIUM_ONLY, Workshop, drawn, spot } from './browser.mjs';
@@ -58,7 +58,7 @@ test('a frame of a view that moves asks for no layout, and writes the link when 
     });
     history.replaceState = (...to) => (links++, replace.apply(history, to));
     memprof.zoom(0.4, 0.5);
-    await new Promise((done) => requestAnimationFrame(done)); // after the page's own
+    await new Promise((done) => requestAnimationFrame(done)); // after the page's own frame
     return { layouts, links };
   });
   assert.deepEqual(asked, { layouts: 0, links: 0 });
@@ -339,7 +339,7 @@ test('every rank is shown to its end, however long the first run is, and each th
   const most = Math.max(...shares.map(([, peak]) => peak));
   for (const [share, peak] of shares) assert.ok(Math.abs(share - peak / most / 1.05) < 0.03, `${share} ${peak / most}`);
   assert.deepEqual(await page.locator('.ranks .outlier .more').allTextContents(), [
-    ' +12.00 MiB, differs most', // of the ranks: the first run is none
+    ' +12.00 MiB, differs most', // only among the ranks, and the first run is not one of them
   ]);
 });
 

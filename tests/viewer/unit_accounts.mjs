@@ -1,4 +1,4 @@
-// A device's account: which instant tells a time, and how parts lie on each other.
+// A device's account: the instant for a time, and how parts are stacked.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { begins, instantAt, isTold, nearestTo, peakOf, spread } from '../../viewer/src/accounts.js';
@@ -8,7 +8,7 @@ import { edges } from '../../viewer/src/edges.js';
 const f = (...numbers) => Float64Array.from(numbers);
 const kinds = (...names) => f(...names.map((name) => ACCOUNT_KINDS.indexOf(name)));
 
-/** Two instants that are spread, and between them the peak. @returns {any} */
+/** Returns an account with two spread instants and the peak between them. @returns {any} */
 const account = (...parts) => ({
   since: f(10, 30, 30),
   time: f(20, 30, 50),

@@ -1,4 +1,4 @@
-// Columns as render/blob.c writes them, and what data.js makes of them.
+// Columns as render/blob.c writes them, and the values that data.js reads from them.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readChanges, readSpanDetails, readSpans } from '../../viewer/src/data.js';

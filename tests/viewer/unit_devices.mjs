@@ -1,4 +1,4 @@
-// Devices of two runs that are one: by the rules of diff.
+// Devices of two runs are matched by the rules of diff.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { callAlike, callDevices, matched } from '../../viewer/src/devices.js';

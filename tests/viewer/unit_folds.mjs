@@ -1,4 +1,4 @@
-// Lines of the reports on the page: rows that are one there are one here, their bytes sum, a click shows the rows.
+// Lines of the reports on the page: the same rows are grouped, their bytes are summed, and a click shows the rows.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { FOLD, ONE, OTHER } from '../../viewer/src/columns.js';
@@ -13,7 +13,7 @@ const AS_LINE = 4,
   ROW = 12,
   THREAD = 3;
 
-/** Nodes 1 to 3 are a fold; Python stack 5 is told by a frame and its caller. */
+/** Nodes 1 to 3 are one line. Python stack 5 is named by a frame and its caller. */
 const raw = [
   [[LAYERS, [0], [ROW, 2 * ROW, 3 * ROW]]],
   [[LAYERS, [0], [ROW, 2 * ROW, 3 * ROW + AS_LINE]]],
@@ -36,7 +36,7 @@ test('a part is found by what its view goes by, and told as the report tells it 
   assert.equal(partOf(heap, 'thread', { node: 1, python: 5, native: 0, thread: 2 }), undefined);
 });
 
-/** Bands 0 to 2 are rows of the fold, 3 holds more of it, 4 is none of it, 5 is the rest. */
+/** Bands 0 to 2 are rows of the line, band 3 holds more of it, band 4 does not belong to it, band 5 is the rest. */
 function folded() {
   const { heap, vectors } = randomHeap(11, 120, 6);
   const kinds = [ONE, ONE, ONE, FOLD, ONE, OTHER];

@@ -1,4 +1,4 @@
-// Ranks by ranges: which columns there are, and the median that each is told from.
+// Ranks by ranges: the columns, and the median that each is compared with.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { columnsOf, median } from '../../viewer/src/heatranges.js';

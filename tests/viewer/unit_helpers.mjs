@@ -1,4 +1,4 @@
-// Colours, numbers, alignment, the hash, places of blocks, outliers.
+// Colours, numbers, alignment, the URL's hash, places of blocks, and outliers.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { commonRanges, instance, origin } from '../../viewer/src/align.js';
@@ -137,7 +137,7 @@ test('ticks are round, inside the view and not too many', () => {
   assert.equal(byteStep(10 * 2 ** 20, 5), 2 ** 21);
 });
 
-/** What of a log tells instants apart. @type {any} */
+/** The fields of a log that distinguish instants. @type {any} */
 const log = {
   paths: [[], ['init'], ['step'], ['step', 'forward']],
   heaps: [{ peakTime: 777 }],
@@ -245,7 +245,7 @@ test('the ranks that differ are found, farthest first, and none among equals', (
 const base = 0x7f0000000000;
 
 /**
- * Of lists [address, size, from, to, live, mapped, segment, capture].
+ * Makes blocks from lists [address, size, from, to, live, mapped, segment, capture].
  * @returns {any}
  */
 function blocks(list) {

@@ -1,4 +1,4 @@
-// Ranges in lanes: rows, what is where, from instance to instance.
+// Ranges in lanes: the rows, the box at a time, and steps from instance to instance.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../viewer/src/lanes.js';
 import { readThread } from '../../viewer/src/names.js';
 
-/** Boxes as [from, to, path's number, thread, outer, number]. @returns {any} */
+/** Makes lanes from boxes [from, to, index of the path, thread, outer, number]. @returns {any} */
 function made(boxes, parts = {}) {
   const column = (k) => Float64Array.from(boxes, (box) => box[k] ?? 0);
   return {

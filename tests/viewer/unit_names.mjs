@@ -1,4 +1,4 @@
-// Of a long name what tells it from its neighbours is not cut.
+// The part that distinguishes a long name from its neighbours is not cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callParts, commonBegins, cutApart, join, notePool, partsOf, readFrame } from '../../viewer/src/names.js';

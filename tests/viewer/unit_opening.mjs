@@ -1,4 +1,4 @@
-// What the charts open on.
+// The span of time that the charts open on.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { opening } from '../../viewer/src/opening.js';

@@ -1,11 +1,12 @@
-// Names of two runs are paired as diff pairs them.
+// Names of two runs are paired as in diff.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { join } from '../../viewer/src/names.js';
 import { pairs } from '../../viewer/src/pairs.js';
 
-/** A log of ranges; of names what is the same in other runs, and that without its file. @param {string[][]} paths
- *  @param {[string, string, string?][]} matching @param {string[]} [lines] names of lines @returns {any} */
+/** Makes a log of ranges. `matching`: a name, the part that is the same in other runs, and that part without its file.
+ *  @param {string[][]} paths @param {[string, string, string?][]} matching @param {string[]} [lines] names of lines
+ *  @returns {any} */
 const run = (paths, matching, lines = []) => ({
   paths: [[], ...paths],
   matching: new Map(matching.map(([name, same]) => [name, same])),

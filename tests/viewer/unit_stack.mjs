@@ -1,4 +1,4 @@
-// Bands, groups and levels of detail: whatever is shown sums to an exact total.
+// Bands, groups and levels of detail: the shown bytes always sum to an exact total.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { OTHER, SMALL } from '../../viewer/src/columns.js';
@@ -94,7 +94,7 @@ test('small blocks leave open which thread and size they are of, so names with m
       pieces: [0, 0, 0, 0, 0, 0, 0],
     }),
   );
-  heap.bands[0].pieces = [0, 0, 0, 0, 1, 1, 0]; // by thread and by size there is more of band 0 in band 5
+  heap.bands[0].pieces = [0, 0, 0, 0, 1, 1, 0]; // by thread and by size, band 5 holds more of band 0
   for (const by of /** @type {const} */ (['thread', 'size'])) {
     const name = by === 'thread' ? log.threads[0] : log.sizes[0];
     vectors.forEach((v, span) => {
@@ -120,7 +120,7 @@ test('a name that has pieces in the rest is a lower bound, where the rest holds 
   heap.bands.forEach((band, i) =>
     Object.assign(band, { node: i < 4 ? i : 0, kind: i === 5 ? OTHER : 0, pieces: none }),
   );
-  heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: something else of a is in the rest
+  heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: the rest holds something else of a
   heap.bands[3].pieces = [0, (2 << 1) | 1, 0, 0, 0, 0, 0]; // a > c itself
   const least = (depth, span) =>
     [...composition(log, heap, { by: 'range', depth }, span).held].filter(([, of]) => of.least).map(([name]) => name);

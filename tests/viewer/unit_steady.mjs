@@ -1,4 +1,4 @@
-// What never changes in view.
+// Bytes that never change in view.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { steadyOf } from '../../viewer/src/steady.js';

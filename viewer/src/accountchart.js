@@ -1,4 +1,5 @@
-/** A device's account over time: what its used bytes were, up to the limit that it has; beside it the table of an instant. */
+/** The chart of a device's account: the parts of its used memory over time, up to its limit, with a table of one
+ *  instant. */
 import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
 import { commTable } from './comms.js';
 import { colour, element, swatch } from './dom.js';
@@ -35,13 +36,13 @@ export class AccountChart {
     /** @type {number | null} where the cursor is */
     this.cursor = null;
     this.peak = peakOf(account);
-    /** Where the axis begins: in both runs at the same. */
+    /** The lower end of the y axis, which is the same in both runs. */
     this.low = 0;
     this.canvas = element('div', { class: 'plot', role: 'img', tabindex: 0, 'aria-label': this.describe() });
     this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
     this.rows = element('tbody', {});
-    /** What the table has, so that a frame without news writes nothing. */
+    /** A key of the table's content: the table is written again only if the key changes. */
     this.filled = '';
     this.sum = element('td', { class: 'total' });
     this.root = this.build();
@@ -89,7 +90,7 @@ export class AccountChart {
     return `what the bytes of ${this.gpu} were over time; at the peak: ${parts.join(', ')}`;
   }
 
-  /** Of the instants that are in view: the least and the most. */
+  /** Returns the lowest and the highest edge of the parts at the instants in view. */
   bounds() {
     const [from, to] = this.app.view.map((ns) => ns + this.origin),
       first = Math.max(0, spanAt(this.begins, from)),
@@ -104,12 +105,12 @@ export class AccountChart {
     return [low, high];
   }
 
-  /** Where the axis would begin for this run alone. */
+  /** Returns the lower end that the axis would have for this run alone. */
   bottom() {
     return this.bounds()[0] * 1.06;
   }
 
-  /** What the axis has to hold. */
+  /** Returns the upper end of the axis: the highest edge in view, or the device's memory if that is not much more. */
   ceiling() {
     const [, high] = this.bounds(),
       { total } = this.account;
@@ -166,7 +167,7 @@ export class AccountChart {
     this.fillLegend();
   }
 
-  /** At the instant that is drawn there, which is exact. @param {number} ns */
+  /** Pins the instant that is drawn at the time, because its numbers are exact. @param {number} ns */
   pin(ns) {
     const i = instantAt(this.account, ns + this.origin),
       heap = this.log.heaps.find(({ name }) => name.startsWith(`${this.gpu}/`));
@@ -175,7 +176,7 @@ export class AccountChart {
     this.app.addPin({ heap: heap.name, log: this.log.index, at });
   }
 
-  /** Which instant the table is of: its number, when that is, and what it is called. */
+  /** Returns the index, the time and the label of the instant that the table shows. */
   chosen() {
     const { app, account, origin } = this,
       [pin] = app.pins;
@@ -234,7 +235,8 @@ export class AccountChart {
   }
 }
 
-/** Of the runs that are shown, one a run. @param {App} app @param {string} gpu @param {number} height */
+/** Returns the charts of a device's account, one per run. @param {App} app @param {string} gpu
+ *  @param {number} height */
 export const accountCharts = (app, gpu, height) =>
   app
     .runs()

@@ -1,14 +1,14 @@
 /**
- * Two runs on one axis: the instant of each log that stands at zero.
+ * Puts two runs on one axis: finds the time of each log that becomes zero.
  * @typedef {import('./data.js').Log} Log
  */
 import { pathName } from './model.js';
 
-/** The largest heap's peak. @param {Log} log */
+/** Returns when the largest heap peaked. @param {Log} log */
 export const peakTime = (log) => (log.heaps.length ? log.heaps[0].peakTime : 0);
 
 /**
- * Ranges that both logs have, in order of their first beginning in the first.
+ * Returns the ranges that both logs have, ordered by their first begin in the first log.
  * @param {Log[]} logs
  * @returns {string[]}
  */
@@ -18,7 +18,7 @@ export function commonRanges(logs) {
 }
 
 /**
- * When the k-th instance (from 1) of the range began; null: there is none.
+ * Returns when the k-th instance (from 1) of the range began, or null if there are fewer.
  * @param {Log} log
  * @param {string} name
  * @param {number} k

@@ -1,4 +1,4 @@
-/** The page: builds the charts, and keeps them, the tables and the URL in step. */
+/** The page: builds the charts, and keeps the charts, the tables and the URL in step. */
 import { bar } from './bar.js';
 import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
@@ -52,11 +52,11 @@ export class App extends View {
     this.kept = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
-    /** The keyboard's, in all charts. @type {number | null} */
+    /** The position of the keyboard's cursor in all charts. @type {number | null} */
     this.cursor = null;
-    /** Where it began to choose a span. @type {number | null} */
+    /** The time at which the keyboard began to select a span. @type {number | null} */
     this.anchor = null;
-    /** The one of ranks and ranges that was told last. @type {{ row: number, column: number } | null} */
+    /** The cell that the picture of ranks described last. @type {{ row: number, column: number } | null} */
     this.cell = null;
     this.frame = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -66,7 +66,7 @@ export class App extends View {
 
   // ---- building
 
-  /** Everything anew: another run, grouping, theme. */
+  /** Builds everything again, after a change of the run, the grouping or the theme. */
   build() {
     keepingFocus(() => this.rebuild());
   }
@@ -97,7 +97,7 @@ export class App extends View {
     this.root.style.setProperty('--legend', `${HEIGHTS[0]}px`);
     const width = this.chartWidth(),
       tops = ceilings(this.charts);
-    // while the layout is known that the width was asked of
+    // chartWidth() has just computed the layout, so measuring costs nothing here
     this.minimap.drawAnew();
     this.lanes?.draw();
     this.charts.forEach((chart) => chart.mount(width, tops.get(chart) ?? 1, true));
@@ -139,7 +139,7 @@ export class App extends View {
     this.pinned.replaceChildren(...panels.filter((panel) => panel !== null));
   }
 
-  /** What the selection did, or the pins show. */
+  /** Fills the panels of the selected span and the pins. */
   fillSpan() {
     keepingFocus(() => {
       const kept = keptBlocksPanel(this);
@@ -150,7 +150,7 @@ export class App extends View {
 
   // ---- frames and the link
 
-  /** One update a frame. */
+  /** Schedules one update per frame. */
   later() {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
@@ -173,20 +173,21 @@ export class App extends View {
     this.lanes?.draw();
   }
 
-  /** Once the view has been still for a moment: a browser takes so many changes of the link in a time, and no more. */
+  /** Saves the state once the view has been still for a moment, because browsers limit how often the link may
+   *  change. */
   saveSoon() {
     clearTimeout(this.saving);
     this.saving = setTimeout(() => this.save(), STILL);
   }
 
-  /** Into the link. */
+  /** Writes the state into the link. */
   save() {
     clearTimeout(this.saving);
     const hash = toHash(this.state, this.first);
     if (hash !== location.hash) history.replaceState(null, '', hash || location.pathname + location.search);
   }
 
-  // ---- what the user does
+  // ---- user actions
 
   /** @param {Partial<import('./state.js').State>} change */
   change(change) {
@@ -195,7 +196,7 @@ export class App extends View {
     this.save();
   }
 
-  /** Shows what a state says. @param {import('./state.js').State} state */
+  /** Shows the page in a given state. @param {import('./state.js').State} state */
   async open(state) {
     await this.openLogs([state.a, state.b]);
     this.state = state;
@@ -210,7 +211,7 @@ export class App extends View {
     );
   }
 
-  /** @param {'a' | 'b'} side @param {number} log -1: none */
+  /** @param {'a' | 'b'} side @param {number} log its index, or -1 for none */
   async choose(side, log) {
     const anew = { from: null, to: null, pins: [], span: [] };
     try {
@@ -253,10 +254,11 @@ export class App extends View {
     const before = this.inside;
     this.state.only = only;
     if (this.inside === before) this.update();
-    else this.change({}); // of a range all is shown, what is small in it, too
+    else this.change({}); // charts of a range also show its small names
   }
 
-  /** Charts show a range and all in it alone, where one has a name in it; else no range. @param {string} range */
+  /** Narrows the charts to a range if one of them has a name in it. Otherwise shows all ranges again.
+   *  @param {string} range */
   showUnder(range) {
     const { by, depth } = this.state,
       only = range + INSIDE,
@@ -264,7 +266,7 @@ export class App extends View {
         'stacks' in chart ? chart.stacks : 'stack' in chart ? [chart.stack] : [],
       ),
       names = stacks.flatMap(({ all }) => all),
-      is = by === 'range' || (by === 'auto' && range !== OUTSIDE), // of these some have a better name
+      is = by === 'range' || (by === 'auto' && range !== OUTSIDE), // outside of ranges there are better names
       there = is && !depth && !isUnnamed(range) && names.some((name) => isInside(name, only));
     if (range && there) this.showOnly(only);
     else this.showOnly(this.inside ? '' : this.state.only);
@@ -279,20 +281,20 @@ export class App extends View {
     this.update();
   }
 
-  /** Legends list the names that hold the text. @param {string} text */
+  /** Limits the legends to the names that contain the text. @param {string} text */
   filter(text) {
     this.state.filter = text;
     this.update();
   }
 
-  /** Charts and tables show what was then. @param {import('./state.js').State['pins']} pins */
+  /** Pins instants, which charts and tables show. @param {import('./state.js').State['pins']} pins */
   pin(pins) {
     this.state.pins = pins;
     this.fillPins();
     this.update();
   }
 
-  /** Behind the one that there is; a third begins anew. @param {App['pins'][0]} pin */
+  /** Adds a second pin to a single one. Otherwise the new pin replaces all others. @param {App['pins'][0]} pin */
   addPin(pin) {
     this.pin(this.pins.length === 1 ? [this.pins[0], pin] : [pin]);
   }
@@ -307,7 +309,7 @@ export class App extends View {
     this.saveSoon();
   }
 
-  /** The selection and the keyboard's cursor, in every chart. */
+  /** Shows the selection and the keyboard's cursor in every chart. */
   showChosen() {
     for (const { plot } of this.charts) {
       plot?.choose(this.selection);
@@ -315,12 +317,12 @@ export class App extends View {
     }
   }
 
-  /** The mouse has taken over. */
+  /** Drops the keyboard's cursor, because the mouse has taken over. */
   forgetCursor() {
     this.cursor = this.anchor = null;
   }
 
-  /** One block's life, in the chart of blocks. @param {Log} log @param {Heap} heap @param {number} block */
+  /** Shows one block's life in the chart of blocks. @param {Log} log @param {Heap} heap @param {number} block */
   showBlock(log, heap, block) {
     if (this.state.blocks !== heap.name) this.change({ blocks: heap.name });
     const chart = this.charts.find((one) => one instanceof BlockChart && one.heap === heap && one.log === log);

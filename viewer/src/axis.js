@@ -1,7 +1,6 @@
 /**
- * Where a time lies on the axis of the charts: by time, or by how many allocations and frees there were up to then.
- *
- * @typedef {{ place: (ns: number) => number, time: (place: number) => number }} Axis in the time of the axis
+ * Converts times to positions on the charts' axis: by time, or by the number of allocations and frees before that time.
+ * @typedef {{ place: (ns: number) => number, time: (place: number) => number }} Axis times are those of the axis
  * @typedef {{ heap: import('./data.js').Heap, origin: number }} Counted
  */
 import { isExact, spanAt, spanWidth } from './model.js';
@@ -9,17 +8,19 @@ import { isExact, spanAt, spanWidth } from './model.js';
 /** @type {Axis} */
 export const BY_TIME = { place: (ns) => ns, time: (place) => place };
 
-/** Of all events, so many as the whole run is long: where nothing happens time still goes on. */
+/** Spans without events need some width: the whole run gets this share of all events for its time alone. */
 const LITTLE = 1e-6;
 
-/** Between two neighbours of one list as between those of another. @param {Float64Array} from @param {Float64Array} to @param {number} at */
+/** Converts `at` from one list to the other, linearly between two neighbours. @param {Float64Array} from
+ *  @param {Float64Array} to @param {number} at */
 function between(from, to, at) {
   const i = Math.min(from.length - 2, Math.max(0, spanAt(from, at)));
   return to[i] + ((to[i + 1] - to[i]) * (at - from[i])) / (from[i + 1] - from[i]);
 }
 
-/** Where a heap's events lie: those of a bucket come evenly while it lasts, a change by itself (to: null) until the next of any heap.
- *  @param {Counted} of @returns {{ from: number, to: number | null, events: number }[]} */
+/** Returns the events of a heap. Those of a bucket spread evenly over its time. A single change (to: null) spreads
+ *  until the next change of any heap. @param {Counted} of
+ *  @returns {{ from: number, to: number | null, events: number }[]} */
 const spansOf = ({ heap, origin }) =>
   Array.from(heap.spans.start, (start, i) => ({
     from: start - origin,
@@ -27,7 +28,8 @@ const spansOf = ({ heap, origin }) =>
     events: heap.spans.allocs[i] + heap.spans.frees[i],
   }));
 
-/** By the events of all these heaps. @param {Counted[]} heaps @param {[number, number]} whole @returns {Axis} */
+/** Returns the axis by the events of all these heaps. @param {Counted[]} heaps @param {[number, number]} whole
+ *  @returns {Axis} */
 export function byEvents(heaps, [low, high]) {
   const all = heaps.flatMap(spansOf),
     within = (/** @type {number} */ ns) => Math.min(high, Math.max(low, ns)),
@@ -36,7 +38,7 @@ export function byEvents(heaps, [low, high]) {
     number = new Map(Array.from(times, (ns, i) => [ns, i])),
     at = (/** @type {number} */ ns) => /** @type {number} */ (number.get(within(ns))),
     events = all.reduce((sum, span) => sum + span.events, 0);
-  /** Of each time what comes until the next one, and what begins to come, or ends, each ns. */
+  /** For each time: the events between it and the next time, and the change in events per ns. */
   const here = new Float64Array(times.length),
     rate = new Float64Array(times.length);
   for (const { from, to, events: count } of all) {
@@ -55,7 +57,8 @@ export function byEvents(heaps, [low, high]) {
   return { place: (ns) => between(times, places, ns), time: (place) => between(places, times, place) };
 }
 
-/** Shares of a view. @param {Axis} axis @param {[number, number]} view @returns {{ share: (ns: number) => number, at: (share: number) => number }} */
+/** Returns functions that convert between times and shares of the view. @param {Axis} axis
+ *  @param {[number, number]} view @returns {{ share: (ns: number) => number, at: (share: number) => number }} */
 export function scaled({ place, time }, [from, to]) {
   const [low, high] = [place(from), place(to)];
   return {

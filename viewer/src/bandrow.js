@@ -1,10 +1,10 @@
-/** A band's line in the table beside a chart: its name hides it, shows it alone, and lights it up. */
+/** The row of a band in a chart's table: its name hides the band, shows it alone and highlights it. */
 import { fill } from './colours.js';
 import { element, nameText, swatch } from './dom.js';
 import { folder } from './folder.js';
 
-/** @param {import('./app.js').App} app @param {string} name @param {string[]} among the names of the table @param {Node[]} beside it
- *  @param {Node[]} cells */
+/** @param {import('./app.js').App} app @param {string} name @param {string[]} among the names of the table
+ *  @param {Node[]} beside elements next to the name @param {Node[]} cells */
 export function bandRow(app, name, among, beside, cells) {
   const toggle = element(
     'button',
@@ -26,7 +26,7 @@ export function bandRow(app, name, among, beside, cells) {
     element('th', { scope: 'row' }, element('span', { class: 'named' }, toggle, ...beside, folder(app, name))),
     ...cells,
   );
-  /** After what is hidden, lit or searched for has changed. */
+  /** Updates the row after a change of the hidden bands, the highlighted one or the search. */
   const mark = () => {
     toggle.setAttribute('aria-pressed', String(app.visible(name)));
     row.classList.toggle('hidden-band', !app.visible(name));
@@ -39,7 +39,8 @@ export function bandRow(app, name, among, beside, cells) {
 /** @param {string} name @param {string} text */
 export const holdsText = (name, text) => name.toLowerCase().includes(text.toLowerCase());
 
-/** Puts children in an order; the focus stays where it is. @param {HTMLElement} parent @param {HTMLElement[]} order */
+/** Puts children into an order and keeps the focus on the same element. @param {HTMLElement} parent
+ *  @param {HTMLElement[]} order */
 export function placed(parent, order) {
   if (order.every((child, i) => parent.children[i] === child)) return;
   const focused = document.activeElement;

@@ -22,7 +22,7 @@ export class BlockChart {
     this.most = this.base.reduce((most, base, i) => Math.max(most, base + stack.heap.blocks.size[i]), 1);
     this.names = Array.from(this.base, (_, i) => blockName(stack.log, stack.heap, i, app.grouping()));
     this.lit = this.under = -1;
-    this.held = false; // a click keeps what is said of a block
+    this.held = false; // a click keeps the description of a block
     const { found, others, otherBytes } = liveBlocks(stack.heap, peakSpan(stack.heap));
     this.canvas = element('div', {
       class: 'plot',
@@ -107,7 +107,7 @@ export class BlockChart {
     s.c.globalAlpha = 1;
   }
 
-  /** The block under the cursor; -1: none. @param {number} ns @param {number} bytes */
+  /** Returns the block under the cursor, or -1. @param {number} ns @param {number} bytes */
   at(ns, bytes) {
     const { blocks } = this.heap,
       now = ns + this.origin;
@@ -136,7 +136,7 @@ export class BlockChart {
     this.fill();
   }
 
-  /** Keeps the block under the cursor, or lets go of the one that is kept. */
+  /** Keeps the description of the block under the cursor, or releases it if it is already kept. */
   hold() {
     this.held = this.under >= 0 && !(this.held && this.under === this.lit);
     if (this.lit === this.under) return;
@@ -145,7 +145,7 @@ export class BlockChart {
     this.fill();
   }
 
-  /** Tells of a block, and keeps it. @param {number} i */
+  /** Describes a block and keeps the description. @param {number} i */
   tell(i) {
     this.lit = i;
     this.held = i >= 0;
@@ -153,7 +153,8 @@ export class BlockChart {
     this.fill();
   }
 
-  /** Tells of the next of the blocks that live then, largest first. @param {number | null} ns null: at the peak */
+  /** Describes the next of the blocks that are live at a time, largest first. @param {number | null} ns or null for the
+   *  peak */
   next(ns) {
     const { heap } = this,
       span = ns === null ? peakSpan(heap) : spanAt(heap.spans.start, ns + this.origin),
@@ -173,7 +174,7 @@ export class BlockChart {
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, text));
     const bornIn = repeatAt(this.log, blocks.from[i]),
       freedIn = blocks.live[i] ? '' : repeatAt(this.log, blocks.to[i]),
-      freer = blocks.freer[i] - 1; // -1: nobody that is known
+      freer = blocks.freer[i] - 1; // -1 if unknown
     this.said.replaceChildren(
       element(
         'table',

@@ -1,17 +1,17 @@
 /**
- * The largest blocks of any time as rectangles: time by size. A block keeps its place while it lives: the lowest
- * that is free when it begins. *
- * @typedef {import('./columns.js').Blocks} Blocks in order of `from`; the address is high * 2^32 + low; native and python
- *   are numbers of stacks; freer: the thread that freed it + 1; mapped: a piece of a segment, one with its neighbours
+ * The largest blocks of any time as rectangles: time to the right, bytes upwards. A block keeps its place while it
+ * lives: the lowest one that was free when it began.
+ * @typedef {import('./columns.js').Blocks} Blocks in order of `from`; the address is high * 2^32 + low; native and
+ *   python are indices of stacks; freer: the thread that freed it + 1; mapped: a piece of an expandable segment
  */
 
 /**
- * Where each block's rectangle begins, bytes.
+ * Returns the lowest byte of each block's rectangle.
  * @param {{ from: ArrayLike<number>, to: ArrayLike<number>, size: ArrayLike<number> }} blocks
  */
 export function place({ from, to, size }) {
   const base = new Float64Array(from.length);
-  /** Those that live now, in order of their place. @type {number[]} */
+  /** The blocks that are live at this point, ordered by their place. @type {number[]} */
   let live = [];
   for (let i = 0; i < from.length; i++) {
     live = live.filter((k) => to[k] > from[i]);
@@ -30,7 +30,7 @@ export function address(blocks, i) {
   return `0x${blocks.high[i] ? blocks.high[i].toString(16) : ''}${low}`;
 }
 
-/** A block's call stacks, innermost frame first. @param {import('./data.js').Log} log @param {Blocks} blocks
+/** Returns a block's call stacks, innermost frame first. @param {import('./data.js').Log} log @param {Blocks} blocks
  *  @param {number} i @returns {{ name: string, frames: string[] }[]} */
 export function stacksOf(log, blocks, i) {
   return [

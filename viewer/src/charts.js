@@ -1,4 +1,4 @@
-/** Which charts stand below each other, and their one scale. */
+/** Chooses the charts of the page from top to bottom, and their common scale. */
 import { AccountChart, accountCharts } from './accountchart.js';
 import { BlockChart } from './blockchart.js';
 import { CompareChart, overlay } from './comparechart.js';
@@ -15,7 +15,7 @@ export const HEIGHTS = [300, 190, 150];
 const BLOCKS_HEIGHT = 300,
   ACCOUNT_HEIGHT = 190;
 
-/** Those of one heap. @param {App} app @param {string} name @param {number} height @returns {Chart[]} */
+/** Returns the charts of one heap. @param {App} app @param {string} name @param {number} height @returns {Chart[]} */
 function chartsOf(app, name, height) {
   const { state } = app;
   const stacks = app
@@ -36,7 +36,8 @@ function chartsOf(app, name, height) {
   ];
 }
 
-/** Of the heaps that are shown, the largest first and highest; behind a device's first one its account. @param {App} app @returns {Chart[]} */
+/** Returns the charts of the shown heaps, the largest first and highest. A device's account follows its first heap.
+ *  @param {App} app @returns {Chart[]} */
 export const makeCharts = (app) => {
   const names = app.shownHeaps(),
     device = (/** @type {string} */ name) => name.split('/')[0],
@@ -47,8 +48,8 @@ export const makeCharts = (app) => {
   ]);
 };
 
-/** A heap, or a device's account, has one scale in both runs: also sets where it begins. @param {Chart[]} charts
- *  @returns {Map<Chart, number>} where it ends */
+/** Gives a heap, or a device's account, the same scale in both runs. Also sets the lower end of each axis.
+ *  @param {Chart[]} charts @returns {Map<Chart, number>} the upper ends of the axes */
 export function ceilings(charts) {
   const ROOM = 0.08,
     nameOf = (/** @type {Chart} */ chart) => chart.root.dataset.heap ?? `account of ${chart.root.dataset.account}`,

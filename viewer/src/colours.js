@@ -1,7 +1,7 @@
 /**
- * A name's colour: one of Paul Tol's nine muted colours, solid or hatched. The slot comes from the name alone, so
- * that a range looks the same in every run, rank and report; where two names meet, the one that held more keeps its
- * place.
+ * A name's colour: one of Paul Tol's nine muted colours, solid or hatched. The slot depends on the name alone, so a
+ * range looks the same in every run, rank and report. If two names have the same slot, the name that held more keeps
+ * it.
  */
 export const MUTED = [
   '#cc6677',
@@ -16,10 +16,10 @@ export const MUTED = [
 ];
 const MUTED_DARK = ['#d4808e', '#6f63c4', '#d8c877', '#3f9c63', '#7fbfe0', '#b45a86', '#55b3a4', '#aaaa52', '#bd6cae'];
 export const SLOTS = MUTED.length * 2;
-/** With those of two more patterns, for where these are not enough. */
+/** All slots with two more patterns, if the first ones are not enough. */
 const ALL_SLOTS = MUTED.length * 4;
 
-/** FNV-1a, then mixed. @param {string} text */
+/** Returns the FNV-1a hash of a text, mixed. @param {string} text */
 export function hash(text) {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
@@ -27,7 +27,7 @@ export function hash(text) {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** The first slot from the name's own on that will do. @param {string} name @param {number} count
+/** Returns the first acceptable slot, starting at the name's own. @param {string} name @param {number} count
  *  @param {(slot: number) => boolean} will */
 function slotFrom(name, count, will) {
   const own = hash(name);
@@ -36,13 +36,13 @@ function slotFrom(name, count, will) {
 }
 
 /**
- * Slots for names, given what each held at most. Where there are more names than SLOTS, two may share one, but not in
- * the same chart.
+ * Assigns slots to names, given the most bytes that each held. If there are more names than SLOTS, two may share a
+ * slot, but not in the same chart.
  * @param {Map<string, number>} largest @param {string[][]} [charts] the names of each @returns {Map<string, number>}
  */
 export function assign(largest, charts = []) {
   const names = [...largest].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
-  /** Slots that are taken in each chart of a name. @type {Map<string, Set<number>[]>} */
+  /** For each name, the slots that are taken in each of its charts. @type {Map<string, Set<number>[]>} */
   const beside = new Map(names.map((name) => [name, []]));
   for (const chart of charts) {
     const taken = new Set();
@@ -64,7 +64,7 @@ export function assign(largest, charts = []) {
   return slots;
 }
 
-/** Slots that are no name's: the rest, and what no range claims. */
+/** Slots without a name: for the rest, and for memory that no range claims. */
 export const REST = -1,
   UNCLAIMED = -2;
 
@@ -79,7 +79,7 @@ export function solid(slot, dark) {
 const patterns = new Map();
 
 /**
- * What a band is filled with: a colour, or that colour hatched.
+ * Returns the fill of a band: a colour, or a hatched pattern in that colour.
  * @param {number} slot
  * @param {boolean} dark
  * @param {number} [ratio]

@@ -1,10 +1,12 @@
-/** NCCL's communicators of a device, as the reports list them: below its account. */
+/** The table of a device's NCCL communicators, as the reports list them, below its account. */
 import { element, nameText, row, table } from './dom.js';
 import { count, exactly, several, size, time } from './format.js';
 
 /**
- * @typedef {{ id: string, ranks: number | null, rank: number | null, firstUse: string, bytes: number, blocks: number }} Comm
- * @typedef {{ device: number, atOom: boolean, time: number, rows: Comm[] }} Comms when memory ran out, else at the device's peak
+ * @typedef {{ id: string, ranks: number | null, rank: number | null, firstUse: string, bytes: number, blocks: number }}
+ *   Comm
+ * @typedef {{ device: number, atOom: boolean, time: number, rows: Comm[] }} Comms time: when memory ran out, otherwise
+ *   the device's peak
  */
 
 /** @param {any} raw @returns {Comms} */
@@ -18,10 +20,10 @@ export const readComms = (raw) => ({
 /** @param {number | null} n */
 const known = (n) => (n === null ? '?' : count(n));
 
-/** Of a column that a narrow table does without. @param {string} text */
+/** Marks the content of a column that narrow tables hide. @param {string} text */
 const minor = (text) => element('span', { class: 'minor' }, text);
 
-/** null: there are none. @param {import('./data.js').Log} log @param {number} device */
+/** Returns the table, or null without communicators. @param {import('./data.js').Log} log @param {number} device */
 export function commTable(log, device) {
   const found = log.comms.find((of) => of.device === device);
   if (!found) return null;

@@ -1,4 +1,4 @@
-/** One heap of two runs in one chart: what its two kinds have in common, and the one that has both totals. */
+/** One heap of two runs in one chart: the base class of both kinds, and the overlay of both totals. */
 import { colour, element } from './dom.js';
 import { amount, exactly } from './format.js';
 import { heldAt, spansIn } from './lod.js';
@@ -12,14 +12,15 @@ import { Plot } from './plot.js';
  */
 
 export class CompareChart {
-  /** @param {App} app @param {[Stack, Stack]} stacks @param {number} height @param {string} mode @param {string} said how it is to be read */
+  /** @param {App} app @param {[Stack, Stack]} stacks @param {number} height @param {string} mode @param {string} said
+   *  how to read it */
   constructor(app, stacks, height, mode, said) {
     this.app = app;
     this.stacks = stacks;
     this.height = height;
     this.name = stacks[0].heap.name;
     this.estimated = isEstimated(stacks[0].heap);
-    /** Of each run what is drawn in each column. @type {Int32Array[]} */
+    /** For each run, the span that is drawn in each column. @type {Int32Array[]} */
     this.spans = [];
     /** @type {number[]} */
     this.xs = [];
@@ -51,21 +52,21 @@ export class CompareChart {
     this.xs = Array.from({ length: columns }, (_, i) => at(i / columns));
   }
 
-  /** When a run was there. @param {number} i */
+  /** Returns when a run began and ended on the axis. @param {number} i */
   life(i) {
     const { log } = this.stacks[i],
       origin = this.app.origin(log);
     return { from: 0 - origin, to: log.duration - origin };
   }
 
-  /** Whether a run was there in a column. @param {number} i @param {number} column */
+  /** Returns true if a run was running in a column. @param {number} i @param {number} column */
   runs(i, column) {
     const { from, to } = this.life(i),
       end = this.xs[column + 1] ?? this.app.view[1];
     return end > from && this.xs[column] <= to;
   }
 
-  /** What a run held in a column; null: it was not there. @param {number} i @param {number} column */
+  /** Returns the bytes of a run in a column, or null if it was not running. @param {number} i @param {number} column */
   bytes = (i, column) => (this.runs(i, column) ? heldAt(this.stacks[i].heap.spans.max, this.spans[i][column]) : null);
 
   /** @param {number} ns */
@@ -73,7 +74,8 @@ export class CompareChart {
     return Math.min(this.xs.length - 1, Math.max(0, Math.floor(this.app.scaleOf(0).share(ns) * this.xs.length)));
   }
 
-  /** Which state of each run the table is of; null: it was not there. @returns {{ label: string, of: (number | null)[] }} */
+  /** Returns the state of each run that the table shows, or null if the run was not running.
+   *  @returns {{ label: string, of: (number | null)[] }} */
   chosen() {
     const { cursor, app } = this;
     if (cursor !== null) {
@@ -92,7 +94,7 @@ export class CompareChart {
     return { label: 'pinned', of };
   }
 
-  /** The states of both that are drawn at a time. @param {number} ns */
+  /** Pins the states of both runs that are drawn at a time. @param {number} ns */
   pin(ns) {
     const column = this.columnAt(ns);
     this.app.pin(
@@ -104,7 +106,7 @@ export class CompareChart {
     );
   }
 
-  /** Where the axis begins and ends. @returns {[number, number]} */
+  /** Returns the lower and the upper end of the y axis. @returns {[number, number]} */
   range() {
     return [0, Math.max(...this.stacks.map(({ heap }) => heap.peakBytes), 1) * 1.06];
   }
@@ -151,7 +153,7 @@ export class CompareChart {
     return 1;
   }
 
-  /** A filled, B as a line. @param {paint.Surface} s */
+  /** Draws A filled and B as a line. @param {paint.Surface} s */
   draw(s) {
     const [a, b] = [0, 1].map((i) => {
       const { to } = this.life(i),
@@ -170,7 +172,7 @@ export class CompareChart {
     );
   }
 
-  /** What each holds, and the difference. @param {(number | null)[]} of */
+  /** Returns the rows of both totals and their difference. @param {(number | null)[]} of */
   totalRows(of) {
     const [a, b] = of.map((span, i) => (span === null ? null : heldAt(this.stacks[i].heap.spans.max, span))),
       line = (/** @type {string} */ name, /** @type {number | null} */ bytes, signed = false) =>

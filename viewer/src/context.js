@@ -1,4 +1,4 @@
-/** What stands beside a heap: figures of the kernel or the driver, and the memory that there is. */
+/** The context of a heap: figures from the kernel or the driver, and the memory limit. */
 import { colour } from './dom.js';
 import { size } from './format.js';
 import { spanAt } from './model.js';
@@ -9,7 +9,7 @@ import * as paint from './paint.js';
  * @typedef {import('./model.js').Stack} Stack
  */
 
-/** Kernel's or driver's figures that stand beside a heap. @param {Stack} stack */
+/** Returns the kernel's or the driver's figures that belong to a heap. @param {Stack} stack */
 export function trackOf(stack) {
   const { name } = stack.heap,
     { tracks } = stack.log;
@@ -18,7 +18,7 @@ export function trackOf(stack) {
   return name === 'host/heap' ? tracks.find((t) => t.name === 'RSS') : undefined;
 }
 
-/** The memory that there is. @param {Stack} stack */
+/** Returns the memory limit of a heap. @param {Stack} stack */
 export function limitOf(stack) {
   const { name } = stack.heap,
     { tracks } = stack.log;
@@ -26,19 +26,20 @@ export function limitOf(stack) {
     ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`)
     : name.startsWith('host/')
       ? tracks.find((t) => t.name === 'cgroup')
-      : undefined; // nvtx/regions may lie on either side
+      : undefined; // nvtx/regions may be on the host or on a GPU
   return track && track.limit > 0 && track.limit < 2 ** 50
     ? { bytes: track.limit, label: name.startsWith('gpu') ? 'memory of the GPU' : 'limit of the cgroup' }
     : null;
 }
 
-/** How often memprof looks, ns; there is a sample where a figure has changed since, or is so old. */
+/** How often memprof reads a figure, in ns. It records a sample if the figure has changed or the last sample is RENEWED
+ *  old. */
 const PERIOD = { kernel: 1e8, driver: 1e7 },
   RENEWED = 1e10;
 
-/** The figures over time: each lasts until the last look before the next one, or until nobody knows.
- *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @param {number} [first] sample @param {number} [last]
- *  behind the last sample @returns {paint.Figure[]} */
+/** Returns the figures over time. Each one lasts until the last reading before the next sample, or until it is too old.
+ *  @param {import('./data.js').Track} track @param {number} end ns, of the run @param {number} [first] sample
+ *  @param {number} [last] the index after the last sample @returns {paint.Figure[]} */
 export function figures({ name, time, value }, end, first = 0, last = time.length) {
   const period = name.startsWith('gpu') ? PERIOD.driver : PERIOD.kernel;
   return Array.from(time.subarray(first, last), (at, k) => {
@@ -52,22 +53,23 @@ export function figures({ name, time, value }, end, first = 0, last = time.lengt
   }).flat();
 }
 
-/** What of a track is in a span, with a figure on either side: of the samples there, however many there are.
- *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @param {number} from @param {number} to */
+/** Returns the figures of a track in a span, and one more on either side. The cost depends only on the samples in the
+ *  span. @param {import('./data.js').Track} track @param {number} end ns, of the run @param {number} from
+ *  @param {number} to */
 export function figuresIn(track, end, from, to) {
   const near = figures(track, end, Math.max(0, spanAt(track.time, from) - 1), spanAt(track.time, to) + 2);
   return near.filter(({ x }, i) => (near[i + 1]?.x ?? x) >= from && (near[i - 1]?.x ?? x) <= to);
 }
 
-/** What of the chart's track is in the view. @param {StackChart} chart @returns {paint.Figure[]} */
+/** Returns the figures of the chart's track that are in view. @param {StackChart} chart @returns {paint.Figure[]} */
 export function seenOf({ app, track, origin, stack }) {
   if (!track) return [];
   const [from, to] = app.view.map((ns) => ns + origin);
   return figuresIn(track, stack.log.duration, from, to).map((figure) => ({ ...figure, x: figure.x - origin }));
 }
 
-/** The limit lies behind the track, and all words find room beside the peak's flag, or the flag's give way.
- *  @param {StackChart} chart @param {paint.Surface} s @returns {paint.Box[]} what the words take */
+/** Draws the limit, then the track above it. Labels are placed next to the peak's label, or replace it if there is too
+ *  little room. @param {StackChart} chart @param {paint.Surface} s @returns {paint.Box[]} the boxes of the labels */
 export function drawContext(chart, s) {
   const { track, limit } = chart,
     [flag, tip] = paint.flagTakes(s, s.x(chart.stack.heap.peakTime - chart.origin)),
@@ -86,8 +88,9 @@ export function drawContext(chart, s) {
   return words;
 }
 
-/** What the words of a track say above or on its line, where they end at x.
- *  @param {paint.Surface} s @param {paint.Figure[]} seen @param {Float64Array} xs of these @param {string} name @param {number} x */
+/** Returns the label of a track that ends at x: on the line, or at the top if the line is above the chart.
+ *  @param {paint.Surface} s @param {paint.Figure[]} seen @param {Float64Array} xs their positions @param {string} name
+ *  @param {number} x */
 function trackWords(s, seen, xs, name, x) {
   const at = Math.max(0, spanAt(xs, x)),
     most = Math.max(seen[at].y, seen[at + 1]?.y ?? 0),
@@ -101,8 +104,9 @@ function trackWords(s, seen, xs, name, x) {
   };
 }
 
-/** At the end of what is known of the track, in the middle, left of other words, or behind that end.
- *  @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name @param {[number, number][]} taken */
+/** Draws the track's label in the first free place: at the end of the track, in its middle, left of another label, or
+ *  after its end. @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name
+ *  @param {[number, number][]} taken */
 function nameTrack(chart, s, seen, name, taken) {
   if (!seen.length) return null;
   const xs = Float64Array.from(seen, (figure) => s.x(figure.x)),

@@ -1,6 +1,7 @@
-/** Text of tables for spreadsheets, as postproc/render/csv.c writes it. */
+/** Writes tables as CSV for spreadsheets, like postproc/render/csv.c. */
 
-/** A spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text. @param {string} text */
+/** Returns a quoted field. A spreadsheet would read a cell with one of these first characters as a formula, so an
+ *  apostrophe is put before it. @param {string} text */
 export const quote = (text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
 
 /** @param {(string | number)[][]} records texts are quoted */

@@ -1,9 +1,10 @@
-/** The keyboard's cursor, in all charts: it moves, chooses a span, pins, and goes from block to block. */
+/** The keyboard's cursor in all charts: it moves, selects a span, pins an instant and steps through blocks. */
 import { BlockChart } from './blockchart.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** @param {App} app @param {number} by of the view's length @param {boolean} choosing a span: from where it was to where it is */
+/** @param {App} app @param {number} by of the view's length @param {boolean} choosing whether it selects the span that
+ *  it passes */
 export function moveCursor(app, by, choosing) {
   const [from, to] = app.view,
     [low, high] = app.whole,
@@ -18,14 +19,14 @@ export function moveCursor(app, by, choosing) {
   else app.showChosen();
 }
 
-/** In the chart that has the focus, else the first one. @param {App} app */
+/** Pins the cursor's instant in the chart that has the focus, otherwise in the first chart. @param {App} app */
 export function pinCursor(app) {
   const charts = app.charts.flatMap((chart) => (chart instanceof BlockChart ? [] : [chart])),
     chart = charts.find(({ root }) => root.contains(document.activeElement)) ?? charts[0];
   if (chart && app.cursor !== null) chart.pin(Math.round(app.cursor));
 }
 
-/** The next of the largest blocks at the cursor, the pin or the peak. @param {App} app */
+/** Shows the next of the largest blocks at the cursor, the pin or the peak. @param {App} app */
 export function nextBlock(app) {
   const open = () => app.charts.find((chart) => chart instanceof BlockChart),
     has = app

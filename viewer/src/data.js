@@ -1,52 +1,71 @@
 /**
- * The page's data: what render/html_data.c wrote. Times are ns since the process's start, sizes bytes. *
- * @typedef {import('./columns.js').SpanLevels & import('./columns.js').SpanDetails} Spans one entry a span; `end` is that of its changes; its details are
- *   there once the log is opened
- * @typedef {import('./columns.js').BandNumbers & { pieces: number[] }} Band node: its range; python: the node of
- *   its Python stack, where there is no range; pieces: by view, whether there is more of its name in bands that do not
- *   say so: bit 0 of the whole path, above it of the path's first so many names
- * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number, allocations:
- *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
- *   changeBytes: Float64Array, holders: Holder[], estimates: Estimate[], lines: Record<string, import('./folds.js').View>, blocks:
- *   import('./blocks.js').Blocks, flows: import('./flows.js').Flows }} Heap
- *   about: its peak may be another; estimates: of what is sampled; blocks and flows are there once the log is opened; lines are read when they are asked for; width: of a span; from exact's first to before its second every instant has a span of its own
- * @typedef {{ name: string, bytes: number, error: number, blocks: number, about: boolean }} Estimate a line of the peaks report, where only a sample
- *   of the blocks has call stacks; error: one standard error; about: it is estimated
- * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
- *   native stack or a library
- * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap:
- *   string, text: string, free: number | null }} Mark
+ * The page's data, as render/html_data.c writes it. Times are ns since the process started, sizes are bytes.
+ * @typedef {import('./columns.js').SpanLevels & import('./columns.js').SpanDetails} Spans one entry per span; end:
+ *   index after its last change; its details exist once the log is opened
+ * @typedef {import('./columns.js').BandNumbers & { pieces: number[] }} Band node: its range; python: its Python stack,
+ *   if it has no range; pieces: by view, whether bands without a name hold more of its name: bit 0 for the whole path,
+ *   the bits above it for the number of its first names
+ * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number,
+ *   allocations: number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[],
+ *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, holders: Holder[], estimates: Estimate[], lines:
+ *   Record<string, import('./folds.js').View>, blocks: import('./blocks.js').Blocks, flows: import('./flows.js').Flows
+ *   }} Heap about: its peak is approximate; estimates: for sampled blocks; blocks and flows exist once the log is
+ *   opened; lines are read on first use; width: of a span; exact: from the first time to before the second, every
+ *   change has its own span
+ * @typedef {{ name: string, bytes: number, error: number, blocks: number, about: boolean }} Estimate a line of the
+ *   peaks report, if only a sample of the blocks has call stacks; error: one standard error; about: it is an estimate
+ * @typedef {import('./columns.js').Holder} Holder holds bytes at the heap's peak: a range or a Python stack, otherwise
+ *   a native stack or a library
+ * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap: string,
+ *   text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
- *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ name: string, free: number, segments: number, blocks: number, bytes: number }} SegmentPin whose blocks keep split memory
- * @typedef {{ device: number, atOom: boolean, since: number, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: Listed[], pins: SegmentPin[] }} SegmentsThen
- *   PyTorch's segments when memory ran out, at a device's peak, or at another instant, as the segments report has them: so they were from `since`, after its
- *   events, on; free: by state; listed and pins, those that are most, are there once the log is opened
- * @typedef {{ start: number, size: number, used: number, idle: number, largestHole: number, blocks: number, state: number }} Listed a segment
- * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the newest
- *   lack of device memory that nobody got over; needed: of the driver
- * @typedef {{ range: string, instances: number, from: number, to: number }} Repeat the outermost range that repeats, from its
- *   first beginning to its last end
- * @typedef {{ name: string, begin: number, end: number, peak: number, peakTime: number, kept: number, byPeak: boolean, byKept:
- *   boolean }} StandsOut an instance, as the steps report has it
- * @typedef {{ key: string, where: string, bytes: number, about: boolean, what: string, change: string, see: string, heap: string,
- *   time: number }} Worth a finding, in the words of the insights report: bytes that its change would save at most; heap, time: where it was seen
- * @typedef {{ range: string, instances: number, heaps: { heap: string, medianPeak: number, peaksOut: number, out: StandsOut[] }[],
- *   compared: { heap: string, instance: StandsOut, median: StandsOut, paths: { path: string[], bytes: number, median: number }[],
- *   otherPaths: number, stacks: { name: string, bytes: number, estimated: boolean }[], otherStacks: number, cause: string, causeBytes: number,
- *   causeEstimated: boolean } | null }} Steps which instances stand out, and what the worst one holds at its peak that the median one does not
+ *   launch_bytes: number }} Graph as in the graphs report; bytes: the sum of the other byte counts
+ * @typedef {{ name: string, free: number, segments: number, blocks: number, bytes: number }} SegmentPin the holder of
+ *   blocks that keep memory split
+ * @typedef {{ device: number, atOom: boolean, since: number, time: number, count: number, bytes: number, live: number,
+ *   free: number[], outside: number, listed: Listed[], pins: SegmentPin[] }} SegmentsThen PyTorch's segments when
+ *   memory ran out, at a device's peak, or at another instant, as in the segments report; since: the state holds from
+ *   after the events of this time; free: by state; listed, pins: the largest ones, which exist once the log is opened
+ * @typedef {{ start: number, size: number, used: number, idle: number, largestHole: number, blocks: number, state:
+ *   number }} Listed a segment
+ * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the
+ *   last out-of-memory event of a device from which the program did not recover; needed: bytes that the driver would
+ *   have had to give
+ * @typedef {{ range: string, instances: number, from: number, to: number }} Repeat the outermost repeating range, from
+ *   its first begin to its last end
+ * @typedef {{ name: string, begin: number, end: number, peak: number, peakTime: number, kept: number, byPeak: boolean,
+ *   byKept: boolean }} StandsOut an instance that stands out, as in the steps report
+ * @typedef {{ key: string, where: string, bytes: number, about: boolean, what: string, change: string, see: string,
+ *   heap: string, time: number }} Worth a finding, in the words of the insights report; bytes: the most that its change
+ *   would save; heap, time: where it was seen
+ * @typedef {{ range: string, instances: number, heaps: { heap: string, medianPeak: number, peaksOut: number, out:
+ *   StandsOut[] }[], compared: { heap: string, instance: StandsOut, median: StandsOut, paths: { path: string[], bytes:
+ *   number, median: number }[], otherPaths: number, stacks: { name: string, bytes: number, estimated: boolean }[],
+ *   otherStacks: number, cause: string, causeBytes: number, causeEstimated: boolean } | null }} Steps the instances
+ *   that stand out, and the difference between the worst one and the median one at their peaks
  * @typedef {import('./columns.js').Instances} Instances
- * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string, import('./columns.js').Taken> }} Lanes
- *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
- * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death as the run's record has it
+ * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string,
+ *   import('./columns.js').Taken> }} Lanes the ranges, one box each; taken: by heap, live bytes at its begin and end,
+ *   and its peak; shortest: ranges shorter than this, in ns, may share a box
+ * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death from the record of the run
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, alike: boolean, source: string,
- *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
- *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; foldedUntil: short-lived blocks before it are only counted; matching: of a name what is the same in other runs,
- *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
- *   alike: of more than two logs it is one of those that are compared with each other; alikeAs: in words which of its devices are called as the other run's are; findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
- *   lanes and the points of tracks are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
+ *   string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions:
+ *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom:
+ *   number, differsIn: string, alike: boolean, source: string, events: number, lost: number, threads: string[], sizes:
+ *   string[], libraries: string[], stacks: string[][], paths: string[][], marks: Mark[], marksLeftOut: number,
+ *   instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices:
+ *   import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinNames: string[], heldUntil:
+ *   number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms:
+ *   import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log sampled:
+ *   only a sample of the small blocks has call stacks; hostSampled: host/heap itself is only a sample; foldedUntil:
+ *   short-lived blocks before this time are only counted; matching: the part of a name that is the same in other runs,
+ *   if shorter; renamed: names as in the other shown run; differences: from the log with the index differsFrom (or -1);
+ *   differsIn: the heap in which more than two logs differ most; alike: one of the logs that are compared if there are
+ *   more than two; alikeAs: a text that lists the devices shown under other numbers; findings: null if not computed,
+ *   because there are many logs; heldUntil: by capture - 1, when the last graph released the memory of this capture;
+ *   lanes and the points of tracks exist once the log is opened; stacks: frames, outermost first, and an empty stack at
+ *   index 0; best: the grouping that names most bytes; source: where its names come from
  */
 import {
   ACCOUNT,
@@ -77,7 +96,7 @@ function part(id, page) {
   return element.textContent ?? '';
 }
 
-/** The browser's own way, where it has one. @type {(text: string) => Uint8Array<ArrayBuffer>} */
+/** The browser's own decoder, if it has one. @type {(text: string) => Uint8Array<ArrayBuffer>} */
 const fromBase64 =
   /** @type {any} */ (Uint8Array).fromBase64?.bind(Uint8Array) ??
   ((/** @type {string} */ text) => Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)));
@@ -86,7 +105,7 @@ const fromBase64 =
 async function blob(id, page) {
   const packed = fromBase64(part(id, page));
   const { readable, writable } = new DecompressionStream('gzip'),
-    // what is damaged is told to the reader, too
+    // damage is also reported where the bytes are read
     written = new Response(packed).body?.pipeTo(writable).catch(() => {});
   const bytes = await new Response(readable).arrayBuffer();
   await written;
@@ -94,7 +113,7 @@ async function blob(id, page) {
 }
 
 /**
- * How a column is read, by how it was written; of: the column that it is told by.
+ * Decoders of a column, by its coding. `of` is the column that it is relative to.
  * @type {Record<string, (c: Columns, count: number, of: Float64Array) => Float64Array>}
  */
 const CODINGS = {
@@ -106,16 +125,17 @@ const CODINGS = {
   ABOUT: (c, count, of) => changed(c.signed(count), (more, i) => of[i] + more),
 };
 
-/** Before its columns stands how many rows a table has. @param {Columns} c @param {string[][]} columns @param {Record<string, Float64Array>} [read] those
- *  that there are, which these are told by @returns {any} with these */
+/** Reads a table: its number of rows, then its columns. @param {Columns} c @param {string[][]} columns
+ *  @param {Record<string, Float64Array>} [read] existing columns, which new ones may be relative to @returns {any}
+ *  `read`, with the new columns */
 function readColumns(c, columns, read = {}) {
   const count = c.number();
   for (const [name, coding, of] of columns) read[name] = CODINGS[coding](c, count, read[of]);
   return read;
 }
 
-/** The numbers of a row by their names: there are very many rows, which all have one shape. @param {string[]} names
- *  @returns {(row: number[]) => any} */
+/** Returns a function that names the numbers of a row. There are very many rows, so all of them get the same shape.
+ *  @param {string[]} names @returns {(row: number[]) => any} */
 const named = (names) => (row) => {
   /** @type {Record<string, number>} */
   const of = {};
@@ -139,7 +159,7 @@ export function readChanges(c, bands) {
   return { changeBand, changeBytes };
 }
 
-/** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
+/** Reads a band: its numbers, then its pieces by view. @param {number[]} row @returns {Band} */
 const readBand = (row) => Object.assign(readBandNumbers(row), { pieces: row.slice(BANDS.length) });
 
 /** @param {any} raw @param {string[]} frames @param {Columns} c */
@@ -174,7 +194,7 @@ function readHeap(raw, frames, c) {
   };
 }
 
-/** Every node's path, outermost first. @param {[number, import('./names.js').RawFrame][]} nodes */
+/** Returns every node's path, outermost first. @param {[number, import('./names.js').RawFrame][]} nodes */
 function readPaths(nodes) {
   /** @type {string[][]} */
   const paths = [];
@@ -278,13 +298,14 @@ function readLanes(c, heaps) {
   return { ...boxes, taken: new Map(heaps.map(({ name }) => [name, readColumns(c, TAKEN)])), shortest, leftOut };
 }
 
-/** @param {number[]} row @returns {SegmentsThen & { rows: number, pinRows: number }} without them */
+/** @param {number[]} row @returns {SegmentsThen & { rows: number, pinRows: number }} with empty lists */
 function readThen(row) {
   const { atOom, split, releasable, graph, ...then } = readThenNumbers(row);
   return { ...then, atOom: atOom === 1, free: [split, releasable, graph], listed: [], pins: [] };
 }
 
-/** A segment of a row. @param {import('./columns.js').SegmentRows} rows @param {number} i @returns {Listed} */
+/** Reads one segment from the columns. @param {import('./columns.js').SegmentRows} rows @param {number} i
+ *  @returns {Listed} */
 const readSegment = ({ high, low, bytes, live, idle, largestHole, blocks, state }, i) => ({
   start: high[i] * 2 ** 32 + low[i],
   size: bytes[i],
@@ -295,7 +316,8 @@ const readSegment = ({ high, low, bytes, live, idle, largestHole, blocks, state 
   state: state[i],
 });
 
-/** Those of an instant are made when they are asked for: of all there are many. @param {Columns} c @param {any} log */
+/** Reads the segments of all instants. The list of one instant is made when it is used, because there are many in all.
+ *  @param {Columns} c @param {any} log */
 function readSegments(c, log) {
   const rows = readColumns(c, SEGMENTS),
     pins = readColumns(c, PINS);
@@ -331,12 +353,13 @@ async function readDetails(log, page) {
   readSegments(c, log);
 }
 
-/** Reads what only logs that are shown need. @param {Log[]} logs @param {Document} page */
+/** Reads the details, which only shown logs need. @param {Log[]} logs @param {Document} page */
 export async function openLogs(logs, page) {
   for (const log of logs) if (!log.lanes) await readDetails(log, page);
 }
 
-/** @param {number} index @param {Document} page @param {Promise<Columns>} levels its blob @returns {Promise<any>} a Log that is not opened */
+/** @param {number} index @param {Document} page @param {Promise<Columns>} levels its blob @returns {Promise<any>} a Log
+ *  without details */
 async function readLog(index, page, levels) {
   const raw = JSON.parse(part(`b${index}`, page));
   if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
@@ -396,10 +419,11 @@ async function readLog(index, page, levels) {
   };
 }
 
-/** So many are unpacked while one is read: no more, for what that takes is free again before the next. */
+/** The number of logs that are unpacked while one is read. It is small, because the memory of each is free again before
+ *  the next. */
 const AHEAD = 3;
 
-/** One log after the other. @param {Document} page @returns {Promise<Log[]>} */
+/** Reads one log after the other. @param {Document} page @returns {Promise<Log[]>} */
 export async function readPage(page) {
   const logs = [],
     /** @type {Promise<Columns>[]} */
@@ -413,7 +437,8 @@ export async function readPage(page) {
   return logs;
 }
 
-/** Who waits for it is told of damage. @param {number} index @param {Document} page */
+/** Unpacks the levels of a log. An error is reported when the result is awaited. @param {number} index
+ *  @param {Document} page */
 function unpackLevels(index, page) {
   const unpacked = blob(`b${index}-levels`, page);
   unpacked.catch(() => {});

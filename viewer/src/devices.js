@@ -1,8 +1,8 @@
-/** Which devices of two runs are one, as `diff` has it: B's are called as A's are. */
+/** Matches the devices of two runs as `diff` does, and shows B's devices under A's numbers. */
 
 /**
  * @typedef {import('./data.js').Log} Log
- * @typedef {{ number: number, name: string, uuid: string }} Device name, uuid: "" where they are not known
+ * @typedef {{ number: number, name: string, uuid: string }} Device name, uuid: "" if unknown
  */
 
 const MOST = 16;
@@ -15,7 +15,7 @@ const RULES = [
   (a, b) => a.number === b.number,
 ];
 
-/** By the number of each of B's devices what it is called; one that A has not gets a number that is free.
+/** Returns for each of B's devices the number that it is shown under. A device that A does not have gets a free number.
  *  @param {Device[]} base @param {Device[]} others @returns {Map<number, number>} */
 export function matched(base, others) {
   /** @type {Map<number, number>} */
@@ -37,7 +37,7 @@ export function matched(base, others) {
 /** @param {string} name @param {Map<number, number>} number */
 const renamed = (name, number) => name.replace(/^gpu(\d+)/, (_, own) => `gpu${number.get(Number(own)) ?? own}`);
 
-/** A sentence, which names heaps. @param {string} text @param {Map<number, number>} number */
+/** Renames the heaps in a sentence. @param {string} text @param {Map<number, number>} number */
 const retold = (text, number) =>
   text.replace(/\bgpu\d+(?=\/(?:device|torch|managed|pinned)\b)/g, (of) => renamed(of, number));
 
@@ -50,11 +50,11 @@ const CALLED = {
   device: (is, number) => number.get(is) ?? is,
 };
 
-/** What the run itself calls what tells of a device, by the part that does. @type {WeakMap<object, Record<string, any>>} */
+/** The run's original values, by object and key. @type {WeakMap<object, Record<string, any>>} */
 const own = new WeakMap();
 
-/** Each part of the log with a device's name or number in it; the command of a finding is for the log itself.
- *  @param {Log} log @returns {[any, string][]} */
+/** Returns all parts of the log with a device's name or number, and the key of each. A finding's command is not among
+ *  them, because it is for the log itself. @param {Log} log @returns {[any, string][]} */
 function parts(log) {
   const { steps, oom } = log;
   return [
@@ -81,16 +81,18 @@ function ownOf(of, key) {
   return (known[key] ??= of[key]);
 }
 
-/** The run's devices are called so from now on. @param {Log} log @param {Map<number, number>} number none: as it calls them itself */
+/** Shows the run's devices under other numbers. @param {Log} log @param {Map<number, number>} number empty to restore
+ *  the run's own numbers */
 export function callDevices(log, number) {
   for (const [of, key] of parts(log)) {
     of[key] = CALLED[key](ownOf(of, key), number);
   }
-  if (!log.lanes) return; // it is not opened
+  if (!log.lanes) return; // not opened yet
   log.lanes.taken = new Map([...ownOf(log.lanes, 'taken')].map(([name, taken]) => [renamed(name, number), taken]));
 }
 
-/** As A calls them, and in words which are called otherwise than by B itself. @param {Log} a @param {Log} b @returns {string} */
+/** Shows B's devices under A's numbers. Returns a text that lists the changed numbers. @param {Log} a @param {Log} b
+ *  @returns {string} */
 export function callAlike(a, b) {
   const number = matched(a.devices, b.devices),
     other = [...number].filter(([from, to]) => from !== to);

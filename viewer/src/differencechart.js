@@ -1,4 +1,4 @@
-/** What a heap of B holds more than that of A, and less, by band: above the line and below it. */
+/** The difference of a heap between A and B by band: above the line if B holds more, below it if B holds less. */
 import { bandRow, holdsText, placed } from './bandrow.js';
 import { fill } from './colours.js';
 import { CompareChart, tone } from './comparechart.js';
@@ -12,10 +12,11 @@ import * as paint from './paint.js';
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Stack} Stack
- * @typedef {{ name: string, sides: (import('./model.js').Group | undefined)[] }} Pair of bands; undefined: the run has none of that name
+ * @typedef {{ name: string, sides: (import('./model.js').Group | undefined)[] }} Pair of bands; undefined if the run
+ *   has no band of that name
  */
 
-/** Both runs' bands, in the order of their charts. @param {Stack[]} stacks @returns {Pair[]} */
+/** Returns the bands of both runs, in the order of their charts. @param {Stack[]} stacks @returns {Pair[]} */
 function pairsOf(stacks) {
   const of = (/** @type {boolean} */ rest) =>
       stacks.flatMap(({ groups }) => groups.filter((group) => group.rest === rest).map(({ name }) => name)),
@@ -48,7 +49,8 @@ export class DifferenceChart extends CompareChart {
     this.stacked = this.stackOf([...this.xs.keys()].filter((at) => this.runs(0, at) && this.runs(1, at)));
   }
 
-  /** The bands that are not hidden, and their sum, where both run. @param {number[]} columns */
+  /** Stacks the bands that are not hidden, and their sum, for columns in which both runs are running.
+   *  @param {number[]} columns */
   stackOf(columns) {
     const bands = this.rows
       .filter(({ name }) => this.app.visible(name))
@@ -63,14 +65,14 @@ export class DifferenceChart extends CompareChart {
     };
   }
 
-  /** What B's band holds more than A's. @param {Pair['sides']} sides @param {number[]} spans */
+  /** Returns how many more bytes B's band holds than A's. @param {Pair['sides']} sides @param {number[]} spans */
   change(sides, spans) {
     const [a, b] = sides.map((group, i) => (group ? heldAt(group.bytes, spans[i]) : 0));
     return b - a;
   }
 
-  /** What the bands that are not hidden differ by in a column where both run, those that differ. @param {number} at
-   *  @returns {{ name: string, about: boolean, bytes: number }[]} */
+  /** Returns the differences of the bands that are not hidden in a column, without those that are zero. Empty unless
+   *  both runs are running. @param {number} at @returns {{ name: string, about: boolean, bytes: number }[]} */
   changesAt(at) {
     const spans = [this.spans[0][at], this.spans[1][at]];
     if (!this.runs(0, at) || !this.runs(1, at)) return [];
@@ -84,7 +86,7 @@ export class DifferenceChart extends CompareChart {
       .filter(({ bytes }) => bytes);
   }
 
-  /** Whether there may be more of a name in bands that do not say so. @param {Pair} pair @param {number[]} spans */
+  /** Returns true if bands without a name may hold more of this name. @param {Pair} pair @param {number[]} spans */
   isAbout({ name, sides }, spans) {
     return sides.some((group, i) => {
       const stack = this.stacks[i];

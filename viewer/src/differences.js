@@ -1,4 +1,4 @@
-/** What explains the difference of two runs: the rows of `diff`, as bars to both sides; they sum to the difference. */
+/** Explains the difference of two runs: the rows of `diff` as bars to both sides, which sum to the difference. */
 import { element, nameText } from './dom.js';
 import { amount, count, exactly, size } from './format.js';
 import { holders } from './holders.js';
@@ -8,15 +8,16 @@ import { join, readFrame } from './names.js';
 
 /**
  * @typedef {import('./app.js').App} App
- * @typedef {{ name: string, base: number, now: number, estimated: boolean, least?: boolean[] }} Change least: of A and of B, whether there
- *   may be more
- * @typedef {{ name: string, peak: boolean, base: number, now: number, rows: Change[], others: Change & { count: number } }} Account
- *   what diff has an account of; peak: a heap's or a device's; rows: the largest changes first
+ * @typedef {{ name: string, base: number, now: number, estimated: boolean, least?: boolean[] }} Change least: for A and
+ *   for B, whether the bytes are a lower bound
+ * @typedef {{ name: string, peak: boolean, base: number, now: number, rows: Change[], others: Change & { count: number
+ *   } }} Account an amount that diff breaks down; peak: whether it is the peak of a heap or a device; rows: the largest
+ *   changes first
  */
 
 const SHOWN = 12;
 
-/** The name of a row of the data. @param {{ path: import('./names.js').RawFrame[], caller: string }} row */
+/** Returns the name of a row of the data. @param {{ path: import('./names.js').RawFrame[], caller: string }} row */
 export const rowName = ({ path, caller }) => join(path.map(readFrame), caller);
 
 /** @param {any} raw @returns {Account} */
@@ -43,7 +44,8 @@ export const readAccount = (raw) => ({
 /** @param {Change | Account} of @param {1 | -1} sign */
 const change = (of, sign) => sign * (of.now - of.base);
 
-/** Of all rows but the first so many one. @param {Account} account @param {number} shown @returns {Change[]} */
+/** Returns the first rows, and one more row for all others. @param {Account} account @param {number} shown
+ *  @returns {Change[]} */
 export function shownRows({ rows, others }, shown) {
   const rest = rows.slice(shown),
     sum = rest.reduce((all, row) => ({ base: all.base + row.base, now: all.now + row.now }), {
@@ -65,7 +67,8 @@ function bar(row, most, sign) {
   );
 }
 
-/** The policy of the page forbids styles in markup, not those that its script sets. @param {HTMLElement} root */
+/** Sets the styles of the bars. The policy of the page forbids styles in markup, but not those that its script sets.
+ *  @param {HTMLElement} root */
 function layOut(root) {
   for (const bar of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll('.diverging i'))) {
     const length = Number(bar.dataset.length);
@@ -86,7 +89,7 @@ const changeCell = (bytes, about = false, nearly = false) =>
     `${nearly ? '≈ ' : ''}${amount(bytes, false, about, true)}`,
   );
 
-/** @param {Account} account @param {1 | -1} sign 1: the second log is B */
+/** @param {Account} account @param {1 | -1} sign 1 if the second log is B */
 function table(account, sign) {
   const rows = shownRows(account, SHOWN),
     most = Math.max(...rows.map((row) => Math.abs(change(row, sign)))),
@@ -142,17 +145,18 @@ function table(account, sign) {
   return made;
 }
 
-/** The peak that changed most. @param {Account[]} accounts */
+/** Returns the account of the peak that changed most. @param {Account[]} accounts */
 export const mostOf = (accounts) =>
   accounts.reduce((most, one) => {
     const [a, b] = [most, one].map((account) => (account.peak ? Math.abs(change(account, 1)) : -1));
     return b > a ? one : most;
   });
 
-/** The log that has its differences from another one. @param {import('./data.js').Log[]} logs */
+/** Returns the log that has its differences from another log. @param {import('./data.js').Log[]} logs */
 export const comparedLog = (logs) => logs.find((log) => log.differsFrom >= 0);
 
-/** Of two runs that diff was not asked about: of each heap's peaks who held them. @param {App} app @returns {Account[]} */
+/** Returns accounts of two runs that diff did not compare: the holders of each heap's peaks. @param {App} app
+ *  @returns {Account[]} */
 function ownAccounts(app) {
   const runs = app.runs();
   return app.heapNames().flatMap((name) => {
@@ -178,7 +182,7 @@ function ownAccounts(app) {
   });
 }
 
-/** null: one run alone, or nothing differs. @param {App} app */
+/** Returns the panel, or null if there is only one run or nothing differs. @param {App} app */
 export function differencesPanel(app) {
   const { a, b } = app.state,
     of = comparedLog(app.logs);

@@ -1,4 +1,4 @@
-/** Elements without markup: names from logs are text, never HTML. */
+/** Creates elements without markup: names from logs are text, never HTML. */
 import { callParts, partsOf } from './names.js';
 
 /**
@@ -19,8 +19,8 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A select box. @param {string} label @param {[string, string][]} options value and text @param {string} chosen
- *  @param {(value: string) => void} change */
+/** Returns a select box. @param {string} label @param {[string, string][]} options value and text
+ *  @param {string} chosen @param {(value: string) => void} change */
 export function choice(label, options, chosen, change) {
   const select = /** @type {HTMLSelectElement} */ (element('select', { 'aria-label': label, title: label }));
   for (const [value, text] of options) select.append(element('option', { value, selected: value === chosen }, text));
@@ -43,7 +43,7 @@ export function button(text, title, click, pressed) {
   );
 }
 
-/** A small canvas with a band's colour. @param {string | CanvasPattern} paint */
+/** Returns a small canvas with a band's colour. @param {string | CanvasPattern} paint */
 export function swatch(paint) {
   const ratio = globalThis.devicePixelRatio || 1;
   const canvas = /** @type {HTMLCanvasElement} */ (
@@ -57,8 +57,8 @@ export function swatch(paint) {
   return canvas;
 }
 
-/** A name; where it is too long it loses its middle, but not what tells it from those beside it. @param {string} name
- *  @param {Iterable<string>} [among] these */
+/** Returns an element with a name. If the name is too long, its middle is cut, but not the part that distinguishes it
+ *  from the other names. @param {string} name @param {Iterable<string>} [among] the other names */
 export function nameText(name, among = []) {
   const parts = Object.entries(callParts(name, among) ?? partsOf(name, among)).filter(([, text]) => text),
     of = (/** @type {string} */ part) => (parts.length > 1 ? { class: part } : {});
@@ -70,7 +70,7 @@ export function nameText(name, among = []) {
 }
 
 /**
- * A table's row; the first cell heads it.
+ * Returns a table row. Its first cell is a header.
  * @param {(Node | string)[]} cells
  * @param {Record<string, any>} [attributes]
  */
@@ -93,13 +93,14 @@ export function table(caption, heads, rows) {
   );
 }
 
-/** What `:root` has in the style sheet: to ask the element for its style costs a layout. @type {Map<string, string>} */
+/** The colours of `:root` in the style sheet, because asking the element for its style costs a layout.
+ *  @type {Map<string, string>} */
 const colours = new Map();
 
 /** @param {string} name */
 export const colour = (name) => colours.get(name) ?? '';
 
-/** The style sheet's colours are others from now on. @param {'dark' | 'light'} theme */
+/** Switches the colours to a theme. @param {'dark' | 'light'} theme */
 export function setTheme(theme) {
   const root = document.documentElement,
     [sheet] = document.styleSheets;
@@ -109,14 +110,15 @@ export function setTheme(theme) {
       for (const name of rule.style) colours.set(name, rule.style.getPropertyValue(name).trim());
 }
 
-/** What is made when it is first opened. @param {string} text @param {() => (Node | string)[]} make */
+/** Returns a collapsed section. Its content is made when it is first opened. @param {string} text
+ *  @param {() => (Node | string)[]} make */
 export function folded(text, make) {
   const made = element('details', {}, element('summary', {}, text));
   made.addEventListener('toggle', () => made.append(...make()), { once: true });
   return made;
 }
 
-/** What an element is called, as far as that tells it from others. @param {Element} of */
+/** Returns a key for an element that distinguishes it from most others. @param {Element} of */
 const calledAs = (of) =>
   `${of.tagName} ${of.getAttribute('data-key') ?? of.getAttribute('aria-label') ?? of.textContent}`;
 
@@ -125,14 +127,15 @@ const FOCUSABLE = 'button, select, input, summary, [tabindex]';
 /** @param {ParentNode} of */
 const controls = (of) => /** @type {HTMLElement[]} */ ([...of.querySelectorAll(FOCUSABLE)]);
 
-/** What tells a section from others. @param {Element | null | undefined} section */
+/** Returns a key for a section that distinguishes it from others. @param {Element | null | undefined} section */
 const sectionKey = (section) =>
   section
     ? ['panel', 'heap', 'log', 'gpu', 'account', 'role'].map((of) => section.getAttribute(`data-${of}`)).join()
     : '';
 
-/** Does what makes elements anew; the focus goes to the new one of that name, else to the first one of its section, else
- *  to the chart above it. @param {() => void} rebuild @param {Node[]} [places] all that is made anew; none: the page */
+/** Runs a function that replaces elements, then restores the focus: to the new element with the same key, otherwise to
+ *  the first control of its section, otherwise to the chart above it. @param {() => void} rebuild
+ *  @param {Node[]} [places] the parents of the replaced elements, or undefined for the whole page */
 export function keepingFocus(rebuild, places) {
   const focused = document.activeElement;
   if (!focused || focused === document.body || (places && !places.some((place) => place.contains(focused))))
@@ -157,5 +160,6 @@ export function keepingFocus(rebuild, places) {
   again?.focus({ preventScroll: true });
 }
 
-/** What arrow keys do in rows of things: rows down, places to the right. @type {Record<string, [number, number] | undefined>} */
+/** The steps of arrow keys in a grid: rows down, columns to the right.
+ *  @type {Record<string, [number, number] | undefined>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

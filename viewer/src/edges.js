@@ -1,10 +1,11 @@
-/** Bands on both sides of nothing: above it what is more, below it what is less. */
+/** Stacks bands on both sides of zero: increases above it, decreases below it. */
 
 /**
  * @template {{ bytes: ArrayLike<number> }} Part
- * @param {Part[]} parts with bytes at each of so many places, the innermost first
+ * @param {Part[]} parts with bytes at each place, the innermost first
  * @param {number} places
- * @returns {{ part: Part, below: Float64Array, edge: Float64Array }[]} the outermost first, on both sides; edge: farther from nothing than below
+ * @returns {{ part: Part, below: Float64Array, edge: Float64Array }[]} the outermost first, on both sides; edge:
+ *   farther from zero than `below`
  */
 export function edges(parts, places) {
   const sums = [new Float64Array(places), new Float64Array(places)];

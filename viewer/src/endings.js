@@ -1,6 +1,6 @@
-/** How a process ended. */
+/** Describes how a process ended. */
 
-/** By their numbers on Linux. */
+/** Linux signal names by number. */
 const SIGNALS = (
   ' HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU ' +
   'XFSZ VTALRM PROF WINCH POLL PWR SYS'
@@ -8,7 +8,7 @@ const SIGNALS = (
   .split(' ')
   .map((name) => (name ? `SIG${name}` : undefined));
 
-/** As the reports tell it. @param {import('./data.js').Death} death */
+/** Describes the end of a process in the words of the reports. @param {import('./data.js').Death} death */
 function deathText({ signal, exit_status: status, oom }) {
   if (oom === 'kernel') return 'OOM-killed by the kernel';
   if (oom === 'cgroup') return 'SIGKILL as its cgroup counted an OOM kill';

@@ -1,4 +1,4 @@
-/** Files for the user: tables as CSV, charts as PNG. */
+/** Saves files for the user: tables as CSV, charts as PNG. */
 import { CompareChart } from './comparechart.js';
 import { csv } from './csv.js';
 import { DifferenceChart } from './differencechart.js';
@@ -28,9 +28,8 @@ const words = (node) =>
     .filter(Boolean)
     .join('  ');
 
-/** A chart's legend as it is shown: as many lines as fit.
- * @param {CanvasRenderingContext2D} c @param {HTMLElement} chart @param {number} x @param {number} y
- * @param {number} height @param {number} ratio */
+/** Draws a chart's legend as the page shows it, with as many lines as fit. @param {CanvasRenderingContext2D} c
+ *  @param {HTMLElement} chart @param {number} x @param {number} y @param {number} height @param {number} ratio */
 function drawLegend(c, chart, x, y, height, ratio) {
   const WIDTH = LEGEND * ratio,
     line = 17 * ratio,
@@ -51,11 +50,12 @@ function drawLegend(c, chart, x, y, height, ratio) {
   if (shown < lines.length) c.fillText(`${lines.length - shown} more`, x + 18 * ratio, y + (shown + 0.75) * line);
 }
 
-/** A band's whole name, which its row shows in two parts; else that of the one part there is. @param {Element} row */
+/** Returns a band's whole name, which its row shows in two parts, or the text of a row without a band.
+ *  @param {Element} row */
 const nameOf = (row) => row.getAttribute('data-name') ?? row.querySelector('bdi')?.textContent ?? '';
 
-/** The end of a name that is too long, as in the legend. @param {CanvasRenderingContext2D} c @param {string} text
- *  @param {number} room */
+/** Returns the end of a text that is too long, as the legend shows it. @param {CanvasRenderingContext2D} c
+ *  @param {string} text @param {number} room */
 function shorter(c, text, room) {
   if (c.measureText(text).width <= room) return text;
   let cut = 1;
@@ -66,7 +66,8 @@ function shorter(c, text, room) {
 const LEGEND = 320,
   MARGIN = 26;
 
-/** All charts below each other, each with its title and legend. @param {HTMLElement[]} charts @param {string} title */
+/** Draws all charts below each other, each with its title and legend. @param {HTMLElement[]} charts
+ *  @param {string} title */
 export function picture(charts, title) {
   const parts = charts.flatMap((chart) => {
     const canvas = chart.querySelector('canvas');
@@ -94,7 +95,7 @@ export function picture(charts, title) {
   return out;
 }
 
-/** The charts as they are shown. @param {import('./app.js').App} app */
+/** Saves the charts as they are shown. @param {import('./app.js').App} app */
 export function savePng(app) {
   const charts = app.charts.map((chart) => chart.root),
     title = app.runs().map((log) => log.label);
@@ -103,10 +104,11 @@ export function savePng(app) {
   });
 }
 
-/** So many columns of a chart: a file that a spreadsheet opens, however long the run is. */
+/** The number of columns that are saved per chart, which keeps the file small enough for a spreadsheet even if the run
+ *  is long. */
 const COLUMNS_SAVED = 500;
 
-/** What the stacks show of the view: every group that holds bytes at the largest state of each column.
+/** Returns the rows of the stacks in view: every group that holds bytes at the largest state of each column.
  *  @param {import('./app.js').App} app @param {StackChart[]} charts */
 function stackRecords(app, charts) {
   const head = ['run', 'heap', 'start_ns', 'time_of_max_ns', 'max_bytes', 'min_bytes', 'band', 'is', 'bytes_at_max'];
@@ -126,13 +128,15 @@ function stackRecords(app, charts) {
   return [head, ...records];
 }
 
-/** Both totals in a column, and their difference while both run. @param {CompareChart} chart @param {number} i */
+/** Returns both totals in a column, and their difference if both runs are running. @param {CompareChart} chart
+ *  @param {number} i */
 function totalsAt({ name, xs, bytes }, i) {
   const [a, b] = [bytes(0, i), bytes(1, i)];
   return [name, Math.round(xs[i]), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
 }
 
-/** In the chart of B minus A also each band's part of it. @param {CompareChart[]} charts */
+/** Returns the rows of the charts of two runs. The chart of B minus A adds each band's part of the difference.
+ *  @param {CompareChart[]} charts */
 function compareRecords(charts) {
   const stacked = charts.some((chart) => chart instanceof DifferenceChart),
     head = ['heap', 'start_ns', 'A_bytes', 'B_bytes', 'B_minus_A_bytes'];
@@ -148,7 +152,7 @@ function compareRecords(charts) {
   return [stacked ? [...head, 'band', 'is', 'band_B_minus_A_bytes'] : head, ...records];
 }
 
-/** What the charts show. @param {import('./app.js').App} app */
+/** Returns the content of the charts as CSV. @param {import('./app.js').App} app */
 export function timelinesCsv(app) {
   const compared = app.charts.flatMap((chart) => (chart instanceof CompareChart ? [chart] : [])),
     stacked = app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart] : []));

@@ -1,4 +1,5 @@
-/** What a reader wants to know first, in a strip: each part goes to its place. Its numbers are those of the reports. */
+/** A strip with the most important facts of a run. Each fact is a link to its place, and its numbers are those of the
+ *  reports. */
 import { element, folded } from './dom.js';
 import { ending } from './endings.js';
 import { amount, exactly, several, size, time } from './format.js';
@@ -18,7 +19,7 @@ function goTo(app, log, heap, at) {
   app.charts.find((chart) => chart.root.dataset.heap === heap)?.root.scrollIntoView({ block: 'nearest' });
 }
 
-/** As `oom` tells it. @param {App} app @param {Log} log @returns {Finding[]} */
+/** Returns the out-of-memory event as `oom` describes it. @param {App} app @param {Log} log @returns {Finding[]} */
 function lack(app, log) {
   const { oom } = log;
   if (!oom) return [];
@@ -47,7 +48,8 @@ function failures(app, log) {
   ];
 }
 
-/** As `graphs` tells it. @param {App} app @param {Log} log @returns {Finding[]} */
+/** Returns the sum of the CUDA graphs and the largest one, as `graphs` describes them. @param {App} app
+ *  @param {Log} log @returns {Finding[]} */
 function graphs(app, log) {
   const all = log.marks.flatMap((mark) => (mark.graph ? [{ mark, bytes: mark.graph.bytes }] : []));
   if (!all.length) return [];
@@ -73,7 +75,7 @@ function headingOf({ findings }) {
   return findings.length ? 'findings: what each could save, at most' : 'nothing that stands out';
 }
 
-/** What happened. @param {App} app @param {Log} log */
+/** Returns the list of events: how the process ended, failures and graphs. @param {App} app @param {Log} log */
 const strip = (app, log) =>
   element(
     'ul',
@@ -90,7 +92,8 @@ const strip = (app, log) =>
     element('li', { class: 'heading' }, headingOf(log)),
   );
 
-/** To where it was seen, which is pinned, and to the panel that has more of it. @param {App} app @param {Log} log @param {Worth} of */
+/** Goes to the instant of a finding, pins it, and scrolls to the panel with its details. @param {App} app
+ *  @param {Log} log @param {Worth} of */
 function goToWorth(app, log, { heap, time: at, see, key }) {
   const [device] = heap.split('/'),
     panels = see.includes(' segments ') ? `[data-panel="segments"][data-gpu="${device}"]` : '',
@@ -121,7 +124,7 @@ const worthLine = (app, log, of) =>
     ),
   );
 
-/** What is worth a change: the list of the insights report. @param {App} app @param {Log} log */
+/** Returns the findings of the insights report: changes that would save memory. @param {App} app @param {Log} log */
 function worth(app, log) {
   const { findings } = log,
     SHOWN = app.runs().length > 1 ? 1 : 3;
@@ -136,6 +139,6 @@ function worth(app, log) {
   );
 }
 
-/** Of each run what happened, and what is worth a change. @param {App} app */
+/** Returns for each run its events and its findings. @param {App} app */
 export const strips = (app) =>
   app.runs().flatMap((log) => [strip(app, log), worth(app, log)].filter((part) => part !== null));

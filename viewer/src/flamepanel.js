@@ -1,4 +1,5 @@
-/** A flame graph upside down: who held memory at an instant, what a span of time did, or what differs between two. */
+/** A flame graph with its root at the top: the holders of memory at an instant, the blocks of a span of time, or the
+ *  difference of two instants. */
 import { solid } from './colours.js';
 import { ARROWS, button, element, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
@@ -23,9 +24,9 @@ const TITLES = {
   },
   TOLD = { allocated: 'allocated', freed: 'freed', kept: 'allocated and kept' };
 
-const LEAST = 0.0015; // of the panel's width
+const LEAST = 0.0015; // as a share of the panel's width
 
-/** The instants that are pinned. @param {App} app @returns {Instant[]} */
+/** Returns the pinned instants. @param {App} app @returns {Instant[]} */
 function pinned(app) {
   return app.pins.flatMap((pin) => {
     const log = app.logs[pin.log],
@@ -40,7 +41,7 @@ function pinned(app) {
 /** @param {App} app @param {import('./data.js').Log} log */
 const roleOf = (app, log) => (app.runs().length > 1 ? `${app.roleOf(log)} ` : '');
 
-/** The largest heap's peak in each run. @param {App} app @returns {Instant[]} */
+/** Returns the largest heap's peak in each run. @param {App} app @returns {Instant[]} */
 function peaks(app) {
   const [name] = app.shownHeaps();
   return app.runs().flatMap((log) => {
@@ -77,7 +78,7 @@ export class FlamePanel {
     this.graph.addEventListener('mouseleave', () => app.light(null));
   }
 
-  // ---- what it can show
+  // ---- modes
 
   /** @returns {Mode[]} */
   modes() {
@@ -98,7 +99,7 @@ export class FlamePanel {
     return first ? [...all, ...this.deeds(first)] : all;
   }
 
-  /** Lines that are shown in parts; null: all of them, as where paths are cut. */
+  /** Returns the lines that are expanded into their parts, or null if all are, because paths are cut to a depth. */
   unfolded() {
     const { depth, unfolded } = this.app.state;
     return depth ? null : unfolded;
@@ -110,7 +111,7 @@ export class FlamePanel {
     return { root: tree([side(own, held(heap, span))]), what, about: isEstimated(heap) };
   }
 
-  /** What the selected span did. @param {Instant} of @returns {Mode[]} */
+  /** Returns the modes for the selected span. @param {Instant} of @returns {Mode[]} */
   deeds({ log, heap }) {
     const { selection } = this.app;
     if (!selection || !isKnown(heap)) return [];
@@ -157,7 +158,7 @@ export class FlamePanel {
     };
   }
 
-  // ---- what is shown
+  // ---- drawing
 
   fill() {
     const { app } = this,
@@ -259,7 +260,7 @@ export class FlamePanel {
     return made;
   }
 
-  /** After the search has changed: what is not looked for fades. */
+  /** Highlights the boxes that match the search. All others fade. */
   mark() {
     const { app, shown } = this,
       wanted = app.state.search !== '';
@@ -272,9 +273,9 @@ export class FlamePanel {
     this.graph.dataset.found = wanted ? sums.join() : '';
   }
 
-  // ---- what the user does
+  // ---- user actions
 
-  /** Charts show that range alone. @param {Box} box */
+  /** Zooms into a box. The charts show only its range. @param {Box} box */
   zoom(box) {
     this.app.state.flameAt = box.key;
     const path = pathTo(/** @type {Shown} */ (this.shown).root, box.key),

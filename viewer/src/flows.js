@@ -1,10 +1,11 @@
 /**
- * What a span of time did: bytes of the blocks that came in it, that went in it, and of those that came in it and were
- * still there at its end. The report counts them by slices of the heap's changes. *
+ * The effect of a span of time: bytes of the blocks that were allocated in it, freed in it, or allocated in it and
+ * still live at its end. The report counts them in slices of the heap's changes.
  * @typedef {import('./columns.js').Flows} Rows
- * @typedef {{ time: Float64Array, changes: number, rows: Rows }} Flows time: of each slice's first change, ns; changes: in a slice
- * @typedef {{ first: number, last: number, from: number, to: number, exact: boolean }} Slices those that a span touches, and
- *   their own span; exact: it is the one that was asked for
+ * @typedef {{ time: Float64Array, changes: number, rows: Rows }} Flows time: each slice's first change, ns; changes:
+ *   how many a slice has
+ * @typedef {{ first: number, last: number, from: number, to: number, exact: boolean }} Slices the slices that overlap a
+ *   span, and their time; exact: their time is exactly that span
  * @typedef {'allocated' | 'freed' | 'kept'} Deed
  */
 import { spanAt } from './model.js';
@@ -12,7 +13,8 @@ import { spanAt } from './model.js';
 /** @type {Deed[]} */
 export const DEEDS = ['allocated', 'freed', 'kept'];
 
-/** Whether every block of the heap is in it. @param {{ flows: Flows, endBytes: number, allocations: number }} heap */
+/** Returns true if the flows contain every block of the heap.
+ *  @param {{ flows: Flows, endBytes: number, allocations: number }} heap */
 export function isKnown({ flows: { rows }, endBytes, allocations }) {
   let live = 0,
     births = 0;
@@ -34,7 +36,8 @@ export function slicesOf({ time, changes }, from, to, end) {
     : { first, last, from: time[first] ?? from, to: (time[last + 1] ?? end + 1) - 1, exact };
 }
 
-/** By band. @param {Flows} flows @param {Slices} slices @param {Deed} deed @param {number} bands */
+/** Returns the bytes and blocks of each band. @param {Flows} flows @param {Slices} slices @param {Deed} deed
+ *  @param {number} bands */
 export function flowed({ rows }, { first, last }, deed, bands) {
   const bytes = new Float64Array(bands),
     blocks = new Float64Array(bands);

@@ -1,4 +1,4 @@
-/** The button that shows the rows of a line, or folds them again. */
+/** The button that expands a line into its rows, or collapses them again. */
 import { element } from './dom.js';
 import { count, size } from './format.js';
 import { isFold } from './folds.js';
@@ -8,7 +8,8 @@ import { isFold } from './folds.js';
  * @typedef {import('./folds.js').Line} Line
  */
 
-/** The line that a name is, or is a part of. @param {App} app @param {string} name @returns {Line | undefined} */
+/** Returns the line that has this name or contains a row of this name. @param {App} app @param {string} name
+ *  @returns {Line | undefined} */
 function lineOf(app, name) {
   for (const { folds } of app.stacks.values()) if (folds.has(name)) return folds.get(name);
   for (const log of app.runs())
@@ -18,13 +19,13 @@ function lineOf(app, name) {
     }
 }
 
-/** What `peaks` says of a line that was told apart from its siblings. @param {Line} line */
+/** Returns the sizes of the siblings of a line that `peaks` lists apart from them. @param {Line} line */
 function siblings({ least, most }) {
   if (!most) return '';
   return least === most ? `siblings ${size(most)}` : `siblings ${size(least)} to ${size(most)}`;
 }
 
-/** null: the name is no fold. @param {App} app @param {string} name */
+/** Returns the button, or null if the name is not a line of several rows. @param {App} app @param {string} name */
 export function folder(app, name) {
   const line = lineOf(app, name),
     { unfolded } = app.state;

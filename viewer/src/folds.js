@@ -1,10 +1,12 @@
 /**
- * Lines as the reports have them: rows that are told alike, or that differ in a number only, are one. The report says
- * which; here they are read, found and opened. *
+ * Lines as the reports group them: rows with the same name, or with names that differ only in a number, are one line.
+ * The report does the grouping. This module reads the lines and finds the line of a row.
  * @typedef {Record<'node' | 'python' | 'native', number> & { thread?: number }} Who
- * @typedef {import('./columns.js').LineNumbers & { name: string, path: string[] }} Line path: its name in parts; least, most: bytes of those that it was told
- *   apart from; open: some of it lies in bands that do not say so; partsOpen: or not of which row it is
- * @typedef {{ line: Line, told: string | null, toldPath: string[] }} Part told: its name where the line is unfolded; null: its whole path
+ * @typedef {import('./columns.js').LineNumbers & { name: string, path: string[] }} Line path: its name in parts; least,
+ *   most: bytes of the siblings that it is listed apart from; open: bands without a name hold some of it; partsOpen:
+ *   the same, or bands that do not name one of its rows
+ * @typedef {{ line: Line, told: string | null, toldPath: string[] }} Part told: its name if the line is expanded, or
+ *   null for its whole path
  * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
  */
 import { LINES, TOLD } from './columns.js';
@@ -12,7 +14,7 @@ import { calledPath, join, notePool } from './names.js';
 
 const KINDS = 4,
   HOWS = 3,
-  ITSELF = 2; // the others are told by their whole path: there is nothing shorter that tells them apart
+  ITSELF = 2; // the others are named by their whole path, because no shorter name is unique
 
 /** @param {number[]} packed @param {string[]} frames @param {Line} line @param {Map<number, Part>} parts */
 function readParts(packed, frames, line, parts) {
@@ -57,8 +59,8 @@ function readView(raw, frames) {
   return { lines, parts };
 }
 
-/** Each view is read when it is asked for: of most logs only one is. @param {any[]} raw by view @param {string[]} frames
- *  @returns {Record<string, View>} */
+/** Reads each view when it is first used, because most logs need only one. @param {any[]} raw by view
+ *  @param {string[]} frames @returns {Record<string, View>} */
 export function readLines(raw, frames) {
   const views = /** @type {Record<string, View>} */ ({});
   TOLD.forEach((view, v) => {
@@ -69,7 +71,7 @@ export function readLines(raw, frames) {
   return views;
 }
 
-/** What of a band or a block a view goes by. @param {Who} who @param {string} by */
+/** Returns the key of a band or a block in a view. @param {Who} who @param {string} by */
 function keyOf({ node, python, native, thread = -1 }, by) {
   if (by === 'range') return node * KINDS;
   if (by === 'python') return python * KINDS + 1;
@@ -78,8 +80,9 @@ function keyOf({ node, python, native, thread = -1 }, by) {
   return node ? node * KINDS : python ? python * KINDS + 1 : native * KINDS + 2;
 }
 
-/** Its part of a line; undefined: its whole path tells it. @param {{ lines?: Record<string, View> }} heap @param {string} by @param {Who} who */
+/** Returns the part of a line that a band or block belongs to, or undefined if its whole path is its name.
+ *  @param {{ lines?: Record<string, View> }} heap @param {string} by @param {Who} who */
 export const partOf = (heap, by, who) => heap.lines?.[by]?.parts.get(keyOf(who, by));
 
-/** Whether there is anything to unfold. @param {Line} line */
+/** Returns true if the line can be expanded. @param {Line} line */
 export const isFold = (line) => line.rows > 1;

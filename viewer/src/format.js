@@ -1,7 +1,7 @@
-/** Numbers for people. */
+/** Formats numbers for people. */
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
-/** "1.23 GiB"; with a sign when asked. @param {number} bytes @param {boolean} [signed] */
+/** "1.23 GiB", optionally with a sign. @param {number} bytes @param {boolean} [signed] */
 export function size(bytes, signed = false) {
   const sign = bytes < 0 ? '−' : signed && bytes > 0 ? '+' : '';
   let value = Math.abs(bytes);
@@ -11,13 +11,14 @@ export function size(bytes, signed = false) {
     value /= 1024;
     unit++;
   }
-  // just between two hundredths, which only odd eighths are, the even one, as C prints it
+  // only odd eighths can be halfway between two hundredths: round to the even one, as C does
   const below = Math.floor(value * 100),
     even = (value * 8) % 2 === 1 && below % 2 === 0;
   return `${sign}${(even ? below / 100 : value).toFixed(2)} ${UNITS[unit]}`;
 }
 
-/** At an axis whose ticks are so far apart: no two of them read the same. @param {number} bytes @param {number} step */
+/** Formats the bytes of an axis tick with enough digits to tell ticks `step` apart from each other.
+ *  @param {number} bytes @param {number} step */
 export function sizeTick(bytes, step) {
   const [number, unit] = size(bytes).split(' '),
     one = 1024 ** (UNITS.indexOf(unit) + 1),
@@ -25,8 +26,8 @@ export function sizeTick(bytes, step) {
   return digits > 2 ? `${(bytes / one).toFixed(digits)} ${unit}` : `${number.replace(/\.00$/, '')} ${unit}`;
 }
 
-/** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about]
- *  @param {boolean} [signed] */
+/** Formats a size, with ≥ before a lower bound and ~ before an estimate. @param {number} bytes @param {boolean} least
+ *  @param {boolean} [about] @param {boolean} [signed] */
 export const amount = (bytes, least, about = false, signed = false) =>
   `${least ? '≥ ' : about ? '~' : ''}${size(bytes, signed)}`;
 
@@ -39,7 +40,7 @@ export const count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 /** "2 ranges" @param {number} n @param {string} what */
 export const several = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 
-/** "00:11:41.207"; finer when `step` ns is. @param {number} ns @param {number} [step] */
+/** "00:11:41.207", with more digits for a finer `step`. @param {number} ns @param {number} [step] */
 export function time(ns, step = 1e6) {
   const sign = ns < 0 ? '−' : '';
   const all = Math.abs(Math.round(ns));
@@ -51,7 +52,7 @@ export function time(ns, step = 1e6) {
   return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fraction}`;
 }
 
-/** A length of time: "16.8 ms". @param {number} ns */
+/** A length of time, such as "16.8 ms". @param {number} ns */
 export function duration(ns) {
   for (const [unit, scale] of /** @type {[string, number][]} */ ([
     ['s', 1e9],
@@ -67,7 +68,7 @@ export function duration(ns) {
 export const share = (part, whole) => `${(whole ? (100 * part) / whole : 0).toFixed(1)} %`;
 
 /**
- * A step of 1, 2 or 4 times a power of 2 so that about `wanted` fit into the range.
+ * Returns a power of 2 as the step, so that at most `wanted` steps fit into the range.
  * @param {number} range
  * @param {number} wanted
  */
@@ -77,7 +78,8 @@ export function byteStep(range, wanted) {
   return step;
 }
 
-/** Ticks of an axis of events: whole numbers. @param {number} from @param {number} to @param {number} wanted */
+/** Returns the ticks of an axis of events: whole numbers. @param {number} from @param {number} to
+ *  @param {number} wanted */
 export function eventTicks(from, to, wanted) {
   const raw = Math.max(1, (to - from) / wanted),
     unit = 10 ** Math.floor(Math.log10(raw)),
@@ -88,7 +90,7 @@ export function eventTicks(from, to, wanted) {
 }
 
 /**
- * Ticks of a time axis: multiples of 1, 2, 5 (and 60 s) of a unit.
+ * Returns the ticks of a time axis: multiples of 1, 2, 5 (and 60 s) of a unit.
  * @param {number} from
  * @param {number} to
  * @param {number} wanted

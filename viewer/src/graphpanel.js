@@ -1,4 +1,4 @@
-/** What each CUDA graph took: a bar a capture, the largest first, as the graphs report has it. */
+/** The panel of CUDA graphs: one bar per capture, the largest first, as in the graphs report. */
 import { element, nameText, row, table } from './dom.js';
 import { csv } from './csv.js';
 import { count, size, time } from './format.js';
@@ -15,7 +15,7 @@ import { panel } from './panel.js';
 const PARTS = ['segments', 'executable', 'first launch'],
   SHOWN = 40;
 
-/** The largest first. @param {Log} log @returns {Graph[]} */
+/** Returns the graphs, the largest first. @param {Log} log @returns {Graph[]} */
 export function graphsOf(log) {
   const all = log.marks.flatMap(({ graph, node, time: at, heap }) =>
     graph
@@ -33,7 +33,7 @@ export function graphsOf(log) {
   return all.sort((a, b) => b.bytes - a.bytes || a.at - b.at);
 }
 
-/** Of several the sum. @param {Graph[]} graphs @param {string} name @returns {Graph} */
+/** Returns the sum of several graphs. @param {Graph[]} graphs @param {string} name @returns {Graph} */
 const sumOf = (graphs, name) => ({
   name,
   at: NaN,
@@ -42,7 +42,7 @@ const sumOf = (graphs, name) => ({
   parts: PARTS.map((_, i) => graphs.reduce((sum, { parts }) => sum + parts[i], 0)),
 });
 
-/** As long as its share of the longest. @param {Graph} graph @param {number} most */
+/** Returns a bar whose full width is the largest graph. @param {Graph} graph @param {number} most */
 function bar({ parts }, most) {
   const pieces = parts.map((bytes, i) => {
     const piece = element('span', { class: `part part-${i}`, title: `${PARTS[i]} ${size(bytes)}` });
@@ -58,7 +58,7 @@ function line(graph, most, name) {
   return row([name, bar(graph, most), ...graph.parts.map(bytes), bytes(graph.bytes)]);
 }
 
-/** Null without graphs. @param {App} app @param {Log} log */
+/** Returns the panel, or null without graphs. @param {App} app @param {Log} log */
 export function graphPanel(app, log) {
   const graphs = graphsOf(log);
   if (!graphs.length) return null;

@@ -1,4 +1,4 @@
-/** Ranks in one picture, a row each: by range, how far each is from the median of all, or over time. */
+/** The picture of all ranks, one row each: by range, as the distance from the median of all, or over time. */
 import { ARROWS, button, colour, element } from './dom.js';
 import { byRange } from './heatranges.js';
 import { byTime } from './heattimes.js';
@@ -7,9 +7,10 @@ import { byTime } from './heattimes.js';
  * @typedef {import('./app.js').App} App
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ columns: string[], label: (name: string) => Node | string, hint: string, what: string, tone: (column: number, row: number) =>
- *   { alpha: number, colour: string } | null, said: (column: number, row: number) => string, exactly: (column: number, row: number) => string }} Picture
- *   columns: their names; what: it shows, for who does not see it
+ * @typedef {{ columns: string[], label: (name: string) => Node | string, hint: string, what: string, tone: (column:
+ *   number, row: number) => { alpha: number, colour: string } | null, said: (column: number, row: number) => string,
+ *   exactly: (column: number, row: number) => string }} Picture columns: their names; what: a description for screen
+ *   readers
  */
 
 /** @param {HTMLCanvasElement} canvas @param {Picture} picture @param {number} rows */
@@ -31,18 +32,18 @@ function draw(canvas, { columns, tone }, rows) {
     }
 }
 
-const WIDTH = 600; // of the picture, at least
+const WIDTH = 600; // minimum width of the picture
 
-/** A row a log, in their order. */
+/** One row per log, in the order of the logs. */
 class HeatMap {
   /** @param {App} app @param {Log[]} logs @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
   constructor(app, logs, heapOf) {
-    const ROW = Math.max(11, Math.min(16, Math.round(240 / logs.length))); // CSS pixels: a name has to be read
+    const ROW = Math.max(11, Math.min(16, Math.round(240 / logs.length))); // CSS pixels: names must stay readable
     this.app = app;
     this.logs = logs;
     this.picture = (app.state.heat === 'time' ? byTime : byRange)(app, logs, heapOf);
     const { columns } = this.picture,
-      CELL = Math.max(2, Math.ceil(WIDTH / columns.length)); // whole pixels: all columns look alike
+      CELL = Math.max(2, Math.ceil(WIDTH / columns.length)); // whole pixels, so that all columns look alike
     const canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', {
         class: 'heat',
@@ -97,7 +98,7 @@ class HeatMap {
     );
   }
 
-  /** What the columns are. */
+  /** Returns the buttons that choose the columns. */
   turns() {
     const { app } = this,
       turn = (/** @type {import('./state.js').State['heat']} */ heat, /** @type {string} */ text) => {
@@ -108,13 +109,13 @@ class HeatMap {
     return element('div', { class: 'tools turns' }, turn('', 'by range'), turn('time', 'over time'));
   }
 
-  /** Its cells are others. @param {import('./state.js').State['heat']} heat */
+  /** Switches to other columns. @param {import('./state.js').State['heat']} heat */
   turn(heat) {
     this.app.cell = null;
     this.app.change({ heat });
   }
 
-  /** Says what a cell is, and frames it. @param {{ row: number, column: number }} cell */
+  /** Describes a cell and frames it. @param {{ row: number, column: number }} cell */
   tell(cell) {
     const { row, column } = cell,
       { columns, said, exactly } = this.picture,
@@ -160,7 +161,8 @@ class HeatMap {
   }
 }
 
-/** null: no log held anything. @param {App} app @param {Log[]} logs @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
+/** Returns the picture, or null if no log held anything. @param {App} app @param {Log[]} logs
+ *  @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
 export function heatMap(app, logs, heapOf) {
   const made = new HeatMap(app, logs, heapOf);
   return made.picture.columns.length ? made.root : null;

@@ -1,4 +1,4 @@
-/** Ranks by ranges: how far each rank's peak is from the median of all, by range. */
+/** Ranks by ranges: how far each rank's peak is from the median of all ranks, by range. */
 import { colour, nameText } from './dom.js';
 import { amount, exactly } from './format.js';
 import { composition, isEstimated, isUnnamed, peakSpan } from './model.js';
@@ -8,15 +8,15 @@ import { composition, isEstimated, isUnnamed, peakSpan } from './model.js';
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./lines.js').Side} Side
- * @typedef {{ name: string, median: number, bytes: (number | null)[], least: boolean[] }} Column  by log, in the order of the
- *   rows; null: not told apart from what else it held
+ * @typedef {{ name: string, median: number, bytes: (number | null)[], least: boolean[] }} Column bytes, least: by log,
+ *   in the order of the rows, with null if bands without a name hold the bytes
  */
 
 /** @param {number[]} values */
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
-/** The names that hold most in any log at its peak; bands that do not say whose they are tell nothing.
- *  @param {Side[]} sides by log @param {number} most columns at most @returns {Column[]} */
+/** Returns the names that hold most in any log at its peak, except names of bands that do not name a holder.
+ *  @param {Side[]} sides by log @param {number} most maximum number of columns @returns {Column[]} */
 export function columnsOf(sides, most) {
   const largest = new Map();
   for (const { held } of sides)
@@ -33,8 +33,8 @@ export function columnsOf(sides, most) {
     });
 }
 
-/** Of a log's heap at its peak, all names. @param {App} app @param {Log} log @param {Heap | undefined} heap
- *  @returns {Side} */
+/** Returns all names that a log's heap holds at its peak. @param {App} app @param {Log} log
+ *  @param {Heap | undefined} heap @returns {Side} */
 const heldBy = (app, log, heap) =>
   heap ? composition(log, heap, app.grouping(), peakSpan(heap)) : { held: new Map(), more: false };
 

@@ -1,4 +1,4 @@
-/** Ranks over time: the most that each rank held in each of some slices of the run, all on one scale. */
+/** Ranks over time: the most bytes that each rank held in each slice of the run, on one scale. */
 import { colour } from './dom.js';
 import { amount, duration, exactly, time } from './format.js';
 import { totals } from './lod.js';
@@ -10,12 +10,14 @@ import { isEstimated } from './model.js';
  * @typedef {import('./data.js').Heap} Heap
  */
 
-/** As many as `ranks` has. */
+/** The same number as in the ranks report. */
 const SLICES = 48;
 
 /**
- * The largest state that began in each slice, else the one that lasted; null: the run had not begun, or had ended.
- * @param {Heap | undefined} heap @param {number} duration of its run @param {number} from  ns, of its run @param {number} to
+ * Returns for each slice the largest state that began in it, or the state that continued into it. An entry is null if
+ * the run had not begun or had ended.
+ * @param {Heap | undefined} heap @param {number} duration of its run @param {number} from ns, of its run
+ *   @param {number} to
  * @param {number} slices @returns {(number | null)[]}
  */
 export function mostOf(heap, duration, from, to, slices) {

@@ -1,4 +1,4 @@
-/** Who held a heap's peak. */
+/** Finds the holders of a heap's peak. */
 import { isFold, partOf } from './folds.js';
 import { ELSE, bestName, shownName } from './model.js';
 
@@ -7,7 +7,7 @@ import { ELSE, bestName, shownName } from './model.js';
  * @typedef {import('./model.js').Heap} Heap
  */
 
-/** Estimates by name, of which some may be alike. @param {Log} log @param {Heap} heap */
+/** Returns the estimates by name. Those with the same name are added up. @param {Log} log @param {Heap} heap */
 function summed(log, heap) {
   /** @type {import("./lines.js").Side["held"]} */
   const held = new Map();
@@ -24,8 +24,9 @@ function summed(log, heap) {
   return held;
 }
 
-/** By best name, as the replay summed it: lines whole, of those that are unfolded the largest
- *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
+/** Returns the holders by best name, as the replay summed them: whole lines, and the largest rows of expanded lines.
+ *  @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping
+ *  @returns {import('./lines.js').Side} */
 export function holders(log, heap, { depth, unfolded = [] }) {
   if (heap.estimates.length && !depth && !unfolded.length) return { held: summed(log, heap), more: false };
   /** @type {import("./lines.js").Side["held"]} */
@@ -37,7 +38,7 @@ export function holders(log, heap, { depth, unfolded = [] }) {
     /** @type {{ bytes: number, blocks: number }} */ of,
     /** @type {boolean} */ least,
   ) => {
-    const same = held.get(name); // names may be alike
+    const same = held.get(name); // names may repeat
     held.set(name, {
       bytes: of.bytes + (same?.bytes ?? 0),
       blocks: of.blocks + (same?.blocks ?? 0),

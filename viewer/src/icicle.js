@@ -1,23 +1,26 @@
 /**
- * Who held how much, as a tree: ranges, and below each the call stacks in it. Of one instant or span, or of two side by
- * side.
+ * The holders of memory as a tree: ranges, and below each range its call stacks. It describes one instant or span, or
+ * compares two.
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ range: string[], stack: string[], whole: boolean, sampled: boolean, least: (depth: number) => boolean }} Place of a band; whole: all
- *   of its bytes are of that stack; sampled: only a sample of the blocks has one; least: whether more of the range's first so many names lies in bands that do not say so
+ * @typedef {{ range: string[], stack: string[], whole: boolean, sampled: boolean, least: (depth: number) => boolean }}
+ *   Place of a band; whole: all of its bytes have that stack; sampled: only a sample of the blocks has stacks; least:
+ *   whether bands without a name hold more of the range's first `depth` names
  * @typedef {{ place: Place, bytes: number }} Piece
- * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: some bytes are of nobody that is
- *   known; match: what of a frame is the same in another run
- * @typedef {{ name: string, frames: string[], range: string | null, within: string, key: string, depth: number, bytes: number[], least: boolean[],
- *   weight: number, children: Box[] }} Box range: its path, in ranges; within: the innermost range; frames: of a chain of calls all
- * @typedef {{ box: Box, left: number, width: number }} Laid shares of the whole
+ * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: the holder of some bytes
+ *   is unknown; match: returns the part of a frame that is the same in another run
+ * @typedef {{ name: string, frames: string[], range: string | null, within: string, key: string, depth: number, bytes:
+ *   number[], least: boolean[], weight: number, children: Box[] }} Box range: the path of a range; within: the path of
+ *   the innermost range; frames: all calls of a chain
+ * @typedef {{ box: Box, left: number, width: number }} Laid left, width: shares of the whole
  */
 import { FOLD, ONE, OTHER } from './columns.js';
 import { isFold, partOf } from './folds.js';
 import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, hasSampledStacks } from './model.js';
 import { calledPath, joinedOf } from './names.js';
 
-/** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null: all lines are */
+/** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null if all lines are
+ *  expanded */
 function rangeOf(heap, band, unfolded) {
   const part = unfolded && partOf(heap, 'range', band);
   if (!part) return null;
@@ -26,8 +29,8 @@ function rangeOf(heap, band, unfolded) {
   return part.told === null ? null : { path: part.toldPath, open: part.line.partsOpen };
 }
 
-/** @param {Log} log @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] ranges as another run
- *  has them @returns {Place[]} by band */
+/** @param {Log} log @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] ranges
+ *  under the names of another run @returns {Place[]} by band */
 export function places(log, heap, unfolded, renamed) {
   return heap.bands.map((band) => {
     if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, sampled: false, least: () => false };
@@ -49,7 +52,7 @@ export function places(log, heap, unfolded, renamed) {
   });
 }
 
-/** What each band holds at a span. @param {Heap} heap @param {number} span */
+/** Returns the bytes of each band at a span. @param {Heap} heap @param {number} span */
 export function held(heap, span) {
   const bytes = new Float64Array(heap.bands.length),
     end = span < 0 ? 0 : heap.spans.end[span];
@@ -119,7 +122,8 @@ export function tree(sides) {
   return joined(root);
 }
 
-/** What it is as wide as: the bytes, or of two sides what differs in it. @param {Box} box */
+/** Sets and returns a box's weight, which becomes its width: its bytes, or with two sides the bytes that differ in it.
+ *  @param {Box} box */
 function weigh(box) {
   const inside = box.children.reduce((sum, child) => sum + weigh(child), 0),
     own = box.bytes.map((bytes, s) => bytes - box.children.reduce((sum, child) => sum + child.bytes[s], 0));
@@ -129,7 +133,7 @@ function weigh(box) {
   return box.weight;
 }
 
-/** Calls that have one caller and one callee, and the same bytes, are one box. @param {Box} box @returns {Box} */
+/** Merges calls that have one caller, one callee and the same bytes into one box. @param {Box} box @returns {Box} */
 function joined(box) {
   const [only] = box.children,
     isChain = box.range === null && box.children.length === 1 && only.bytes.every((bytes, s) => bytes === box.bytes[s]);
@@ -140,8 +144,8 @@ function joined(box) {
   return { ...box, children: box.children.map((child) => joined({ ...child, depth: box.depth + 1 })) };
 }
 
-/** All boxes that are wide enough, each row from the left. @param {Box} top whose width is the whole @param {number} least a share
- *  @returns {Laid[][]} by row */
+/** Returns all boxes that are wide enough, each row from the left. @param {Box} top the box with the full width
+ *  @param {number} least minimum share of the width @returns {Laid[][]} by row */
 export function layout(top, least) {
   /** @type {Laid[][]} */
   const rows = [];
@@ -162,7 +166,8 @@ export function layout(top, least) {
   return rows;
 }
 
-/** The box of a key, and those that it is in, outermost first; all of them where there is none. @param {Box} root @param {string} key */
+/** Returns the boxes from the root to the box with a key, or only the root if no box matches. @param {Box} root
+ *  @param {string} key */
 export function pathTo(root, key) {
   const path = [root];
   for (let at = /** @type {Box | undefined} */ (root); at && at.key !== key; ) {
@@ -173,6 +178,6 @@ export function pathTo(root, key) {
   return path;
 }
 
-/** The outermost boxes that are looked for. @param {Box} box @param {(box: Box) => boolean} is @returns {Box[]} */
+/** Returns the outermost boxes that match. @param {Box} box @param {(box: Box) => boolean} is @returns {Box[]} */
 export const outermost = (box, is) =>
   box.depth > 0 && is(box) ? [box] : box.children.flatMap((child) => outermost(child, is));

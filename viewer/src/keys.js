@@ -1,4 +1,4 @@
-/** The keyboard does all that the mouse does. */
+/** The keyboard does everything that the mouse does. */
 import { moveCursor, nextBlock, pinCursor } from './cursor.js';
 import { button, element } from './dom.js';
 import { toMark, toPeak } from './steps.js';
@@ -85,7 +85,8 @@ function showKeys(_app) {
   dialog.showModal();
 }
 
-/** Whether the browser scrolls something there by this key. @param {HTMLElement} target @param {string} key */
+/** Returns true if the browser scrolls an element there with this key. @param {HTMLElement} target
+ *  @param {string} key */
 function scrolls(target, key) {
   if (!key.startsWith('Arrow') || target.closest('.plot')) return false;
   for (let e = /** @type {HTMLElement | null} */ (target); e && e !== document.body; e = e.parentElement)
@@ -93,8 +94,8 @@ function scrolls(target, key) {
   return false;
 }
 
-/** The space bar is the page's, and a button's; that of a band in a legend is ours. @param {HTMLElement} target
- *  @param {string} key */
+/** Returns true if the space bar belongs to the page or a button, and not to a band of a legend.
+ *  @param {HTMLElement} target @param {string} key */
 const isSpaceElsewhere = (target, key) => key === ' ' && !target.closest('.legend tr[data-name]');
 
 /** @param {App} app */

@@ -1,4 +1,4 @@
-/** How lanes are drawn: a row's boxes, those that stand out on top of the others. */
+/** Draws lanes of ranges: a row's boxes, with those that stand out on top of the others. */
 import { solid } from './colours.js';
 import { ONE } from './columns.js';
 import { colour } from './dom.js';
@@ -14,9 +14,9 @@ import { LEFT } from './plot.js';
  * @typedef {import('./data.js').Log} Log
  */
 
-export const HEIGHT = 19; // of a row, CSS pixels
-const OUT = 3, // of a box that stands out, at least
-  LINE = 3; // below a box, in its range's colour
+export const HEIGHT = 19; // height of a row, CSS pixels
+const OUT = 3, // minimum width of a box that stands out
+  LINE = 3; // height of the line below a box, in its range's colour
 
 /** @param {LanePanel} panel @param {paint.Surface} s */
 export function drawLanes(panel, s) {
@@ -26,7 +26,8 @@ export function drawLanes(panel, s) {
   });
 }
 
-/** The name of a row's thread, where its rows begin. @param {LanePanel} panel @param {paint.Surface} s @param {number} at */
+/** Draws the name of a thread in front of its first row. @param {LanePanel} panel @param {paint.Surface} s
+ *  @param {number} at */
 function drawName({ app, rows }, s, at) {
   const { log, of } = rows[at],
     above = rows[at - 1];
@@ -48,7 +49,7 @@ function drawName({ app, rows }, s, at) {
   );
 }
 
-/** Boxes narrower than a pixel are drawn as one of a pixel: those that stand out in any case.
+/** Draws the boxes of a row. Boxes narrower than a pixel share one pixel, but those that stand out are always drawn.
  *  @param {LanePanel} panel @param {paint.Surface} s @param {number} at */
 function drawRow(panel, s, at) {
   const { app } = panel,
@@ -69,7 +70,7 @@ function drawRow(panel, s, at) {
   for (const box of seen) if (out.has(box)) draw(box, OUT);
 }
 
-/** Boxes of a pixel: there may be one at each, so neighbours are drawn together. */
+/** Boxes of one pixel. There may be one at every pixel, so neighbours are drawn together. */
 class Slivers {
   /** @param {paint.Surface} s @param {number} top */
   constructor(s, top) {
@@ -80,7 +81,7 @@ class Slivers {
     this.line = { from: 0, to: -Infinity, ink: '' };
   }
 
-  /** From left to right. @param {number} left @param {string} ink */
+  /** Adds a box. Boxes must come from left to right. @param {number} left @param {string} ink */
   add(left, ink) {
     if (left < this.last + this.s.ratio) return;
     this.last = left;
@@ -120,7 +121,8 @@ function inkOf(panel, log, node) {
   return ink;
 }
 
-/** Of the band that the range's own blocks are in, in the first chart that has it. @param {LanePanel} panel @param {Log} log @param {number} node */
+/** Returns the slot of the band that holds the range's own blocks, in the first chart that shows it.
+ *  @param {LanePanel} panel @param {Log} log @param {number} node */
 function slotOf({ app }, log, node) {
   const band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, atLeast: 0, pieces: [] },
     by = app.state.by === 'auto' ? 'auto' : 'range';

@@ -1,4 +1,4 @@
-/** Lanes of ranges above the charts, on their axis: what ran when, and what each range added. */
+/** Lanes of ranges above the charts, on their axis: when each range ran, and how many bytes it added. */
 import { element, keepingFocus, row, table } from './dom.js';
 import { amount, count, duration, exactly, several, time } from './format.js';
 import { HEIGHT, drawLanes } from './lanepaint.js';
@@ -15,8 +15,8 @@ import { standsOut } from './steppanel.js';
  * @typedef {{ log: Log, box: number }} Box
  */
 
-const MOST = 8, // rows of a run; of two, half as many each
-  REACH = 2; // pixels beside a box that count as it
+const MOST = 8, // rows of a run, or of two runs together
+  REACH = 2; // pixels next to a box that still select it
 
 export class LanePanel {
   /** @param {App} app */
@@ -32,11 +32,11 @@ export class LanePanel {
         common: commonBegins(of.boxes.map((box) => boxName(log, box))),
       })),
     );
-    /** Of each run by range, what its boxes are underlined with. @type {Map<Log, Map<number, string>>} */
+    /** For each run and range, the colour of the line below its boxes. @type {Map<Log, Map<number, string>>} */
     this.inks = new Map(runs.map((log) => [log, new Map()]));
     /** @type {Box | null} */
     this.under = null;
-    /** What a key or a click went to. @type {Box | null} */
+    /** The box that a key or a click selected. @type {Box | null} */
     this.chosen = null;
     this.canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { role: 'img', tabindex: 0, 'aria-label': this.describe() })
@@ -68,7 +68,7 @@ export class LanePanel {
     return `ranges over time: ${all.join(', ')}; N goes to the next one`;
   }
 
-  // ---- where boxes are
+  // ---- positions
 
   get width() {
     return this.sheet.width - LEFT - RIGHT;
@@ -85,7 +85,7 @@ export class LanePanel {
     return box < 0 ? null : { log: of.log, box };
   }
 
-  // ---- what the user does
+  // ---- user actions
 
   /** @param {Box | null} box */
   hover(box) {
@@ -114,18 +114,18 @@ export class LanePanel {
     if (box >= 0) this.goTo({ log, box });
   }
 
-  /** The one that stands out most. @param {Log} log */
+  /** Goes to the instance that stands out most. @param {Log} log */
   goToWorst(log) {
     this.goToInstance(log, log.steps?.compared?.instance.begin ?? NaN);
   }
 
-  /** The one that lasts then. @param {Log} log @param {number} at  ns */
+  /** Goes to the instance that is open at a time. @param {Log} log @param {number} at ns */
   goToInstance(log, at) {
     const box = instancesOf(log).find((i) => log.lanes.from[i] <= at && at <= log.lanes.to[i]);
     if (box !== undefined) this.goTo({ log, box });
   }
 
-  // ---- what is shown
+  // ---- drawing
 
   draw() {
     const { sheet } = this,
@@ -147,7 +147,7 @@ export class LanePanel {
     drawLanes(this, s);
   }
 
-  /** What is under the mouse is told on top of the rest, so that nothing moves. */
+  /** Fills the description. The box under the mouse is described on top of the rest, so that nothing moves. */
   fill() {
     const { under, chosen } = this,
       same = under?.box === chosen?.box && under?.log === chosen?.log,
@@ -227,5 +227,5 @@ export class LanePanel {
   }
 }
 
-/** Null where no run has ranges. @param {App} app */
+/** Returns the panel, or null if no run has ranges. @param {App} app */
 export const lanePanel = (app) => (app.runs().some((log) => log.lanes.from.length) ? new LanePanel(app) : null);

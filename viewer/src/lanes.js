@@ -1,14 +1,15 @@
 /**
- * Ranges in lanes: which boxes stand in which row, which one is where, and which of them stand out.
+ * Ranges in lanes: the boxes of each row, the box at a time, and the boxes that stand out.
  * @typedef {import('./data.js').Log} Log
- * @typedef {{ thread: number, depth: number, boxes: number[] }} Row boxes: numbers, in order of time
+ * @typedef {{ thread: number, depth: number, boxes: number[] }} Row boxes: their indices, in order of time
  */
 
 import { count } from './format.js';
 import { OUTSIDE } from './model.js';
 import { threadOf } from './names.js';
 
-/** The lowest place in sorted numbers that is not below. @param {number} count @param {(i: number) => boolean} below */
+/** Returns the first index of sorted numbers for which `below` is false. @param {number} count
+ *  @param {(i: number) => boolean} below */
 function firstNot(count, below) {
   let low = 0,
     high = count;
@@ -20,8 +21,9 @@ function firstNot(count, below) {
   return low;
 }
 
-/** The threads that had ranges open longest come first, and keep their rows together. @param {Log} log
- *  @param {number} most rows @returns {{ rows: Row[], threads: number }} threads: that have no row */
+/** Returns the rows. Threads whose ranges were open longest come first, and the rows of a thread stay together.
+ *  @param {Log} log @param {number} most maximum number of rows @returns {{ rows: Row[], threads: number }} threads:
+ *  how many have no row */
 export function rowsOf({ lanes, paths }, most) {
   /** @type {Map<number, Map<number, number[]>>} */
   const byThread = new Map();
@@ -49,29 +51,30 @@ export function rowsOf({ lanes, paths }, most) {
   return { rows: shown, threads: left };
 }
 
-/** The box of a row that is open then; -1: none is. @param {import('./data.js').Lanes} lanes @param {Row} row @param {number} ns
- *  @param {number} [slack] how far off it may be */
+/** Returns the box of a row that is open at a time, or -1. @param {import('./data.js').Lanes} lanes @param {Row} row
+ *  @param {number} ns @param {number} [slack] tolerance, ns */
 export function boxAt(lanes, { boxes }, ns, slack = 0) {
   const at = firstNot(boxes.length, (i) => lanes.from[boxes[i]] <= ns + slack) - 1;
   return at >= 0 && lanes.to[boxes[at]] >= ns - slack ? boxes[at] : -1;
 }
 
-/** Those of a row that are open between two times. @param {import('./data.js').Lanes} lanes @param {Row} row @param {number} from
- *  @param {number} to */
+/** Returns the boxes of a row that are open between two times. @param {import('./data.js').Lanes} lanes
+ *  @param {Row} row @param {number} from @param {number} to */
 export function boxesBetween(lanes, { boxes }, from, to) {
   const first = firstNot(boxes.length, (i) => lanes.to[boxes[i]] < from),
     end = firstNot(boxes.length, (i) => lanes.from[boxes[i]] <= to);
   return boxes.slice(first, end);
 }
 
-/** As `steps` calls it. @param {Log} log @param {number} i */
+/** Returns the name of a box, as in the steps report. @param {Log} log @param {number} i */
 export function boxName({ lanes, paths }, i) {
   const name = paths[lanes.node[i]].at(-1) ?? '';
   if (lanes.mixed[i]) return `${name} and others`;
   return lanes.number[i] ? `${name}:${lanes.number[i]}` : name;
 }
 
-/** Boxes that are open then and will do, the outermost first. @param {Log} log @param {number} ns @param {(i: number) => boolean} will */
+/** Returns the names of the boxes that are open at a time and that `will` accepts, the outermost first.
+ *  @param {Log} log @param {number} ns @param {(i: number) => boolean} will */
 function openAt(log, ns, will) {
   const { lanes } = log;
   return [...lanes.from.keys()]
@@ -80,21 +83,24 @@ function openAt(log, ns, will) {
     .join(' > ');
 }
 
-/** The instances of ranges that a thread was in then. @param {Log} log @param {number} thread @param {number} ns */
+/** Returns the instances of ranges that were open in a thread at a time. @param {Log} log @param {number} thread
+ *  @param {number} ns */
 export const instanceAt = (log, thread, ns) => openAt(log, ns, (i) => log.lanes.thread[i] === thread) || OUTSIDE;
 
-/** The instance of the range that repeats that was open then, on whatever thread; empty: none was. @param {Log} log @param {number} ns */
+/** Returns the instance of the repeating range that was open at a time, on any thread, or an empty string.
+ *  @param {Log} log @param {number} ns */
 export const repeatAt = (log, ns) => openAt(log, ns, (i) => Boolean(log.lanes.outer[i]));
 
-/** The instances of the range that repeats; without one, the outermost ranges. @param {Log} log @returns {number[]} */
+/** Returns the instances of the repeating range, or the outermost ranges if no range repeats. @param {Log} log
+ *  @returns {number[]} */
 export function instancesOf({ lanes, paths }) {
   const all = [...lanes.from.keys()],
     outer = all.filter((i) => lanes.outer[i]);
   return outer.length ? outer : all.filter((i) => paths[lanes.node[i]].length === 1);
 }
 
-/** The instance before or behind what is shown; -1: none. @param {Log} log @param {number} from @param {number} to the view, in
- *  the log's time @param {number} by 1 or -1 */
+/** Returns the instance before or after the view, or -1. @param {Log} log @param {number} from @param {number} to the
+ *  view, in the log's time @param {number} by 1 or -1 */
 export function nextInstance(log, from, to, by) {
   const { lanes } = log,
     all = instancesOf(log),
@@ -107,8 +113,8 @@ export function nextInstance(log, from, to, by) {
   return all[all.indexOf(now) + by] ?? -1;
 }
 
-/** By what it stands out, as `steps` has it. @param {Log} log @param {number} i
- *  @returns {{ heap: string, out: import('./data.js').StandsOut }[]} */
+/** Returns the heaps in which an instance stands out, and how, as in the steps report. @param {Log} log
+ *  @param {number} i @returns {{ heap: string, out: import('./data.js').StandsOut }[]} */
 export function outOf({ lanes, steps }, i) {
   if (!steps || !lanes.outer[i]) return [];
   return steps.heaps.flatMap(({ heap, out }) =>
@@ -116,10 +122,10 @@ export function outOf({ lanes, steps }, i) {
   );
 }
 
-/** Those of a row whose peak stands out. @param {Log} log @param {Row} row */
+/** Returns the boxes of a row whose peaks stand out. @param {Log} log @param {Row} row */
 export const peaksOut = (log, { boxes }) => new Set(boxes.filter((i) => outOf(log, i).some(({ out }) => out.byPeak)));
 
-/** As much of "python3 (2616)" as fits: all, else the name if no other thread has it, else the number.
+/** Returns as much of "python3 (2616)" as fits: all of it, otherwise the name if it is unique, otherwise the number.
  *  @param {string} thread @param {string[]} others @param {(text: string) => boolean} fits */
 export function threadName(thread, others, fits) {
   const of = threadOf(thread);

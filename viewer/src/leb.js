@@ -1,12 +1,13 @@
-/** In the place of what they were: a copy would be as large. @param {Float64Array} numbers @param {(number: number, i: number) => number} to */
+/** Changes numbers in place, because a copy would be just as large. @param {Float64Array} numbers
+ *  @param {(number: number, i: number) => number} to */
 export function changed(numbers, to) {
   for (let i = 0; i < numbers.length; i++) numbers[i] = to(numbers[i], i);
   return numbers;
 }
 
-const SMALL = 2 ** 31; // less is told from its bits
+const SMALL = 2 ** 31; // smaller numbers are decoded with bit operations
 
-/** Columns of LEB128 numbers, exact up to 2^53. */
+/** Reads columns of LEB128 numbers, exact up to 2^53. */
 export class Columns {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
@@ -14,13 +15,13 @@ export class Columns {
     this.at = 0;
   }
 
-  /** Most numbers are one byte. @param {number} count */
+  /** Reads unsigned numbers. Most of them are one byte. @param {number} count */
   plain(count) {
     const out = new Float64Array(count),
       { bytes } = this;
     let { at } = this;
     for (let i = 0; i < count; i++) {
-      let byte = bytes[at++]; // undefined behind the end, which is told below
+      let byte = bytes[at++]; // undefined after the end, which is checked below
       if (byte < 128) {
         out[i] = byte;
         continue;
@@ -41,9 +42,9 @@ export class Columns {
     return this.plain(1)[0];
   }
 
-  // loops of their own: a function that is called for each number takes as long as all the rest
+  // separate loops: a function call for each number would take as long as everything else
 
-  /** Numbers with signs (zigzag). @param {number} count */
+  /** Reads numbers with signs (zigzag). @param {number} count */
   signed(count) {
     const out = this.plain(count);
     for (let i = 0; i < count; i++) {
@@ -54,12 +55,12 @@ export class Columns {
     return out;
   }
 
-  /** Each the sum of all up to it. @param {number} count */
+  /** Reads running sums: each number is added to all before it. @param {number} count */
   sums(count) {
     return summed(this.plain(count));
   }
 
-  /** As sums, of numbers with signs. @param {number} count */
+  /** Reads running sums of numbers with signs. @param {number} count */
   signedSums(count) {
     return summed(this.signed(count));
   }

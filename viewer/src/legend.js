@@ -1,4 +1,5 @@
-/** The table beside a chart: who holds how much at the instant under the cursor, pinned, or at the peak. */
+/** The table next to a chart: the bytes of each band at the instant under the cursor, at the pinned one, or at the
+ *  peak. */
 import { bandRow, holdsText, placed } from './bandrow.js';
 import { element } from './dom.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
@@ -10,7 +11,7 @@ import { sparkline } from './sparkline.js';
  * @typedef {import('./model.js').Stack} Stack
  */
 
-const FEW = 8; // rows that need no filter
+const FEW = 8; // up to this many rows need no filter
 
 export class Legend {
   /** @param {App} app @param {Stack} stack */
@@ -19,9 +20,10 @@ export class Legend {
     this.stack = stack;
     this.names = stack.groups.map(({ name }) => name);
     this.rows = stack.groups.map((group) => this.row(group));
-    /** @type {number[]} that the shapes are of */
+    /** @type {number[]} that the sparklines show */
     this.spans = [];
-    /** What it has, so that a frame without news writes nothing: what is written has to be laid out. */
+    /** A key of the table's content: the table is written only if the key changes, because every write costs a
+     *  layout. */
     this.filled = '';
     this.total = element('td', { class: 'total' });
     this.when = element('span', {});
@@ -74,8 +76,10 @@ export class Legend {
     for (const { group, row, shape } of this.rows) if (!row.hidden) sparkline(shape, group.bytes, spans);
   }
 
-  /** Who holds most then comes first; who holds nothing is not there, but what is hidden or has the focus. @param {(group: import('./model.js').Group) => number} held
-   *  @param {(group: import('./model.js').Group) => boolean} least @param {boolean} unnamed whether bytes are of nobody that is known */
+  /** Sorts the rows by bytes. Rows without bytes are hidden, except those of hidden bands and the row with the focus.
+   *  @param {(group: import('./model.js').Group) => number} held
+   *  @param {(group: import('./model.js').Group) => boolean} least @param {boolean} unnamed whether the holder of some
+   *  bytes is unknown */
   sort(held, least, unnamed) {
     const { app } = this,
       { filter, hidden } = app.state,
@@ -106,7 +110,7 @@ export class Legend {
     if (this.filter.value !== filter) this.filter.value = filter;
   }
 
-  /** Whether a name with the text may be in the band of all others. @param {string} text
+  /** Returns true if the band of all other names may contain a name with the text. @param {string} text
    *  @param {(group: import('./model.js').Group) => number} held */
   restHolds(text, held) {
     const { groups, all } = this.stack,
@@ -116,14 +120,14 @@ export class Legend {
     );
   }
 
-  /** All that the rows depend on. @param {...(number | string | null)} instant */
+  /** Returns a key of everything that the rows depend on. @param {...(number | string | null)} instant */
   news(...instant) {
     const { filter, search, hidden, only } = this.app.state;
     return JSON.stringify([instant, filter, search, hidden, only, this.body.contains(document.activeElement)]);
   }
 
-  /** @param {number} span -1: before the first @param {string} label what instant it is @param {number | null} asked the
-   *  instant, ns; null: whatever the span shows */
+  /** @param {number} span or -1 before the first @param {string} label of the instant @param {number | null} asked the
+   *  instant in ns, or null for the instant that the span shows */
   fill(span, label, asked) {
     const filled = this.news(span, label, asked);
     if (filled === this.filled) return;

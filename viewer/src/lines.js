@@ -1,15 +1,15 @@
 /**
- * A table's lines: who held how much, of one instant or of two side by side. *
- * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[], about: boolean[], errors:
- *   number[] }} Line least: there may be more; about: estimated, with one standard error
- * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number, about?: boolean, error?: number }>, more: boolean }} Side
- *   more: a name that is not among them may have held something, too
+ * The lines of a table: the bytes of each holder at one instant, or at two side by side.
+ * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[], about: boolean[],
+ *   errors: number[] }} Line least: lower bounds; about: estimates; errors: one standard error
+ * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number, about?: boolean, error?: number }>,
+ *   more: boolean }} Side more: names that are not listed may also have held bytes
  */
 import { csv } from './csv.js';
 import { isUnnamed } from './model.js';
 
 /**
- * Lines of one or two runs side by side, largest first.
+ * Returns the lines of one or two runs side by side, the largest first.
  * @param {Side[]} sides
  * @returns {Line[]}
  */

@@ -1,4 +1,4 @@
-/** The largest blocks that were live at an instant, and what the others held. */
+/** The largest blocks that were live at an instant, and the total of the others. */
 import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
 import { element, nameText, row, swatch, table } from './dom.js';
@@ -12,7 +12,7 @@ import { bandOf, bestName, blockName, isEstimated, isExact } from './model.js';
  * @typedef {{ log: import('./data.js').Log, heap: Heap }} Of
  */
 
-/** Blocks of the heap behind a span. @param {Heap} heap @param {number} span */
+/** Returns how many blocks of the heap are live after a span. @param {Heap} heap @param {number} span */
 function blocksAfter(heap, span) {
   let live = 0;
   for (let i = 0; i <= span; i++) live += heap.spans.allocs[i] - heap.spans.frees[i];
@@ -20,7 +20,7 @@ function blocksAfter(heap, span) {
 }
 
 /**
- * Of the blocks that are kept, those that are live at the span's state, largest first; the others are its rest.
+ * Returns the kept blocks that are live at the span's state, the largest first, and the number and bytes of all others.
  * @param {Heap} heap @param {number} span
  */
 export function liveBlocks(heap, span) {
@@ -35,7 +35,8 @@ export function liveBlocks(heap, span) {
   };
 }
 
-/** Who asked for it: the innermost frame. @param {import('./data.js').Log} log @param {Heap} heap @param {number} i */
+/** Returns the caller that allocated the block: its innermost frame. @param {import('./data.js').Log} log
+ *  @param {Heap} heap @param {number} i */
 function caller(log, heap, i) {
   const stacks = stacksOf(log, heap.blocks, i);
   return element(
@@ -45,10 +46,10 @@ function caller(log, heap, i) {
   );
 }
 
-/** Whose it is. @param {import('./data.js').Log} log @param {Heap} heap @param {number} i */
+/** Returns the holder of a block. @param {import('./data.js').Log} log @param {Heap} heap @param {number} i */
 const holder = (log, { blocks }, i) => bestName(log, bandOf(blocks, i));
 
-/** A block's line. @param {App} app @param {Of} of @param {number} i @param {number} at  ns: what its age is told at
+/** Returns the row of a block. @param {App} app @param {Of} of @param {number} i @param {number} at ns, for its age
  *  @param {string[]} among the names of the table */
 function line(app, { log, heap }, i, at, among) {
   const { blocks } = heap,
@@ -76,8 +77,9 @@ function line(app, { log, heap }, i, at, among) {
 
 const SHOWN = 24;
 
-/** The largest of those that are kept, and what the others hold. @param {App} app @param {Of} of @param {number[]} found
- *  @param {number} at @param {{ blocks: number, bytes: number, about: string } | null} others null: nothing is known of them */
+/** Returns a table of the largest kept blocks and the total of the others. @param {App} app @param {Of} of
+ *  @param {number[]} found @param {number} at @param {{ blocks: number, bytes: number, about: string } | null} others
+ *  or null if unknown */
 function blockTable(app, of, found, at, others) {
   const left = found.slice(SHOWN),
     among = found.slice(0, SHOWN).map((i) => holder(of.log, of.heap, i)),
@@ -107,7 +109,7 @@ const panelOf = (name, title, sub, made) =>
     made,
   );
 
-/** At the newest pin; null without one. @param {App} app */
+/** Returns the panel of the newest pin, or null without a pin. @param {App} app */
 export function liveBlocksPanel(app) {
   const pin = app.pins.at(-1);
   const log = pin && app.logs[pin.log],
@@ -126,7 +128,8 @@ export function liveBlocksPanel(app) {
   );
 }
 
-/** Blocks that came in the selected span and were still there at its end; null without one. @param {App} app */
+/** Returns the panel of blocks that were allocated in the selected span and still live at its end, or null if no span
+ *  is selected. @param {App} app */
 export function keptBlocksPanel(app) {
   const { selection } = app,
     pin = app.pins.at(-1),

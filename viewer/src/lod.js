@@ -1,7 +1,7 @@
 /**
- * The spans that a chart of so many pixels shows. A column shows the span of its maximum: no spike is lost, and what
- * is stacked is a state that was. *
- * @typedef {{ x: number[], span: number[], min: number[] }} Shown x: where each begins, ns; min: the least in the
+ * Chooses the spans that a chart shows in a given number of pixels. A column shows its largest span, so no spike is
+ * lost, and each stack is a state that really occurred.
+ * @typedef {{ x: number[], span: number[], min: number[] }} Shown x: where each begins, ns; min: the smallest in the
  *   column
  */
 import { spanAt } from './model.js';
@@ -17,7 +17,8 @@ const evenly = (from, to) => ({
 
 /**
  * @param {{ start: Float64Array, max: Float64Array, min: Float64Array }} spans
- * @param {number} from @param {number} to @param {number} columns @param {Scale} [scale] where in the view a time lies
+ * @param {number} from @param {number} to @param {number} columns @param {Scale} [scale] converts times to shares of
+ *   the view
  * @returns {Shown}
  */
 export function shown(spans, from, to, columns, scale = evenly(from, to)) {
@@ -67,7 +68,8 @@ function all(spans, first, end) {
 }
 
 /**
- * The span of the largest state that begins in each of `columns`, as `shown` has it, else the last one; -1 before the first.
+ * Returns for each of `columns` the span of the largest state that begins in it, as `shown` does, otherwise the last
+ * span before it, or -1 before the first.
  * @param {{ start: Float64Array, max: Float64Array }} spans
  * @param {number} from
  * @param {number} to
@@ -89,11 +91,13 @@ export function spansIn(spans, from, to, columns, scale = evenly(from, to)) {
   return out;
 }
 
-/** What is held at a span; nothing before the first. @param {ArrayLike<number>} bytes of each span @param {number} span */
+/** Returns the bytes at a span, or zero before the first. @param {ArrayLike<number>} bytes of each span
+ *  @param {number} span */
 export const heldAt = (bytes, span) => (span < 0 ? 0 : bytes[span]);
 
 /**
- * The largest total in each of `columns`, levels carried on: for minimaps and overlays.
+ * Returns the largest total in each of `columns`, for minimaps and overlays. Levels continue into columns without a
+ * change.
  * @param {{ start: Float64Array, max: Float64Array }} spans
  * @param {number} from
  * @param {number} to

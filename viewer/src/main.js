@@ -1,4 +1,4 @@
-/** Reads the page's data and begins. */
+/** Reads the page's data and starts the app. */
 import { App } from './app.js';
 import { readPage } from './data.js';
 import { listen } from './keys.js';
@@ -16,7 +16,7 @@ async function begin() {
       for (const chart of app.charts) chart.plot?.resize(width, chart.height);
       app.later();
     });
-    // paper is light, and not as wide as a screen
+    // paper needs the light theme, and is narrower than a screen
     for (const media of ['print', '(prefers-color-scheme: dark)'])
       matchMedia(media).addEventListener('change', () => app.build());
     addEventListener('hashchange', () => {

@@ -1,4 +1,4 @@
-/** What happened beside allocations: on the charts a sign, here its words. */
+/** Marks of events that are not allocations: a sign on the charts, and here their text. */
 import { element, row, table } from './dom.js';
 import { count, size, time } from './format.js';
 import { pathName } from './model.js';
@@ -40,17 +40,17 @@ function what(mark) {
   return `asked ${size(mark.bytes)}${mark.free === null ? '' : `, ${size(mark.free)} free`}`;
 }
 
-/** One line. @param {Log} log @param {Mark} mark */
+/** Describes a mark in one line. @param {Log} log @param {Mark} mark */
 export const describe = (log, mark) => `${KIND[mark.kind]}: ${what(mark)}, in ${pathName(log.paths[mark.node])}`;
 
-/** The marks that a heap of that name is concerned with. @param {Log} log @param {string} heap */
+/** Returns the marks that concern a heap. @param {Log} log @param {string} heap */
 export function marksOf(log, heap) {
   const side = heap.split('/')[0];
   return log.marks.filter((mark) => !mark.heap || mark.heap.split('/')[0] === side);
 }
 
-/** Goes there, and pins it where it is a heap's: who held the memory then. @param {App} app @param {Log} log
- *  @param {{ heap: string, time: number }} mark */
+/** Goes to a mark. If it belongs to a heap, pins the instant, which shows the holders of the memory. @param {App} app
+ *  @param {Log} log @param {{ heap: string, time: number }} mark */
 export function show(app, log, { heap, time: ns }) {
   const at = ns - app.origin(log);
   app.centre(at, (app.whole[1] - app.whole[0]) / 20);
@@ -58,7 +58,7 @@ export function show(app, log, { heap, time: ns }) {
   else app.update();
 }
 
-/** What went wrong first, then graphs and marks; null when nothing happened. @param {App} app */
+/** Returns the panel of marks, failures first, or null without marks. @param {App} app */
 export function markPanel(app) {
   const SHOWN = 60;
   const all = app.runs().flatMap((log) => log.marks.map((mark) => ({ log, mark })));

@@ -1,4 +1,4 @@
-/** The whole run in a strip, with the view as a window that can be dragged, stretched or drawn anew. */
+/** The whole run in a strip. The view is a window that can be dragged, resized or drawn. */
 import { colour, element } from './dom.js';
 import { time, timeTicks } from './format.js';
 import { totals } from './lod.js';
@@ -9,7 +9,7 @@ import { Sheet } from './sheet.js';
 
 /** @typedef {import('./app.js').App} App */
 
-const TIMES = 13; // CSS pixels: above the run
+const TIMES = 13; // CSS pixels above the run
 
 export class Minimap {
   /** @param {App} app */
@@ -19,14 +19,14 @@ export class Minimap {
       element('canvas', { 'aria-label': 'the whole run; drag to choose the span that is shown', role: 'img' })
     );
     this.sheet = new Sheet(this.canvas, () => this.drawAnew());
-    /** All but the window, which alone changes with the view. */
+    /** The picture without the window. Only the window changes with the view. */
     this.run = /** @type {HTMLCanvasElement} */ (element('canvas'));
     this.root = element('div', { class: 'panel minimap' }, this.canvas);
     this.canvas.addEventListener('pointerdown', (event) => this.grab(event));
     this.canvas.addEventListener('dblclick', () => app.fit());
   }
 
-  /** Position of a time, CSS pixels. @param {number} ns */
+  /** Returns the x of a time, in CSS pixels. @param {number} ns */
   x(ns) {
     const [from, to] = this.app.whole,
       width = this.sheet.width - LEFT - RIGHT;
@@ -64,7 +64,8 @@ export class Minimap {
     });
   }
 
-  /** What is drawn on. @param {CanvasRenderingContext2D} c @param {number} ratio @returns {paint.Surface} */
+  /** Returns the surface for drawing. @param {CanvasRenderingContext2D} c @param {number} ratio
+   *  @returns {paint.Surface} */
   surface(c, ratio) {
     const { width, height } = this.sheet;
     return {
@@ -79,7 +80,7 @@ export class Minimap {
     };
   }
 
-  /** The view has changed. */
+  /** Redraws after a change of the view. */
   draw() {
     const begun = this.sheet.begin(),
       { width, height } = this.canvas;
@@ -89,7 +90,7 @@ export class Minimap {
     this.drawWindow(this.surface(begun.c, begun.ratio));
   }
 
-  /** The run, the colours or the size have changed. */
+  /** Redraws after a change of the run, the colours or the size. */
   drawAnew() {
     this.run.width = 0;
     this.draw();
@@ -107,7 +108,7 @@ export class Minimap {
 
   /** @param {paint.Surface} s */
   drawTimes(s) {
-    const ROOM = 130, // of a label, CSS pixels
+    const ROOM = 130, // CSS pixels per label
       [from, to] = this.app.whole,
       { ticks, step } = timeTicks(from, to, Math.max(2, (s.right - s.left) / s.ratio / ROOM));
     for (const ns of ticks)

@@ -1,14 +1,15 @@
 /**
- * From bands to what is stacked: groups by their best name, range, Python or native call stack, thread, size class or library. *
+ * Groups bands into stacks: by their best name, range, Python or native call stack, thread, size class or library.
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./columns.js').By} By
- * @typedef {{ by: By, depth: number, unfolded?: string[] }} Grouping depth 0: as the reports name it; unfolded: lines of which the parts are shown
- * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group
- *   bytes of each span; partial: small pieces of it lie in bands that do not say so
+ * @typedef {{ by: By, depth: number, unfolded?: string[] }} Grouping depth 0: names as in the reports; unfolded: lines
+ *   that are expanded into their parts
+ * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }}
+ *   Group bytes: of each span; partial: bands without a name hold small pieces of it
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array,
- *   folds: Map<string, import('./folds.js').Line> }} Stack
- *   folds: by name what it is a fold or a part of; unnamed: bytes of each span in bands that do not say whose they are
+ *   folds: Map<string, import('./folds.js').Line> }} Stack folds: by name, the line that it is or belongs to; unnamed:
+ *   bytes of each span in bands without a name
  */
 import { FOLD, ONE, OTHER, SMALL, VIEWS } from './columns.js';
 import { isFold, partOf } from './folds.js';
@@ -22,12 +23,12 @@ export const OUTSIDE = 'outside any range',
   ELSE = 'everything else',
   SEVERAL = 'several, small',
   SEVERAL_OF = 'several of ',
-  INSIDE = ' > '; // behind a range: it and all in it
+  INSIDE = ' > '; // after a range: the range and everything in it
 
-/** A depth that no path has. */
+/** A depth that no path reaches. */
 export const WHOLE = 999;
 
-/** Names of what nobody is known to hold. */
+/** The names for bytes without a known holder. */
 export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON, NOT_SAMPLED];
 
 /** @param {string[]} path @param {number} [depth] @param {string} [none] */
@@ -36,16 +37,17 @@ export function pathName(path, depth = 0, none = OUTSIDE) {
   return shown.length ? join(shown) : none;
 }
 
-/** The range, else the Python stack, else the native one or the library: as `peaks` names it. @param {Log} log
- *  @param {{ node: number, library: number, native: number, python: number }} of @param {number} [depth] */
+/** Returns the name that `peaks` uses: the range, otherwise the Python stack, otherwise the native stack or the
+ *  library. @param {Log} log @param {{ node: number, library: number, native: number, python: number }} of
+ *  @param {number} [depth] */
 export function bestName(log, of, depth) {
   if (of.node || of.python) return pathName(of.node ? log.paths[of.node] : log.stacks[of.python], depth);
   if (log.best === 'stack') return pathName(log.stacks[of.native], depth, NO_STACK);
   return log.libraries[of.library] || (log.best === 'library' ? UNKNOWN : OUTSIDE);
 }
 
-/** Whether a band leaves open whose its bytes are: render/html_data.c's pieces say the same. @param {Log} log
- *  @param {import('./data.js').Band} band @param {Grouping} grouping */
+/** Returns true if a band does not name the holder of its bytes. The pieces that render/html_data.c writes follow the
+ *  same rule. @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
 function isOpen(log, band, { by, depth }) {
   if (band.kind === FOLD) return by !== 'library' && (depth > 0 || !['auto', 'range'].includes(by));
   if (band.kind !== SMALL) return false;
@@ -53,7 +55,8 @@ function isOpen(log, band, { by, depth }) {
   return by === 'python' ? band.node > 0 : !['range', 'library'].includes(by);
 }
 
-/** By its path. @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
+/** Returns the name that a band's path gives it. @param {Log} log @param {import('./data.js').Band} band
+ *  @param {Grouping} grouping */
 function pathOf(log, band, { by, depth }) {
   if (by === 'auto') return bestName(log, band, depth);
   if (by === 'range') return pathName(log.paths[band.node], depth);
@@ -69,7 +72,8 @@ const partAt = (heap, band, { by, depth }) => (depth ? undefined : partOf(heap, 
 /** @param {import('./folds.js').Line} line @param {Grouping} grouping */
 const isUnfolded = (line, { unfolded }) => isFold(line) && (unfolded ?? []).includes(line.name);
 
-/** What the page calls it; of the second of two runs as the first has it. @param {Log} log @param {string} name */
+/** Returns a name as the page shows it: names of the second run are shown as in the first. @param {Log} log
+ *  @param {string} name */
 export const shownName = (log, name) => log.renamed?.get(name) ?? name;
 
 /** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
@@ -88,8 +92,8 @@ function ownName(log, heap, band, grouping) {
   return band.kind === FOLD ? severalOf(part.line) : (part.told ?? pathOf(log, band, grouping));
 }
 
-/** Whether there is more of the band's name elsewhere; its pieces are in the order of the views. @param {Heap} heap
- *  @param {import('./data.js').Band} band @param {Grouping} grouping */
+/** Returns true if other bands hold more of the band's name. Its pieces are in the order of the views.
+ *  @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
 function isPartial(heap, band, grouping) {
   const { by, depth } = grouping,
     line = partAt(heap, band, grouping)?.line,
@@ -98,17 +102,17 @@ function isPartial(heap, band, grouping) {
   return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);
 }
 
-/** Whether its numbers are estimates: of a sample of small objects. @param {{ name: string }} heap */
+/** Returns true if the heap's numbers are estimates from a sample of small objects. @param {{ name: string }} heap */
 export const isEstimated = (heap) => heap.name === 'host/python';
 
-/** Whether its peak may be another. @param {{ name: string, about?: boolean }} heap */
+/** Returns true if the heap's peak is approximate. @param {{ name: string, about?: boolean }} heap */
 export const hasAboutPeak = (heap) => isEstimated(heap) || heap.about === true;
 
-/** Whether only a sample of a heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
+/** Returns true if only a sample of the heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
 export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'host/heap';
 
-/** Whether a name is a call stack that only a sample of the small blocks has; of a band by itself the report knows. @param {Log} log @param {Heap} heap
- *  @param {import('./data.js').Band} band @param {string} by */
+/** Returns true if a name is a call stack that only a sample of the small blocks has. For a single band, the report
+ *  decides. @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {string} by */
 const isSampled = (log, heap, band, by) =>
   hasSampledStacks(log, heap) &&
   (band.kind !== ONE || band.atLeast !== 0) &&
@@ -117,10 +121,10 @@ const isSampled = (log, heap, band, by) =>
     by === 'stack' ||
     (by === 'auto' && !band.node && band.python + band.native > 0));
 
-/** Bands of that name do not say whose their bytes are. @param {string} name */
+/** Returns true if bands of this name do not name the holder of their bytes. @param {string} name */
 export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.startsWith(SEVERAL_OF);
 
-/** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
+/** Returns a block as a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
   kind: ONE,
   atLeast: 0,
@@ -133,16 +137,18 @@ export const bandOf = (blocks, i) => ({
   native: blocks.native[i],
 });
 
-/** What a block is counted to. @param {Log} log @param {Heap} heap @param {number} i @param {Grouping} grouping */
+/** Returns the name that a block is counted under. @param {Log} log @param {Heap} heap @param {number} i
+ *  @param {Grouping} grouping */
 export function blockName(log, heap, i, grouping) {
   return bandName(log, heap, bandOf(heap.blocks, i), grouping);
 }
 
-/** @param {string} name @param {string} range with " > " behind it */
+/** @param {string} name @param {string} range followed by " > " */
 export const isInside = (name, range) => (name + INSIDE).startsWith(range);
 
-/** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf
- *  @param {Float64Array} sums @param {(span: number) => void} each @param {number} [spans] so many, from the first on */
+/** Calls each(span) with the `sums` of all names at that span. @param {Heap} heap @param {Int32Array} nameOf
+ *  @param {Float64Array} sums @param {(span: number) => void} each @param {number} [spans] how many, from the first
+ *  one */
 function walk(heap, nameOf, sums, each, spans = heap.spans.start.length) {
   const held = new Float64Array(heap.bands.length);
   let at = 0;
@@ -157,7 +163,7 @@ function walk(heap, nameOf, sums, each, spans = heap.spans.start.length) {
   }
 }
 
-/** The span that holds the peak. @param {Heap} heap */
+/** Returns the span that holds the peak. @param {Heap} heap */
 export function peakSpan(heap) {
   const { max } = heap.spans;
   let best = 0;
@@ -190,8 +196,8 @@ function namesOf(log, heap, grouping) {
   return { names, nameOf, partial, open, folds };
 }
 
-/** What each name held at the peak, or half of its most at any time. @param {Heap} heap @param {Int32Array} nameOf
- *  @param {number} names */
+/** Returns for each name its bytes at the peak, or half of its maximum if that is more. @param {Heap} heap
+ *  @param {Int32Array} nameOf @param {number} names */
 function weights(heap, nameOf, names) {
   const { start, end } = heap.spans,
     { changeBand, changeBytes } = heap,
@@ -207,7 +213,7 @@ function weights(heap, nameOf, names) {
       sums[nameOf[band]] += changeBytes[at] - held[band];
       held[band] = changeBytes[at];
     }
-    // those that have not changed since held as much at an earlier span
+    // names that have not changed since held as many bytes at an earlier span
     for (let i = first; i < at; i++) {
       const name = nameOf[changeBand[i]];
       if (sums[name] > 2 * weight[name]) weight[name] = sums[name] / 2;
@@ -218,8 +224,9 @@ function weights(heap, nameOf, names) {
   return weight;
 }
 
-/** The names that have a band of their own, the heaviest first: what they held at the peak, or half of their most at any time.
- *  @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Map<string, number>} */
+/** Returns the names that get their own band, the heaviest first. A weight is the bytes at the peak, or half of the
+ *  maximum if that is more. @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most]
+ *  @returns {Map<string, number>} */
 export function foremost(log, heap, grouping, most = 18) {
   const { names, nameOf } = namesOf(log, heap, grouping),
     weight = weights(heap, nameOf, names.length);
@@ -229,7 +236,8 @@ export function foremost(log, heap, grouping, most = 18) {
   return new Map(order.slice(0, names.length - 1 <= most ? most + 1 : most).map((i) => [names[i], weight[i]]));
 }
 
-/** Of each span the bytes in bands that do not say whose they are. @param {Heap} heap @param {Int32Array} nameOf @param {boolean[]} open */
+/** Returns for each span the bytes in bands without a name. @param {Heap} heap @param {Int32Array} nameOf
+ *  @param {boolean[]} open */
 function unnamedOf(heap, nameOf, open) {
   const unnamed = new Float64Array(heap.spans.start.length),
     sums = new Float64Array(2);
@@ -243,8 +251,10 @@ function unnamedOf(heap, nameOf, open) {
 }
 
 /**
- * The heap's stack: a group for each of the names that it has, in their order; the rest is one, and what of it is in a range another.
- * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @param {string} [inside] a range, with " > " behind it
+ * Returns the heap's stack: one group for each wanted name that it has, in their order. All other names form one more
+ * group, and those of them in the range `inside` another.
+ * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @param {string} [inside] a
+ *   range followed by " > "
  * @returns {Stack}
  */
 export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grouping).keys()], inside = '') {
@@ -284,16 +294,17 @@ export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grou
 /** @param {boolean[]} open @param {Float64Array} sums */
 const sumOpen = (open, sums) => open.reduce((all, is, i) => all + (is ? sums[i] : 0), 0);
 
-/** Whether a group's bytes at a span are a lower bound. @param {Stack} stack @param {Group} group @param {number} span */
+/** Returns true if a group's bytes at a span are a lower bound. @param {Stack} stack @param {Group} group
+ *  @param {number} span */
 export const isLeast = (stack, group, span) => group.partial && stack.unnamed[span] > 0;
 
 /**
- * Every name's bytes at a span, none summed up.
+ * Returns the bytes of every single name at a span.
  * @param {Log} log
  * @param {Heap} heap
  * @param {Grouping} grouping
  * @param {number} span
- * @returns {import('./lines.js').Side} of all names of the heap, those that held nothing then, too
+ * @returns {import('./lines.js').Side} all names of the heap, including those without bytes
  */
 export function composition(log, heap, grouping, span) {
   const { names, nameOf, partial, open } = namesOf(log, heap, grouping);
@@ -311,7 +322,7 @@ export function composition(log, heap, grouping, span) {
   return { held, more };
 }
 
-/** The last span that begins at or before the time; -1: none. @param {Float64Array} start @param {number} time */
+/** Returns the last span that begins at or before the time, or -1. @param {Float64Array} start @param {number} time */
 export function spanAt(start, time) {
   let low = 0,
     high = start.length;
@@ -323,27 +334,28 @@ export function spanAt(start, time) {
   return low - 1;
 }
 
-/** Whether every change has a span there. @param {Heap} heap @param {number} span */
+/** Returns true if every change near this span has its own span. @param {Heap} heap @param {number} span */
 const inWindow = (heap, span) =>
   heap.exact.some(([from, to]) => heap.spans.start[span] >= from && heap.spans.start[span] < to);
 
-/** True when the span is one state, not the maximum of several. @param {Heap} heap @param {number} span */
+/** Returns true if the span is one state, not the maximum of several. @param {Heap} heap @param {number} span */
 export function isExact(heap, span) {
   const s = heap.spans;
   return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1 || inWindow(heap, span);
 }
 
-/** True when the span is the state at an instant in it; null: at its own. @param {Heap} heap @param {number} span
- *  @param {number | null} at */
+/** Returns true if the span is the exact state at an instant in it. If `at` is null, the instant is the span's own
+ *  time. @param {Heap} heap @param {number} span @param {number | null} at */
 export function isExactAt(heap, span, at) {
   const of = heap.spans.time[span];
   return at === of || (isExact(heap, span) && (at === null || at >= of));
 }
 
-/** What a window has left of a bucket: its state need not be the largest. @param {Heap} heap @param {number} span */
+/** Returns true if the span is the rest of a bucket next to a window of exact spans. Its state need not be the largest
+ *  one. @param {Heap} heap @param {number} span */
 export const isPiece = (heap, span) =>
   !inWindow(heap, span) && [span - 1, span + 1].some((i) => i >= 0 && i < heap.spans.start.length && inWindow(heap, i));
 
-/** How long the changes are that a span stands for, ns. @param {Heap} heap @param {number} span */
+/** Returns how much time the changes of a span cover, ns. @param {Heap} heap @param {number} span */
 export const spanWidth = (heap, span) =>
   Math.min(heap.width, (heap.spans.start[span + 1] ?? Infinity) - heap.spans.start[span]);

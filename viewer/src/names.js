@@ -1,31 +1,31 @@
 /**
- * Names and their parts. The page's data has calls and threads as fields. Here they become texts, and names of paths; the parts of a name are found
- * by its text.
- *
+ * Names and their parts. The page's data has calls and threads as fields. This module turns them into texts and path
+ * names, and finds the parts of a name from its text.
  * @typedef {string | [string, string, number]} RawFrame a text, or a call with its file and line
  * @typedef {string | [string, number]} RawThread a text, or a thread with the kernel's number
  * @typedef {{ path: string[], caller: string }} Joined caller: of the innermost frame, or empty
- * @typedef {{ begin: string, tell: string, last: string }} Parts of a name, in their order. If there is too little room, begin is
- *   cut first and tell never; tell: empty if the end of the name distinguishes it
+ * @typedef {{ begin: string, tell: string, last: string }} Parts of a name, in their order. If there is too little
+ *   room, begin is cut first and tell never; tell: empty if the end of the name distinguishes it
  */
 
 import { count } from './format.js';
 
 const INTO = ' > ',
-  SEEN = 12, // characters of an end, at least
+  SEEN = 12, // minimum characters of an end
   SHORT = 16,
-  MOST = 32; // of tell
+  MOST = 32; // maximum characters of `tell`
 
 /** @type {Map<string, Joined>} */
 const joined = new Map();
-/** By a call's text its place, " (t.py:12)", and the end of that, ":12)". @type {Map<string, { place: string, line: string }>} */
+/** For the text of a call: its place, " (t.py:12)", and the end of that place, ":12)".
+ *  @type {Map<string, { place: string, line: string }>} */
 const places = new Map();
 /** @type {Map<string, { name: string, number: string }>} */
 const threads = new Map();
-/** By the name of several threads, " (8 threads)". @type {Map<string, string>} */
+/** For the name of several threads: its end, " (8 threads)". @type {Map<string, string>} */
 const pools = new Map();
 
-/** The text of a frame. @param {RawFrame} raw */
+/** Returns the text of a frame. @param {RawFrame} raw */
 export function readFrame(raw) {
   if (typeof raw === 'string') return raw;
   const [name, file, line] = raw,
@@ -34,7 +34,7 @@ export function readFrame(raw) {
   return name + place;
 }
 
-/** The text of a thread. @param {RawThread} raw */
+/** Returns the text of a thread. @param {RawThread} raw */
 export function readThread(raw) {
   if (typeof raw === 'string') return raw;
   const [name, number] = raw,
@@ -43,30 +43,31 @@ export function readThread(raw) {
   return text;
 }
 
-/** A thread's name and number, if it has a number. @param {string} text */
+/** Returns a thread's name and number, if it has a number. @param {string} text */
 export const threadOf = (text) => threads.get(text);
 
-/** The reports end the name of threads that are one line with their number. @param {string} name @param {number} rows */
+/** Notes the name of a line of several threads. The reports end such a name with the number of threads.
+ *  @param {string} name @param {number} rows */
 export function notePool(name, rows) {
   const last = ` (${count(rows)} threads)`;
   if (rows > 1 && name.endsWith(last)) pools.set(name, last);
 }
 
-/** The name of a path. @param {string[]} path @param {string} [caller] */
+/** Returns the name of a path. @param {string[]} path @param {string} [caller] */
 export function join(path, caller = '') {
   const name = path.join(INTO) + (caller && ` <- ${caller}`);
   if ((path.length > 1 || caller) && !joined.has(name)) joined.set(name, { path, caller });
   return name;
 }
 
-/** The path and the caller that a name was made of. @param {string} name @returns {Joined} */
+/** Returns the path and the caller that a name was made from. @param {string} name @returns {Joined} */
 export const joinedOf = (name) => joined.get(name) ?? { path: [name], caller: '' };
 
-/** A path with the caller as a part of its last name. @param {Joined} of */
+/** Returns a path with the caller as a part of its last name. @param {Joined} of */
 export const calledPath = ({ path, caller }) =>
   path.map((name, i) => (caller && i === path.length - 1 ? `${name} <- ${caller}` : name));
 
-/** The positions of the separators in a name. @param {string} name */
+/** Returns the positions of the separators in a name. @param {string} name */
 function separators(name) {
   let at = -INTO.length;
   return joinedOf(name)
@@ -81,15 +82,15 @@ function differsAt(a, b) {
   return i;
 }
 
-/** The beginning of the word at a place. @param {string} name @param {number} at */
+/** Returns the beginning of the word at a position. @param {string} name @param {number} at */
 function wordAt(name, at) {
   let from = at;
   while (from > 0 && at - from < SHORT && /[\w.]/.test(name[from - 1])) from--;
   return from;
 }
 
-/** The part of a name that a place is in: a frame with the separator before it, or of a long one the word.
- *  @param {string} name @param {number[]} separators @param {number} at */
+/** Returns the part of a name around a position: a frame with the separator before it, or only the word if the frame is
+ *  long. @param {string} name @param {number[]} separators @param {number} at */
 function partAt(name, separators, at) {
   const begin = separators.filter((separator) => separator <= at).at(-1) ?? 0,
     next = separators.find((separator) => separator >= Math.max(at, begin + INTO.length)),
@@ -101,8 +102,8 @@ function partAt(name, separators, at) {
   };
 }
 
-/** The last character of a that differs from b, seen from their ends; if b is an end of a, the last one before it.
- *  @param {string} a @param {number[]} separators of a @param {string} b */
+/** Returns the last position at which a differs from b, compared from their ends. If b is an end of a, returns the
+ *  position before it. @param {string} a @param {number[]} separators of a @param {string} b */
 function lastDifference(a, separators, b) {
   let i = a.length - 1;
   for (let k = b.length - 1; i > 0 && a[i] === b[k]; k--) i--;
@@ -134,9 +135,10 @@ function placeOf(name) {
   return call && { ...call, caller: ` <- ${caller}` };
 }
 
-/** The parts of a call with its caller. If there is too little room the caller is cut first, then the function's name. The line is never cut, nor the file if
- *  another call has the same line number. null: the name is not such a call, or another call has the same line of the same file.
- *  @param {string} name @param {Iterable<string>} among the names that are shown with it
+/** Returns the parts of a call with its caller. If there is too little room, the caller is cut first, then the
+ *  function's name. The line is never cut, nor the file if another call has the same line number. Returns null if the
+ *  name is not such a call, or if another call has the same line of the same file. @param {string} name
+ *  @param {Iterable<string>} among the names that are shown with it
  *  @returns {{ head: string, tell: string, caller: string } | null} */
 export function callParts(name, among) {
   const call = placeOf(name);
@@ -148,7 +150,8 @@ export function callParts(name, among) {
   return tell ? { head: name.slice(0, -(tell + call.caller).length), tell, caller: call.caller } : null;
 }
 
-/** How many characters each name has in common with another one. @param {Iterable<string>} names @returns {Map<string, number>} */
+/** Returns how many characters each name has in common with another one. @param {Iterable<string>} names
+ *  @returns {Map<string, number>} */
 export function commonBegins(names) {
   const all = [...new Set(names)].sort(),
     common = all.map((name, i) => (i + 1 < all.length ? differsAt(name, all[i + 1]) : 0));
@@ -156,9 +159,10 @@ export function commonBegins(names) {
 }
 
 /**
- * A text that is cut at its end, or before the part that distinguishes it; empty if it would look like another one.
+ * Returns a text that is cut at its end, or before the part that distinguishes it, or an empty one if it would look
+ * like another.
  * @param {string} text @param {number} common how many characters it has in common with another one
- * @param {(text: string) => string} cut what there is room for
+ * @param {(text: string) => string} cut returns as much of a text as fits
  */
 export function cutApart(text, common, cut) {
   const first = cut(text);

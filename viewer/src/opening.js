@@ -1,31 +1,33 @@
-/** The span of time that the charts open on: the run's activity, not the imports before it. */
+/** Chooses the span of time that the charts open on: the run's activity, not the imports before it. */
 
 /** @typedef {import('./data.js').Log} Log */
 
-const MARGIN = 0.02, // of what is shown, before the first device allocation
-  NEARLY_ALL = 0.8; // of the run: then all of it
+const MARGIN = 0.02, // share of the shown time, before the first device allocation
+  NEARLY_ALL = 0.8; // share of the run from which all of it is shown
 
-/** The heaps that the page begins with: those beside the largest one. @param {Log} log */
+/** Returns the heaps at the top of the page: those on the host or the GPU of the largest one. @param {Log} log */
 function mainHeaps(log) {
   const [first] = log.heaps;
   return first ? log.heaps.filter(({ name }) => name.split('/')[0] === first.name.split('/')[0]) : [];
 }
 
-/** The instances of the range that repeats, with the time of one before the first and behind the last: a range that
- *  PyTorch marks is only a part of a step. @param {import('./data.js').Repeat} repeat @returns {[number, number]} */
+/** Returns the time of all instances of the repeating range, and of one more before and after them, because a range
+ *  that PyTorch marks is only a part of a step. @param {import('./data.js').Repeat} repeat
+ *  @returns {[number, number]} */
 function around({ from, to, instances }) {
   const each = (to - from) / Math.max(1, instances - 1);
   return [from - each, to + each];
 }
 
-/** From the first device allocation. @param {Log} log @returns {[number, number] | null} */
+/** Returns the span from shortly before the first device allocation to the end, or null without one. @param {Log} log
+ *  @returns {[number, number] | null} */
 function fromDevice({ heaps, duration }) {
   const first = Math.min(...heaps.filter(({ name }) => name.startsWith('gpu')).map(({ spans }) => spans.start[0]));
   return Number.isFinite(first) ? [first - MARGIN * (duration - first), duration] : null;
 }
 
-/** In the log's time; the peaks of the first charts and what went wrong are in it. @param {Log} log
- *  @returns {[number, number]} */
+/** Returns the span in the log's time. It includes the peaks of the first charts and the last out-of-memory event.
+ *  @param {Log} log @returns {[number, number]} */
 export function opening(log) {
   const activity = log.repeat ? around(log.repeat) : fromDevice(log);
   if (!activity) return [0, log.duration];

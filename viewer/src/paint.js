@@ -1,17 +1,18 @@
 /**
- * Drawing on a canvas whose scales are given: steps, areas, flags. Coordinates in canvas pixels.
+ * Draws steps, areas and flags on a canvas with given scales. Coordinates are canvas pixels.
  * @typedef {{ c: CanvasRenderingContext2D, x: (ns: number) => number, y: (bytes: number) => number, left: number,
  *   right: number, top: number, bottom: number, ratio: number }} Surface
  */
 
 /**
- * Times before and behind what is shown are drawn at its edges. @param {Surface} s
+ * Returns a function for the x of a time. Times outside the view are drawn at its edges.
+ * @param {Surface} s
  * @returns {(ns: number) => number}
  */
 const within = (s) => (ns) => Math.min(s.right, Math.max(s.left, s.x(ns)));
 
 /**
- * The outline of a level that holds until the next x; the last one until `end`.
+ * Traces the outline of levels. Each level continues until the next x, and the last one until `end`.
  * @param {Surface} s
  * @param {ArrayLike<number>} xs
  * @param {ArrayLike<number>} ys bytes
@@ -69,9 +70,9 @@ export function line(s, xs, ys, end, colour, width = 1, dash = []) {
 }
 
 /**
- * Figures that were taken now and then: a dot each, where there is room, and what joins them.
- * @typedef {{ x: number, y: number, looked: boolean, joined: boolean }} Figure looked: it was taken then, else it was the same
- *   as before; joined: with the one before
+ * Draws sampled figures: the lines that join them, and a dot for each if there is room.
+ * @typedef {{ x: number, y: number, looked: boolean, joined: boolean }} Figure looked: it was sampled at this time, and
+ *   does not only continue the one before; joined: a line joins it with the one before
  * @param {Surface} s @param {Figure[]} figures @param {string} colour
  */
 export function samples(s, figures, colour) {
@@ -108,24 +109,27 @@ export function upright(s, x, colour, dash = []) {
   s.c.setLineDash([]);
 }
 
-const NARROW = 300; // CSS pixels: no room for words beside the peak's label
+const NARROW = 300; // CSS pixels: too narrow for more words next to the peak's label
 
-/** Where words of a width end that meet no others: of the places that they may have the first. @param {[number, number][]} taken by
- *  others @param {number} width @param {number[]} ends @returns {number | undefined} */
+/** Returns the first of `ends` at which words of this width do not overlap the taken places.
+ *  @param {[number, number][]} taken by others @param {number} width @param {number[]} ends
+ *  @returns {number | undefined} */
 export const room = (taken, width, ends) =>
   ends.find((end) => taken.every(([from, to]) => end <= from || end - width >= to));
 
-/** What words take of a canvas. @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
+/** The area of a label on the canvas. @typedef {{ left: number, right: number, top: number, bottom: number }} Box */
 
-/** @param {Surface} s @param {number} end of the words @param {number} y  they stand on @param {number} width @returns {Box} */
+/** @param {Surface} s @param {number} end of the words @param {number} y their baseline @param {number} width
+ *  @returns {Box} */
 export const boxOf = (s, end, y, width) => ({ left: end - width, right: end, top: y - 9 * s.ratio, bottom: y });
 
 /** @param {Box} a @param {Box} b */
 const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-/** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label "what: how much"; where it is
- *  narrow how much alone @param {[number, number][][]} [avoided] by its words; where they have no room beside the first of these,
- *  the next @returns {Box} what they take */
+/** Draws a horizontal line with a label. @param {Surface} s @param {number} y canvas pixels @param {string} colour
+ *  @param {string} label "what: how much"; a narrow chart shows only the second part
+ *  @param {[number, number][][]} [avoided] places that the label avoids: the first list if possible, otherwise the next
+ *  one @returns {Box} the area of the label */
 export function across(s, y, colour, label, avoided = []) {
   s.c.strokeStyle = colour;
   s.c.lineWidth = s.ratio;
@@ -162,7 +166,8 @@ export function text(s, x, y, label, colour, align = 'left', halo) {
   s.c.fillText(label, x, y);
 }
 
-/** Of texts in CSS pixels, for a frame asks for the same ones as the last. @type {Map<string, number>} */
+/** The widths of texts in CSS pixels, because a frame needs the same ones as the frame before.
+ *  @type {Map<string, number>} */
 const widths = new Map();
 const MOST_WIDTHS = 10_000;
 
@@ -177,8 +182,8 @@ export function widthOf(s, text) {
   return width;
 }
 
-/** What words lie on where a level line would go through them. @param {Surface} s @param {number} right @param {number} y
- *  @param {number} width @param {number} line y, too @param {string} colour */
+/** Draws a plate below words if a horizontal line would cross them. @param {Surface} s @param {number} right
+ *  @param {number} y @param {number} width @param {number} line its y @param {string} colour */
 export function plate(s, right, y, width, line, colour) {
   const top = y - 9 * s.ratio,
     height = 11 * s.ratio;
@@ -187,15 +192,15 @@ export function plate(s, right, y, width, line, colour) {
   s.c.fillRect(right - width, top, width, height);
 }
 
-/** As much of a text as there is room for. @param {Surface} s @param {string} text @param {number} room */
+/** Returns as much of a text as fits. @param {Surface} s @param {string} text @param {number} room */
 export function shortened(s, text, room) {
   const all = widthOf(s, text);
   return all <= room ? text : `${text.slice(0, Math.max(0, Math.floor((text.length * room) / all) - 1))}…`;
 }
 
 /**
- * The peak's flag: a small triangle that points down at (x, y), and its label on a side that has room, if one has: the chart's
- * head has it, too.
+ * Draws the peak's flag: a small triangle that points down at (x, y), and its label on a side that has room. If no side
+ * has room, the label is left out, because the chart's head also shows the peak.
  * @param {Surface} s
  * @param {number} x
  * @param {number} y
@@ -229,14 +234,14 @@ const isFlagRight = (s, x) => x < (s.left + s.right) / 2;
 
 const FLAG = 95; // CSS pixels of its label
 
-/** What the flag at x takes of the width, with its label and without. @param {Surface} s @param {number} x
+/** Returns the horizontal room of the flag at x, with its label and without. @param {Surface} s @param {number} x
  *  @returns {[[number, number], [number, number]]} */
 export function flagTakes(s, x) {
   const [label, flag] = [FLAG * s.ratio, 6 * s.ratio];
   return [isFlagRight(s, x) ? [x - flag, x + label] : [x - label, x + flag], [x - flag, x + flag]];
 }
 
-/** A marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */
+/** Draws a marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */
 export function marker(s, x, kind, colour) {
   const r = 3.5 * s.ratio,
     y = s.bottom - r - s.ratio;
@@ -262,7 +267,7 @@ export function marker(s, x, kind, colour) {
   }
 }
 
-/** The band between two levels. @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} low
+/** Fills the band between two levels. @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} low
  *  @param {ArrayLike<number>} high @param {number} end @param {string | CanvasPattern} paint */
 export function between(s, xs, low, high, end, paint) {
   if (!xs.length) return;

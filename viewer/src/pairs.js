@@ -1,23 +1,24 @@
 /**
- * Names of two runs that are one, as `diff` pairs them: the same function and module, whatever line of the source they
- * are at, and of what is left the same function, whatever its file is called. B's are shown as A has them.
+ * Pairs the names of two runs as `diff` does: by function and module, at any line of the source, and the remaining
+ * names by function, in any file. B's names are shown as A's.
  */
 import { bandName } from './model.js';
 import { joinedOf } from './names.js';
 
 /** @typedef {import('./data.js').Log} Log */
 
-/** A name with each frame as `same` has it. @param {Map<string, string>} same @param {string} name @param {boolean} [alone] without its caller */
+/** Replaces every frame of a name. @param {Map<string, string>} same @param {string} name @param {boolean} [alone]
+ *  without its caller */
 function replaced(same, name, alone) {
   const { path, caller } = joinedOf(name),
     of = (/** @type {string} */ frame) => same.get(frame) ?? frame;
   return path.map(of).join(' > ') + (caller && !alone ? ` <- ${of(caller)}` : '');
 }
 
-/** What of a name is the same from run to run. @param {Log} log @param {string} name */
+/** Returns the part of a name that is the same in every run. @param {Log} log @param {string} name */
 const matchOf = (log, name) => replaced(log.matching, name);
 
-/** The same without files. @param {Log} log @param {string} name */
+/** Returns the same part without files. @param {Log} log @param {string} name */
 const callOf = (log, name) => replaced(log.functions, name);
 
 /** @param {Log} log @param {string} name */
@@ -29,7 +30,7 @@ function namesOf(log, grouping) {
   return new Set([...bands, ...log.heaps.flatMap((heap) => heap.lines.auto.lines.map((line) => line.name))]);
 }
 
-/** The value of all names of a key; null: they have several. @param {Iterable<string>} names
+/** Returns for each key the value of its names, or null if they have several. @param {Iterable<string>} names
  *  @param {(name: string) => string} keyOf @param {(name: string) => string} valueOf */
 function single(names, keyOf, valueOf) {
   /** @type {Map<string, string | null>} */
@@ -42,8 +43,8 @@ function single(names, keyOf, valueOf) {
   return values;
 }
 
-/** B's names by A's; one that A has, or that several of A's would be, stays. @param {Log} a @param {Log} b
- *  @param {import('./model.js').Grouping} grouping @returns {Map<string, string>} */
+/** Returns the name in A for each name in B. A name in B stays if it also exists in A, or if several names in A match.
+ *  @param {Log} a @param {Log} b @param {import('./model.js').Grouping} grouping @returns {Map<string, string>} */
 export function pairs(a, b, grouping) {
   const own = namesOf(a, grouping),
     others = namesOf(b, grouping),

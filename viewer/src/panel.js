@@ -3,8 +3,8 @@ import { button, element } from './dom.js';
 import { saveCsv } from './exports.js';
 
 /**
- * @param {Record<string, any>} attributes of the section; `class` beside that of a panel
- * @param {{ name: string, text: () => string, tools?: Node[] }} file as CSV; tools: more buttons beside its own
+ * @param {Record<string, any>} attributes of the section; `class` is added to that of a panel
+ * @param {{ name: string, text: () => string, tools?: Node[] }} file the table as CSV; tools: more buttons
  * @param {Node | string | (Node | string)[]} title
  * @param {...Node} content
  */

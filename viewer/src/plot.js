@@ -1,4 +1,4 @@
-/** What all charts share: a uPlot with our axes, on the page's one time axis, drawn by a hook. */
+/** The base of all charts: a uPlot with our axes, on the page's one time axis, drawn by a hook. */
 import uPlot from 'uplot';
 import { colour } from './dom.js';
 import { BY_TIME, scaled } from './axis.js';
@@ -7,15 +7,14 @@ import { listenToTouch } from './touch.js';
 
 /**
  * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis:
- *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click:
- *   (ns: number) => void, app: import('./app.js').App }} PlotOptions
- *   app: what is chosen, zoomed and moved is that of all charts
+ *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click: (ns:
+ *   number) => void, app: import('./app.js').App }} PlotOptions app: selection, zoom and pan apply to all charts
  */
 
 export const LEFT = 78,
   RIGHT = 42; // half of the last time's label
 
-const TWICE = 500; // ms: so soon after another one a click in the same place is its double
+const TWICE = 500; // ms: a second click within this time in the same place is a double click
 
 /** @param {PlotOptions} o */
 function axes(o) {
@@ -107,13 +106,13 @@ export class Plot {
   listen(over) {
     const { options, u } = this,
       { app } = options;
-    /** Finer than offsetX, which is whole. @param {MouseEvent} event */
+    /** Returns the x of an event, more precisely than offsetX, which is a whole number. @param {MouseEvent} event */
     const at = (event) => event.clientX - over.getBoundingClientRect().left;
     over.addEventListener(
       'wheel',
       (event) => {
         const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY),
-          zooms = event.ctrlKey || event.metaKey; // as a pinch says, too
+          zooms = event.ctrlKey || event.metaKey; // a pinch also sets ctrlKey
         if (!sideways && !zooms) return;
         event.preventDefault();
         if (sideways) app.pan(event.deltaX / over.clientWidth);
@@ -146,13 +145,13 @@ export class Plot {
     over.addEventListener('click', (event) => {
       const x = at(event),
         time = event.timeStamp,
-        again = Math.abs(x - clicked.x) < 4 && time - clicked.time < TWICE; // browsers count clicks unlike
+        again = Math.abs(x - clicked.x) < 4 && time - clicked.time < TWICE; // browsers count clicks differently
       clicked = { x, time };
       if (Math.abs(x - down) < 4 && !again) options.click(this.time(x));
     });
   }
 
-  /** What is shown, in the scale's numbers: times, or events. @returns {[number, number]} */
+  /** Returns the view in the units of the scale: times, or events. @returns {[number, number]} */
   places() {
     const { app, view } = this.options;
     return [app.axis.place(view[0]), app.axis.place(view[1])];
@@ -207,22 +206,22 @@ export class Plot {
     this.u.setData([this.places(), [0, 0]], true);
   }
 
-  /** Of what is drawn on, CSS pixels. */
+  /** Returns the width of the drawing area, in CSS pixels. */
   get width() {
     return this.u.bbox.width / (globalThis.devicePixelRatio || 1);
   }
 
-  /** CSS pixels. @param {number} ns */
+  /** Returns the x of a time, in CSS pixels. @param {number} ns */
   pixel(ns) {
     return scaled(this.options.app.axis, this.options.view).share(ns) * this.width;
   }
 
-  /** Puts the cursor there, as if the mouse had. @param {number | null} ns */
+  /** Moves the cursor to a time, as the mouse does. @param {number | null} ns */
   point(ns) {
     this.u.setCursor({ left: ns === null ? -10 : this.pixel(ns), top: ns === null ? -10 : 0 });
   }
 
-  /** Shows what is chosen. @param {{ from: number, to: number } | null} chosen */
+  /** Shows the selection. @param {{ from: number, to: number } | null} chosen */
   choose(chosen) {
     const { width } = this,
       height = this.u.bbox.height / (globalThis.devicePixelRatio || 1),

@@ -1,4 +1,5 @@
-/** Every log as a small chart with one scale: the ranks that differ come first, outlined, and what makes one differ. */
+/** Every log as a small chart on one scale. The ranks that differ come first and are outlined, and a text explains the
+ *  largest difference. */
 import { comparedLog, mostOf } from './differences.js';
 import { fill } from './colours.js';
 import { element, folded } from './dom.js';
@@ -12,35 +13,38 @@ import * as paint from './paint.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** The logs whose peaks are more than a twentieth away from the median, farthest first: of those that are alike.
- *  @param {number[]} peaks @param {boolean[]} [alike] */
+/** Returns the logs whose peaks are more than a twentieth away from the median, the farthest first. Only logs that are
+ *  alike are compared. @param {number[]} peaks @param {boolean[]} [alike] */
 export function outliers(peaks, alike = peaks.map(() => true)) {
   const middle = median(peaks.filter((_, i) => alike[i])),
     away = peaks.map((peak, i) => (alike[i] ? Math.abs(peak - middle) : 0));
   return [...peaks.keys()].filter((i) => away[i] > middle * 0.05).sort((a, b) => away[b] - away[a] || a - b);
 }
 
-/** Those that differ first, in their order; the others by rank, and last what is not compared. @param {import('./data.js').Log[]} logs @param {number[]} odd */
+/** Returns the logs that differ, in their order, then the others by rank, and last the logs that are not compared.
+ *  @param {import('./data.js').Log[]} logs @param {number[]} odd */
 const inOrder = (logs, odd) => {
   const place = (/** @type {import('./data.js').Log} */ log) =>
     odd.includes(log.index) ? odd.indexOf(log.index) : odd.length + Number(!log.alike);
   return [...logs].sort((a, b) => place(a) - place(b) || Number(a.rank) - Number(b.rank) || a.index - b.index);
 };
 
-/** "gpu3/device" and "gpu0/device" are of one kind: each rank has a GPU of its own. @param {string} name */
+/** Returns the kind of a heap: "gpu3/device" and "gpu0/device" are the same kind, because each rank has its own GPU.
+ *  @param {string} name */
 const kindOf = (name) => name.replace(/^gpu\d+\//, '/');
 
 /** @param {import('./data.js').Log} log @param {string} name */
 const heapOf = (log, name) =>
   log.heaps.find((heap) => heap.name === name) ?? log.heaps.find((heap) => kindOf(heap.name) === kindOf(name));
 
-/** The heap that the panel is of: the one that is chosen, else where the ranks differ most. @param {App} app */
+/** Returns the heap that the panel shows: the chosen one, otherwise the one in which the ranks differ most.
+ *  @param {App} app */
 const heapName = (app) => {
   const shown = app.shownHeaps();
   return app.state.heaps && shown.length ? shown[0] : comparedLog(app.logs)?.differsIn || shown[0];
 };
 
-/** What makes the one that differs most differ, of the rows of diff. @param {App} app */
+/** Explains the difference of the log that differs most, with the rows of diff. @param {App} app */
 function caption(app) {
   const SHOWN = 3,
     odd = comparedLog(app.logs);
@@ -61,21 +65,22 @@ function caption(app) {
   );
 }
 
-/** So many logs are all shown; of more the first ones, which differ most, and the others on a click. */
+/** Up to MANY logs are all shown. If there are more, the FIRST ones, which differ most, are shown, and the others after
+ *  a click. */
 const MANY = 16,
   FIRST = 10;
 
-/** Of more than two logs the one that died for lack of memory, of several the largest: what the page is opened for.
- *  @param {import('./data.js').Log[]} logs */
+/** Returns the log that died out of memory, or the largest of them, if there are more than two logs. The page opens on
+ *  it. @param {import('./data.js').Log[]} logs */
 export const killedLog = (logs) =>
   logs
     .filter(({ death, heaps }) => logs.length > 2 && death?.oom && heaps.length)
     .sort((a, b) => b.heaps[0].peakBytes - a.heaps[0].peakBytes)[0];
 
-/** How it died, where that is not how all should end. @param {import('./data.js').Log} log */
+/** Returns how the process died, or null if it ended as it should. @param {import('./data.js').Log} log */
 const deathOf = (log) => (log.death && ending(log).bad ? element('b', { class: 'more' }, ending(log).text) : null);
 
-/** Of more than two logs; null: no heap was used. @param {App} app */
+/** Returns the panel of more than two logs, or null if there are fewer or no heap was used. @param {App} app */
 export function ranksPanel(app) {
   const name = heapName(app);
   if (app.logs.length <= 2 || !name) return null;

@@ -1,4 +1,4 @@
-/** The runs that are shown: what they are, and what all logs of the page have in common. */
+/** The runs that are shown, and the grouping and colours that all logs of the page share. */
 import { assign } from './colours.js';
 import { element } from './dom.js';
 import { count, duration, time } from './format.js';
@@ -9,13 +9,15 @@ import { NOBODY, SEVERAL } from './model.js';
  * @typedef {import('./data.js').Log} Log
  */
 
-/** What `peaks` stacks by. @param {Log[]} logs @returns {import('./state.js').State['by']} */
+/** Returns the grouping that `peaks` stacks by, or 'auto' if the logs differ. @param {Log[]} logs
+ *  @returns {import('./state.js').State['by']} */
 export function bestOf([first, ...others]) {
   const alike = others.every((log) => log.best === first.best);
   return alike && (first.best === 'range' || first.best === 'library' || first.best === 'stack') ? first.best : 'auto';
 }
 
-/** A colour for every name, the same in all logs, of two that are shown unlike in both; a heap's small one counts by its share. @param {import('./shown.js').Shown} app */
+/** Gives every name a colour, the same in all logs. Names of one heap in two shown runs get different colours.
+ *  @param {import('./shown.js').Shown} app */
 export function colourAll(app) {
   const largest = new Map(),
     beside = new Map(),
@@ -59,6 +61,6 @@ export function runList(app) {
   );
 }
 
-/** In the place of charts. */
+/** Returns the panel that replaces the charts if there are none. */
 export const nothing = () =>
   element('section', { class: 'panel', 'data-panel': 'nothing' }, 'No allocations were recorded in this run.');

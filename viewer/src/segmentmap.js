@@ -1,4 +1,5 @@
-/** All segments of an instant in one picture, those that are alike together; above it who pins what is free. */
+/** All segments of an instant in one picture, equal ones together, and above it a table of the holders that pin free
+ *  memory. */
 import { colour, element, nameText, row, table } from './dom.js';
 import { count, size } from './format.js';
 
@@ -7,7 +8,8 @@ import { count, size } from './format.js';
 const COLOURS = ['--split', '--releasable', '--graph'],
   WORDS = ['split', 'releasable', "a graph's pool"];
 
-/** Whose blocks keep free memory from being given back, as the segments report has them. @param {Then} then */
+/** Returns the table of holders whose blocks keep free memory from being returned, as in the segments report.
+ *  @param {Then} then */
 export function pinTable({ pins }) {
   if (!pins.length) return null;
   const bytes = (/** @type {number} */ n) => element('span', { title: `${count(n)} bytes` }, size(n));
@@ -35,7 +37,8 @@ export function pinTable({ pins }) {
   return made;
 }
 
-/** As large, as free, with a hole as large, in the same state; most free bytes first. @param {Segment[]} segments */
+/** Groups segments with the same size, free bytes, largest hole and state. The group with most free bytes comes first.
+ *  @param {Segment[]} segments */
 export function alike(segments) {
   /** @type {Map<string, Segment[]>} */
   const shapes = new Map();
@@ -57,7 +60,8 @@ const say = ({ start, size: bytes, used, blocks, state }) =>
 const WIDTH = 1200,
   HEIGHT = 16;
 
-/** What lives in them below, what is free above; each as wide as the others. @param {Segment[]} same @param {number} most bytes of the widest row */
+/** Draws equal segments side by side: live bytes below, free bytes above. @param {Segment[]} same @param {number} most
+ *  bytes of the widest row */
 function bar(same, most) {
   const canvas = /** @type {HTMLCanvasElement} */ (
     element('canvas', {

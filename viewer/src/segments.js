@@ -1,12 +1,14 @@
 /**
- * Segments of a GPU at an instant: what the driver handed out, PyTorch's live blocks inside, and the holes between
- * them. Mapped pieces of memory that follow each other without a gap are one (expandable) segment. *
+ * Segments of a GPU at an instant: the memory that the driver handed out, PyTorch's live blocks inside, and the holes
+ * between them. Mapped pieces of memory that follow each other without a gap are one expandable segment.
  * @typedef {import('./blocks.js').Blocks} Blocks
- * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
- * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, idle: number, largestHole: number, blocks: number, state: number }} Segment
- *   idle: bytes of pieces in which nothing lies; state: index of STATES
- * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere: number, whole: boolean, pins: import('./data.js').SegmentsThen['pins'] }} Then
- *   free: bytes by state; whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
+ * @typedef {{ offset: number, size: number, index: number }} Inner index: into the torch heap's blocks
+ * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, idle: number,
+ *   largestHole: number, blocks: number, state: number }} Segment idle: bytes of pieces without blocks; state: index
+ *   into STATES
+ * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere:
+ *   number, whole: boolean, pins: import('./data.js').SegmentsThen['pins'] }} Then free: bytes by state; whole: no
+ *   block is missing, otherwise memory that looks free may hold blocks that the page has not kept
  */
 import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
@@ -17,14 +19,14 @@ import { pinTable, segmentMap } from './segmentmap.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** What free bytes of a segment are, in the order of segments.h; CSS colours have these names. */
+/** The kinds of a segment's free bytes, in the order of segments.h. CSS colours have these names. */
 export const STATES = ['split', 'releasable', 'graph'];
 const [SPLIT, RELEASABLE, GRAPH] = STATES.keys();
 
 /** @param {Blocks} b @param {number} i */
 const start = (b, i) => b.high[i] * 2 ** 32 + b.low[i];
 
-/** Indices of the blocks that live at a time, by address. @param {Blocks} b @param {number} at */
+/** Returns the indices of the blocks that are live at a time, by address. @param {Blocks} b @param {number} at */
 function liveAt(b, at) {
   /** @type {number[]} */
   const live = [];
@@ -44,7 +46,7 @@ function largestHole(inner, size) {
 }
 
 /**
- * Bytes of the pieces in which nothing lies: PyTorch can give back each of them.
+ * Returns the bytes of pieces without blocks. PyTorch can return each of these pieces to the driver.
  * @param {Inner[]} inner @param {number[]} pieces  their sizes
  */
 function idleBytes(inner, pieces) {
@@ -60,7 +62,7 @@ function idleBytes(inner, pieces) {
 }
 
 /**
- * Where segments lie at an instant, by address.
+ * Returns the places of the segments at an instant, by address.
  * @param {Blocks} device @param {number} at  ns
  */
 function extents(device, at) {
@@ -90,7 +92,7 @@ function extents(device, at) {
 }
 
 /**
- * Segments of PyTorch's allocator, and what holds its blocks; most free bytes first.
+ * Returns the segments of PyTorch's allocator and other memory that holds its blocks, the most free bytes first.
  * @param {Blocks} device @param {Blocks} torch @param {number} at  ns
  * @param {{ heldUntil: number[] }} log @returns {Segment[]}
  */
@@ -124,14 +126,15 @@ export function segmentsAt(device, torch, at, { heldUntil }) {
   return found.filter((segment) => segment.owned).sort(byFree);
 }
 
-/** Most free bytes first. @param {Segment} a @param {Segment} b */
+/** Sorts by free bytes, the most first. @param {Segment} a @param {Segment} b */
 const byFree = (a, b) => b.size - b.used - (a.size - a.used) || a.start - b.start;
 
 /** @param {Blocks} b @param {number} at */
 const liveBytes = (b, at) => liveAt(b, at).reduce((all, i) => all + b.size[i], 0);
 
-/** Whether all that was live then is among the blocks that are kept. What comes and goes within a nanosecond is in a span's largest
- *  state, and no block of its time. @param {import('./data.js').Heap} heap @param {number} at */
+/** Returns true if the page has kept every block that was live at a time. A block that is allocated and freed within
+ *  the same nanosecond is part of a span's largest state, but is not among the blocks of its time.
+ *  @param {import('./data.js').Heap} heap @param {number} at */
 function isWhole(heap, at) {
   const { start, max, close } = heap.spans,
     span = spanAt(start, at);
@@ -140,14 +143,16 @@ function isWhole(heap, at) {
   return isExactAt(heap, span, at) && (live === max[span] || (at === start[span] && live === close[span]));
 }
 
-/** Whether nothing has changed between two times. @param {import('./data.js').Heap} heap @param {number} a @param {number} b */
+/** Returns true if nothing has changed between two times. @param {import('./data.js').Heap} heap @param {number} a
+ *  @param {number} b */
 function isSameState(heap, a, b) {
   const [from, to] = [a, b].map((ns) => spanAt(heap.spans.start, ns));
   return a === b || (from === to && (from < 0 || [a, b].every((ns) => isExactAt(heap, from, ns))));
 }
 
-/** From the blocks that are kept. @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
- *  @param {import('./data.js').Heap} torch @param {number} at @returns {Then} */
+/** Computes the segments from the kept blocks. @param {import('./data.js').Log} log
+ *  @param {import('./data.js').Heap} device @param {import('./data.js').Heap} torch @param {number} at
+ *  @returns {Then} */
 function keptThen(log, device, torch, at) {
   const segments = segmentsAt(device.blocks, torch.blocks, at, log),
     sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
@@ -160,7 +165,7 @@ function keptThen(log, device, torch, at) {
   return { at, segments, count: segments.length, held, used, free, elsewhere, whole, pins: [] };
 }
 
-/** With the numbers of the segments report; of the blocks inside, those that are kept.
+/** Returns the segments with the numbers of the segments report, and with those of their blocks that are kept.
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
@@ -173,14 +178,14 @@ function reported(then, kept) {
   return { at, segments, count, held, used, free, elsewhere, whole: true, pins };
 }
 
-/** Whether the page has all of its blocks. @param {Then} then @param {Segment} segment */
+/** Returns true if the page has all blocks of a segment. @param {Then} then @param {Segment} segment */
 const isKnown = ({ whole }, { inner, blocks }) => whole && inner.length >= blocks;
 
 /** @param {Segment} segment */
 const kind = (segment) => (segment.pieces > 1 ? `expandable segment of ${count(segment.pieces)} pieces` : 'segment');
 
-/** What is known of a block. @param {import('./data.js').Log} log @param {Blocks} b @param {number} i
- *  @param {number} now  ns */
+/** Describes a block. @param {import('./data.js').Log} log @param {Blocks} b @param {number} i @param {number} now
+ *  ns */
 function say(log, b, i, now) {
   const FRAMES = 10;
   return [
@@ -234,7 +239,8 @@ function bar(app, log, torch, then, segment, most) {
 /** @param {number} state */
 const stateName = (state) => (state === GRAPH ? 'graph pools' : state === SPLIT ? 'split' : 'releasable');
 
-/** Where blocks are missing one that seems empty may be split. @param {Segment} segment @param {boolean} whole */
+/** Returns the state of a segment. If blocks are missing, a segment that seems empty may be split, so its state is left
+ *  out. @param {Segment} segment @param {boolean} whole */
 const stateWord = ({ state, used, size: bytes }, whole) =>
   used === bytes || (state === RELEASABLE && !whole) ? '' : state === GRAPH ? "a graph's pool" : STATES[state];
 
@@ -242,7 +248,7 @@ const stateWord = ({ state, used, size: bytes }, whole) =>
 const freeCell = (name, free, whole) =>
   element(name, { title: `${count(free)} bytes`, class: 'free' }, `${whole ? '' : '≤ '}${size(free)}`);
 
-/** The free bytes of each state; of blocks that are not all kept nobody knows. @param {Then} then */
+/** Returns the free bytes of each state, or nothing if blocks are missing. @param {Then} then */
 const freeByState = ({ free, whole }) =>
   whole
     ? free.map((bytes, state) =>
@@ -255,7 +261,7 @@ const freeByState = ({ free, whole }) =>
       )
     : [];
 
-/** What all segments hold. @param {Then} then */
+/** Returns the totals of all segments. @param {Then} then */
 function sums(then) {
   const { held, used, elsewhere, whole } = then;
   return element(
@@ -271,8 +277,9 @@ function sums(then) {
 }
 
 /**
- * At the pinned instant; else when memory ran out or at the device's peak, as the report has it. That is when most was
- * used: where it has a new segment the heap's peak comes before the block that it was made for.
+ * Returns the segments at the pinned instant, otherwise when memory ran out or at the device's peak, as in the report.
+ * The report's peak is the instant with most used bytes. If that needed a new segment, the peak of the device's heap is
+ * slightly earlier: when the segment was made, before its block.
  * @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
  * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told
  */
@@ -285,11 +292,13 @@ function thenOf(app, log, device, torch, told) {
   return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
 }
 
-/** How far a time is from those when they were so, ns. @param {import('./data.js').SegmentsThen} told @param {number} at */
+/** Returns how far a time is from the period of a recorded state, ns. @param {import('./data.js').SegmentsThen} told
+ *  @param {number} at */
 const farFrom = ({ since, time: to }, at) => (at > to ? at - to : Math.max(0, since - at));
 
-/** To the nearest instant that is kept whole, from one that is not.
- *  @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told @param {Then} then */
+/** Returns a button to the nearest instant with all blocks, or null if the current one has them. @param {App} app
+ *  @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch
+ *  @param {import('./data.js').SegmentsThen[]} told @param {Then} then */
 function nearest(app, log, torch, told, { at, whole }) {
   if (whole) return null;
   const { time: to } = told.reduce((best, of) => (farFrom(of, at) < farFrom(best, at) ? of : best)),
@@ -301,7 +310,8 @@ function nearest(app, log, torch, told, { at, whole }) {
 
 const SHOWN = 24;
 
-/** One by one. @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {Then} then */
+/** Returns the table of single segments. @param {App} app @param {import('./data.js').Log} log
+ *  @param {import('./data.js').Heap} torch @param {Then} then */
 function listed(app, log, torch, then) {
   const most = Math.max(...then.segments.map((s) => s.size));
   const shown = then.segments.slice(0, SHOWN),
@@ -333,11 +343,11 @@ function listed(app, log, torch, then) {
   ];
 }
 
-/** The run that the panels are of: the one that is pinned first. @param {App} app */
+/** Returns the run that the panels show: the one of the first pin. @param {App} app */
 const runOf = (app) => app.runs().find(({ index }) => index === app.pins[0]?.log) ?? app.runs()[0];
 
 /**
- * Of that run's GPU of that name; null: nothing to show.
+ * Returns the panel of a GPU in that run, or null if there is nothing to show.
  * @param {App} app
  * @param {string} gpu "gpu0"
  */

@@ -1,4 +1,4 @@
-/** What the selected span of time holds, in the line at the bottom. */
+/** Describes the selected span of time in the line at the bottom. */
 import { element } from './dom.js';
 import { amount, count, duration, size } from './format.js';
 import { StackChart } from './stackchart.js';
@@ -41,7 +41,7 @@ function statisticsLine(name, s) {
   );
 }
 
-/** One line a chart; none without a selection. @param {App} app */
+/** Returns one line per chart, or nothing without a selection. @param {App} app */
 export function selectionLines(app) {
   const { selection } = app;
   if (!selection) return [];

@@ -1,6 +1,6 @@
 /**
- * A canvas that is drawn anew at every change of the view. Its size is read when it changes, and its pixels are made
- * anew only then: a frame that asks for the layout after others have written to the page would wait for all of it.
+ * A canvas that is redrawn at every change of the view. Its size is read, and its pixels are allocated, only when the
+ * size changes: a frame that asked for the layout after others have written to the page would wait for a full layout.
  */
 export class Sheet {
   /** @param {HTMLCanvasElement} canvas @param {() => void} draw when its size has changed */
@@ -20,7 +20,8 @@ export class Sheet {
     this.height = this.canvas.clientHeight;
   }
 
-  /** An empty sheet to draw on; null: it is not shown. Coordinates are pixels of the canvas, `ratio` to a CSS pixel. */
+  /** Returns an empty sheet for drawing, or null if it is not shown. Coordinates are pixels of the canvas, `ratio` per
+   *  CSS pixel. */
   begin() {
     const { canvas } = this,
       ratio = globalThis.devicePixelRatio || 1;

@@ -1,4 +1,4 @@
-/** What the page shows, of its state: which runs and heaps, what they are stacked by, under which names and colours. */
+/** The page's state as it is shown: runs and heaps, their grouping, names and colours. */
 import { origin } from './align.js';
 import { REST, UNCLAIMED } from './colours.js';
 import { callAlike, callDevices } from './devices.js';
@@ -32,7 +32,7 @@ export class Shown {
     this.state = repaired(fromHash(location.hash, this.first), logs);
     /** @type {Map<string, Stack>} */
     this.stacks = new Map();
-    /** Of each heap the names with a band of their own, by weight. @type {Map<Heap, Map<string, number>>} */
+    /** For each heap, the names with their own band, by weight. @type {Map<Heap, Map<string, number>>} */
     this.foremost = new Map();
     /** @type {Map<string, number>} */
     this.slots = new Map();
@@ -40,7 +40,7 @@ export class Shown {
     this.lit = null;
   }
 
-  /** Names, bands and colours anew. */
+  /** Computes names, bands and colours again. */
   name() {
     this.stacks.clear();
     this.foremost.clear();
@@ -58,7 +58,7 @@ export class Shown {
     return this.state.pins;
   }
 
-  /** The span that is chosen. @returns {{ from: number, to: number } | null} */
+  /** The selected span. @returns {{ from: number, to: number } | null} */
   get selection() {
     const [from, to] = this.state.span;
     return to === undefined ? null : { from, to };
@@ -98,13 +98,13 @@ export class Shown {
     return names.length ? names : this.heapNames();
   }
 
-  /** The longest path of what is stacked. */
+  /** Returns the length of the longest path in the stacks. */
   deepest() {
     const inStacks = ['python', 'stack'].includes(this.state.by);
     return Math.max(0, ...this.runs().flatMap((log) => (inStacks ? log.stacks : log.paths).map((path) => path.length)));
   }
 
-  /** Whether anything that is stacked has such a call stack. @param {'python' | 'native'} kind */
+  /** Returns true if a stacked band has a call stack of this kind. @param {'python' | 'native'} kind */
   holds(kind) {
     return this.runs().some((log) => log.heaps.some((heap) => heap.bands.some((band) => band[kind] > 0)));
   }
@@ -120,7 +120,7 @@ export class Shown {
     if (b) b.renamed = pairs(a, b, this.grouping());
   }
 
-  /** Of a run that is shown. @param {Log} log @param {string} name @returns {Stack | undefined} */
+  /** Returns a heap's stack in a shown run. @param {Log} log @param {string} name @returns {Stack | undefined} */
   stackOf(log, name) {
     const key = `${log.index} ${name}`,
       heap = log.heaps.find((h) => h.name === name);
@@ -140,7 +140,8 @@ export class Shown {
     return known;
   }
 
-  /** Names with a band of their own: of two runs that are shown the same ones, in A's order. @param {Log} log @param {Heap} heap */
+  /** Returns the names with their own band. Two shown runs have the same ones, in A's order. @param {Log} log
+   *  @param {Heap} heap */
   bandsOf(log, heap) {
     const runs = this.runs(),
       logs = runs.includes(log) ? runs : [log];
@@ -171,7 +172,7 @@ export class Shown {
     return only ? name === only : !hidden.includes(name);
   }
 
-  /** The range that charts show alone, with " > " behind it. */
+  /** Returns the range that the charts are narrowed to, followed by " > ", or an empty string. */
   get inside() {
     const { only } = this.state;
     return only.endsWith(INSIDE) ? only : '';

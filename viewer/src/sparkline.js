@@ -1,11 +1,11 @@
-/** A band's bytes over the view, beside its name: its shape alone. */
+/** A band's bytes over the view, next to its name, without a scale. */
 import { colour } from './dom.js';
 
 const WIDTH = 48,
   HEIGHT = 14;
 
-/** The largest of each of so many columns. @param {Float64Array} bytes of each span @param {number[]} spans that are shown
- *  @param {number} columns */
+/** Returns the largest bytes of each column. @param {Float64Array} bytes of each span @param {number[]} spans that are
+ *  shown @param {number} columns */
 export function columnsOf(bytes, spans, columns) {
   const out = new Float64Array(Math.min(columns, spans.length));
   spans.forEach((span, i) => {
@@ -23,7 +23,7 @@ export function sparkline(canvas, bytes, spans) {
     most = ys.reduce((a, b) => Math.max(a, b), 1);
   if (!c) return;
   const [width, height] = [WIDTH, HEIGHT].map((size) => Math.round(size * ratio));
-  if (canvas.width !== width) canvas.width = width; // its pixels are made anew only then
+  if (canvas.width !== width) canvas.width = width; // setting it allocates new pixels
   if (canvas.height !== height) canvas.height = height;
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, WIDTH, HEIGHT);

@@ -1,4 +1,4 @@
-/** One heap of one run: its stacked bands, and the table beside them, live under the cursor. */
+/** One heap of one run: its stacked bands, and a table next to them that follows the cursor. */
 import { limitOf, seenOf, trackOf } from './context.js';
 import { button, element } from './dom.js';
 import { amount, exactly, size, time } from './format.js';
@@ -34,7 +34,7 @@ export class StackChart {
     this.near = null;
     /** @type {import('./lod.js').Shown} */
     this.shown = { x: [], span: [], min: [] };
-    /** Of each group what is hidden, and of all; and where the axis begins. @type {number[]} */
+    /** For each group the hidden bytes, then their sum and the lower end of the axis. @type {number[]} */
     this.steady = [];
     this.base = this.low = 0;
     this.hidden = element('span', { class: 'sub' });
@@ -93,7 +93,7 @@ export class StackChart {
     return `${heap.name} over time; peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}: ${top}`;
   }
 
-  /** Highest bytes of what is not hidden, in the view. */
+  /** Returns the most bytes in view, of bands that are not hidden. */
   top() {
     const { groups, heap } = this.stack,
       all = groups.every((g) => this.app.visible(g.name)),
@@ -107,7 +107,7 @@ export class StackChart {
     return most;
   }
 
-  /** Takes out what never changes in view, where that is wanted: how much it is. */
+  /** Hides the bytes that never change in view, if the state asks for it. Returns their sum. */
   hide() {
     const { groups, heap } = this.stack,
       { app } = this,
@@ -121,7 +121,7 @@ export class StackChart {
     return this.base;
   }
 
-  /** What the axis has to hold: what is in the view. */
+  /** Returns the upper end of the axis for the view. */
   ceiling() {
     let top = this.top();
     const near = (/** @type {number} */ bytes, /** @type {number} */ most) =>
@@ -153,7 +153,7 @@ export class StackChart {
     this.update(yMax);
   }
 
-  /** After the view, what is hidden or the size has changed. @param {number} yMax */
+  /** Redraws after a change of the view, the hidden bands or the size. @param {number} yMax */
   update(yMax) {
     const plot = /** @type {Plot} */ (this.plot);
     const [from, to] = this.app.view;
@@ -175,7 +175,7 @@ export class StackChart {
     this.plot?.u.redraw(false);
   }
 
-  /** The bands' upper edges at the shown spans, highest first. */
+  /** Returns the bands' edges at the shown spans, the highest first. */
   edges() {
     const { groups } = this.stack;
     const { span } = this.shown;
@@ -192,7 +192,7 @@ export class StackChart {
     return edges.reverse();
   }
 
-  /** The mark within a few pixels of a time. @param {number | null} ns */
+  /** Returns the mark within a few pixels of a time. @param {number | null} ns */
   markNear(ns) {
     if (ns === null) return null;
     const { share } = this.app.scaleOf(0),
@@ -200,7 +200,7 @@ export class StackChart {
     return this.marks.find((mark) => Math.abs(share(mark.time - this.origin) - share(ns)) <= reach) ?? null;
   }
 
-  /** The span that is drawn at a time; -1 before the first. @param {number} ns */
+  /** Returns the span that is drawn at a time, or -1 before the first. @param {number} ns */
   drawnAt(ns) {
     const { x, span } = this.shown;
     let found = -1;
@@ -212,7 +212,7 @@ export class StackChart {
     return found < 0 ? -1 : span[found];
   }
 
-  /** The state that is drawn at a time. @param {number} ns */
+  /** Pins the state that is drawn at a time. @param {number} ns */
   pin(ns) {
     const { log, heap } = this.stack,
       at = this.app.instantOf(log, heap, this.drawnAt(ns), ns);

@@ -1,4 +1,4 @@
-/** How a stack is drawn: its bands, the minimum, the peak's flag, markers and pins. */
+/** Draws a stack: its bands, the minimum, the peak's flag, markers and pins. */
 import { fill } from './colours.js';
 import { drawContext } from './context.js';
 import { colour } from './dom.js';
@@ -13,7 +13,7 @@ import * as paint from './paint.js';
 export function drawStack(chart, s) {
   const { app, origin } = chart,
     { heap, log } = chart.stack;
-  /** All bands share their places, which are worked out once. */
+  /** All bands share their positions, which are computed once. */
   const placed = { ...s, x: (/** @type {number} */ x) => x },
     xs = chart.shown.x.map((x) => s.x(x - origin)),
     end = s.x(log.duration - origin),
@@ -48,7 +48,7 @@ export function drawStack(chart, s) {
   for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
 }
 
-/** One band stands out, the others fade. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
+/** Highlights one band and fades the others. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
  *  @param {number} end @param {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }} lit */
 function drawLit(chart, s, xs, end, lit) {
   const { app } = chart;

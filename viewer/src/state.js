@@ -1,11 +1,11 @@
 /**
- * What the URL's hash keeps, so that a reload or a mailed link shows the same picture.
- * only: a name; with " > " behind it a range and all in it. span: the chosen one's begin and end, else nothing.
- * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
- *   | 'overlay' | 'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, heat: '' |
- *   'time', theme: 'light' | 'dark' | '' }} State
- *   heat: what the columns of the picture of ranks are, ranges or slices of time
+ * The state that the URL's hash keeps, so that a reload or a mailed link shows the same picture. only: a name, or a
+ * range and everything in it if followed by " > ". span: the begin and end of the selection, or empty.
+ * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both' | 'overlay' |
+ *   'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string,
+ *   log: number, at: number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string,
+ *   search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, heat: '' | 'time',
+ *   theme: 'light' | 'dark' | '' }} State heat: the columns in the picture of ranks: ranges, or slices of time
  */
 
 import { VIEWS } from './columns.js';
@@ -42,7 +42,7 @@ export const initial = () => ({
   theme: '',
 });
 
-/** Only what differs from the beginning. @param {State} state @param {State} [from] */
+/** Returns a hash of the fields that differ from the initial state. @param {State} state @param {State} [from] */
 export function toHash(state, from = initial()) {
   /** @type {Record<string, any>} */
   const kept = {};
@@ -52,11 +52,12 @@ export function toHash(state, from = initial()) {
   return Object.keys(kept).length ? '#' + encodeURIComponent(JSON.stringify(kept)) : '';
 }
 
-/** @param {any} known null: a number may stand for it @param {any} given */
+/** Returns true if a value has the type of the known one. @param {any} known null allows a number @param {any} given */
 const isLike = (known, given) =>
   typeof given === (known === null ? 'number' : typeof known) && Array.isArray(given) === Array.isArray(known);
 
-/** A hash that is not ours changes nothing. @param {string} hash @param {State} [from] @returns {State} */
+/** Reads a hash. A hash that is not ours changes nothing. @param {string} hash @param {State} [from]
+ *  @returns {State} */
 export function fromHash(hash, from = initial()) {
   try {
     const kept = JSON.parse(decodeURIComponent(hash.slice(1)));
@@ -70,14 +71,15 @@ export function fromHash(hash, from = initial()) {
   }
 }
 
-/** Of a span what can lie in runs of that length, whatever they are aligned by. @param {number[]} span @param {number} length  ns */
+/** Returns the span if runs of that length can contain it, however they are aligned, otherwise an empty one.
+ *  @param {number[]} span @param {number} length ns */
 const spanOf = (span, length) =>
   span.length === 2 && span[0] < span[1] && span.every((ns) => Number.isFinite(ns) && Math.abs(ns) <= length)
     ? span
     : [];
 
-/** What there is: a hash of another page, or by another hand, may name what is not. @param {State} state
- *  @param {import('./data.js').Log[]} logs @returns {State} */
+/** Returns a state without runs, names and values that do not exist, because a hash may come from another page or be
+ *  edited by hand. @param {State} state @param {import('./data.js').Log[]} logs @returns {State} */
 export function repaired(state, logs) {
   const a = logs[state.a] ? state.a : 0,
     b = logs[state.b] && state.b !== a ? state.b : -1,

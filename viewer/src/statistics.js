@@ -1,11 +1,11 @@
 /**
- * What happened to a heap between two instants.
+ * Statistics of a heap between two instants.
  * @typedef {import('./model.js').Heap} Heap
  */
 import { isEstimated, isExact, spanAt } from './model.js';
 
 /**
- * Numbers of a span of time.
+ * Returns the statistics of a span of time.
  * @param {Heap} heap
  * @param {number} from
  * @param {number} to in the log's time

@@ -1,4 +1,4 @@
-/** The instance that stands out: what it holds at its peak that the median one does not, as the steps report has it. */
+/** The instance that stands out, compared with the median one at their peaks, as in the steps report. */
 import { fill } from './colours.js';
 import { element, nameText, row, swatch, table } from './dom.js';
 import { amount, count, exactly, size } from './format.js';
@@ -12,7 +12,7 @@ import { panel } from './panel.js';
  * @typedef {NonNullable<import('./data.js').Steps['compared']>} Compared
  */
 
-/** What made the instance larger, as the steps report names it. @param {Compared} compared */
+/** Describes the cause of the larger peak, as in the steps report. @param {Compared} compared */
 const causeText = ({ cause, causeBytes, causeEstimated }) =>
   cause && `${amount(causeBytes, false, causeEstimated)} more in ${cause}`;
 
@@ -20,8 +20,8 @@ const causeText = ({ cause, causeBytes, causeEstimated }) =>
 const named = (app, name) =>
   element('span', { class: 'name', title: name }, swatch(fill(app.slotOf(name), app.dark)), nameText(name));
 
-/** The largest differences first. @param {App} app @param {Compared} compared @param {number} most @param {boolean} both
- *  sides, or the instance only */
+/** Returns a table of the largest differences. @param {App} app @param {Compared} compared @param {number} most
+ *  @param {boolean} both whether it shows both sides, or only the instance */
 function comparison(app, { instance, median, paths }, most, both) {
   const bytes = (/** @type {number} */ value, signed = false) =>
     element(
@@ -45,7 +45,8 @@ function comparison(app, { instance, median, paths }, most, both) {
   return made;
 }
 
-/** What has to be said first; null where no instance stands out. @param {App} app @param {Log} log @param {() => void} go */
+/** Returns the summary of the instance that stands out, or null if none does. @param {App} app @param {Log} log
+ *  @param {() => void} go */
 export function standsOut(app, log, go) {
   const FIRST = 3;
   if (!log.steps?.compared) return null;
@@ -60,7 +61,8 @@ export function standsOut(app, log, go) {
   );
 }
 
-/** What the instance holds more of, by call stacks; null: ranges tell all. @param {Compared} compared */
+/** Returns a table of the larger call stacks, or null if ranges explain the whole difference.
+ *  @param {Compared} compared */
 function stacksTable({ instance, stacks, otherStacks }) {
   if (!stacks.length) return null;
   const made = table(
@@ -77,7 +79,7 @@ function stacksTable({ instance, stacks, otherStacks }) {
   return made;
 }
 
-/** All of the difference. @param {App} app @param {Log} log */
+/** Returns the panel of all differences. @param {App} app @param {Log} log */
 export function stepPanel(app, log) {
   const compared = log.steps?.compared;
   if (!compared) return null;

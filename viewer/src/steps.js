@@ -1,8 +1,8 @@
-/** From instant to instant: the peak and the markers. */
+/** Goes to other instants: the peak and the markers. */
 
 /** @typedef {import('./app.js').App} App */
 
-/** The first run's largest heap at its peak, pinned. @param {App} app */
+/** Goes to the peak of the first run's largest heap and pins it. @param {App} app */
 export function toPeak(app) {
   const log = app.runs()[0],
     heap = log.heaps.find((h) => h.name === app.shownHeaps()[0]);
@@ -12,7 +12,7 @@ export function toPeak(app) {
   app.pin([{ heap: heap.name, log: log.index, at }]);
 }
 
-/** The next marker from the middle of the view. @param {App} app @param {number} by 1 or -1 */
+/** Goes to the next marker before or after the middle of the view. @param {App} app @param {number} by 1 or -1 */
 export function toMark(app, by) {
   const times = app
     .runs()

@@ -1,4 +1,4 @@
-/** Tables under the charts: the peak of A and B, what is pinned. */
+/** The tables under the charts: the peaks of A and B, and the pins. */
 import { fill } from './colours.js';
 import { button, element, nameText, row, swatch, table } from './dom.js';
 import { folder } from './folder.js';
@@ -15,7 +15,7 @@ import { panel } from './panel.js';
  * @typedef {import('./lines.js').Line} Line
  */
 
-/** Of a column that a narrow table does without. @param {string} text */
+/** Marks the content of a column that narrow tables hide. @param {string} text */
 const minor = (text) => element('span', { class: 'minor' }, text);
 
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks
@@ -134,7 +134,7 @@ export function peakPanel(app, name) {
   );
 }
 
-/** The innermost range that was open in each thread. @param {Log} log @param {number} at  ns */
+/** Returns the innermost range that was open in each thread. @param {Log} log @param {number} at ns */
 export function openRanges(log, at) {
   const { from, to, node, thread } = log.instances;
   /** @type {Map<number, number>} */
@@ -155,7 +155,7 @@ function openText(log, at) {
   return all.length ? `open then: ${all.slice(0, SHOWN).join('; ')}${more}` : '';
 }
 
-/** What is pinned: one instant's composition, or two and their difference. @param {App} app */
+/** Returns the panel of the pins: the composition of one instant, or of two and their difference. @param {App} app */
 export function pinPanel(app) {
   const pins = app.pins
     .map((pin) => {

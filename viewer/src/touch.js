@@ -1,8 +1,8 @@
-/** Fingers on a chart: one moves the view, two zoom it; up and down scrolls the page. */
+/** Fingers on a chart: one moves the view, two zoom it. Moving up and down scrolls the page. */
 
-/** @param {HTMLElement} over what covers the chart @param {import('./app.js').App} app */
+/** @param {HTMLElement} over the element that covers the chart @param {import('./app.js').App} app */
 export function listenToTouch(over, app) {
-  /** Where each finger is. @type {Map<number, number>} */
+  /** The x of each finger. @type {Map<number, number>} */
   const fingers = new Map();
   const middle = () => [...fingers.values()].reduce((sum, x) => sum + x, 0) / fingers.size,
     apart = () => Math.max(1, Math.max(...fingers.values()) - Math.min(...fingers.values()));

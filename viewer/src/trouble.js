@@ -1,4 +1,4 @@
-/** Instead of charts. @param {unknown} error */
+/** Shows an error instead of the charts. @param {unknown} error */
 export function complain(error) {
   const trouble = /** @type {HTMLElement} */ (document.getElementById('trouble'));
   const why = error instanceof Error ? error.message : error;

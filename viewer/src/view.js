@@ -1,4 +1,4 @@
-/** The span of time that is in view, of the runs that are shown; by time or by events. */
+/** The span of time that is in view. Positions in it are by time or by events. */
 import { BY_TIME, byEvents, scaled } from './axis.js';
 import { isExact, spanAt } from './model.js';
 import { opening } from './opening.js';
@@ -9,7 +9,7 @@ import { Shown } from './shown.js';
  * @typedef {import('./data.js').Heap} Heap
  */
 
-const SHORTEST = 200; // ns: the least that the axis shows
+const SHORTEST = 200; // ns: the shortest span that the axis shows
 
 export class View extends Shown {
   /** @param {Log[]} logs */
@@ -19,16 +19,16 @@ export class View extends Shown {
     this.whole = [0, 1];
     /** @type {[number, number]} */
     this.view = [0, 1];
-    /** What it was, or would be, as the page opened. @type {[number, number]} */
+    /** The view that the page opens on. @type {[number, number]} */
     this.opened = [0, 1];
     /** @type {import('./axis.js').Axis} */
     this.axis = BY_TIME;
   }
 
-  /** After the view has changed: of who draws it. */
+  /** Called after a change of the view. The subclass redraws. */
   later() {}
 
-  /** As the state says, else as it opens. */
+  /** Sets the view from the state, or to the span that the page opens on. */
   lookAgain() {
     this.whole = this.extent(this.runs());
     this.axis = this.axisOf();
@@ -37,7 +37,7 @@ export class View extends Shown {
     this.view = from !== null && to !== null && from < to ? this.within(from, to) : this.opened;
   }
 
-  /** From the first begin to the last end. @param {Log[]} logs @returns {[number, number]} */
+  /** Returns the span from the first begin to the last end. @param {Log[]} logs @returns {[number, number]} */
   extent(logs) {
     const from = Math.min(...logs.map((log) => 0 - this.origin(log)));
     const to = Math.max(...logs.map((log) => log.duration - this.origin(log)));
@@ -49,7 +49,7 @@ export class View extends Shown {
     return this.state.axis === 'events' ? byEvents(heaps, this.whole) : BY_TIME;
   }
 
-  /** Where in the view a time of a log lies. @param {number} origin the log's */
+  /** Returns functions that convert between times of a log and shares of the view. @param {number} origin the log's */
   scaleOf(origin) {
     const { share, at } = scaled(this.axis, this.view);
     return {
@@ -58,13 +58,14 @@ export class View extends Shown {
     };
   }
 
-  /** What the runs that are shown open on. @returns {[number, number]} */
+  /** Returns the span that the shown runs open on. @returns {[number, number]} */
   opening() {
     const spans = this.runs().map((log) => opening(log).map((ns) => ns - this.origin(log)));
     return [Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))];
   }
 
-  /** What of a span of time can be shown. @param {number} from @param {number} to @returns {[number, number]} */
+  /** Limits a span of time to one that can be shown. @param {number} from @param {number} to
+   *  @returns {[number, number]} */
   within(from, to) {
     const [low, high] = this.whole,
       length = Math.min(high - low, Math.max(SHORTEST, to - from)),
@@ -80,7 +81,7 @@ export class View extends Shown {
     this.later();
   }
 
-  /** @param {number} share where in the view the time stays, 0 to 1 @param {number} factor */
+  /** @param {number} share the position in the view that stays fixed, 0 to 1 @param {number} factor */
   zoom(share, factor) {
     const { place, time } = this.axis,
       [from, to] = this.view.map(place),
@@ -90,7 +91,8 @@ export class View extends Shown {
     this.setView(time(start), time(start + length));
   }
 
-  /** As the keys do: the newest pin stays where it is, else the middle. @param {number} factor */
+  /** Zooms as the keys do: around the newest pin if it is in view, otherwise around the middle.
+   *  @param {number} factor */
   zoomIn(factor) {
     const share = this.scaleOf(0).share(this.pins.at(-1)?.at ?? NaN);
     this.zoom(share >= 0 && share <= 1 ? share : 0.5, factor);
@@ -118,12 +120,13 @@ export class View extends Shown {
     this.setView(at - length / 2, at + length / 2);
   }
 
-  /** The span of an instant on the axis; -1 before the first. @param {Log} log @param {Heap} heap @param {number} at */
+  /** Returns the span of an instant on the axis, or -1 before the first. @param {Log} log @param {Heap} heap
+   *  @param {number} at */
   pinSpan(log, heap, at) {
     return spanAt(heap.spans.start, at + this.origin(log));
   }
 
-  /** When the state was that is drawn at a time: what a click there pins. @param {Log} log @param {Heap} heap
+  /** Returns the time that a click pins: the time of the state that is drawn there. @param {Log} log @param {Heap} heap
    *  @param {number} span that is drawn @param {number} ns */
   instantOf(log, heap, span, ns) {
     const itself = span < 0 || (span === this.pinSpan(log, heap, ns) && isExact(heap, span));
