@@ -59,8 +59,9 @@ static bool time_with_unit(const char *text, uint64_t *ns, uint64_t *width)
 bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
 {
     uint64_t from, width, to;
-    const bool is_clock = strchr(text, ':');
-    if (!(is_clock ? clock_time : time_with_unit)(text, &from, &width)) return false;
+    const bool is_valid =
+        strchr(text, ':') ? clock_time(text, &from, &width) : time_with_unit(text, &from, &width);
+    if (!is_valid) return false;
     if (width > MAX_WIDTH_NS) width = MAX_WIDTH_NS;
     if (__builtin_add_overflow(from, width - 1, &to)) to = UINT64_MAX;
     *instant = (struct mpr_instant){ from, to, false };

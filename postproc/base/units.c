@@ -85,8 +85,8 @@ const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, u
     char day[16] = "";
     if (!epoch) return mpr_units_instant(n, ns, width);
     const struct tm first = local(epoch), at = local(epoch + ns);
-    const uint64_t seconds = (uint64_t)(at.tm_hour * 3600 + at.tm_min * 60 + at.tm_sec);
-    mpr_units_instant(n, seconds * 1000000000 + (epoch + ns) % 1000000000, width);
+    const int64_t seconds = (at.tm_hour * INT64_C(60) + at.tm_min) * 60 + at.tm_sec;
+    mpr_units_instant(n, (uint64_t)seconds * 1000000000 + (epoch + ns) % 1000000000, width);
     if (first.tm_yday == at.tm_yday && first.tm_year == at.tm_year) return n->text;
     strftime(day, sizeof day, "%m-%d ", &at);
     memmove(n->text + strlen(day), n->text, strlen(n->text) + 1);

@@ -83,6 +83,7 @@ static bool begin_next_instant(struct mpr_replay *r)
     r->instant_begun = r->pinned = false;
     r->instant_turn = r->options.at.from;
     for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
+    mpr_gpu_instant_begin(r); /* frees the snapshots of the previous instant */
     return true;
 }
 

@@ -1,11 +1,15 @@
+// clang-format off
 /* The sentences of all findings, one row for each kind.
  *
  * A sentence is a template over the finding's values:
- *   {key}             the fact or detail of that key; also {bytes}, {heap} and {time} of the
- * finding {key?one:many}    the first word if the value is 1, else the second {key..other} "1.00
- * MiB to 2.00 MiB", or one of them if they print alike {key%other}       the value as a share of
- * the other one: "37 %" [text]            left out if a value in it is missing <text|text> the text
- * with the number of the finding's variant, or else the last one Estimated values get "~". */
+ *   {key}             the fact or detail of that key; also {bytes}, {heap} and {time} of the finding
+ *   {key?one:many}    the first word if the value is 1, else the second
+ *   {key..other}      "1.00 MiB to 2.00 MiB", or one of them if they print alike
+ *   {key%other}       the value as a share of the other one: "37 %"
+ *   [text]            left out if a value in it is missing
+ *   <text|text>       the text with the number of the finding's variant, or else the last one
+ * Estimated values get "~". */
+// clang-format on
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,16 +75,16 @@ static const struct {
         "<{instances} instances of {range} keep {kept_bytes} of {heap} each at the median, "
         "{bytes} in half of them[, {place_bytes%sites_bytes} of it in one place]"
         "|{heap} grew by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns} of a "
-        "short run[; {place_bytes} of it in one place]"
+        "short run[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
         "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
-        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]"
+        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
         "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
-        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place]"
+        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
         "|{heap} grows with each call: {times} allocations left {grown_bytes}"
         "|{heap} grows with each call: {times} allocations left {grown_bytes}>",
-        "<what holds on to it: a list of losses that keeps graphs, a cache without a bound"
-        "|what holds on to it; or was it still loading? a longer run tells"
-        "|what holds on to it: a container that only grows, a cache without a bound"
+        "<find what keeps it: a list of losses that keeps graphs, a cache without a bound"
+        "|find what keeps these blocks; a longer run shows whether the program was still loading"
+        "|find what keeps these blocks: a list, a queue or a cache without a bound"
         "|its source is not known: run again with call stacks (--stacks=sample, --python=on)"
         "|check what keeps these blocks: a list, a queue or a cache without a bound"
         "|check what keeps these tensors: a list or a cache (.item(), .detach(), .cpu(), a bound), "
@@ -112,8 +116,8 @@ static const struct {
     [MPR_FINDING_OPTIMIZER_STATE] = {
         "the optimizer made {state_bytes} of state in its step at {time}: steps after the first "
         "need so much more",
-        "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao)<|, or over "
-        "several ranks (ZeroRedundancyOptimizer, FSDP)>",
+        "measure from the second step on; train fewer parameters (requires_grad_(False)), state in 8 "
+        "bits (bitsandbytes, torchao)<|, or over several ranks (ZeroRedundancyOptimizer, FSDP)>",
         "breakdown" },
     [MPR_FINDING_OTHER_POOL] = {
         "<CuPy's|XLA's> pool holds {pool_bytes} of the {used_bytes} in use, and PyTorch cannot use "
@@ -125,7 +129,7 @@ static const struct {
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
         "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
-        "live blocks and mappings {live_bytes}",
+        "live blocks and mappings {live_bytes}[; most blocks at the heap's peak, {freed_bytes}, came from one place]",
         "if malloc kept it: <MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0|MALLOC_ARENA_MAX=2, "
         "malloc_trim(0) after many frees, or an allocator that gives memory back "
         "(jemalloc)|malloc_trim(0) after many frees, or an allocator that gives memory back "

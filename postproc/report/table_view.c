@@ -18,7 +18,9 @@ static void merge_number(const struct mpr_column *c, uint64_t *to, uint64_t from
     switch (c->merge) {
     case MPR_MERGE_MAX: *to = from > *to ? from : *to; return;
     case MPR_MERGE_MIN: *to = from < *to ? from : *to; return;
-    case MPR_MERGE_SQUARES: *to = (uint64_t)(hypot((double)*to, (double)from) + 0.5); return;
+    case MPR_MERGE_SQUARES: /* hypot needs glibc 2.35 */
+        *to = (uint64_t)(sqrt((double)*to * (double)*to + (double)from * (double)from) + 0.5);
+        return;
     case MPR_MERGE_DEFAULT: break;
     case MPR_MERGE_FIRST:
     case MPR_MERGE_PEAK: return;

@@ -334,7 +334,7 @@ def in_no_folder_of_others(folder):
 def manual(digest):
     """The manual names every table and column."""
     with open(os.environ["MAN"]) as f:
-        page = f.read().partition(".SH OPTIONS OF DIGEST")[2].partition(".SH ")[0].replace("\\-", "-")
+        page = f.read().partition(".SH OPTIONS OF LOG DIGEST")[2].partition(".SH ")[0].replace("\\-", "-")
     db = opened(digest)
     parts = [part.strip().partition("\n") for part in page.split(".TP")]
     for table, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():

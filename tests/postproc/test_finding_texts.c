@@ -119,7 +119,7 @@ static void variants_choose_sentences(void **state)
     const char steady[] = "host/mmap grew steadily, by 8.00 MiB in 8.00 s, 1.00 MiB a second";
     (void)state;
     assert_string_equal(mpr_finding_text(&arena, &f).what, steady);
-    assert_non_null(strstr(mpr_finding_text(&arena, &f).change, "container"));
+    assert_non_null(strstr(mpr_finding_text(&arena, &f).change, "queue"));
     f.variant = MPR_VARIANT_STEADY_UNNAMED;
     assert_string_equal(mpr_finding_text(&arena, &f).what, steady);
     assert_non_null(strstr(mpr_finding_text(&arena, &f).change, "call stacks"));

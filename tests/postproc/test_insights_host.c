@@ -119,7 +119,7 @@ static void code_that_an_imported_module_runs_may_leak(void **state)
     look_at_growth(f, path, 4);
     assert_int_equal(f->out.findings, 1);
     assert_non_null(strstr(text(f, 0).what, "grew steadily"));
-    assert_non_null(strstr(text(f, 0).change, "container"));
+    assert_non_null(strstr(text(f, 0).change, "queue"));
 }
 
 static void growth_without_a_stack_has_no_known_reason(void **state)

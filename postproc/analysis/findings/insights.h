@@ -38,7 +38,7 @@ struct mpr_fact {
     const char *text; /* of TEXT */
 };
 
-enum { MPR_FACTS_MAX = 6, MPR_DETAILS_MAX = 3 };
+enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
 
 /* X(NAME, "key"), in the order of the keys, which are a contract that memprof-report(1) lists. */
 #define MPR_FINDINGS(X)                                                                            \

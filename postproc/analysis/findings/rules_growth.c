@@ -137,9 +137,9 @@ void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
 /* The growing sites of a heap.  A heap that grows without such a site is at work (a compiler, a
  * loader) and gives no finding. */
 struct growth {
-    uint64_t bytes;
-    double variance;           /* 0 if exact */
-    const struct mpr_row *row; /* the site that grew most, or NULL */
+    uint64_t bytes, live_bytes; /* grown, and live at the end of the growth */
+    double variance;            /* 0 if exact */
+    const struct mpr_row *row;  /* the site that grew most, or NULL */
     size_t sites;
 };
 
@@ -151,6 +151,7 @@ static struct growth growth_of(const struct mpr_leaks_heap *h)
         if (mpr_startup_loads(&r->row)) continue;
         if (!g.sites++) g.row = &r->row;
         g.bytes += r->row.bytes;
+        g.live_bytes += r->row.live_bytes;
         g.variance += (double)r->error * (double)r->error;
     }
     return g;
@@ -199,7 +200,12 @@ static void growth_over_time(struct mpr_insights *out, const struct mpr_leaks *l
     mpr_finding_fact(f, (struct mpr_fact){ "a_second_bytes", MPR_FACT_BYTES, estimated, second });
     mpr_finding_fact(
         f, (struct mpr_fact){ "grown_in_ns", MPR_FACT_SPAN, false, l->last_ns - l->warm_ns });
+    mpr_finding_fact(f,
+                     (struct mpr_fact){ "live_bytes", MPR_FACT_BYTES, estimated, g->live_bytes });
     mpr_finding_count(f, "sites", g->sites);
+    if (g->row->blocks)
+        mpr_finding_fact(f, (struct mpr_fact){ "block_bytes", MPR_FACT_BYTES, estimated,
+                                               g->row->bytes / g->row->blocks });
     if (estimated) mpr_finding_bytes(f, "error_bytes", (uint64_t)sqrt(g->variance));
     if (g->sites > 1)
         mpr_finding_detail(

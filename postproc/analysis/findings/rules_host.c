@@ -10,6 +10,20 @@
 
 /* ---- malloc */
 
+/* Names the site of most blocks at the heap's peak, if at least half of the bytes that malloc may
+ * have kept are freed blocks of it. */
+static void name_freed_blocks(struct mpr_finding *f, const struct mpr_heap_peak *h,
+                              const struct mpr_retained *r)
+{
+    const struct mpr_row *row = h->rows ? &h->row[0] : NULL;
+    if (!row || !row->path.depth || row->bytes < h->peak_bytes / 2 ||
+        mpr_saturating_sub(row->bytes, r->live) < mpr_retained_bytes(r) / 2)
+        return;
+    f->path = row->path;
+    mpr_finding_fact(
+        f, (struct mpr_fact){ "freed_bytes", MPR_FACT_BYTES, row->estimated, row->bytes });
+}
+
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
  * memory that belongs to no live block and appeared as blocks were freed.  Without malloc's blocks
  * the live bytes are not known. */
@@ -31,6 +45,7 @@ void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "live_bytes", r->live);
     mpr_finding_bytes(f, "other_bytes", r->others);
     mpr_finding_bytes(f, "fallen_bytes", r->fallen);
+    name_freed_blocks(f, h, r);
 }
 
 /* ---- what a process holds */
