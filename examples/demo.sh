@@ -73,7 +73,7 @@ mkdir -p "$build"
 scripts/deps.sh build demo
 echo "demo: building in $build"
 build || { tail -40 "$build.log"; exit 1; }
-# behind a version manager python3 may be a script: this is what it runs
+# with a version manager python3 may be a script: this is the program that it runs
 python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 rm -rf "$logs"
 if group=$(make_group); then run_in_group "$group"; else run_with_watcher; fi

@@ -27,7 +27,7 @@ def range_named(name):
 
 
 def orders_csv():
-    """What would be a file in real life."""
+    """Returns the text of a file of random orders."""
     rng = random.Random(1)
     out = io.StringIO()
     writer = csv.writer(out)

@@ -1,6 +1,6 @@
 """A server that captures a CUDA graph for each batch size runs out of memory while it warms up.
 
-Each graph gets a memory pool of its own, so the buffers of one batch size cannot be used by the next.  With --share all
+Each graph has its own memory pool, so the buffers of one batch size cannot be used by the next.  With --share all
 graphs use one pool; with --eager there are none.  The device is filled on purpose up to --room GiB first, so that the
 failure comes quickly on any GPU.
 """

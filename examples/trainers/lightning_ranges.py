@@ -9,9 +9,9 @@ nvtx = torch.cuda.nvtx
 
 
 class StepRanges(Callback):
-    """step > forward, backward, optimizer; validation beside them.
+    """Ranges: step > forward, backward, optimizer; and validation outside of steps.
 
-    What an exception or the end of an epoch leaves open is closed there, so that no later step is inside of this one.
+    Ranges that are open at an exception or at the end of an epoch are closed, so that no later step is inside this one.
     """
 
     def __init__(self):

@@ -10,9 +10,9 @@ nvtx = torch.cuda.nvtx
 
 
 class StepRanges(TrainerCallback):
-    """step, with all of its accumulated batches, and in it the optimizer.
+    """Ranges: step, with all of its accumulated batches, and in it the optimizer.
 
-    Trainer has no callback between forward and backward: PyTorch's own ranges tell them apart.
+    Trainer has no callback between forward and backward; PyTorch's own ranges separate them.
     """
 
     def __init__(self):
