@@ -3,8 +3,8 @@
 
 record.py BUILD OUT [PROGRAM...]: runs each program of programs/ under the library of BUILD (a build with tests), and writes the log
 OUT/NAME.zst, for a shell script the folder OUT/NAME of all its processes' logs, and OUT/NAME.json: the last line that the program
-printed, which has its own byte counts. Prints one line per program. Programs run in a copy of their folder, so that logs name no
-folder of the machine.
+printed, which has its own byte counts. Prints one line per program. Programs run in a copy of their folder, with a copy of the
+library, and those of the host with the system's programs, so that logs do not name folders of the machine that recorded them.
 
 A program in C, a script, or one with the comment "host: yes" needs no GPU: its log is kept whole, with the names of its native
 calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables."""
@@ -18,6 +18,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COPY = "/tmp/causes"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 TIMEOUT = 120
 
 
@@ -58,9 +59,11 @@ class Recorder:
         with tempfile.TemporaryDirectory() as folder:
             logs = os.path.join(folder, "logs")
             os.mkdir(logs)
-            environment = {**os.environ, "LD_PRELOAD": self.tool("preload/libmemprof.so"), "MEMPROF_QUIET": "1",
+            environment = {**os.environ, "LD_PRELOAD": f"{COPY}/libmemprof.so", "MEMPROF_QUIET": "1",
                            "MEMPROF_OUT": os.path.join(logs, "%e.%p.zst" if whole_run else "%p.zst"), **extra}
-            if not on_host:
+            if on_host:
+                environment["PATH"] = SYSTEM_PATH
+            else:
                 environment["MEMPROF_HOST"] = "off"
             if not whole_run:
                 environment["MEMPROF_MIN_RSS"] = "0"
@@ -79,8 +82,9 @@ def main():
     os.makedirs(out, exist_ok=True)
     recorder = Recorder(build, os.path.abspath(out))
     shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
+    shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)
-    for program in programs or sorted(os.listdir(COPY)):
+    for program in programs or sorted(os.listdir(os.path.join(HERE, "programs"))):
         try:
             recorder.record(program)
         except (OSError, subprocess.SubprocessError) as error:
