@@ -82,6 +82,8 @@ static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
 struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
                                     uint8_t heap, uint64_t time, uint64_t bytes);
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value);
+/* @estimated: the value is an estimate, and shown as one */
+void mpr_finding_estimate(struct mpr_finding *f, const char *key, uint64_t value, bool estimated);
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
 void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
 /* Adds a value that only the finding's sentences use. */

@@ -258,7 +258,12 @@ void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact)
 
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
 {
-    mpr_finding_fact(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_BYTES, .value = value });
+    mpr_finding_estimate(f, key, value, false);
+}
+
+void mpr_finding_estimate(struct mpr_finding *f, const char *key, uint64_t value, bool estimated)
+{
+    mpr_finding_fact(f, (struct mpr_fact){ key, MPR_FACT_BYTES, estimated, value });
 }
 
 void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)

@@ -196,16 +196,14 @@ static void growth_over_time(struct mpr_insights *out, const struct mpr_leaks *l
                                          : MPR_VARIANT_STEADY_UNNAMED;
     f->estimated = estimated;
     f->path = g->row->path;
-    mpr_finding_fact(f, (struct mpr_fact){ "grown_bytes", MPR_FACT_BYTES, estimated, g->bytes });
-    mpr_finding_fact(f, (struct mpr_fact){ "a_second_bytes", MPR_FACT_BYTES, estimated, second });
+    mpr_finding_estimate(f, "grown_bytes", g->bytes, estimated);
+    mpr_finding_estimate(f, "a_second_bytes", second, estimated);
     mpr_finding_fact(
         f, (struct mpr_fact){ "grown_in_ns", MPR_FACT_SPAN, false, l->last_ns - l->warm_ns });
-    mpr_finding_fact(f,
-                     (struct mpr_fact){ "live_bytes", MPR_FACT_BYTES, estimated, g->live_bytes });
+    mpr_finding_estimate(f, "live_bytes", g->live_bytes, estimated);
     mpr_finding_count(f, "sites", g->sites);
     if (g->row->blocks)
-        mpr_finding_fact(f, (struct mpr_fact){ "block_bytes", MPR_FACT_BYTES, estimated,
-                                               g->row->bytes / g->row->blocks });
+        mpr_finding_estimate(f, "block_bytes", g->row->bytes / g->row->blocks, estimated);
     if (estimated) mpr_finding_bytes(f, "error_bytes", (uint64_t)sqrt(g->variance));
     if (g->sites > 1)
         mpr_finding_detail(

@@ -20,8 +20,7 @@ static void name_freed_blocks(struct mpr_finding *f, const struct mpr_heap_peak 
         mpr_saturating_sub(row->bytes, r->live) < mpr_retained_bytes(r) / 2)
         return;
     f->path = row->path;
-    mpr_finding_fact(
-        f, (struct mpr_fact){ "freed_bytes", MPR_FACT_BYTES, row->estimated, row->bytes });
+    mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
 }
 
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
