@@ -1,4 +1,4 @@
-/* An allocator that does not tell the sizes of its blocks. */
+/* An allocator that does not report the sizes of its blocks. */
 #include <stddef.h>
 
 void *__libc_malloc(size_t bytes);

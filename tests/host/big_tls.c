@@ -1,5 +1,5 @@
-/* `big_tls`: a program with 2.5 MiB of static thread-local storage takes blocks, and then does
- * nothing until its standard input ends. */
+/* `big_tls`: a program with 2.5 MiB of static thread-local storage allocates blocks, and then waits
+ * until its standard input ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

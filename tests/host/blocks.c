@@ -1,8 +1,10 @@
-/* Threads that make, move and free blocks of malloc of all sizes at random, and hand them to each
- * other: `blocks ROUNDS [fork|kill|large]`.  Some stay alive.
+/* `blocks ROUNDS [fork|kill|large]`: threads allocate, resize and free blocks of all sizes at
+ * random, and hand them to each other. Some blocks stay live.
  *
- * fork: a child goes on with blocks of its parent.  kill: it ends by SIGKILL in the middle.  large:
- * it makes small blocks, then a large one, and prints how many threads more there are then. */
+ * fork: a child continues with its parent's blocks.
+ * kill: SIGKILL ends the process in the middle.
+ * large: the program allocates small blocks, then a large one, and prints how many more threads
+ * exist after that. */
 #include <dirent.h>
 #include <err.h>
 #include <malloc.h>
@@ -17,7 +19,7 @@
 
 enum { THREADS = 4, SHARED = 512 };
 
-static void *shared[SHARED]; /* a block here is nobody's: who takes it out has it */
+static void *shared[SHARED]; /* a block here belongs to the thread that removes it */
 static unsigned rounds;
 
 static uint32_t random_of(uint32_t *s)
@@ -27,7 +29,8 @@ static uint32_t random_of(uint32_t *s)
     return *s ^= *s << 5;
 }
 
-/* From some bytes to 2 MiB, small ones most of the time; those near 4 KiB are frequent. */
+/* Returns a size from a few bytes to 2 MiB. Most sizes are small, and sizes near 4 KiB are
+ * frequent. */
 static size_t size_of(uint32_t r)
 {
     if (r % 8 == 0) return 4096 - 32 + r / 8 % 64;
@@ -53,7 +56,7 @@ static void step(uint32_t *s)
     void *p = __atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
     if (!p) p = make(r);
     else if (r % 4 == 0) p = realloc(p, size_of(random_of(s)));
-    else if (r % 4 == 1) p = realloc(p, SIZE_MAX / 4) ? NULL : p; /* refused: it stays */
+    else if (r % 4 == 1) p = realloc(p, SIZE_MAX / 4) ? NULL : p; /* refused: the block stays */
     else {
         free(p);
         p = make(r); /* often at the same address */
@@ -92,7 +95,7 @@ static void small_then_large(void)
     for (int i = 0; i < 1000; i++) free(malloc(100));
     const int before = tasks();
     shared[0] = malloc((size_t)2 << 20);
-    while (tasks() - before < 2) {} /* an emulator has some of its own */
+    while (tasks() - before < 2) {} /* an emulator has threads itself */
     printf("%d\n", tasks() - before);
 }
 

@@ -1,5 +1,5 @@
-/* A program in two builds: in that with CHANGED, lines were inserted above everything, and
- * build_index takes a tenth more. */
+/* A program in two builds. The build with CHANGED has additional lines above everything else, and
+ * its build_index allocates a tenth more. */
 #include <stdlib.h>
 
 #define FRAME static __attribute__((noinline, noclone))

@@ -1,9 +1,15 @@
-/* `churn BOOKS HOW WORKERS`: allocates and frees until it is killed, and keeps books that are exact
- * at any instant in a shared mapping of the file BOOKS.  HOW: threads    WORKERS threads processes
- * WORKERS forked processes short      WORKERS threads at a time, each of them for 100 steps forking
- * one worker, which forks a short-lived child now and then segv       one worker, which reads
- * address 0 after 100,000 steps grow       one worker, which frees nothing and touches all it gets
- * Worker i allocates in the ranges "worker i even" and "worker i odd" and nowhere else. */
+/* `churn BOOKS HOW WORKERS`: allocates and frees until it is killed. It keeps counters, which are
+ * exact at any instant, in a shared mapping of the file BOOKS.
+ *
+ * HOW is one of:
+ * threads: WORKERS threads.
+ * processes: WORKERS forked processes.
+ * short: WORKERS threads at a time, each for 100 steps.
+ * forking: one worker, which sometimes forks a short-lived child.
+ * segv: one worker, which reads address 0 after 100,000 steps.
+ * grow: one worker, which frees nothing and writes to everything that it gets.
+ *
+ * Worker i allocates only in the ranges "worker i even" and "worker i odd". */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,9 +27,9 @@
 
 enum { WORKERS = 8, LIVE = 256, RANGES = 2 };
 
-/* Before a step the state after it is written; word then says in one store that the step is under
- * way, and in one more that it is done: bit 0 is the index of the state that holds, bit 1 says that
- * the other one may hold already. */
+/* Before a step the worker writes the state after that step. One store to `word` then starts the
+ * step, and another one finishes it. Bit 0 of `word` is the index of the valid state. Bit 1 means
+ * that the other state may already be valid. */
 struct state {
     uint64_t allocations[RANGES], blocks[RANGES], bytes[RANGES];
 };
@@ -142,7 +148,7 @@ int main(int argc, char **argv)
     if (fd < 0 || ftruncate(fd, WORKERS * sizeof *books) != 0) return 2;
     books = mmap(NULL, WORKERS * sizeof *books, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that was ended leaves nobody behind */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process survives a test that was stopped */
     how = argv[2];
     grow = !strcmp(how, "grow");
     ranges_init();

@@ -1,10 +1,13 @@
-/* `descriptors HOW [FILE]`: a program that does with its descriptors what it likes, while memprof's
- * encoder runs, and makes 100,000 blocks of 100 bytes in the range "work". list           prints
- * the descriptors that it has closefrom      closes all from 3, then writes FILE close0 closes 0,
- * so that FILE gets it daemonise      closes all in a child of its own session and writes FILE
- * there eof            closes stdout, then waits for its stdin to end forbid         once the
- * encoder has its own, allows itself no more descriptors, and makes as many blocks again on four
- * threads */
+/* `descriptors HOW [FILE]`: changes its descriptors while memprof's encoder runs, and allocates
+ * 100,000 blocks of 100 bytes in the range "work".
+ *
+ * list: prints the open descriptors.
+ * closefrom: closes all descriptors from 3 on, then writes FILE.
+ * close0: closes descriptor 0, so that FILE gets this number.
+ * daemonise: closes all descriptors in a child with its own session, and writes FILE there.
+ * eof: closes stdout, then waits for the end of its stdin.
+ * forbid: once the encoder has its own descriptors, the program forbids itself further ones and
+ * allocates as many blocks again on four threads. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,7 +47,7 @@ static int entries(const char *path)
     return n - 2;
 }
 
-/* A table of its own, with nothing but the log in it. */
+/* Returns true if the encoder has a separate descriptor table that contains only the log. */
 static int encoder_has_its_own(void)
 {
     char path[64];
@@ -73,7 +76,7 @@ static void forbid(void)
     for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
 }
 
-/* What the program writes, line by line between its allocations. */
+/* Writes FILE line by line and allocates between the lines. */
 static void write_file(const char *path, int expected)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);

@@ -1,6 +1,6 @@
-/* A library that is there before memprof and after it: its constructor allocates before other
- * constructors run (64 KiB of calloc, half of it freed again), and what it registers before its
- * first block runs after memprof has ended its log. */
+/* A library that allocates before other constructors run (64 KiB of calloc, half of which it
+ * frees). The function that it registers before its first block runs after memprof has ended its
+ * log. */
 #include <stdlib.h>
 
 enum { BLOCKS = 64, BYTES = 1024, LATE = 100000 };

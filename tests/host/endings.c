@@ -1,5 +1,5 @@
 /* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends
- * HOW it was told. child_HOW: a forked child does both. */
+ * as HOW says. child_HOW: a forked child does both. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,12 +25,12 @@ static void work(long blocks)
 
 static void *rest(void *arg)
 {
-    pthread_join(*(pthread_t *)arg, NULL); /* main is gone when this thread works */
+    pthread_join(*(pthread_t *)arg, NULL); /* the main thread has ended when this thread allocates */
     work(500);
     return NULL;
 }
 
-/* Another thread goes on, and the C library has something to write at exit. */
+/* Starts a thread that keeps running, and leaves output that the C library writes at exit. */
 static void leave_behind(void)
 {
     static pthread_t main_thread;
@@ -48,13 +48,13 @@ static void *idle(void *arg)
 
 static void failed_exec(void)
 {
-    static char long_argument[4 << 20]; /* only the kernel sees that it cannot be */
+    static char long_argument[4 << 20]; /* only the kernel detects that the argument is too long */
     memset(long_argument, 'x', sizeof long_argument - 1);
     if (execl("/proc/self/exe", "endings", long_argument, NULL) != -1 || errno != E2BIG) abort();
     work(200);
 }
 
-/* Is no small process from here on. */
+/* Makes the process so large that its log is kept. */
 static void grow(void)
 {
     const size_t bytes = (size_t)48 << 20;

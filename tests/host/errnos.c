@@ -1,6 +1,6 @@
-/* Calls every hooked function often enough to come by memprof's slow paths and prints, for each,
- * how often it changed errno and to what: a program cannot tell the difference between a bare run
- * and one under memprof. */
+/* Calls every hooked function often enough to reach memprof's slow paths. For each function it
+ * prints how often errno changed and to which value. The output must be the same with and without
+ * memprof. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,8 @@ static void heap(void)
     OFTEN_DO("pvalloc", CALL(p = pvalloc(100)); free(p));
 }
 
-/* Not in every C library, and in no C program without memprof: silent where they are missing. */
+/* These functions do not exist in every C library, nor in a C program without memprof. Missing ones
+ * are skipped. */
 static void by_name(const char *make, const char *drop)
 {
     void *(*const m)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, make);

@@ -1,6 +1,6 @@
-/* `exec_calls [FOLDER]`: the system calls of each exec that fails, counted by ptrace: a line for
- * each with its name, errno and calls.  The file `plain` in FOLDER has no permission to be
- * executed. */
+/* `exec_calls [FOLDER]`: counts the system calls of failing exec calls with ptrace, and prints the
+ * name, the errno and the number of calls of each. The file `plain` in FOLDER must not be
+ * executable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
-enum { MARK = 0x4d41524b }; /* getpgid(MARK) begins and ends a measurement */
+enum { MARK = 0x4d41524b }; /* getpgid(MARK) starts and ends a measurement */
 
 static char *const argv[] = { (char[]){ "x" }, NULL };
 static char plain[4096];
@@ -65,7 +65,7 @@ static int fail(int which)
 
 static void mark(int code) { syscall(SYS_getpgid, MARK, code); }
 
-/* Some blocks, so that there is a log, and each exec between two marks. */
+/* Allocates some blocks, so that there is a log, and makes each exec call between two marks. */
 static int traced(void)
 {
     static void *volatile sink;
@@ -80,7 +80,7 @@ static int traced(void)
     return 0;
 }
 
-/* Returns true at the entry of a system call of the thread that stopped. */
+/* Returns true if the stopped thread is entering a system call. */
 static bool enters(pid_t thread, struct __ptrace_syscall_info *info)
 {
     return ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof *info, info) > 0 &&

@@ -1,5 +1,5 @@
-/* An allocator that has the C library's own names, too, as tcmalloc and mimalloc do: nothing in
- * front of its blocks may be read. */
+/* An allocator that exports the C library's names, as tcmalloc and mimalloc do. The bytes before
+ * its blocks must not be read. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,7 +16,8 @@ void free(void *p);
 void *__libc_malloc(size_t bytes) __attribute__((alias("malloc")));
 void __libc_free(void *p) __attribute__((alias("free")));
 
-/* The block's bytes are in a page that lies a forbidden one in front of it. */
+/* The page before a block cannot be accessed. Its size is stored in the page before
+ * this. */
 static size_t *head(void *p) { return (size_t *)((char *)p - (ptrdiff_t)2 * PAGE); }
 
 static void *give(size_t bytes)

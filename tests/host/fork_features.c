@@ -1,5 +1,5 @@
-/* For a Python script that forks with memprof's features at work: NVTX's ranges, domains, payloads,
- * and blocks of C. */
+/* For a Python script that forks while memprof's features are in use: NVTX ranges, domains and
+ * payloads, and blocks allocated by C code. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ void features_keep(void)
     range_pop();
 }
 
-/* By handles that the parent made. */
+/* Uses handles that the parent created. */
 void features_keep_in_domain(void)
 {
     const struct nvtx_event e = { .version = 3,

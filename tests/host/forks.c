@@ -1,12 +1,16 @@
-/* `forks HOW CHILDREN`: a process whose 4 threads allocate all the time makes children, one after
- * the other, and waits for each.  Every child keeps 100 blocks of 1,000 bytes and frees 10 that it
- * inherited.  HOW: fork, _fork, clone   end with _exit exit                 fork, end with exit
- *   abort                fork, end with a signal
- *   exec                 fork, then exec of `forks child`
- *   nested               fork, and again in the child
- *   vfork, spawn         exec of `forks child` without a copy of the memory
- *   unrecorded           fork; the child may open no files, so it has no log
- *   daemon               daemon(): the rest of the process is its child
+/* `forks HOW CHILDREN`: a process whose 4 threads allocate all the time creates children, one after
+ * the other, and waits for each. Every child keeps 100 blocks of 1,000 bytes and frees 10 that it
+ * inherited. HOW is one of:
+ *
+ * fork, _fork, clone: the child ends with _exit.
+ * exit: fork, and the child ends with exit.
+ * abort: fork, and a signal ends the child.
+ * exec: fork, then exec of `forks child`.
+ * nested: fork, and again in the child.
+ * vfork, spawn: exec of `forks child` without a copy of the memory.
+ * unrecorded: fork; the child may not open files, so it has no log.
+ * daemon: daemon(), so that the rest of the program runs in a child.
+ *
  * `forks child` is a program that keeps 100 blocks of 1,000 bytes. */
 #include <pthread.h>
 #include <sched.h>
@@ -73,7 +77,7 @@ static pid_t make(const char *how)
     if (!strcmp(how, "vfork")) {
         pid = vfork();
         if (pid == 0) {
-            free(malloc(64)); /* in the parent's memory: the parent's event */
+            free(malloc(64)); /* the parent records this event, because the memory is the parent's */
             execv("/proc/self/exe", argv);
             _exit(1);
         }
@@ -90,8 +94,8 @@ static pid_t make(const char *how)
 static int all(const char *how, int children)
 {
     pthread_t thread[THREADS];
-    /* After _Fork and clone a child may use malloc only if no other thread was in it: POSIX gives
-     * no more. */
+    /* After _Fork and clone a child may use malloc only if no other thread was in malloc: POSIX
+     * guarantees no more. */
     const int threads = strcmp(how, "_fork") && strcmp(how, "clone") ? THREADS : 0;
     for (int i = 0; i < threads; i++) pthread_create(&thread[i], NULL, churn, NULL);
     for (int i = 0; i < children; i++) {

@@ -1,6 +1,6 @@
-/* `handover EXCHANGES`: 8 threads put new blocks into a shared table and free what others had put
- * there, so that the allocator hands an address to one thread right after another one gave it back.
- * All is freed in the end. */
+/* `handover EXCHANGES`: 8 threads put new blocks into a shared table and free blocks that other
+ * threads put there, so that the allocator often returns an address just after another thread freed
+ * it. At the end everything is freed. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

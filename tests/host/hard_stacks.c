@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define FRAME        __attribute__((noinline, noclone)) static
-#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call is a jump */
+#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call becomes a jump */
 enum { CALLS = 100000, JUMPS = 20000, CHILDREN = 50, BLOCKS = 100, BYTES = 1000, THREADS = 3 };
 static void *volatile kept[CALLS];
 static jmp_buf back;
@@ -128,7 +128,7 @@ FRAME void in_coroutine(void)
     keep(0, 3 << 20);
 }
 
-/* A page that cannot be used is below it. */
+/* The page below the coroutine's stack cannot be accessed. */
 static void tight(void)
 {
     enum { PAGE = 4096, STACK = 3072 };

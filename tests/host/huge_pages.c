@@ -1,5 +1,5 @@
-/* Asks for more huge pages than any pool has, in three ways, and does not ask again for other
- * memory; then for more address space than there is. */
+/* Requests more huge pages than any pool has, in three ways, without using other memory instead.
+ * Then requests more address space than exists. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

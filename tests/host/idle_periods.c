@@ -1,7 +1,8 @@
-/* Programs that do little, and rest in between.
+/* Programs that are idle between short periods of work.
  *
- * lives: blocks of 2 MiB that live 30 ms each.  touch: nothing but touching a block, for 0.9 s.
- * protect: a mapping that mprotect makes writable, piece by piece. */
+ * lives: allocates blocks of 2 MiB that live 30 ms each.
+ * touch: only touches a block, for 0.9 s.
+ * protect: makes a mapping writable with mprotect, piece by piece. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

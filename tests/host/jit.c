@@ -1,9 +1,10 @@
-/* `jit HOW`: a block of 2 MiB, made by main > run > code that is generated in memory > in_jit.
+/* `jit HOW`: main > run > code generated in memory > in_jit allocates a block of 2 MiB.
+ *
  * plain: the code keeps a frame record, as JITs do for profilers.
- * map: it also has a name in /tmp/perf-PID.map.
- * replaced: two functions had the place of the code, one after the other.
- * open, old: that file may be written by all, or was changed before the process began.
- * without: it keeps no frame record, and uses the frame pointer for a number. */
+ * map: the code also has a name in /tmp/perf-PID.map.
+ * replaced: two functions were at the place of the code, one after the other.
+ * open, old: everybody may write to that file, or it was changed before the process began.
+ * without: the code keeps no frame record, and uses the frame pointer for a number. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define FRAME        __attribute__((noinline, noclone)) static
-#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call is a jump */
+#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call becomes a jump */
 enum { PAGE = 4096 };
 static void *volatile kept;
 
@@ -27,7 +28,7 @@ FRAME void in_jit(void)
 #if defined(__x86_64__)
 static const unsigned char code[] = {
     0x55,             /* push %rbp */
-    0x48, 0x89, 0xe5, /* mov %rsp, %rbp; or, without: xor $1, %rbp */
+    0x48, 0x89, 0xe5, /* mov %rsp, %rbp; for `without`: xor $1, %rbp */
     0xff, 0xd7,       /* call *%rdi */
     0x5d, 0xc3,       /* pop %rbp; ret */
 };

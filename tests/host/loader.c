@@ -1,8 +1,10 @@
-/* `loader HOW LIBRARY`: a C program that dlopens.
- *   late      LIBRARY, and then allocates 1,000 blocks; prints the variables that the library may
- * have set tls       a library with initial-exec thread-local storage; prints what it computes
- *   plugin    a C++ library, RTLD_LOCAL, and calls its plugin_work in the range "plugin"
- *   deep      the same, behind a C++ library's own that binds names in itself first */
+/* `loader HOW LIBRARY`: a C program that opens a library with dlopen.
+ *
+ * late: opens LIBRARY, then allocates 1,000 blocks; prints the variables that the library may have
+ * set.
+ * tls: opens a library with initial-exec thread-local storage; prints its result.
+ * plugin: opens a C++ library as RTLD_LOCAL, and calls its plugin_work in the range "plugin".
+ * deep: the same after another C++ library, which binds names in itself first. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* `mlockall FLAGS BLOCKS KIB [child]`: maps KIB, takes and frees that many blocks, and calls
- * mlockall unless FLAGS is 0; with `child` in a forked child.  Prints the call's result and errno,
- * the KiB that can be mapped then (up to 256 MiB), and the KiB that are locked; takes and frees as
- * many blocks again, and prints the last two once more. */
+/* `mlockall FLAGS BLOCKS KIB [child]`: maps KIB, allocates and frees BLOCKS blocks, and calls
+ * mlockall unless FLAGS is 0. With `child` a forked child does this. Prints the result and errno of
+ * the call, the KiB that can then be mapped (up to 256 MiB), and the locked KiB. Then allocates and
+ * frees as many blocks again, and prints the last two numbers again. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void *map(size_t bytes)
     return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* KiB that can be mapped; they are given back. */
+/* Returns the KiB that can be mapped, and unmaps them. */
 static int room(void)
 {
     static void *piece[PIECES];

@@ -1,9 +1,9 @@
-"""Runs programs under libmemprof.so and reads what memprof-report says of them.
+"""Runs programs under libmemprof.so and reads memprof-report's output about them.
 
-A test file holds functions test_NAME and slow_NAME; CMake asks it for their names (--list) and makes each a CTest test.
-Each test gets its own folder, which is removed if the test passes.  CTest's environment says where things are:
-MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_NAIVE_READER and MEMPROF_VICTIMS (the folder of the victim programs); MEMPROF_EMULATOR where these are of
-another processor."""
+A test file has functions test_NAME and slow_NAME. CMake calls the file with --list to get their names, and makes each a
+CTest test. Each test gets its own folder, which is removed if the test passes. CTest's environment has the paths:
+MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_NAIVE_READER and MEMPROF_VICTIMS (the folder of the victim programs). If these are
+built for another processor, MEMPROF_EMULATOR has the command that runs them."""
 import collections
 import json
 import os
@@ -16,17 +16,17 @@ import tempfile
 import time
 
 SKIPPED = 77
-TIMEOUT = 60       # seconds: a hang, not slowness
-TIMEOUT_SLOW = 3000     # of a torture run, whose work takes minutes where threads wait for each other
+TIMEOUT = 60       # seconds; only a hang takes longer
+TIMEOUT_SLOW = 3000     # for a torture run, which takes minutes if threads wait for each other
 INCOMPLETE = 3      # memprof-report's exit code
 
-EMULATOR = os.environ.get("MEMPROF_EMULATOR", "").split()      # what runs the victims, where they are of another processor
+EMULATOR = os.environ.get("MEMPROF_EMULATOR", "").split()      # the command that runs programs of another processor
 
-folder = None       # the test's own
+folder = None       # the folder of the running test
 
 
 class Skip(Exception):
-    """The machine lacks what the test needs."""
+    """Raised if the machine does not have what the test needs."""
 
 
 def victim(name):
@@ -38,12 +38,12 @@ def library():
 
 
 def fresh(name="logs"):
-    """A new folder below the test's."""
+    """Creates a new folder below the test's folder."""
     return tempfile.mkdtemp(prefix=name + ".", dir=folder)
 
 
 def environment(logs, preload=(), before=(), **more):
-    """The environment of a program whose logs go to the folder `logs`, named by pid."""
+    """Returns the environment of a program whose logs go to the folder `logs`, named by process ID."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") and k != "NVTX_INJECTION64_PATH"}
     env["LD_PRELOAD"] = " ".join([*before, library(), *preload])
     env["MEMPROF_OUT"] = os.path.join(logs, "%p.zst")
@@ -53,7 +53,8 @@ def environment(logs, preload=(), before=(), **more):
 
 
 def emulated(argv):
-    """The command that runs a program, which has to be one of the tests' own where another processor is emulated."""
+    """Returns the command that runs a program. If another processor is emulated, the program must be one of the tests'
+    programs."""
     if EMULATOR and os.environ["MEMPROF_VICTIMS"] not in argv[0]:
         raise Skip(f"{argv[0]} is not of the emulated processor")
     if EMULATOR and not os.path.exists(argv[0]):
@@ -68,7 +69,7 @@ ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.s
 
 
 def allocator(name):
-    """What comes after memprof in LD_PRELOAD, so that it serves malloc."""
+    """Returns the libraries that follow memprof in LD_PRELOAD, so that this allocator serves malloc."""
     if name == "glibc":
         return ()
     if EMULATOR:
@@ -80,7 +81,7 @@ def allocator(name):
 
 
 def bare(argv, **popen):
-    """Runs a program without memprof: (status, stdout, stderr)."""
+    """Runs a program without memprof and returns (status, stdout, stderr)."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}
     done = subprocess.run(emulated(argv), env={**env, **popen.pop("env", {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=TIMEOUT, **popen)
@@ -88,12 +89,12 @@ def bare(argv, **popen):
 
 
 def start(argv, logs, preload=(), before=(), env=None, **popen):
-    """Starts a program under memprof: subprocess.Popen."""
+    """Starts a program under memprof and returns its subprocess.Popen."""
     return subprocess.Popen(emulated(argv), env=environment(logs, preload, before, **(env or {})), **popen)
 
 
 def finish(process, argv, logs, status=0):
-    """Waits for a program that `start` started; its whole group dies when it hangs."""
+    """Waits for a program that `start` started. If it hangs, its whole process group is killed."""
     try:
         out, err = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -106,7 +107,7 @@ def finish(process, argv, logs, status=0):
 
 
 def run(argv, preload=(), before=(), env=None, status=0, **popen):
-    """Runs a program under memprof to its end, in a process group of its own: a Result."""
+    """Runs a program under memprof to its end, in its own process group, and returns a Result."""
     logs = fresh()
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = start(argv, logs, preload, before, env, start_new_session=True, **{**pipes, **popen})
@@ -138,7 +139,7 @@ class Logs:
 
 
 class Log:
-    """What `memprof-report peaks` says of one log.  exit: its exit code."""
+    """The output of `memprof-report peaks` for one log. exit: its exit status."""
 
     def __init__(self, path, *options):
         self.path = path
@@ -152,7 +153,7 @@ class Log:
         self.process = self.json["process"]
 
     def at_end(self):
-        """The same log, its ranges as they were at the end instead of at the peak."""
+        """Returns the same log with the ranges as of its end instead of the peak."""
         return Log(self.path, "--at", "1000000s")
 
     def heap(self, name="host/heap"):
@@ -163,7 +164,7 @@ class Log:
         return self.heap(name)["allocations"] - self.heap(name)["frees"]
 
     def ranges(self, name="host/heap"):
-        """{path: range}, the path joined with " > "; "" is outside any range."""
+        """Returns {path: range}, with paths joined by " > ". The path "" is memory outside any range."""
         return {" > ".join(r["path"]): r for r in self.heap(name)["ranges"]}
 
     def range(self, path, name="host/heap"):
@@ -172,13 +173,14 @@ class Log:
 
 
 def whole(log):
-    """A log that ended in an orderly way: nothing lost, nothing unexplained."""
+    """Checks that a log ended regularly: no event was lost, and nothing is inconsistent."""
     check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete (exit {log.exit})")
     nothing_missing(log)
 
 
 def nothing_missing(log, max_torn=0):
-    """max_torn: threads that a kill may have interrupted while they stored an event."""
+    """Checks a log of a killed process. max_torn: threads that the kill may have interrupted while they stored an
+    event."""
     for key in ("lost_events", "unmatched_frees", "missed_frees", "damaged_places", "missing_frames"):
         equal(log.json[key], 0, f"{log.path}: {key}")
     within(log.json["torn_events"], 0, max_torn, f"{log.path}: torn_events")
@@ -191,7 +193,7 @@ def naive_reader(path):
 
 
 def wait_for(condition):
-    """Until the condition holds."""
+    """Waits until the condition holds."""
     end = time.monotonic() + TIMEOUT
     while not condition():
         check(time.monotonic() < end, "waited in vain")
@@ -212,7 +214,7 @@ def within(got, low, high, what):
 
 
 def limit(which, value):
-    """For preexec_fn."""
+    """Returns a function for preexec_fn that sets this limit."""
     return lambda: resource.setrlimit(which, (value, value))
 
 

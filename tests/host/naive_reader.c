@@ -1,7 +1,6 @@
-/* A second reader of logs, for tests: `naive_reader LOG` prints as JSON the header, the counts
- * and the live set at the end, sorted by address.  It is deliberately simple: it has one
- * table, reads no journal and repairs nothing, so it reads only logs of processes that ended
- * normally. */
+/* `naive_reader LOG`: a second reader of logs, for tests. It prints as JSON the header, the counts
+ * and the live set at the end, sorted by address. It is simple on purpose: it has one table, reads
+ * no journal and repairs nothing. So it reads only logs of processes that ended normally. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* `namespaces`: allocates until memprof's encoder runs, and makes the calls that the kernel refuses
- * a process of several threads; then it allocates again, and so once more in a child.  Prints what
- * came of each call. */
+ * for a process with several threads. Then it allocates again, and does all of this once more in a
+ * child. Prints the result of each call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* Preloaded into memprof-report: the file system has no holes. */
+/* A library preloaded into memprof-report: the file system cannot punch holes into files. */
 #include <errno.h>
 #include <fcntl.h>
 

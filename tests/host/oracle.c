@@ -1,16 +1,16 @@
-/* Exact books of the calls that reach the real allocator, kept by a library preloaded below
- * libmemprof.so; nothing in common with memprof.  Written as JSON to $ORACLE_OUT.
+/* A library preloaded below libmemprof.so that counts exactly the calls that reach the real
+ * allocator. It shares no code with memprof, and writes its counts as JSON to $ORACLE_OUT.
  *
- * What is on the books is what memprof has to record:
- *  - from when the C library has an environment, before which memprof cannot know where its log
- * goes;
- *  - until memprof's END: on_exit's handlers run in reverse, and ours is registered inside
- * memprof's call of on_exit, immediately before memprof's, so it runs immediately after it;
- *  - but not the blocks of memprof's encoder thread and of its creation, found by who calls
- * pthread_create.
+ * It counts the calls that memprof has to record:
+ *  - from the time when the C library has an environment. Before that memprof cannot know where to
+ *    write its log.
+ *  - until memprof's END. Handlers of on_exit run in reverse order. This library registers its
+ *    handler inside memprof's call of on_exit, immediately before memprof's handler, so it runs
+ *    immediately after it.
+ *  - without the blocks of memprof's encoder thread and of its creation, which are recognised by
+ *    the caller of pthread_create.
  *
- * One lock, so the order of the books is the order of the calls.  The table is mapped, never
- * allocated. */
+ * One lock orders the calls. The table is mapped, never allocated. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 enum { SLOTS = 1 << 21 };
 #define FREED UINT64_MAX
-/* addr 0: never used; size FREED: not live; usable: what the allocator set aside */
+/* addr 0: never used; size FREED: not live; usable: malloc_usable_size */
 static struct block {
     uint64_t addr, size, usable;
 } * table;
@@ -68,7 +68,7 @@ static void insert(void *p, size_t size)
     peak_blocks = live_blocks;
 }
 
-/* Blocks of memprof's own, and those from before the books were begun, are not in the table. */
+/* memprof's own blocks, and blocks from before counting began, are not in the table. */
 static bool drop(void *p)
 {
     struct block *b = find((uintptr_t)p);
@@ -131,8 +131,8 @@ static bool begin(void)
     return begun = true;
 }
 
-/* NEXT(f) defines next_f(), the next library's f.  memprof has looked all of them up already, and
- * serves what dlsym allocates for it from its own arena. */
+/* NEXT(f) defines next_f(), the next library's f. memprof has already looked up all of them, and
+ * serves the allocations of dlsym from its own arena. */
 #define NEXT(name)                                                                                 \
     static __typeof__(name) *next_##name(void)                                                     \
     {                                                                                              \
@@ -193,8 +193,8 @@ void free(void *p)
     next_free()(p);
 }
 
-/* The block is dropped and made at once, afterwards; until then nobody else can have its address
- * but by the real call, which is made under the lock. */
+/* The block is removed and added at once after the call. Until then no other thread can get its
+ * address except by the real call, which runs under the lock. */
 void *realloc(void *p, size_t n)
 {
     if (!p) return made(next_realloc()(p, n), n);

@@ -1,8 +1,8 @@
-/* `own_lock HOOK`: a program with a malloc of its own, whose lock is not recursive.  Before any
- * constructor its first malloc calls the function HOOK, with the lock held where the C library's
- * own HOOK takes no memory; main does the same again, and all that a program does without a
- * thought.  Who comes into malloc while the lock is held ends the process at once. Prints what it
- * has done.  Without an argument: the names of the functions. */
+/* `own_lock HOOK`: a program that defines its own malloc, with a lock that is not recursive. Its
+ * first malloc, before any constructor, calls the function HOOK. The lock is held during this call
+ * if the C library's HOOK does not allocate. main calls HOOK again, and then other functions that
+ * programs commonly use. A call of malloc while the lock is held ends the process at once. Prints
+ * what was done. Without an argument: prints the names of the functions. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ enum { PAGE = 4096, ARENA = 16 << 20, RECURSION = 99, NOT_DONE = 98 };
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static size_t used;
 static uint32_t lock;
-static void (*hook)(void); /* what malloc calls under its lock */
+static void (*hook)(void); /* the function that malloc calls under its lock */
 static void *volatile sink;
 
 static void take(void)
@@ -66,7 +66,7 @@ void free(void *p)
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* The arena's bytes are used once */
+/* Each byte of the arena is used only once, so it is zero. */
 void *calloc(size_t n, size_t each) { return malloc(n * each); }
 
 void *realloc(void *p, size_t bytes)
@@ -109,7 +109,7 @@ static void call_mremap(void)
 static void call_brk(void) { expect(brk((char *)syscall(SYS_brk, 0) + PAGE) == 0); }
 static void call_sbrk(void) { expect(sbrk(PAGE) != (void *)-1); }
 static void call_mprotect(void) { expect(mprotect(map(PAGE), PAGE, PROT_READ) == 0); }
-/* as Chromium's allocator names what it has mapped; a kernel may lack it */
+/* Chromium's allocator names its mappings in this way, which not every kernel supports */
 static void call_prctl(void) { prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, map(PAGE), PAGE, "own"); }
 static void call_shmat(void)
 {
@@ -155,7 +155,7 @@ static void call_execveat(void) { execveat(AT_FDCWD, SELF, end_argv(), no_enviro
 static void call__exit(void) { _exit(0); }
 static void call__Exit(void) { _Exit(0); }
 
-/* These take memory by themselves, the last two in a process that is up. */
+/* These functions allocate, the last two only in an initialised process. */
 static void call_reallocarray(void) { expect((sink = reallocarray(NULL, 4, 16)) != NULL); }
 static void call_cfree(void)
 {
@@ -239,7 +239,7 @@ static int find(const char *name)
     return -1;
 }
 
-/* Before the constructors of all libraries; the C library has no environment yet. */
+/* Runs before the constructors of all libraries, when the C library has no environment yet. */
 static void first_of_all(int argc, char **argv, char **envp)
 {
     (void)envp;

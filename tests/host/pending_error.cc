@@ -1,5 +1,5 @@
-/* The loader keeps the blocks of a failed call's error until the next call.  memprof looks for an
- * operator at the operator's first use: that must not be such a call. */
+/* The loader keeps the blocks of a failed call's error until the next call. memprof looks up an
+ * operator at the operator's first use. This must not be such a next call. */
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>

@@ -1,4 +1,4 @@
-// A C++ library for a C program that loads it RTLD_LOCAL, and the C++ library with it.
+// A C++ library for a C program that opens it, and with it the C++ standard library, as RTLD_LOCAL.
 #include <memory>
 #include <new>
 #include <string>
@@ -7,7 +7,7 @@
 extern "C" void plugin_start();
 extern "C" void plugin_work();
 
-// Each operator for the first time, which makes the loader look for it.
+// Calls each operator for the first time, so that the loader looks it up.
 extern "C" void plugin_start()
 {
     ::operator delete(::operator new(1, std::nothrow));
@@ -16,7 +16,7 @@ extern "C" void plugin_start()
     ::operator delete(::operator new(1), 1);
 }
 
-// 100 blocks of 1,000 bytes stay, and the vector that knows them.
+// Keeps 100 blocks of 1,000 bytes and the vector that holds them.
 extern "C" void plugin_work()
 {
     auto &kept = *new std::vector<void *>;

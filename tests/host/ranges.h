@@ -1,7 +1,6 @@
-/* NVTX ranges for the victims, without NVIDIA's headers.
- *
- * Nothing happens where no injection library is named (a bare run).  Any thread, any context after
- * ranges_init. */
+/* NVTX ranges for the test programs, without NVIDIA's headers. Nothing happens if no injection
+ * library is named (a run without memprof). After ranges_init any thread may call these in any
+ * context. */
 #ifndef RANGES_H
 #define RANGES_H
 
@@ -9,7 +8,8 @@
 extern "C" {
 #endif
 
-/* Finds the injection library as NVTX's own header does: once, before the others are called. */
+/* Finds the injection library as NVTX's header does. Must be called once, before the other
+ * functions. */
 void ranges_init(void);
 void range_push(const char *name);
 void range_pop(void);

@@ -1,5 +1,5 @@
-/* A filter (seccomp) that refuses calls by their names: what memprof calls, itself or by the C
- * library, and what a program that forks calls besides. */
+/* A seccomp filter that refuses system calls by name: those that memprof makes, itself or through
+ * the C library, and those that a forking program makes in addition. */
 #ifndef REFUSAL_H
 #define REFUSAL_H
 
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Not every processor has these, and no processor a call of that number. */
+/* Not every processor has these calls. No processor has a call with this number. */
 #ifndef SYS_poll
 #define SYS_poll 0xffff
 #endif
@@ -21,7 +21,8 @@
 #define SYS_rseq 334
 #endif
 
-/* CALLS are memprof's. */
+/* CALLS are memprof's.
+ * clang-format off */
 // clang-format off
 #define CALLS(X) \
     X(clock_gettime) X(clone) X(clone3) X(close) X(close_range) X(faccessat2) X(fallocate) X(fcntl) X(fstatfs) X(ftruncate) X(futex) X(getcwd) X(getdents64) X(getpid) \
@@ -50,8 +51,8 @@ static inline unsigned number_of(const char *name)
     exit(70);
 }
 
-/* From here on `name`, a list that ends with NULL, is answered as `then` says, all else as
- * `otherwise`. */
+/* Installs a filter: calls in `name`, which ends with NULL, get the action `then`, and all others
+ * get `otherwise`. */
 static inline void install(char **name, unsigned then, unsigned otherwise)
 {
     struct sock_filter f[2 * COUNT + 2] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0) };

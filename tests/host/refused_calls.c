@@ -25,7 +25,7 @@ static unsigned take_and_free(unsigned blocks)
     return got;
 }
 
-/* From that on there is reason for an encoder. */
+/* Allocates a large block, which makes memprof start an encoder. */
 static bool take_a_large_one(void)
 {
     void *volatile p = malloc((size_t)2 << 20);
@@ -58,7 +58,7 @@ static int work(bool threads)
     return write(STDOUT_FILENO, text, (size_t)n) == n ? 5 : 6;
 }
 
-/* The C library ends the process where a thread waits for another one without futexes, or begins
+/* The C library ends the process if a thread waits for another one without futexes, or starts
  * without rseq. */
 static bool may_thread(char **name)
 {

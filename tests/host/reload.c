@@ -1,8 +1,10 @@
-/* `reload HOW ONE OTHER`: uses the library ONE, closes it, and uses OTHER, which comes to the same
- * addresses.  Prints the distance between the two. turns     three times in turn, a block of 1000
- * bytes from each child     the same, OTHER in a forked child that has got nothing from ONE threads
- * a thousand times in turn, while two threads allocate handler   in a signal handler that
- * interrupts mappings, until it came 300 times */
+/* `reload HOW ONE OTHER`: uses the library ONE, closes it, and uses OTHER, which gets the same
+ * addresses. Prints the distance between the two.
+ *
+ * turns: three times in turn; each library keeps a block of 1,000 bytes.
+ * child: the same, with OTHER in a forked child that has no block of ONE.
+ * threads: a thousand times in turn, while two threads allocate.
+ * handler: in a signal handler that interrupts mappings, 300 times. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -79,7 +81,7 @@ static void among_threads(void)
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
 }
 
-/* What it interrupts holds no lock of the C library. */
+/* The interrupted code holds no lock of the C library. */
 static void on_timer(int number)
 {
     (void)number;

@@ -1,5 +1,5 @@
-/* A library that another one replaces at the same addresses.  It is built as alpha, gamma and
- * delta: the name of a function differs, and the size of its frame (FRAME). */
+/* A library that is replaced by another one at the same addresses. It is built as alpha, gamma and
+ * delta, which differ in the name of a function and in the size of its frame (FRAME). */
 #include <stdlib.h>
 
 void go(size_t bytes);
@@ -15,7 +15,7 @@ static __attribute__((noinline)) void MAKES(size_t bytes)
     frame[0] = frame[FRAME - 1];
 }
 
-/* Not a tail call: the frame stays. */
+/* The frame must stay, so the compiler must not make a tail call. */
 void go(size_t bytes)
 {
     MAKES(bytes);

@@ -1,4 +1,5 @@
-/* Room in the one arena of glibc's for what a program takes when it may have no more memory. */
+/* Free space in glibc's main arena for the allocations of a program that may not get more
+ * memory. */
 #ifndef ROOM_H
 #define ROOM_H
 

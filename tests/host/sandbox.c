@@ -1,6 +1,6 @@
-/* `sandbox BLOCKS [line]`: takes and frees so many blocks, then allows itself only what malloc and
- * the end need, and with `line` what a last line on stderr needs (all else is refused with EPERM),
- * and takes and frees 100,000 more. */
+/* `sandbox BLOCKS [line]`: allocates and frees BLOCKS blocks. Then it allows itself only the system
+ * calls that malloc and the exit need, and with `line` those that a last line on stderr needs. All
+ * others are refused with EPERM. Finally it allocates and frees 100,000 more blocks. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

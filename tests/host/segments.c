@@ -1,8 +1,10 @@
-/* `segments HOW [LIBRARY]`: a block of 2 MiB, made by main > outer > inner, in a program that
- * is linked with gaps between its segments.
- * plain: the block alone.
- * moved: its code was copied to memory without a file before, at the same addresses (huge pages).
- * hidden: the block is made by LIBRARY, whose first page cannot be read. */
+/* `segments HOW [LIBRARY]`: main > outer > inner allocates a block of 2 MiB, in a program that is
+ * linked with gaps between its segments.
+ *
+ * plain: only the block.
+ * moved: the program first copies its code to memory without a file, at the same addresses, as
+ * programs do to get huge pages.
+ * hidden: LIBRARY allocates the block, and its first page cannot be read. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 
 #define FRAME        __attribute__((noinline, noclone)) static
-#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call is a jump */
+#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call becomes a jump */
 static void *volatile kept;
 
 FRAME void inner(size_t bytes)
@@ -32,7 +34,7 @@ struct span {
     uintptr_t from, bytes;
 };
 
-/* The main program comes first. */
+/* The callback is first called for the main program. */
 static int find_code(struct dl_phdr_info *info, size_t size, void *out)
 {
     struct span *code = out;

@@ -1,5 +1,6 @@
-/* A server that leaks: `server REQUESTS`.  Each request, a range, takes a buffer and gives it back,
- * leaves SESSIONS sessions of SESSION bytes behind, and the first quarter of them fill a cache. */
+/* `server REQUESTS`: a server that leaks. Each request is a range. It allocates and frees a buffer
+ * and leaves SESSIONS sessions of SESSION bytes behind. The first quarter of the requests also
+ * fills a cache. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,13 @@
 enum { SESSIONS = 3, SESSION = 224, ENTRY = 5000, BUFFER = 100000 };
 
 static void *volatile newest;
-static volatile int sessions = SESSIONS; /* one call site, however loops are unrolled */
+static volatile int sessions = SESSIONS; /* volatile: one call site, however the compiler unrolls
+                                          * the loop */
 
 FRAME void make_session(void)
 {
     void *session = malloc(SESSION);
-    *(void **)session = newest; /* nobody gives them back */
+    *(void **)session = newest; /* never freed */
     newest = session;
 }
 

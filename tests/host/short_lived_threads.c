@@ -39,7 +39,7 @@ static void *take_and_free(void *blocks)
     return NULL;
 }
 
-/* Later ones have its stack. */
+/* The stack of a thread that ended is reused for later threads. */
 static bool one_thread(unsigned blocks)
 {
     pthread_t thread;

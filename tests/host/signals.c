@@ -1,10 +1,11 @@
-/* `signals storm BLOCKS`: allocates and frees BLOCKS blocks while a timer's handler, as often as it
- * can, maps and unmaps two pages and opens a range.  Prints how often the handler ran. `signals
- * aim`: makes the encoder run, sends itself 1,000 signals and prints how many came to a thread of
- * the program. `signals eintr`: makes the encoder run, then reads from a pipe that another thread
- * fills late; prints what read said. `signals setxid [first-thread]`: makes the encoder run, if
- * need be after a thread of its own, then changes the user id of all threads, which the C library
- * does by a signal to each of them. */
+/* `signals storm BLOCKS`: allocates and frees BLOCKS blocks, while the handler of a timer maps and
+ * unmaps two pages and opens a range, as often as possible. Prints how often the handler ran.
+ * `signals aim`: starts the encoder, sends itself 1,000 signals, and prints how many the program's
+ * threads got.
+ * `signals eintr`: starts the encoder, then reads from a pipe that another thread fills late.
+ * Prints the result of read.
+ * `signals setxid [first-thread]`: starts the encoder, with first-thread after another thread, then
+ * changes the user ID of all threads. The C library does that by a signal to each of them. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -110,7 +111,7 @@ int main(int argc, char **argv)
     ranges_init();
     if (!strcmp(argv[1], "setxid") && argc > 2) first_thread();
     if (!strcmp(argv[1], "storm"))
-        storm(argc > 2 ? atol(argv[2]) : 1000); /* memprof's encoder starts in it */
+        storm(argc > 2 ? atol(argv[2]) : 1000); /* memprof's encoder starts during this call */
     free(malloc(4 * MIB));                      /* it starts at the first large block */
     if (!strcmp(argv[1], "aim")) aim();
     if (!strcmp(argv[1], "eintr")) eintr();

@@ -1,4 +1,4 @@
-/* C23's sized frees as glibc has them from 2.43 on. */
+/* C23's sized frees, as glibc has them since 2.43. */
 #include <stddef.h>
 #include <stdlib.h>
 

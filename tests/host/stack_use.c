@@ -1,7 +1,7 @@
-/* `stack_use NAME`: the bytes of stack that calls of the function NAME take at most.  Each call is
- * made on a painted stack: the first one in a thread that has recorded nothing yet, and as many
- * more as fill some chunks and start the encoder.  Without an argument: the names of the functions.
- */
+/* `stack_use NAME`: prints the largest number of bytes of stack that calls of the function NAME
+ * use. Each call runs on a stack filled with a pattern: the first call in a thread that has not
+ * recorded anything, and enough more calls to fill several chunks and start the encoder. Without an
+ * argument: prints the names of the functions. */
 #include <dlfcn.h>
 #include <err.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ int execveat(int dir, const char *path, char *const argv[], char *const envp[], 
 enum { STACK = 256 << 10, PAINT = 0x5a, CALLS = 4000, PAGE = 4096 };
 
 static void *volatile sink;
-static void *block; /* for calls that end one */
-static int id;      /* of shared memory */
+static void *block; /* for the calls that free it */
+static int id;      /* of a shared memory segment */
 
 /* ---- before each call, on the thread's own stack */
 
@@ -97,7 +97,7 @@ static void call_unshare(void) { (void)!unshare(0); }
 static void call_setns(void) { (void)!setns(-1, 0); }
 static void call_mlockall(void) { (void)!mlockall(0); }
 
-/* Programs that are there and that are not. */
+/* Programs that exist and that do not. */
 #define THERE   "/bin/true"
 #define NOWHERE "/nowhere/at/all"
 static char *const argv_[] = { (char *)"true", NULL }, *const envp_[] = { NULL };
@@ -207,7 +207,7 @@ static void *call_often(void *arg)
     return arg;
 }
 
-/* In a child, with a program that is not there, and with one that is. */
+/* Makes the call in a child, with a program that does not exist, and with one that exists. */
 static void call_at_the_end(int which)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* stacks HOW: blocks whose call stacks have known names. */
+/* `stacks HOW`: allocates blocks whose call stacks have known names. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ enum { MIB = 1 << 20 };
 static void *volatile keep[1 << 18];
 static unsigned kept;
 
-/* Not a tail call: the frame stays. */
+/* The frame must stay, so the compiler must not make a tail call. */
 FRAME void *hold(void *p)
 {
     keep[kept++] = p;
@@ -85,7 +85,7 @@ static void in_thread(void)
 
 static void in_child(void)
 {
-    grow_buffer(2 * MIB); /* the parent has recorded this stack before */
+    grow_buffer(2 * MIB); /* the parent recorded this stack before */
     const pid_t child = fork();
     if (child == 0) {
         grow_buffer(4 * MIB);

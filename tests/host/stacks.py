@@ -1,4 +1,4 @@
-"""What memprof-report says of the call stacks in a log."""
+"""Reads the call stacks of a log from memprof-report."""
 import os
 import subprocess
 
@@ -11,7 +11,7 @@ def report(log, *options):
 
 
 def folded(log, heap="host/heap"):
-    """{"main;grow_buffer": bytes} of the heap at its peak; functions without their places."""
+    """Returns {"main;grow_buffer": bytes} of the heap at its peak. Functions have no places."""
     stacks = {}
     for line in report(log, "peaks", "--tree", "--folded", "--heap", heap).splitlines():
         path, size = line.rsplit(" ", 1)

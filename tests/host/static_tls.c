@@ -1,4 +1,5 @@
-/* A library that takes its place in the static TLS block, of which programs have little. */
+/* A library with initial-exec thread-local storage. Programs reserve little static TLS for such
+ * libraries. */
 static __thread char space[256] __attribute__((tls_model("initial-exec"), used));
 
 int static_tls_sum(int value);

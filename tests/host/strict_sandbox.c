@@ -1,6 +1,6 @@
-/* A sandbox whose filter kills the program at any system call that the program does not need.
- * The program maps 1 MiB of a memfd, and then 1 MiB of a file in /dev/shm that it opened
- * earlier.  Prints "done". */
+/* A sandbox whose filter kills the program at any system call that it does not need. The program
+ * maps 1 MiB of a memfd, and then 1 MiB of a file in /dev/shm that it opened before. Prints
+ * "done". */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -24,7 +24,8 @@ enum { MIB = 1 << 20 };
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),                                             \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
-/* As Chromium's renderers have it: files are refused, what looks around is deadly. */
+/* As in Chromium's renderers, opening files is refused, and calls that inspect the system are
+ * fatal. */
 static int shut_in(void)
 {
     struct sock_filter filter[] = {

@@ -1,8 +1,8 @@
-/* One row per function that gets or gives back host memory: `table ROW` runs one, `table --list`
+/* One row per function that allocates or frees host memory: `table ROW` runs one, `table --list`
  * names them.
  *
- * Rows whose byte counts are the C library's affair print what they ended up with; the others are
- * in test_table.py. */
+ * A row whose byte counts depend on the C library prints the bytes that it keeps. test_table.py has
+ * the numbers of the other rows. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +27,10 @@ static void *keep(void *p)
     return p;
 }
 
-/* What the row's blocks that it keeps add up to, where only the C library knows. */
+/* Prints the sum of the row's live blocks, if only the C library knows it. */
 static void tell(size_t bytes) { dprintf(1, "%zu\n", bytes); }
 
-/* An old or new function that not every libc declares. */
+/* Returns a function that not every libc declares, because it is old or new. */
 static void *function(const char *name)
 {
     void *f = dlsym(RTLD_DEFAULT, name);
@@ -60,7 +60,7 @@ static void row_realloc_moves(void)
 {
     char *p = malloc(16);
     for (size_t n = 32; n <= 4 * MIB; n *= 2) {
-        keep(malloc(8));            /* in the way, so that the block has to move */
+        keep(malloc(8));            /* so that the block has to move */
         free(kept[--count]);
         p = realloc(p, n);
     }
@@ -159,7 +159,8 @@ static void row_munmap_two(void)
     char *p = map(4 * MIB, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
     mmap(p, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     mmap(p + 2 * MIB, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    munmap(p + MIB / 2, 2 * MIB);       /* half of the first, the reservation, a quarter of the last */
+    munmap(p + MIB / 2, 2 * MIB);       /* half of the first mapping, the reservation, and a quarter
+                                         * of the last mapping */
 }
 static void row_munmap_fails(void) { if (munmap(map_rw(MIB) + 1, MIB) != -1) abort(); }
 static void row_mprotect_rw(void) { mprotect(map(4 * MIB, PROT_NONE, MAP_PRIVATE), MIB, PROT_READ | PROT_WRITE); }
@@ -177,13 +178,14 @@ static void row_mremap_fails(void) { if (mremap(map_rw(MIB), MIB, (size_t)1 << 6
 static void row_sbrk(void)
 {
     sbrk(3 * MIB);
-    sbrk(100 - 2 * (intptr_t)MIB);  /* to the page */
+    sbrk(100 - 2 * (intptr_t)MIB);  /* ends in the middle of a page */
 }
 static void row_sbrk_fails(void) { if (sbrk((intptr_t)1 << 60) != (void *)-1) abort(); }
 static void row_brk(void)
 {
     char *p = sbrk(0);
-    if (brk(p + 3 * MIB) || brk(p + MIB) || brk(NULL)) abort();     /* the last moves nothing */
+    if (brk(p + 3 * MIB) || brk(p + MIB) || brk(NULL)) abort();     /* the last call does not move
+                                                                     * the break */
 }
 static void row_brk_fails(void) { if (brk((char *)sbrk(0) + ((size_t)1 << 60)) != -1) abort(); }
 static void row_mmap_private_file(void)

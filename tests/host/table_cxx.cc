@@ -1,5 +1,5 @@
-// One row per form of C++'s operator new and delete: `table_cxx ROW` runs one.  Each keeps what
-// test_cxx.py says.
+// One row per form of C++'s operator new and delete: `table_cxx ROW` runs one. test_cxx.py has the
+// bytes that each keeps.
 #include <cstdint>
 #include <cstring>
 #include <memory>

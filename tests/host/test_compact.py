@@ -1,6 +1,7 @@
-"""A log whose beginning was folded reads as before, whatever becomes of LOG.fold and of who folds.
+"""A log whose beginning was thinned has the same peaks and end as before, whatever happens to LOG.fold or to the process
+that thins.
 
-What the log must say at its end is on the victim's books (churn.c), and what it said before it was folded in a copy."""
+The expected values at the log's end are the victim's counters (churn.c). Those before the thinning come from a copy."""
 import contextlib
 import fcntl
 import os
@@ -14,7 +15,7 @@ import mp
 import test_kill as killing
 
 KEEP = "1M"
-STEPS = 700000      # some MiB of log
+STEPS = 700000      # a few MiB of log
 
 
 def report(*arguments, status=0, **run):
@@ -35,7 +36,7 @@ def folded(path):
 
 
 def copy(path, where=None, fold=True):
-    """The log with what lies beside it, as it is now: its path."""
+    """Copies the log and its companion files in their present state, and returns the copy's path."""
     where = where or mp.fresh("copy")
     for suffix in ("", ".journal", *([".fold"] if fold else [])):
         if os.path.exists(path + suffix):
@@ -51,7 +52,7 @@ def kill(process):
 
 @contextlib.contextmanager
 def stopped(at_least=STEPS, **env):
-    """A program that was stopped after so many steps: its log, and its books."""
+    """Returns the log and the counters of a program that was stopped after STEPS steps."""
     process, books, logs = killing.start("threads", 2, **env)
     try:
         mp.wait_for(lambda: killing.steps(books) >= at_least)
@@ -62,14 +63,15 @@ def stopped(at_least=STEPS, **env):
 
 
 def killed(**env):
-    """The log of a program that was killed, which is not folded yet, and its books."""
+    """Returns the log and the counters of a program that was killed. The log is not thinned yet."""
     with stopped(**env) as (process, path, books):
         kill(process)
     return path, killing.read_books(books)[process.pid]
 
 
 def held(log):
-    """The heaps, their peaks, and who held them and holds what at the end: all that thinning must not change.  It removes samples."""
+    """Returns everything that thinning must not change: the heaps, their peaks, and their owners at the peak and at the
+    end. Thinning removes samples."""
     what = ("path", "bytes_at_peak", "blocks_at_peak", "end_bytes")
     return [{**heap, **dict.fromkeys(("before_peak", "after_peak", "instance", "touched_at_most_bytes", "touched_at_most_time_ns")),
              "ranges": [[r[key] for key in what] for r in heap["ranges"] if r["bytes_at_peak"] or r["end_bytes"]]}
@@ -82,7 +84,7 @@ def same(path, before):
 
 
 def agree(path, workers):
-    """What is live at the end is what its process's books say."""
+    """Checks that the live memory at the end equals the counters of the process."""
     log, ranges, none = mp.Log(path), mp.Log(path).at_end().ranges(), {"blocks_at_peak": 0, "bytes_at_peak": 0}
     for worker, may in workers:
         live = [tuple(ranges.get(f"worker {worker} {parity}", none)[key] for key in ("blocks_at_peak", "bytes_at_peak"))
@@ -114,7 +116,7 @@ def test_compact_works_repeatedly_while_the_program_runs():
     for n in range(1, 4):
         mp.wait_for(lambda: killing.steps(books) >= n * STEPS)
         path = logs.paths()[0]
-        os.kill(process.pid, signal.SIGSTOP)    # it writes faster than it is folded
+        os.kill(process.pid, signal.SIGSTOP)    # it writes faster than the log can be thinned
         compact(path)
         os.kill(process.pid, signal.SIGCONT)
     mp.equal(state(path), "folded", "state")
@@ -172,13 +174,17 @@ def test_compacted_log_without_its_newest_part_is_reported():
     with stopped() as (_, path, _):
         whole = copy(folded(path))
         cut = copy(whole)
-    with open(cut, "r+b") as f:                       # what follows the hole is gone
+    with open(cut, "r+b") as f:                       # the bytes after the hole are cut off
         f.truncate(4096)
     os.unlink(whole)
     os.rename(whole + ".journal", whole + ".fold.journal")
-    for beginning in whole + ".fold", cut:            # what the journal has is no part of the whole
+    for beginning in whole + ".fold", cut:            # the events in the journal are not part of the copy
         said = report("peaks", beginning, status=mp.INCOMPLETE)
-        is_said = "this is the log's beginning, which was folded" in said or "INCOMPLETE, a copy" in said     # made while its process ran
+        is_said = "this is the log's beginning, which was folded" in said or "INCOMPLETE, a copy" in said     # copied
+                                                                                                              # while
+                                                                                                              # its
+                                                                                                              # process
+                                                                                                              # ran
         mp.check(is_said and "nothing is missing" not in said, said)
     for gone in whole + ".fold.journal", cut + ".journal", path + ".journal":
         os.unlink(gone)
@@ -218,7 +224,7 @@ def test_reader_skips_a_100_gib_hole_in_a_log():
 
 
 def test_compact_skips_a_log_that_is_in_use():
-    """A reader keeps what it reads, and of two who fold one does."""
+    """A reader can continue to read a log that is thinned, and only one of two processes thins a log."""
     with stopped() as (_, path, _):
         before = mp.Log(path)
         with open(path, "rb") as reader:
@@ -266,7 +272,8 @@ def test_finished_log_is_compacted_without_hole_punching():
 
 
 def memprof(*arguments, **environment):
-    """`memprof run` of churn, which is killed once its log was folded: the log, its books and what was said."""
+    """Runs churn with `memprof run` and kills it after its log was thinned. Returns the log, the counters and the
+    output."""
     where = mp.fresh("run")
     books = where + ".books"
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
@@ -274,7 +281,7 @@ def memprof(*arguments, **environment):
                                 "1"], env={**env, **environment}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     mp.wait_for(lambda: killing.steps(books) >= STEPS)
     pid = next(iter(killing.read_books(books)))
-    os.kill(pid, signal.SIGSTOP)        # who folds has the lowest priority
+    os.kill(pid, signal.SIGSTOP)        # the thinning process has the lowest priority
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(where)))
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=mp.TIMEOUT)
@@ -307,7 +314,7 @@ def test_library_suggests_compact_follow_without_a_launcher():
 
 
 def test_compact_follow_ends_with_the_process():
-    """Without a launcher: until the process has ended."""
+    """Without a launcher a log is not thinned before the process has ended."""
     logs = mp.fresh()
     books = os.path.join(logs, "books")
     process = mp.start([mp.victim("churn"), books, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
@@ -343,7 +350,8 @@ def runs(pid):
 
 @contextlib.contextmanager
 def followed(*command):
-    """`memprof run --keep` of a command: its directory, the launcher, and the process that thins the logs."""
+    """Runs a command with `memprof run --keep`. Returns its directory, the launcher, and the process that thins the
+    logs."""
     where, follower = mp.fresh("run"), 0
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
     launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, "--keep=" + KEEP, "--", *command], env=env,
@@ -360,7 +368,8 @@ def followed(*command):
 
 
 def churning(where, *options):
-    """A run of churn into a directory, which stands still after some MiB of log: the launcher, its log, and the program's pid."""
+    """Runs churn into a directory, and stops it after a few MiB of log. Returns the launcher, the log and the program's
+    process ID."""
     books = mp.fresh("books") + "/books"
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
     launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, *options, "--", mp.victim("churn"), books, "threads", "1"], env=env,
@@ -373,7 +382,7 @@ def churning(where, *options):
 
 
 def test_run_keep_does_not_compact_logs_of_other_runs():
-    """In one directory: an earlier run, and one that runs at the same time."""
+    """Uses one directory for an earlier run and for one that runs at the same time."""
     where = mp.fresh("run")
     launcher, earlier, pid = churning(where)
     os.kill(pid, signal.SIGKILL)
@@ -387,7 +396,7 @@ def test_run_keep_does_not_compact_logs_of_other_runs():
     try:
         mp.wait_for(lambda: os.path.exists(kept + ".fold"))
         os.kill(pid, signal.SIGKILL)
-        launcher.wait(mp.TIMEOUT)           # after a last look at all logs
+        launcher.wait(mp.TIMEOUT)           # after it examined all logs a last time
         mp.equal(state(kept), "folded", "the run's own log")
         with open(earlier, "rb") as f:
             mp.check(f.read() == bytes_before, "the log of an earlier run was changed")
@@ -406,13 +415,13 @@ def test_compact_of_one_run_changes_no_other_log():
 
 
 def switches(pid):
-    """How often it has waited."""
+    """Returns how often the process has waited."""
     with open(f"/proc/{pid}/status") as f:
         return next(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt_switches"))
 
 
 def rounds(follower, count):
-    """Waits until it has looked at the logs that many times: it sleeps between two rounds."""
+    """Waits until the process has examined the logs `times` times. It sleeps between two rounds."""
     before = switches(follower)
     mp.wait_for(lambda: not runs(follower) or switches(follower) >= before + count)
 
@@ -456,7 +465,7 @@ def test_recover_removes_files_of_a_killed_compact():
 
 
 def folders_killed(times):
-    """Whoever folds is killed at any instant, and the next one goes on."""
+    """A process that thins is killed at any instant, and the next one continues."""
     process, books, logs = killing.start("threads", 1)
     mp.wait_for(lambda: killing.steps(books) >= STEPS)
     path = logs.paths()[0]
@@ -467,14 +476,14 @@ def folders_killed(times):
             folder.wait(random.random() * 0.3)
         folder.kill()
         folder.wait()
-        os.kill(process.pid, signal.SIGSTOP)    # it writes faster than it is read
+        os.kill(process.pid, signal.SIGSTOP)    # it writes faster than the log can be read
         mp.nothing_missing(mp.Log(path))
     kill(process)
     agree(path, killing.read_books(books)[process.pid])
 
 
 def programs_killed(times):
-    """So is the program, while it is folded; and whoever makes one file of both."""
+    """The program and the process that merges the log with LOG.fold are killed while the log is thinned."""
     for _ in range(times):
         process, books, logs = killing.start("threads", 2)
         mp.wait_for(lambda: killing.steps(books) >= STEPS // 4)

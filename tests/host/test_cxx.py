@@ -1,4 +1,4 @@
-"""C++, and allocators other than the C library's: the same program gives the same bytes."""
+"""A C++ program has the same bytes in its log with every allocator."""
 import mp
 
 # row: allocations, frees, failures, bytes at the end
@@ -35,7 +35,8 @@ def table(allocator):
             continue        # mimalloc is C: it cannot throw, and aborts
         allocations, frees, failed, size = added(row)
         mp.equal((allocations - frees, size), (0, 0), f"{row} over {allocator}: what is left")
-        if row != "new_throws" or allocator == "glibc":     # an exception of an allocator's own passes memprof by
+        if row != "new_throws" or allocator == "glibc":     # an allocator's own exception leaves memprof's hook without
+                                                            # an event
             mp.equal(failed, int(row != "containers"), f"{row} over {allocator}: failures")
 
 
@@ -56,8 +57,8 @@ def test_cxx_operators_are_recorded_with_mimalloc():
 
 
 def work(libraries):
-    """Bytes and blocks by range at the peak and at the end, and the heap's own figures less those of a program that does
-    nothing: tcmalloc makes two blocks for itself, with the operator new that it serves."""
+    """Returns bytes and blocks by range at the peak and at the end, and the heap's own figures minus those of a program that does
+        nothing: tcmalloc makes two blocks for itself, with the operator new that it serves."""
     nothing = heap("nothing", libraries)
     log = mp.run([mp.victim("work_cxx")], preload=libraries).logs.one()
     mp.whole(log)
@@ -101,7 +102,7 @@ def test_cxx_library_opened_with_rtld_local_is_recorded():
 
 
 def test_cxx_operators_that_call_a_private_malloc_are_recorded():
-    """The operators' own hooks are then all that sees their blocks."""
+    """Only the hooks of the operators see their blocks here."""
     log = mp.run([mp.victim("loader"), "deep", mp.victim("libplugin_cxx.so")]).logs.one()
     r = log.at_end().range("plugin")
     mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), "live")

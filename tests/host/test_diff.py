@@ -1,4 +1,4 @@
-"""What memprof-report says that two builds of a program differ by."""
+"""memprof-report diff shows what two builds of a program allocate differently."""
 import json
 import os
 import subprocess

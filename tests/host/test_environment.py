@@ -1,4 +1,4 @@
-"""MEMPROF_* variables, the names of logs, and the line at the end."""
+"""MEMPROF_* variables are checked, log names follow their template, and the line at the end names the log."""
 import os
 import re
 import socket
@@ -13,7 +13,7 @@ HOST = socket.gethostname()
 
 
 def named(template, **env):
-    """The paths of the logs that a template gives, below a fresh folder."""
+    """Returns the paths of the logs that a template creates below a fresh folder."""
     place = mp.fresh("out")
     result = mp.run(NOTHING, env={"MEMPROF_OUT": os.path.join(place, template), **env})
     return [os.path.relpath(os.path.join(d, f), place) for d, _, files in os.walk(place) for f in files], result
@@ -69,7 +69,8 @@ def test_small_children_leave_no_log_but_the_root_process_does():
 
 
 def test_a_chain_of_execs_leaves_the_log_of_the_last_program():
-    """As pyenv's python, which is started by two shells: the root of the tree is small, and so is the last program."""
+    """Two shells start the program, as with pyenv's python. So the root of the process tree and the last program are
+    both small."""
     shims = ["/bin/sh", "-c", 'exec /bin/sh -c "exec \\"\\$0\\" nothing" "$0"', mp.victim("table")]
     log = mp.run(shims, env={"MEMPROF_MIN_RSS": "1G"}).logs.one()
     mp.equal(log.process["command"][0], mp.victim("table"), "the program of the log")
@@ -117,7 +118,7 @@ def test_quiet_variable_silences_memprof():
 
 
 def misspelt(**env):
-    """What is said of a program's variables, and of its child's."""
+    """Returns the warnings about unknown variables in a run of a program with a child."""
     err = mp.run([*CHILD, *NOTHING], env=env).err.decode()
     return [line for line in err.splitlines() if "none of memprof's variables" in line]
 
@@ -134,7 +135,7 @@ def test_misspelt_variable_is_warned_about_once():
 
 
 def test_code_and_manual_agree_with_the_list_of_variables():
-    """What the code asks for and what the manual tells of is in variables.def, and the other way round."""
+    """The code reads exactly the variables of variables.def, and the manual describes exactly these."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
     def names(pattern, *paths):
@@ -176,7 +177,7 @@ def test_summary_line_omits_an_unknown_peak_rss():
 
 
 def test_log_of_a_program_started_by_symlink_has_the_name_of_the_link():
-    """python3, redis-server: the file behind the link has another name."""
+    """The names python3 and redis-server are links to files with other names."""
     place = mp.fresh("programs")
     link, script = os.path.join(place, "link"), os.path.join(place, "script")
     os.symlink(mp.victim("table"), link)
@@ -194,7 +195,7 @@ def test_log_of_a_program_started_by_symlink_has_the_name_of_the_link():
 
 
 def test_nsight_compute_sees_the_users_cuda_injection_path():
-    """It refuses to profile a process that has it set."""
+    """A process that has this variable set is refused by the profiler."""
     child = "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"
     code = f"import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', {child!r}], text=True))"
     for users, expected in ({}, "None"), ({"CUDA_INJECTION64_PATH": "/users.so"}, "/users.so"):
@@ -215,7 +216,7 @@ def test_environment_with_5000_variables_reaches_children():
 
 
 def test_setuid_programs_record_nothing():
-    """LD_PRELOAD has no effect there; the library is linked."""
+    """LD_PRELOAD has no effect in such a program, so the library is linked."""
     if os.getuid() != 0:
         raise mp.Skip("needs root")
     program, logs = os.path.join(mp.folder, "linked"), mp.fresh()

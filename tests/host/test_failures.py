@@ -1,4 +1,4 @@
-"""memprof's own failures: the program's result is what it is without memprof, and what was lost is said."""
+"""If memprof fails, the program's result is the same as without memprof, and the log or a message shows the loss."""
 import contextlib
 import ctypes
 import fcntl
@@ -13,11 +13,12 @@ from stacks import report
 
 MIB = 1 << 20
 WORK = [mp.victim("work"), "300000"]
-ALONE = 60123       # a user who has no other process
+ALONE = 60123       # a user with no other process
 
 
 def unharmed(env=None, **popen):
-    """Runs the work program in trouble: its status and output are those of a bare run."""
+    """Runs the work program under the condition and checks that its status and output are those of a run without
+    memprof."""
     status, out, _ = mp.bare(WORK)
     result = mp.run(WORK, env=env, **popen)
     mp.equal((result.status, result.out), (status, out), "the program's result")
@@ -29,7 +30,7 @@ def said(result, word):
 
 
 def honest(result):
-    """Every event is in the log, or counted as lost, or the log is not even said to be complete."""
+    """Checks that every event is in the log or counted as lost, or that the log is marked as incomplete."""
     for log in result.logs.all():
         known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
         mp.check(known >= 600000 or not log.json["complete"], f"{known} events and not a word of what is missing")
@@ -42,7 +43,7 @@ def mount(*arguments):
 
 
 def own_mounts():
-    """From here on the calling process sees mounts that no other does."""
+    """Gives the calling process a separate mount namespace."""
     if ctypes.CDLL(None).unshare(0x00020000) != 0:      # CLONE_NEWNS
         raise mp.Skip("needs the right to mount")
     mount("--make-rprivate", "/")
@@ -50,7 +51,7 @@ def own_mounts():
 
 @contextlib.contextmanager
 def small_disk(size):
-    """A tmpfs of that size."""
+    """Mounts a tmpfs of this size."""
     place = mp.fresh("disk")
     own_mounts()
     mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", place)
@@ -61,7 +62,7 @@ def small_disk(size):
 
 
 def test_full_disk_changes_no_result_and_losses_are_counted():
-    """The log's folder becomes full; the journal is in another place."""
+    """The log's folder becomes full. The journal is in another folder."""
     with small_disk(64 << 10) as place:
         result = unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")})
         log = mp.Logs(place).one()
@@ -79,14 +80,14 @@ def test_full_disk_at_the_start_is_warned_about():
 
 
 def test_missing_journal_is_warned_about():
-    """Chunks are anonymous memory then, and memprof says what that means."""
+    """Chunks are then anonymous memory, and memprof warns about the consequences."""
     def nowhere():
         own_mounts()
         mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", "/dev/shm")
         mount("--bind", "/tmp", "/tmp")
         mount("-o", "remount,bind,ro", "/tmp")
 
-    with small_disk(4096):      # or the test is skipped
+    with small_disk(4096):      # skips the test if mounting is not possible
         said(unharmed(env={"MEMPROF_OUT": "/dev/shm/%p.zst"}, preexec_fn=nowhere), b"journal")
 
 
@@ -103,7 +104,7 @@ def test_log_path_that_is_a_device_or_directory_is_warned_about():
 
 
 def test_relative_log_path_in_a_deleted_directory_is_warned_about():
-    """A relative path has no meaning there."""
+    """The program's directory was deleted, so a relative path cannot be resolved."""
     def gone():
         place = mp.fresh("gone")
         os.chdir(place)
@@ -125,7 +126,7 @@ def test_deleted_log_and_journal_count_as_lost_events():
 
 
 def test_log_replaced_by_a_fifo_does_not_block_the_exit():
-    """Nobody reads it: opening it must not wait."""
+    """The log is a FIFO without a reader. Opening it must not wait."""
     logs = mp.fresh()
     argv = [mp.victim("threads"), "short", "2"]
     process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -142,7 +143,7 @@ def test_log_replaced_by_a_fifo_does_not_block_the_exit():
 
 
 def test_full_stderr_pipe_does_not_block_the_exit():
-    """A full pipe: the line at the end must not wait."""
+    """stderr is a full pipe. Printing the line at the end must not wait."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, bytes(4096))
@@ -162,7 +163,8 @@ def test_program_without_standard_descriptors_is_recorded():
 
 
 def test_losses_are_counted_if_no_descriptor_can_be_opened():
-    """The program forbids itself to open any more; with it the loader could not open libraries."""
+    """The program lowers its own limit of open files. If it were lower from the start, the loader could not open
+    libraries."""
     code = ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3));"
             "x = [bytes(1000 + i % 7) for i in range(300000)]; print(len(x))")
     result = mp.run([sys.executable, "-S", "-c", code], env={"PYTHONMALLOC": "malloc"})
@@ -173,7 +175,8 @@ def test_losses_are_counted_if_no_descriptor_can_be_opened():
 
 
 def test_running_encoder_needs_no_new_descriptor():
-    """It has its own.  A second encoder that comes later cannot have the log, and must not take events for it."""
+    """The encoder has its own descriptor table. A second encoder that starts later cannot open the log, so it must not
+    take any events."""
     for _ in range(3):
         log = mp.run([mp.victim("descriptors"), "forbid"]).logs.one()
         mp.whole(log)
@@ -185,14 +188,15 @@ def test_program_with_4_descriptors_is_recorded():
 
 
 def test_address_space_limit_changes_no_result():
-    """RLIMIT_AS: memprof takes little, and what it cannot have costs events, not the program."""
+    """With RLIMIT_AS memprof uses little memory. If it cannot get memory, events are lost, and the program
+    continues."""
     for limit in (40 * MIB, 80 * MIB, 400 * MIB):
         result = unharmed(preexec_fn=mp.limit(resource.RLIMIT_AS, limit))
         honest(result)
 
 
 def test_memory_limit_set_later_leaves_the_memory_to_the_program():
-    """The program limits itself: what memprof holds then is little, and it takes next to nothing more."""
+    """The program sets a limit for itself. memprof uses little memory at that time, and almost no more afterwards."""
     for which in ("as", "data"):
         argv = [mp.victim("memory_limit"), which, "24"]
         blocks = int(mp.bare(argv)[1])
@@ -204,13 +208,14 @@ def test_memory_limit_set_later_leaves_the_memory_to_the_program():
 
 
 def loses_and_counts(log, events):
-    """Some are lost, and none is neither in the log nor counted."""
+    """Every event is either in the log or counted as lost."""
     known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
     mp.check(log.json["lost_events"] and known >= events, f"{known} events, {log.json['lost_events']} of them lost")
 
 
 def test_threads_without_event_memory_count_lost_events():
-    """More than there are places for, each of which a thread has: none comes back, so none is waited for again and again."""
+    """There are more threads than places for them, and each thread keeps its place. No place is freed, so memprof must
+    not wait for one repeatedly."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
     argv = [mp.victim("memory_shortage"), "200", "5000"]
@@ -224,7 +229,8 @@ def test_threads_without_event_memory_count_lost_events():
 
 
 def test_threads_without_memory_reuse_that_of_ended_threads():
-    """What the dead ones had comes back once they are found dead, and is waited for."""
+    """Places of dead threads are freed once memprof finds that the threads have ended, and new threads wait for
+    that."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
     result = mp.run([mp.victim("short_lived_threads"), "memory", "100", "100"])
@@ -235,7 +241,8 @@ def test_threads_without_memory_reuse_that_of_ended_threads():
 
 
 def test_threads_whose_exit_is_invisible_count_lost_events():
-    """Who asks whether they live is refused, so none of what they had comes back: that is not waited for, though frames are written."""
+    """memprof may not check whether threads live, so their places are never freed. New threads do not wait for places,
+    although frames are written."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode has no filters")
     result = mp.run([mp.victim("short_lived_threads"), "tgkill", "600", "10"])
@@ -245,7 +252,8 @@ def test_threads_whose_exit_is_invisible_count_lost_events():
 
 
 def test_memory_refused_before_the_first_frame_loses_no_event():
-    """What frames are made in is there before: with a place for each thread, and some more, nothing is lost."""
+    """The buffers for frames are reserved in advance. If each thread has a place and some are left, no event is
+    lost."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
     result = mp.run([mp.victim("memory_shortage"), "8", "20000"])
@@ -275,7 +283,7 @@ def test_oom_names_the_rlimit_that_refused_memory():
 
 
 def test_file_size_limit_changes_no_result():
-    """A write beyond RLIMIT_FSIZE would kill the program by SIGXFSZ."""
+    """A write beyond RLIMIT_FSIZE would end the program by SIGXFSZ."""
     for limit in (0, 4096, 100000, MIB):
         result = unharmed(preexec_fn=mp.limit(resource.RLIMIT_FSIZE, limit))
         honest(result)
@@ -298,8 +306,8 @@ for limit in (1, most, most): resource.setrlimit(resource.RLIMIT_FSIZE, (limit, 
 
 
 def test_python_stacks_are_named_again_after_a_lost_frame():
-    """The program writes all frames before an exec that fails.  The first are lost; once others are written, stacks are named anew: the
-    second block's only if memprof had not lost a frame before the first one's."""
+    """The program writes all frames before an exec call that fails. The first frames are lost. Later frames contain the
+    stacks again. The second block's stack is known only if memprof did not lose a frame before the first block's."""
     log = mp.run([sys.executable, "-S", "-c", LOSING]).logs.one()
     mp.check(log.json["lost_events"] > 0, "nothing lost")
     rows = report(log, "peaks", "--by", "python", "--heap", "host/heap")
@@ -307,7 +315,7 @@ def test_python_stacks_are_named_again_after_a_lost_frame():
 
 
 def test_program_that_can_start_no_thread_is_recorded():
-    """RLIMIT_NPROC: no encoder can start; the program's thread encodes.  It binds users other than root."""
+    """With RLIMIT_NPROC no encoder can start, so the program's thread encodes. The limit does not apply to root."""
     if os.getuid() != 0:
         mp.whole(unharmed(preexec_fn=mp.limit(resource.RLIMIT_NPROC, 1)).logs.one())
         return
@@ -327,7 +335,7 @@ def test_program_that_can_start_no_thread_is_recorded():
 
 
 def test_losses_are_counted_in_a_program_that_sandboxes_itself():
-    """A program that shuts itself in a sandbox early: memprof gets no memory, no files, no threads and no clock."""
+    """A program enters a sandbox early: memprof gets no memory, files, threads or clock."""
     for before in ("100", "5000"):
         result = mp.run([mp.victim("sandbox"), before])
         mp.equal(result.out, b"done\n", "the program's result")
@@ -338,7 +346,8 @@ def test_losses_are_counted_in_a_program_that_sandboxes_itself():
 
 
 def test_hooks_make_no_system_call_that_a_strict_sandbox_kills():
-    """What memprof calls in a hook every program calls: here a look for the file system of what is mapped would be deadly."""
+    """In a hook memprof makes only calls that every program makes. Here a look-up of the file system of a mapping would
+    be fatal."""
     result = mp.run([mp.victim("strict_sandbox")])
     mp.equal(result.out, b"done\n", "the program's result")
     shared = result.logs.one().heap("host/shm")

@@ -1,20 +1,20 @@
-"""Children, however they are made: none hangs, each has a log of its own, and no heap goes below zero."""
+"""Children created in any way do not hang, each has its own log, and no heap has negative bytes."""
 import subprocess
 
 import mp
 
-BLOCKS, BYTES = 100, 1000       # that each child keeps
+BLOCKS, BYTES = 100, 1000       # the blocks that each child keeps
 
 
 def family(how, children):
-    """Runs the victim: its log and its children's."""
+    """Runs the victim and returns its log and the logs of its children."""
     result = mp.run([mp.victim("forks"), how, str(children)])
     parent, = (log for log in result.logs.all() if log.process["parent_log"] is None and "child" not in log.process["command"])
     return parent, [log for log in result.logs.all() if log.path != parent.path]
 
 
 def kept(log, blocks=BLOCKS):
-    """The child's own blocks are there, and those that it inherited and freed do no harm."""
+    """Checks that the child's own blocks are in its log, and that freeing inherited blocks changed nothing."""
     h, r = log.heap(), log.range("child")
     mp.equal((r["allocations"], r["bytes_at_peak"]), (blocks, blocks * BYTES), f"{log.path}: blocks in range")
     mp.within(h["end_bytes"], blocks * BYTES, blocks * BYTES + 100000, f"{log.path}: end")
@@ -82,7 +82,7 @@ def test_forked_child_that_calls_exec_leaves_two_logs():
 
 
 def new_programs(how):
-    """The children are other programs from the start; what they did before exec is the parent's."""
+    """The children execute another program. Events before exec belong to the parent."""
     parent, logs = family(how, 10)
     mp.whole(parent)
     mp.equal(len(logs), 10, "logs of children")
@@ -102,7 +102,7 @@ def test_posix_spawn_child_is_recorded():
 
 def test_daemon_child_is_recorded():
     result = mp.run([mp.victim("forks"), "daemon", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    # the daemon goes on after the process that was waited for
+    # the daemon runs on after the process that the test waited for
     mp.wait_for(lambda: sum(log.json["complete"] and "child" in log.ranges() for log in result.logs.all()) == 1)
     child, = (log for log in result.logs.all() if log.process["parent_log"])
     kept(child)

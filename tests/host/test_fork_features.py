@@ -1,6 +1,7 @@
-"""A fork while every feature is at work: the child's log stands alone, and nothing of its parent's is in it.
+"""A process that forks while every feature is in use gets a complete child log that has nothing of its parent.
 
-The kernel wipes in a child what belongs to one process; the same is tested where that is refused (as by Linux before 4.14)."""
+The kernel clears data in a child that belongs to one process. The tests also run with that call refused, as by Linux before
+4.14."""
 import ctypes
 import json
 import os
@@ -11,10 +12,10 @@ import sys
 
 import mp
 
-BLOCKS_BYTES, TORCH_BYTES = 100 * 1000, 2 << 20     # kept in each range, and in each of PyTorch's
+BLOCKS_BYTES, TORCH_BYTES = 100 * 1000, 2 << 20     # kept in each range, and in each of PyTorch's ranges
 
-# Threads record with open ranges, Python and PyTorch have stacks and ranges, the encoder runs, and so does CUDA where a library stands
-# in for it.  Both processes do the same work at the same places.
+# Threads record with open ranges, Python and PyTorch have stacks and ranges, and the encoder runs. CUDA also runs if a
+# stand-in is there. Both processes do the same work at the same places.
 SCRIPT = '''import ctypes, itertools, os, sys, threading
 torch, features, cuda = ctypes.CDLL(sys.argv[1]), ctypes.CDLL(sys.argv[2]), ctypes.CDLL(sys.argv[3]) if sys.argv[3] else None
 report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
@@ -79,7 +80,7 @@ os._exit(0)
 
 
 def refuse_wiping():
-    """For preexec_fn: madvise(MADV_WIPEONFORK) is an error from now on, whoever asks."""
+    """For preexec_fn: madvise(MADV_WIPEONFORK) fails from now on for every caller."""
     load, jump_if, give = 0x20, 0x15, 0x06
     madvise, wipe_on_fork, third_argument = 28, 18, 32
     allow, error = 0x7fff0000, 0x00050000 | 22
@@ -94,7 +95,7 @@ def refuse_wiping():
 
 
 def family(**popen):
-    """The logs of the script and of its child."""
+    """Returns the logs of the script and of its child."""
     site = os.path.join(mp.fresh("site"), "torch")
     os.makedirs(os.path.join(site, "lib"))
     with open(os.path.join(site, "version.py"), "w", encoding="ascii") as f:
@@ -124,7 +125,7 @@ def by_python(log):
 
 
 def has_stacks(log, works):
-    """Each block has its stack of named functions."""
+    """Checks that each block has its stack of named functions."""
     heap, = report(log, "peaks", "--by", "stack", "--heap", "host/heap", "--at", "1000000s")["logs"][0]["heaps"]
     for name in "features_keep", "features_keep_in_domain":
         got = sum(r["bytes_at_peak"] for r in heap["ranges"] if any(frame.split(" ")[0] == name for frame in r["path"]))
@@ -152,7 +153,7 @@ def stands_alone(parent, child):
 
 
 def has_cuda(log):
-    """Of the call that the driver refused; the sampler is the parent's."""
+    """Checks that the log has the device of the call that the driver refused. Only the parent has a sampler."""
     counts = report(log, "log", "info")["counts"]
     mp.equal([counts.get(op, 0) for op in ("GPU_DEVICE", "GPU_ENTER", "SAMPLE_GPU")], [1, 1, 0], f"{log.path}: events of CUDA")
     mp.equal([d["name"] for d in log.json["devices"]], ["Stand-in GPU"], f"{log.path}: devices")

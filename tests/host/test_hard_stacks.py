@@ -1,11 +1,11 @@
-"""Call stacks of every block (MEMPROF_STACKS=all) where they are hard to take: the program goes on, and its books are as exact
-as without."""
+"""With MEMPROF_STACKS=all, blocks allocated where a call stack is hard to unwind are recorded as exactly as without
+stacks."""
 import mp
 import stacks
 
 ALL = {"MEMPROF_STACKS": "all"}
 PROGRAMS = ("hard_stacks", "hard_stacks_without_tables")
-DEPTH = 64          # frames of a stack at most
+DEPTH = 64          # the largest number of frames of a stack
 CUT = ["(stack cut: depth limit)", "(stack cut: no unwind information)", "(stack cut: caller not found)"]
 BOOKS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
 
@@ -15,7 +15,7 @@ def figures(log):
 
 
 def exact(argv):
-    """The log with stacks, whose books are those of the same program without."""
+    """Returns the log with stacks, after checking that its numbers are those of a run without stacks."""
     plain, log = (mp.run(argv, env={"MEMPROF_STACKS": how}).logs.one() for how in ("off", "all"))
     mp.whole(log)
     mp.equal(figures(log), figures(plain), f"{argv}: books")
@@ -23,7 +23,7 @@ def exact(argv):
 
 
 def ends_in(log, path):
-    """Bytes of the stacks that end so: the functions next to the block."""
+    """Returns the bytes of the stacks that end with `path`, the functions next to the allocation."""
     return sum(size for frames, size in stacks.folded(log).items() if frames.endswith(path))
 
 
@@ -49,7 +49,8 @@ def test_thread_with_the_minimum_stack_is_recorded():
 
 
 def test_coroutine_with_a_3_kib_stack_is_recorded():
-    """The loader, which binds a function at its first call, needs more than memprof does: it binds all at the start."""
+    """When the loader binds a function at its first call it needs more stack than memprof. So it binds all functions at
+    the start."""
     for program in PROGRAMS:
         for how in ("large", "all"):
             log = mp.run([mp.victim(program), "tight"], env={"MEMPROF_STACKS": how, "LD_BIND_NOW": "1"}).logs.one()
@@ -87,7 +88,7 @@ def test_fork_while_other_threads_allocate_keeps_totals_exact():
 
 
 def test_signal_handlers_during_stack_walks_lose_no_event():
-    """A handler that takes stacks itself, as often as it can."""
+    """The handler takes stacks as often as it can."""
     blocks = 300000
     result = mp.run([mp.victim("signals"), "storm", str(blocks)], env=ALL)
     handled, log = int(result.out), result.logs.one()

@@ -1,4 +1,4 @@
-"""MEMPROF_HOST: not every block of malloc is recorded.  What is, and the totals of the rest, against exact books."""
+"""With MEMPROF_HOST, the recorded blocks and the totals of the other blocks agree with exact counts."""
 import json
 import math
 import os
@@ -16,7 +16,7 @@ def recorded(mode, argv, **env):
 
 
 def over_the_oracle(mode, argv):
-    """The log of the program, and the books of the calls that reached the allocator."""
+    """Returns the program's log, and the counts of the calls that reached the allocator."""
     out = os.path.join(mp.fresh("oracle"), "books.json")
     env = {"ORACLE_OUT": out, "PYTHONMALLOC": "malloc", "MEMPROF_HOST": mode}
     log = mp.run(argv, preload=[mp.victim("liboracle.so")], env=env).logs.one()
@@ -26,7 +26,7 @@ def over_the_oracle(mode, argv):
 
 
 def exactly(argv, least=LARGE, mode="large"):
-    """Blocks from `least` usable bytes on are recorded, each; of the others the sums agree."""
+    """Checks that each block of at least `least` usable bytes is recorded, and that the sums of the others agree."""
     log, oracle = over_the_oracle(mode, argv)
     usable = [tuple(b) for b in oracle["usable"]]
     mp.equal(sorted(map(tuple, mp.naive_reader(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
@@ -53,7 +53,7 @@ def test_large_mode_uses_the_given_size():
 
 
 def test_large_mode_is_exact_for_a_cxx_program():
-    """operator new and delete of libstdc++ come by malloc and free."""
+    """libstdc++'s operator new and delete call malloc and free."""
     exactly([mp.victim("work_cxx")])
 
 
@@ -77,7 +77,7 @@ def test_allocator_without_block_sizes_is_warned_about_once_per_tree():
 
 
 def test_large_mode_records_stacks_of_large_blocks():
-    """Those of 1 MiB and more, as where every block is recorded."""
+    """Blocks of 1 MiB and more have stacks, as in the mode that records every block."""
     log = recorded("large", [sys.executable, "-c", "kept = bytearray(3 << 20)"])
     mp.within(mp.Log(log.path, "--by", "python").range("<module> (<string>:1)")["bytes_at_peak"], 3 << 20, 4 << 20, "bytes")
     paths = mp.Log(log.path, "--by", "stack").ranges()
@@ -85,7 +85,7 @@ def test_large_mode_records_stacks_of_large_blocks():
 
 
 def test_large_mode_ignores_blocks_that_a_child_inherits():
-    """It frees blocks that its parent made; its own log has none of these."""
+    """The child frees blocks that its parent made. Its log has none of these."""
     logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "large"}).logs
     mp.equal(len(logs.paths()), 2, "logs")
     for log in logs.all():
@@ -96,7 +96,7 @@ def test_large_mode_ignores_blocks_that_a_child_inherits():
 
 
 def test_large_mode_loses_no_block_of_a_killed_process():
-    """Blocks are in the journal to the last one; totals are as of the last time that they were noted."""
+    """All recorded blocks are in the journal. Totals are as of their last update."""
     log = mp.run([mp.victim("blocks"), "20000", "kill"], env={"MEMPROF_HOST": "large"}, status=-9).logs.one()
     mp.equal(log.exit, 0, "exit code")
     mp.nothing_missing(log)
@@ -106,13 +106,13 @@ def test_large_mode_loses_no_block_of_a_killed_process():
 # ---- a sample of the blocks
 
 def chance(size, mean):
-    """That a block of this size is in the sample."""
+    """Returns the probability that a block of this size is sampled."""
     return -math.expm1(-size / mean)
 
 
 def sampled_exactly(argv, mean, period, sigmas=6):
-    """Blocks of 4.6 periods and more are recorded, each; of the smaller ones a sample, exact as a set and without bias; the
-    heap's sums agree to the byte."""
+    """Checks that each block of at least 4.6 periods is recorded, that the sample of the smaller ones is exact as a set and
+        without bias, and that the heap's sums agree to the byte."""
     log, oracle = over_the_oracle(f"sample:{period}", argv)
     usable = {addr: size for addr, size in oracle["usable"]}
     live = {addr: size for addr, size in mp.naive_reader(log.path)["live"]}
@@ -143,7 +143,8 @@ def test_sample_mode_is_unbiased_for_python():
 
 
 def test_sample_mode_is_unbiased_with_threads():
-    """Blocks go from thread to thread, move, stay where a realloc is refused, and their addresses are used again."""
+    """Threads hand blocks to each other and resize them, some calls of realloc are refused, and addresses are
+    reused."""
     for period, mean in (("1K", 1024), ("16K", 16384), ("2", 2)):
         sampled_exactly([mp.victim("blocks"), "20000"], mean, period)
 
@@ -166,7 +167,8 @@ def test_sample_mode_works_with_other_allocators():
 
 
 def test_sample_mode_ignores_blocks_that_a_child_inherits():
-    """It knows nothing of its parent's samples: what it frees of them is counted, and its own log has samples of its own."""
+    """The child does not know its parent's samples. Its frees of such blocks are counted, and its log has its own
+    samples."""
     logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "sample:1K"}).logs
     mp.equal(len(logs.paths()), 2, "logs")
     for log in logs.all():
@@ -183,7 +185,7 @@ def test_sample_mode_loses_no_event_of_a_killed_process():
 
 
 def test_sample_mode_records_stacks_of_sampled_blocks():
-    """A leak of small blocks has its line, and what that is said to hold is what it held but for the error that is told."""
+    """A leak of small blocks is found, and the estimate of its bytes is right within the reported error."""
     script = "import ctypes, os\nkept = []\nfor i in range(20000): kept.append(ctypes.create_string_buffer(1000))\nos._exit(0)"
     env = {"PYTHONMALLOC": "malloc"}
     log = recorded("sample:64K", [sys.executable, "-c", script], **env)
@@ -198,7 +200,7 @@ def test_sample_mode_records_stacks_of_sampled_blocks():
 
 
 def test_sample_mode_records_few_events_by_default():
-    """By default one block in 512 KiB."""
+    """The default period is 512 KiB."""
     log = recorded("sample", [mp.victim("work"), "3000"])
     mp.equal(log.json["host_mean_bytes"], 512 << 10, "mean")
     mp.equal(log.json["host_large_bytes"], 2411725, "from which each is recorded")
@@ -221,7 +223,7 @@ def test_off_mode_records_mappings():
 
 
 def test_off_mode_leaves_a_complete_log_of_a_killed_process():
-    """Its encoder is started by a large block, whether that is recorded or not."""
+    """A large block starts the encoder, even if it is not recorded."""
     log = mp.run([mp.victim("blocks"), "2000", "kill"], env={"MEMPROF_HOST": "off"}, status=-9).logs.one()
     mp.nothing_missing(log)
     mp.equal(mp.naive_reader(log.path)["allocations"], 0, "allocations")

@@ -1,4 +1,4 @@
-"""Huge pages that the kernel's pool does not have: no memory was refused."""
+"""A request for huge pages that the kernel's pool does not have is not reported as out of memory."""
 import json
 import os
 import subprocess

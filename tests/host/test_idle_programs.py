@@ -1,4 +1,4 @@
-"""Programs that rest: what happened before and after a pause is told apart."""
+"""Events before and after an idle period have different times."""
 import os
 import sqlite3
 import subprocess
@@ -7,7 +7,7 @@ import mp
 
 
 def select(log, sql):
-    """What the exported tables of a log say."""
+    """Returns rows of the exported tables of a log."""
     path = os.path.join(mp.fresh("tables"), "log.db")
     subprocess.run([os.environ["MEMPROF_REPORT"], "export", "--to", "sqlite", "-o", path, log.path], check=True, stdout=subprocess.DEVNULL)
     with sqlite3.connect(path) as db:
@@ -15,7 +15,7 @@ def select(log, sql):
 
 
 def test_lifetime_of_a_large_block_includes_idle_time():
-    """Its free is behind the pause, though no other event tells the time."""
+    """A free after a pause has a later time than the allocation, although no event in between has a time."""
     log = mp.run([mp.victim("idle_periods"), "lives"]).logs.one()
     lives = [ns for ns, in select(log, "select freed_ns - made_ns from blocks where bytes >= 1 << 20")]
     mp.equal(len(lives), 30, "blocks")
@@ -23,7 +23,7 @@ def test_lifetime_of_a_large_block_includes_idle_time():
 
 
 def test_rss_samples_have_the_time_of_measurement():
-    """Where nothing is recorded for long, too."""
+    """Time also advances if nothing is recorded for a long time."""
     log = mp.run([mp.victim("idle_periods"), "touch"]).logs.one()
     times = [ns for ns, in select(log, "select time_ns from samples_rss order by time_ns")]
     apart = sum(b - a >= 50 * 10**6 for a, b in zip(times, times[1:]))

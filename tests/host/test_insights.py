@@ -1,4 +1,4 @@
-"""What `memprof-report summary --all` finds in programs that ran."""
+"""`memprof-report summary --all` finds the known problems of programs that ran."""
 import json
 import os
 import subprocess
@@ -6,11 +6,12 @@ import sys
 
 import mp
 
-FREED = 2000 * (64 << 10)       # bytes: retained_pages.c
+FREED = 2000 * (64 << 10)       # bytes; see retained_pages.c
 WORKERS, SAMPLES = 4, 400000
-OBJECTS = SAMPLES * 112         # bytes: b"..." of 64 is of 97, and pymalloc hands out multiples of 16
+OBJECTS = SAMPLES * 112         # a bytes object of 64 bytes has 97, and pymalloc rounds sizes up to multiples of 16
 
-# A DataLoader's shape: what the parent has loaded forked workers read, or each loads it for itself, until standard input is closed.
+# Like a DataLoader: forked workers read what the parent has loaded, or each loads it separately, until standard input
+# is closed.
 LOADER = """
 import array, multiprocessing, sys
 kind, workers, samples = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -38,7 +39,7 @@ def kept(*arguments, **environment):
 
 
 def test_insights_finds_free_pages_that_malloc_keeps():
-    """Blocks below one that lives were freed: glibc keeps their pages, which nothing holds any more."""
+    """Blocks below a live block were freed. glibc keeps their pages, although no block uses them."""
     found = kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=1048576")
     mp.equal(len(found), 1, "findings of kept pages")
     numbers = found[0]["numbers"]
@@ -47,7 +48,7 @@ def test_insights_finds_free_pages_that_malloc_keeps():
 
 
 def test_insights_ignores_pages_that_malloc_returns():
-    """The same blocks, each in a mapping of its own."""
+    """The same blocks, each in its own mapping."""
     mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "what is given back")
 
 
@@ -57,14 +58,14 @@ def test_insights_ignores_static_memory_touched_after_malloc_returned_pages():
 
 
 def report(command, logs):
-    """Of processes that run, too: then they are told so, with status 0."""
+    """Reports on running processes have findings about them and end with status 0."""
     done = subprocess.run([os.environ["MEMPROF_REPORT"], *command, "--format", "json", *logs], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           timeout=mp.TIMEOUT, text=True)
     return json.loads(done.stdout) if done.stdout else None
 
 
 def of_workers(kind, enough):
-    """The findings about workers, once `enough` of the logs' paths holds."""
+    """Returns the findings about workers, once `enough` is true for the paths of the logs."""
     argv, folder = [sys.executable, "-c", LOADER, kind, str(WORKERS), str(SAMPLES)], mp.fresh()
     process, logs = mp.start(argv, folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True), mp.Logs(folder)
     mp.wait_for(lambda: len(logs.paths()) == 1 + WORKERS and enough(logs.paths()))
@@ -78,13 +79,13 @@ def found(logs):
 
 
 def of_all(logs, key):
-    """The least of what workers hold, once all of them are told."""
+    """Returns the smallest value among the workers, once all workers are listed."""
     numbers = found(logs).get(key, {})
     return numbers["least_bytes"] if numbers.get("workers") == WORKERS else 0
 
 
 def test_insights_finds_objects_that_reference_counts_copy():
-    """Counting references writes to them: each worker has all of them to itself, though it made none."""
+    """Reference counting writes to the objects, so each worker gets its own copy although it made none."""
     told = of_workers("objects", lambda logs: of_all(logs, "copied_pages") > OBJECTS * 0.9)
     mp.equal(list(told), ["copied_pages"], "findings")
     numbers = told["copied_pages"]
@@ -94,7 +95,7 @@ def test_insights_finds_objects_that_reference_counts_copy():
 
 
 def test_insights_ignores_arrays_that_workers_only_read():
-    """As many bytes without reference counts."""
+    """As many bytes without reference counts are not copied."""
     def sampled(logs):
         told = report(["peaks", "--all"], logs)
         return told and all("rss" in log["largest"] and log["largest"]["rss"]["private_dirty_bytes"] for log in told["logs"])
@@ -102,7 +103,7 @@ def test_insights_ignores_arrays_that_workers_only_read():
 
 
 def test_insights_finds_objects_that_every_worker_creates():
-    """In pymalloc's arenas, which are mappings."""
+    """The objects are in pymalloc's arenas, which are mappings."""
     told = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
     mp.equal((list(told), told["workers"]["workers"]), (["workers"], WORKERS), "findings")
     mp.within(told["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "what a worker made")

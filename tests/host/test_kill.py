@@ -1,6 +1,6 @@
-"""SIGKILL at any instant: every event recorded before is in the report, once, in its range.
+"""After SIGKILL at any instant the report has every earlier event once, in its range.
 
-The victim keeps its books in a shared mapping (churn.c): after a kill they say what the log has to say, but for the step
+The victim keeps counters in a shared mapping (churn.c). After a kill the log must agree with them, except for the step
 that was under way, which may or may not have been recorded."""
 import os
 import random
@@ -16,7 +16,8 @@ BOOKS = struct.Struct("=QQ" + "6Q" * 2)     # struct books of churn.c
 
 
 def read_books(path):
-    """{pid: [(worker, states that may hold)]}; a state is ((allocations, blocks, bytes), ...) of the even and odd range."""
+    """Returns {pid: [(worker, states that may be valid)]}. A state is ((allocations, blocks, bytes), ...) of the even
+    and the odd range."""
     books = {}
     with open(path, "rb") as f:
         data = f.read()
@@ -31,7 +32,7 @@ def read_books(path):
 
 
 def steps(path):
-    """Allocations on the books of a victim that runs."""
+    """Returns the number of allocations counted by a running victim."""
     try:
         return sum(sum(r[0] for r in may[0]) for workers in read_books(path).values() for _, may in workers)
     except (OSError, struct.error):
@@ -39,7 +40,7 @@ def steps(path):
 
 
 def agree(log, workers):
-    """The log says what the books of its process say."""
+    """Checks that the log agrees with the counters of its process."""
     at_end = log.at_end()
     ranges, known = at_end.ranges(), log.ranges()
     none = {"allocations": 0, "blocks_at_peak": 0, "bytes_at_peak": 0}
@@ -52,7 +53,7 @@ def agree(log, workers):
 
 
 def has_steps(workers):
-    """Before a process's first step its log may not be there, or be empty."""
+    """Returns true after a process's first step. Before that its log may be missing or empty."""
     return any(r[0] for _, may in workers for r in may[0])
 
 
@@ -65,20 +66,20 @@ def start(how, workers, **env):
 
 
 def encoders(pid):
-    """memprof's own threads in a process."""
+    """Returns the names of memprof's threads in a process."""
     names = []
     for task in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as f:
                 names.append(f.read())
-        except OSError:     # it has ended
+        except OSError:     # the thread has ended
             continue
     return names.count("memprof\n")
 
 
 def killed(how, workers, at_least=0, within=0.06, threads=0):
-    """Kills the victim's process group at a random instant after its first steps, when so many encoders are there: logs
-    and books."""
+    """Kills the victim's process group at a random instant after its first steps, once it has `encoders` encoders. Returns the
+        logs and the counters."""
     process, books, logs = start(how, workers)
     mp.wait_for(lambda: steps(books) >= at_least and encoders(process.pid) >= threads)
     time.sleep(random.random() * within)
@@ -119,15 +120,15 @@ def test_killed_while_forking_loses_no_event():
 
 
 def test_killed_with_a_large_log_loses_no_event():
-    """Chunks went round and frames were written many times."""
+    """Chunks were reused, and frames were written many times."""
     kill_often(3, "threads", 2, at_least=3000000)
 
 
 def test_report_on_a_running_process_misses_no_event():
-    """What is read of the journal is what all threads did up to one instant, however they go on."""
+    """A report on a running process shows the events of all threads up to one instant."""
     process, books, logs = start("threads", 4)
     mp.wait_for(lambda: steps(books) >= 100000)
-    os.setpriority(os.PRIO_PGRP, process.pid, 19)       # who reads keeps up with it on a loaded machine, too
+    os.setpriority(os.PRIO_PGRP, process.pid, 19)       # so that the reader is fast enough on a loaded machine
     for _ in range(8):
         mp.nothing_missing(logs.one())
     os.killpg(process.pid, signal.SIGKILL)
@@ -156,8 +157,8 @@ def slow_killed_at_200_random_instants_loses_no_event():
 
 
 def starts_killed(times):
-    """During the loader, constructors and the first steps.  There may be no log yet; what there is can be read, or the
-    report says why not."""
+    """Kills the process during the loader, constructors and the first steps. There may be no log yet. An existing log can be
+        read, or the report gives the reason."""
     for i in range(times):
         process, books, logs = start("threads", 1)
         time.sleep(0.012 * i / times)
@@ -191,7 +192,7 @@ def test_segmentation_fault_loses_no_event():
 
 
 def memory_cgroup():
-    """A new memory cgroup with a limit of 64 MiB, version 1 or 2."""
+    """Creates a memory cgroup, version 1 or 2, with a limit of 64 MiB."""
     name = f"memprof-test-{os.getpid()}"
     with open("/proc/self/cgroup", encoding="ascii") as f:
         lines = dict(line.rstrip("\n").split(":", 2)[1:] for line in f)

@@ -1,4 +1,4 @@
-"""What `memprof-report leaks` says of programs that leak a little with each request."""
+"""`memprof-report leaks` finds the call sites of programs that leak a little with each request."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ def leaks(path, *options):
 
 
 def found(path, *options):
-    """The report, and its only heap."""
+    """Returns the report and its only heap."""
     report = json.loads(leaks(path, "--format", "json", *options))
     heap, = report["heaps"]
     return report, heap
@@ -54,7 +54,8 @@ def test_leaks_text_names_the_leaking_function():
     mp.check(f"1 site grows by {SESSIONS * SESSION} B a request" in text, text)
 
 
-# Each request keeps what a line of JSON says.  The text of it is a block of its own, of which the Python stack is always recorded.
+# Each request keeps the values of a line of JSON. The text of the line is a separate block, whose Python stack is
+# always recorded.
 LOADED = """import ctypes, json, os, sys
 nvtx = ctypes.CDLL(os.environ["NVTX"])
 kept, cache = [], {}

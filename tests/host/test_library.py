@@ -1,15 +1,15 @@
-"""libmemprof.so as an object, and programs that load it, or others, by hand."""
+"""libmemprof.so exports only its hooks, and records programs that load it or other libraries themselves."""
 import os
 import re
 import subprocess
 
 import mp
 
-NEWEST = (2, 34)        # GLIBC version that a program's libc may be
+NEWEST = (2, 34)        # the newest GLIBC version that the library may require
 CUPTI = {f"cupti{name}" for name in ("Subscribe", "Unsubscribe", "Finalize", "EnableCallback", "EnableDomain",
                                      "EnableAllDomains", "GetCallbackState")}
-LOOKED_UP = {"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}     # by NVTX
-COMPANIONS = "memprof_"        # and by our companions
+LOOKED_UP = {"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}     # called by NVTX
+COMPANIONS = "memprof_"        # called by our companion libraries
 
 
 def readelf(*options):
@@ -17,7 +17,7 @@ def readelf(*options):
 
 
 def symbols():
-    """(name with version, defined) of the dynamic symbols."""
+    """Returns (name with version, defined) of the dynamic symbols."""
     for line in readelf("--dyn-syms").splitlines():
         fields = line.split()
         if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK"):
@@ -51,13 +51,13 @@ def test_exported_symbols_match_the_hook_list():
 
 
 def test_library_uses_at_most_128_bytes_of_static_tls():
-    """It comes out of a reserve of some hundred bytes when a program dlopens the library."""
+    """A program that opens the library with dlopen takes this from a reserve of a few hundred bytes."""
     tls = [line.split() for line in readelf("-l").splitlines() if line.split()[:1] == ["TLS"]]
     mp.check(not tls or int(tls[0][5], 16) <= 128, f"TLS segment {tls}")
 
 
 def test_library_does_nothing_if_opened_late_by_dlopen():
-    """Children inherit NVTX_INJECTION64_PATH where LD_PRELOAD is dropped, and then NVTX loads the library."""
+    """Children inherit NVTX_INJECTION64_PATH if LD_PRELOAD is removed, and then NVTX loads the library."""
     place = mp.fresh("out")
     env = {"MEMPROF_OUT": os.path.join(place, "%p.zst"), "NVTX_INJECTION64_PATH": mp.library()}
     status, out, err = mp.bare([mp.victim("loader"), "late", mp.library()], env=env)
@@ -72,7 +72,8 @@ def test_library_with_initial_exec_tls_can_be_opened_late():
 
 
 def test_hooks_read_no_size_header_of_another_allocator():
-    """Where the C library serves malloc its blocks' sizes are; it is known by its object, not by a name that others have, too."""
+    """If the C library serves malloc, its blocks have sizes. It is recognised by its object, because other allocators
+    use the same names."""
     argv = ["/bin/sh", "-c", "for i in 1 2 3; do x=$x$i; done; echo $x"]
     result = mp.run(argv, preload=[mp.victim("libforeign_allocator.so")])
     mp.equal(result.out, b"123\n", "the program")
@@ -80,7 +81,7 @@ def test_hooks_read_no_size_header_of_another_allocator():
 
 
 def test_allocator_preloaded_before_memprof_is_warned_about():
-    """It takes the program's calls away: memprof says so, and records all but the heap."""
+    """This library takes the program's malloc calls. memprof warns, and records everything except the heap."""
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": "libjemalloc.so.2"})[2]:
         raise mp.Skip("libjemalloc.so.2 is not installed")
     result = mp.run([mp.victim("work"), "3000"], before=["libjemalloc.so.2"])

@@ -1,4 +1,4 @@
-"""Whether a process lives, wherever the question comes from, and what is done to the logs of those that do not."""
+"""Every command recognises whether a process is alive, and does not change the log of a live one."""
 import collections
 import fcntl
 import json
@@ -28,14 +28,14 @@ def head(journal):
 
 
 def free(journal):
-    """Does nobody hold its first byte?"""
+    """Returns true if no process holds the lock on the journal's first byte."""
     with open(journal, "rb") as f:
         answer = fcntl.fcntl(f, F_OFD_GETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 1, 0))
     return FLOCK.unpack(answer)[0] == fcntl.F_UNLCK
 
 
 class Victim:
-    """A Python program under memprof that does something, and then waits; its logs, its journal."""
+    """A Python program under memprof that runs a script and then waits, with its logs and its journal."""
 
     def __init__(self, script="", around=(), logs=None, **env):
         self.logs = mp.Logs(logs or mp.fresh())
@@ -55,7 +55,7 @@ class Victim:
     def __exit__(self, *_):
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:      # the test has ended all of it
+        except ProcessLookupError:      # the test has already ended all of its processes
             pass
         self.process.communicate()
 
@@ -157,14 +157,14 @@ def contents(path):
 
 
 def without_lock(journal):
-    """As where locks do not last: the process is told by its number and start."""
+    """As on file systems without reliable locks: the process is recognised by its number and start time."""
     with open(journal, "r+b") as f:
         f.seek(160)
         f.write(bytes(4))
 
 
 def killed():
-    """The log of a killed process, and its journal."""
+    """Returns the log of a killed process, and its journal."""
     with Victim() as victim:
         victim.kill()
     return victim.log, victim.journal
@@ -179,7 +179,7 @@ def there(path):
 
 
 def in_a_namespace(hide_lock):
-    """Process 1 of a namespace: it runs, and when it was killed it has ended."""
+    """Process 1 of a namespace is alive while it runs, and has ended after it was killed."""
     with Victim(around=NAMESPACE) as victim:
         mp.equal(victim.pid, 1, "number of the namespace's first process")
         if hide_lock:
@@ -190,7 +190,7 @@ def in_a_namespace(hide_lock):
         refused(victim.log, "still runs")
         refused(victim.log, "still runs", "--dead")
         there(victim.journal)
-        victim.kill()                       # unshare, which takes it along a moment later
+        victim.kill()                       # kills unshare; the program dies a moment later
         mp.wait_for(lambda: "still running" not in memprof_report("peaks", victim.log).stdout)
         says(victim.log, "nothing is missing; the process ended: killed, or left by exit_group")
         recovered(victim.log)
@@ -278,7 +278,8 @@ def test_recover_refuses_a_copied_log_of_a_running_process():
 
 
 def may_miss(log):
-    """A report, as text and as JSON, says that the copy may miss events, and claims neither that it is whole nor how the process ended."""
+    """The text and the JSON report warn that the copy may miss events. They do not claim that it is complete or how the
+    process ended."""
     text, json_text = memprof_report("peaks", log), memprof_report("peaks", "--format=json", log)
     mp.check("INCOMPLETE, a copy: it may miss events after the copy" in text.stdout, f"{text}")
     mp.check("nothing is missing" not in text.stdout and "the process ended: killed, or" not in text.stdout, f"{text}")
@@ -315,11 +316,11 @@ def test_copied_log_next_to_the_original_journal_is_incomplete():
         is_whole(late)
 
 
-FILE_CLOCK = 10_000_000     # ns: files get the time of the kernel's last tick, 10 ms ago at most
+FILE_CLOCK = 10_000_000     # ns: a file gets the time of the kernel's last tick, at most 10 ms ago
 
 
 def record_end(folder, journal, how="signal=9", late=0, early=0):
-    """Writes memprof.run as the launcher does: the process ended after its last beat, and `late` ns later than now."""
+    """Writes memprof.run as the launcher does: the process ended after its last heartbeat, `late` ns later than now."""
     h = head(journal)
     mono, real = h.beat + 1000000 + late, time.time_ns() - early
     with open(os.path.join(folder, "memprof.run"), "w", encoding="ascii") as f:
@@ -359,7 +360,7 @@ def test_recover_of_a_copy_keeps_a_journal_in_another_directory():
     beside = shutil.copy(victim.log, victim.log + ".second.zst")
     before = contents(journal)
     for copy in (log, beside):
-        for result in recovered(copy), memprof_report("log", "recover", copy):     # which is complete then
+        for result in recovered(copy), memprof_report("log", "recover", copy):     # the log is complete after that
             mp.check("it belongs to the log of which this one is a copy" in result.stderr, f"nothing is said of the journal: {result}")
             mp.check(contents(journal) == before, "the journal was changed")
     recovered(victim.log)

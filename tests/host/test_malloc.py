@@ -1,11 +1,11 @@
-"""realloc's ways, threads that hand blocks over, early constructors, blocks over 4 GiB."""
+"""Moved blocks, blocks handed between threads, early constructors, and blocks over 4 GiB are counted exactly."""
 import sys
 
 import mp
 
 
 def test_moving_realloc_leaves_no_phantom_leak():
-    """heaptrack shows a phantom leak here."""
+    """A tool that records realloc in the wrong order shows a leak here that does not exist."""
     log = mp.run([mp.victim("table"), "realloc_moves"]).logs.one()
     mp.whole(log)
     bare = mp.run([mp.victim("table"), "nothing"]).logs.one()
@@ -24,7 +24,7 @@ ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.tcache_cou
 
 
 def handed_over(exchanges, preload=(), env=ONE_ARENA):
-    """No phantom leak: what is live at the end is what the same threads leave that exchange nothing."""
+    """Checks that the live memory at the end is the same as that of threads that exchange no blocks."""
     quiet, busy = (mp.run([mp.victim("handover"), str(n)], preload=preload, env=env).logs.one() for n in (0, exchanges))
     mp.whole(busy)
     for key, added in (("allocations", exchanges), ("frees", exchanges), ("end_bytes", 0)):
@@ -36,8 +36,8 @@ def test_handed_over_blocks_leave_no_phantom_leak():
 
 
 def slow_handed_over_blocks_leave_no_phantom_leak_with_glibc():
-    """10^8 events, as over the other allocators.  One lock for all threads: the more cores, the longer it takes, with or
-    without memprof."""
+    """10^8 events, as with the other allocators. All threads share one lock, so more cores take longer, with and without
+        memprof."""
     handed_over(50000000)
 
 
@@ -62,7 +62,7 @@ def slow_more_than_2_billion_blocks_are_counted():
 
 
 def test_constructor_blocks_are_recorded_and_late_blocks_do_no_harm():
-    """All of the constructor's blocks are there; what comes after the end does no harm."""
+    """All of the constructor's blocks are recorded. Calls after the end of the log have no effect."""
     early = mp.victim("libearly_constructor.so")
     with_it, without = (mp.run([mp.victim("table"), "nothing"], preload=p).logs.one() for p in ((early,), ()))
     mp.whole(with_it)
@@ -71,7 +71,7 @@ def test_constructor_blocks_are_recorded_and_late_blocks_do_no_harm():
 
 
 def test_blocks_over_4_gib_are_counted():
-    # glibc gives such a block a mapping of its own, which costs addresses only
+    # glibc gives such a block its own mapping, which uses only addresses
     code = ("import ctypes as c; l = c.CDLL(None); l.malloc.restype = c.c_void_p; l.malloc.argtypes = [c.c_size_t];"
             "l.free.argtypes = [c.c_void_p]; p = [l.malloc(5 << 30), l.malloc((5 << 30) + 1)]; l.free(p[0]); print(None not in p)")
     result = mp.run([sys.executable, "-S", "-c", code])

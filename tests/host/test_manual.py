@@ -1,4 +1,4 @@
-"""The manual pages, as man reads them."""
+"""The manual pages describe every variable, and man formats them without warnings."""
 import glob
 import os
 import re

@@ -1,4 +1,5 @@
-"""Limits of the program's memory: memprof's own mappings count against them, and the program gets what it gets without memprof."""
+"""memprof's own mappings count against the program's memory limits, but the program's calls have the same results as
+without memprof."""
 import itertools
 import json
 import os
@@ -8,7 +9,7 @@ import subprocess
 import mp
 
 MIB = 1 << 20
-ANOTHER_USER = 60124        # root's limits do not bind
+ANOTHER_USER = 60124        # limits do not apply to root
 LOCKED = 8 * MIB            # RLIMIT_MEMLOCK of most systems
 CURRENT, FUTURE, ON_FAULT = 1, 2, 4     # flags of mlockall
 
@@ -18,7 +19,7 @@ def lockall(*arguments):
 
 
 def another_user():
-    """For preexec_fn."""
+    """Sets the limit; for preexec_fn."""
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (LOCKED, LOCKED))
     if os.getuid() == 0:
         os.setuid(ANOTHER_USER)
@@ -39,7 +40,7 @@ def numbers(out):
 
 
 def same_as_bare(*arguments):
-    """Result, errno, room and locked bytes of both runs."""
+    """Returns the result, errno, available KiB and locked KiB of both runs."""
     logs = mp.fresh()
     os.chmod(logs, 0o777)
     argv = lockall(*arguments)
@@ -54,7 +55,8 @@ def same_as_bare(*arguments):
 
 
 def test_mlockall_under_the_limit_works_as_without_memprof():
-    """Before the encoder runs, and with all that it takes: bare the program is within the limit, with memprof's mappings it is not."""
+    """Tests the call before the encoder runs, and while it uses memory. Without memprof the program is within the
+    limit, with memprof's mappings it is above."""
     needs_another_user()
     flags = (CURRENT, CURRENT | ON_FAULT, CURRENT | FUTURE, CURRENT | FUTURE | ON_FAULT, FUTURE)
     for which, blocks, kib in itertools.product(flags, (0, 300000), (0, 4000)):
@@ -62,21 +64,21 @@ def test_mlockall_under_the_limit_works_as_without_memprof():
 
 
 def test_mlockall_over_the_limit_fails_as_without_memprof():
-    """It is refused as it is without memprof."""
+    """The call fails as it does without memprof."""
     needs_another_user()
     same_as_bare(CURRENT, 0, 9000)
     same_as_bare(CURRENT | FUTURE, 300000, 9000)
 
 
 def test_mlockall_in_a_forked_child_works_as_without_memprof():
-    """It has its parent's mappings, memprof's among them."""
+    """The child has its parent's mappings, including memprof's."""
     needs_another_user()
     same_as_bare(CURRENT, 300000, 3000, "child")
     same_as_bare(CURRENT | FUTURE, 300000, 3000, "child")
 
 
 def room(stacks=None):
-    """Bytes that a program which keeps the encoder busy can map under a limit of 128 MiB, in the end."""
+    """Returns the bytes that a program which keeps the encoder busy can map at its end under a limit of 128 MiB."""
     popen = {"preexec_fn": mp.limit(resource.RLIMIT_AS, 128 * MIB)}
     argv = lockall(0, 300000, 0)
     out = mp.run(argv, env={"MEMPROF_STACKS": stacks}, **popen).out if stacks else mp.bare(argv, **popen)[1]
@@ -84,7 +86,7 @@ def room(stacks=None):
 
 
 def test_every_stacks_mode_takes_little_address_space():
-    """In each mode of --stacks."""
+    """Tests each mode of --stacks."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
     bare = room()
@@ -99,7 +101,7 @@ def samples(path):
 
 
 def test_rss_of_an_idle_program_with_much_static_tls_is_sampled():
-    """The encoder's stack does not have the program's thread-local storage in it."""
+    """The encoder's stack does not contain the program's thread-local storage."""
     logs = mp.fresh()
     argv = [mp.victim("big_tls")]
     process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)

@@ -1,4 +1,4 @@
-"""Exact books kept by a library below memprof, on real programs: equal counts, peak and live set."""
+"""The counts, peaks and live sets of real programs equal the exact counts of a library below memprof."""
 import json
 import os
 import shutil
@@ -20,7 +20,7 @@ assert zlib.decompress(zlib.compress(text.encode())) == text.encode()
 
 
 def same_books(argv, preload=None, **popen):
-    """Runs the program over the oracle; its books and memprof's agree to the byte."""
+    """Runs the program over the oracle, and checks that its counts and memprof's agree to the byte."""
     out = os.path.join(mp.fresh("oracle"), "books.json")
     log = mp.run(argv, preload=[mp.victim("liboracle.so")] if preload is None else preload, env={"ORACLE_OUT": out, "PYTHONMALLOC": "malloc"}, **popen).logs.one()
     mp.whole(log)
@@ -56,7 +56,8 @@ def test_totals_match_the_oracle_for_sqlite():
 
 
 def test_totals_match_an_oracle_in_ld_so_preload():
-    """What /etc/ld.so.preload names is behind what LD_PRELOAD names: it serves the program, and takes nothing away."""
+    """Libraries in /etc/ld.so.preload follow those in LD_PRELOAD. One of them serves the program without taking calls
+    away from memprof."""
     with small_disk("4m") as disk:
         for name in ("upper", "work"):
             os.mkdir(os.path.join(disk, name))
@@ -74,7 +75,8 @@ def test_totals_match_the_oracle_for_a_cxx_program():
 
 
 def test_totals_match_the_oracle_for_500_threads():
-    """Threads at once have no one order; each of these holds its block until all do, so the peak is the same in any."""
+    """Concurrent threads have no fixed order. Each of these holds its block until all have one, so the peak is always
+    the same."""
     same_books([mp.victim("threads"), "live", "500"])
 
 

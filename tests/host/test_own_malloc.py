@@ -1,10 +1,10 @@
-"""Programs with a malloc of their own: hooks are called under its lock, and its blocks are not seen."""
+"""In programs that define their own malloc, hooks may be called under its lock, and its blocks are not recorded."""
 import os
 import re
 
 import mp
 
-OWN = {"malloc", "calloc", "realloc", "free"}       # what own_lock defines itself
+OWN = {"malloc", "calloc", "realloc", "free"}       # the functions that own_lock defines
 
 
 def rows():
@@ -29,7 +29,8 @@ def test_own_malloc_can_call_any_hook_while_it_holds_its_lock():
 
 
 def test_program_with_its_own_malloc_is_recorded_without_its_blocks():
-    """Its mappings are the program's, the C library's blocks beside it are no heap, and one line tells whose malloc it is."""
+    """The program's mappings are recorded, the C library's blocks are not a heap, and one line names the object with
+    that malloc."""
     result = mp.run([mp.victim("own_lock"), "mmap"])
     mp.check(result.err.startswith(b"memprof: own_lock serves malloc in front of libmemprof.so: "), f"no word of it: {result.err}")
     mp.equal(result.err.count(b"malloc"), 1, f"lines about malloc: {result.err}")

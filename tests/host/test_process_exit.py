@@ -1,4 +1,4 @@
-"""Every way a process ends: what happened before is in the log."""
+"""In whichever way a process ends, all earlier events are in the log."""
 import os
 import shutil
 import signal
@@ -10,7 +10,7 @@ LEAVING = ("pthread_exit", "thrd_exit")
 
 
 def ended(how, status=0, complete=True, blocks=1000, **env):
-    """One log, with the blocks of before the end."""
+    """Returns the only log, after checking that it has the blocks allocated before the end."""
     log = mp.run([mp.victim("endings"), how], status=status, env=env).logs.one()
     r = log.range("work")
     mp.equal((r["allocations"], r["bytes_at_peak"]), (blocks, blocks * 100), f"{how}: the range's blocks")
@@ -39,7 +39,7 @@ def test_recover_of_a_copy_keeps_the_journal_of_the_original():
 
 
 def said_in(folder, how="return", **env):
-    """The last line, of a log in such a folder, and the log."""
+    """Returns the line printed at the end for a log in such a folder, and the log."""
     where = os.path.join(mp.fresh("names"), folder)
     result = mp.run([mp.victim("endings"), how], env={"MEMPROF_OUT": os.path.join(where, "log.zst"), **env})
     said = result.err.decode()
@@ -88,13 +88,13 @@ def test_log_is_recovered_after_exit_group_abort_and_signals():
 
 
 def test_main_thread_that_exits_first_loses_no_event():
-    """The process lives as long as a thread of the program does, and no longer: memprof's own does not count."""
+    """The process lives exactly as long as a thread of the program lives. memprof's threads do not count."""
     for how in LEAVING:
         ended(how, blocks=1500)
 
 
 def test_raw_exit_of_the_only_thread_keeps_its_status():
-    """Memprof's threads, which are the last ones then, end with it."""
+    """When memprof's threads are the last ones, they end with the process."""
     mp.run([mp.victim("endings"), "raw_exit", "100000"], status=3)
 
 
@@ -119,7 +119,7 @@ def test_exec_leaves_a_complete_log_of_each_program():
 
 
 def test_exec_leaves_no_journal_behind():
-    """The new image's log has another name, or it has none."""
+    """The log of the new program has another name, or it has no log."""
     for name, env, expected in (("%e.%p.zst", {}, ["endings", "true"]), ("%e.%p.zst", {"MEMPROF_PROGRAM": "endings"}, ["endings"])):
         folder = mp.fresh()
         argv = [mp.victim("endings"), "exec_true"]
@@ -137,7 +137,7 @@ def test_program_is_recorded_after_a_failed_exec():
 
 
 def test_kill_after_a_failed_exec_loses_no_event():
-    for blocks in (1000, 100000):       # without an encoder, with it
+    for blocks in (1000, 100000):       # without and with an encoder
         result = mp.run([mp.victim("endings"), "failed_exec_kill", str(blocks)], status=-signal.SIGKILL)
         log = result.logs.one()
         mp.nothing_missing(log)
@@ -146,7 +146,8 @@ def test_kill_after_a_failed_exec_loses_no_event():
 
 
 def test_failed_exec_with_other_threads_continues_without_a_journal():
-    """The journal cannot be made again while they may store; that is said, and the rest goes on."""
+    """The journal cannot be recreated while other threads may write to it. A message says this, and everything else
+    works."""
     result = mp.run([mp.victim("endings"), "failed_exec_threads"])
     mp.whole(result.logs.one())
     mp.equal(result.logs.one().range("work")["allocations"], 1200, "blocks")
@@ -155,7 +156,7 @@ def test_failed_exec_with_other_threads_continues_without_a_journal():
 
 
 def failed_execs(run):
-    """{case: (errno, system calls)} of execs that cannot succeed."""
+    """Returns {case: (errno, system calls)} of exec calls that cannot succeed."""
     place = mp.fresh("files")
     with open(os.path.join(place, "plain"), "w", encoding="utf-8") as f:
         f.write("no program\n")
@@ -164,7 +165,8 @@ def failed_execs(run):
 
 
 def test_failed_exec_costs_at_most_8_system_calls():
-    """The log is not ended and begun again for it: a program may search for a command in many folders."""
+    """The log is not ended and restarted for such a call, because a program may search for a command in many
+    folders."""
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode has no ptrace")
     bare = failed_execs(lambda argv, env: mp.bare(argv, env=env)[1])
@@ -177,7 +179,7 @@ def test_failed_exec_costs_at_most_8_system_calls():
 
 
 def small_child(how, blocks):
-    """What a child does that is too small for a log, at first: its logs, and the journals that are left."""
+    """Returns the logs and the remaining journals of a child that is at first too small for a log."""
     result = mp.run([mp.victim("endings"), "child_" + how, str(blocks)], env={"MEMPROF_MIN_RSS": "32M"})
     mp.equal(result.logs.journals(), [], f"{how}: journals left")
     return [log for log in result.logs.all() if log.process["parent_log"]]

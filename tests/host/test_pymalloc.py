@@ -1,4 +1,4 @@
-"""Small objects of real interpreters: pymalloc's arenas by name, and a sample of what lies in them (MEMPROF_PYTHON=small)."""
+"""pymalloc's arenas are named, and MEMPROF_PYTHON=small samples the small objects of real interpreters."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ from test_torch import interpreters, record, script
 
 MIB = 1 << 20
 
-# Some 60 MiB of small objects, by a line in keep; all of them go again.
+# Allocates about 60 MiB of small objects on one line of `keep`, and frees all of them.
 LEAK = '''import gc, sys
 def keep():
     return [(i, str(i)) for i in range(400000)]
@@ -21,7 +21,7 @@ print(held)
 
 
 def heaps(path):
-    """{heap: its report}, and what the log says of frees."""
+    """Returns {heap: its report} and the log's counts of frees."""
     out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
     log, = json.loads(out)["logs"]
     mp.equal((log["lost_events"], log["unmatched_frees"], log["missed_frees"]), (0, 0, 0), f"{path}: lost, frees of nothing, frees not seen")
@@ -52,7 +52,7 @@ def test_small_objects_are_estimated_by_line():
         heap, held = got["host/python"], int(out)
         line = sum(size for path, size in rows(heap).items() if path and path[-1].startswith("keep") and path[-1].endswith("(script.py:3)")) \
             if version >= (3, 12) else sum(size for path, size in rows(heap).items() if any(frame.startswith("keep") for frame in path))
-        mp.check(0.5 * held < line < 1.5 * held, f"{python}: {line} bytes by keep, which held {held}")      # 5 times the deviation
+        mp.check(0.5 * held < line < 1.5 * held, f"{python}: {line} bytes by keep, which held {held}")      # 5 standard deviations
         mp.check(heap["end_bytes"] < held / 4, f"{python}: {heap['end_bytes']} bytes at the end, of {held}")
         mp.equal(heap["inside"], "host/mmap", f"{python}: whose bytes they are")
         blocks = heap["blocks_at_peak"]
@@ -60,7 +60,7 @@ def test_small_objects_are_estimated_by_line():
 
 
 def test_small_object_sampling_uses_the_given_period():
-    """32 times as often as by default: the estimate is six times as exact."""
+    """The sample is 32 times as dense as by default, so the estimate is about six times as exact."""
     python = next(iter(interpreters()))
     got, out = run(python, LEAK, MEMPROF_PYTHON="small:16K")
     line = sum(size for path, size in rows(got["host/python"]).items() if any(frame.startswith("keep") for frame in path))

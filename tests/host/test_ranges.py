@@ -1,9 +1,9 @@
-"""Range names by the thousand and of every kind."""
+"""Thousands of range names and unusual range names are recorded."""
 import mp
 
 
 def test_range_names_beyond_the_limit_share_one_entry():
-    """There is a limit to what memprof keeps of names; what is beyond goes by one name, and the bytes are all there."""
+    """memprof keeps a limited number of names. Further ones share one name, and all bytes are counted."""
     log = mp.run([mp.victim("range_names"), "distinct", "100000"]).logs.one()
     mp.check(log.json["complete"], "not complete")
     ranges = log.ranges()
@@ -15,7 +15,7 @@ def test_range_names_beyond_the_limit_share_one_entry():
 
 
 def test_unusual_range_names_are_recorded():
-    """All JSON, all there; a megabyte is cut."""
+    """The output is valid JSON with all names. A name of a megabyte is cut."""
     log = mp.run([mp.victim("range_names"), "odd"]).logs.one()
     mp.whole(log)
     paths = [p for p, r in log.ranges().items() if r["bytes_at_peak"] == 100]

@@ -1,4 +1,5 @@
-"""System calls that a filter of the program's (seccomp) refuses: whatever memprof cannot do, the program ends as it would have."""
+"""If the program's seccomp filter refuses system calls that memprof makes, the program ends as it would without
+memprof."""
 import errno
 import glob
 import itertools
@@ -9,7 +10,7 @@ import mp
 
 REFUSED = mp.victim("refused_calls")
 ERRORS = (errno.EPERM, errno.ENOSYS, errno.EACCES)
-# of hooks: the program's own calls
+# of hooks, which are the program's own calls
 HOOKED = {"brk", "execveat", "mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group", "setns", "mlock", "mlock2", "mlockall", "munlock", "munlockall"}
 
 
@@ -38,14 +39,15 @@ def test_program_runs_if_any_one_system_call_is_refused():
 
 
 def test_no_event_is_lost_if_a_filter_refuses_close_range():
-    """As filters of older container engines answer calls that they do not know."""
+    """Filters of older container engines answer unknown calls in this way."""
     for error in (errno.EPERM, errno.ENOSYS):
         for log in mp.run([REFUSED, "before", str(error), "close_range"], status=None, env={"MEMPROF_MIN_RSS": "0"}).logs.all():
             mp.nothing_missing(log)
 
 
 def test_program_runs_if_only_a_few_system_calls_are_allowed():
-    """What a program of one thread needs that takes memory and forks, and nothing else: no clock, no files, no new threads."""
+    """Only the calls are allowed that a program with one thread needs to allocate and fork: no clock, files or new
+    threads."""
     for error in ERRORS:
         same("only", error, "write exit_group exit brk mmap munmap futex clone clone3 wait4 newfstatat mprotect".split())
 
@@ -55,7 +57,7 @@ def pairs():
 
 
 def test_program_runs_if_some_pairs_of_system_calls_are_refused():
-    """Some of all: a step that shares no factor with their number."""
+    """Tests some of all pairs. The step shares no factor with their number."""
     for when, error, names in pairs()[::97]:
         same(when, error, names)
 

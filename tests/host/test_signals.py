@@ -1,4 +1,4 @@
-"""Signals that interrupt the hooks, and whose they are."""
+"""Signals that interrupt hooks lose no event, and memprof's threads do not take the program's signals."""
 import os
 import sys
 
@@ -6,7 +6,7 @@ import mp
 
 
 def storm(blocks):
-    """Both the program's blocks and the handler's mappings are all there, each in its range."""
+    """All blocks of the program and all mappings of the handler are recorded, each in its range."""
     result = mp.run([mp.victim("signals"), "storm", str(blocks)])
     handled, log = int(result.out), result.logs.one()
     mp.whole(log)
@@ -37,8 +37,8 @@ def test_memprof_interrupts_no_system_call():
 
 
 def test_setuid_takes_effect_in_all_threads():
-    """The C library sends a signal of its own to every thread and waits for each: memprof's may not block it,
-    be the encoder the process's first thread, where the C library sees to that, or not."""
+    """The C library sends a signal to every thread and waits for each. memprof's threads must not block it, whether the encoder is
+        the first thread of the process (which makes the C library send these signals) or not."""
     for after in ([], ["first-thread"]):
         result = mp.run([mp.victim("signals"), "setxid", *after])
         mp.equal(result.out, b"0\n", "setuid")

@@ -1,4 +1,4 @@
-"""Coroutines and signal stacks are small: what memprof's hooks take of the caller's stack."""
+"""memprof's hooks use little of the caller's stack, because stacks of coroutines and signal handlers are small."""
 import os
 import re
 

@@ -1,4 +1,4 @@
-"""Call stacks of host blocks: whose they are, and that taking them changes nothing else."""
+"""Host blocks have the call stacks of their allocations, and recording stacks changes nothing else."""
 import glob
 import json
 import os
@@ -103,7 +103,7 @@ def test_totals_are_the_same_with_stacks_all():
 
 
 def reload(how, one="alpha", stacks="all"):
-    """A program that closes a library and opens gamma in its place."""
+    """Runs a program that closes a library and opens gamma at its place."""
     argv = [mp.victim("reload"), how, mp.victim(f"lib{one}.so"), mp.victim("libgamma.so")]
     return mp.run(argv, env={"MEMPROF_STACKS": stacks})
 
@@ -115,13 +115,13 @@ def at_one_place(how, one):
 
 
 def made_by(log):
-    """{innermost four functions: bytes} of the blocks that the two libraries made."""
+    """Returns {innermost four functions: bytes} of the blocks that the two libraries allocated."""
     paths = [(path.split(";"), size) for path, size in folded(log).items()]
     return {";".join(path[-4:]): size for path, size in paths if path[-1].endswith("_makes")}
 
 
 def test_library_at_a_reused_address_has_its_own_function_names():
-    """One whose frames are as large, and whose stacks are the same numbers; and one whose are not."""
+    """delta's frames are as large as gamma's, so both have the same addresses in their stacks. alpha's are not."""
     has_symbols()
     for one in ("delta", "alpha"):
         log = at_one_place("turns", one).one()
@@ -184,7 +184,7 @@ def stacks_of(path):
 
 
 def generated(how):
-    """The log of memprof run; the program's own map is gone."""
+    """Checks the log of memprof run after the program's map was deleted."""
     folder = tempfile.mkdtemp(dir=os.getcwd())
     done = subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", folder, "--", mp.victim("jit"), how], timeout=mp.TIMEOUT)
     if done.returncode == 77:
@@ -195,7 +195,7 @@ def generated(how):
 
 
 def test_generated_code_is_named_by_the_perf_map():
-    """memprof run keeps the map that the program wrote; without it the report says what is missing."""
+    """memprof run keeps the map that the program wrote. Without it the report names what is missing."""
     has_symbols()
     for how, name in (("map", "script_a a.js:1"), ("replaced", "script_b a.js:1, or 1 other")):
         log = generated(how)

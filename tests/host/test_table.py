@@ -1,10 +1,10 @@
-"""One row per function: what it adds to the books of a program that does nothing."""
+"""Each hooked function adds exactly its own bytes and calls to the log."""
 import subprocess
 
 import mp
 
 MIB = 1 << 20
-# row: allocations, frees, failures, bytes at the end; None: the victim says it
+# row: allocations, frees, failures, bytes at the end; None: the victim prints it
 HEAP = {
     "malloc": (2, 1, 0, 1000), "malloc_0": (2, 1, 0, 0), "malloc_fails": (0, 0, 1, 0),
     "calloc": (2, 1, 0, 1000), "calloc_overflow": (0, 0, 1, 0),
@@ -18,7 +18,7 @@ HEAP = {
     "free_sized": (1, 1, 0, 0), "free_aligned_sized": (1, 1, 0, 0),
     "strdup": (1, 0, 0, 10), "strndup": (1, 0, 0, 5), "wcsdup": (1, 0, 0, 40),
 }
-# the C library's own business in between: blocks and bytes at the end
+# the C library also allocates: blocks and bytes at the end
 LIBC = {"asprintf": (1, None), "getcwd": (1, None), "realpath": (1, None), "getline": (1, None), "open_memstream": (0, 0)}
 # row: heap, bytes at the end, at the peak, failures
 REGIONS = {
@@ -50,7 +50,7 @@ def books(row, heap="host/heap", preload=()):
 
 
 def added(row, preload=()):
-    """What the row adds to the heap, and what it printed."""
+    """Returns what the row adds to the heap, and its output."""
     nothing, _ = books("nothing", preload=preload)
     h, out = books(row, preload=preload)
     return {k: h[k] - nothing[k] for k in ("allocations", "frees", "failures", "end_bytes")}, out

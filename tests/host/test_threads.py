@@ -1,4 +1,4 @@
-"""Threads: their ends, their number, and memory of the dead reused."""
+"""Threads that end, very many threads, and reused memory of dead threads are recorded exactly."""
 import os
 import subprocess
 
@@ -23,7 +23,7 @@ def short_lives(threads):
     log = mp.finish(process, argv, logs).logs.one()
     mp.whole(log)
     mp.equal(log.range("thread")["allocations"], 10 * threads, "blocks")
-    # a chunk for each thread would be 32 KiB times as many
+    # with a chunk for each thread it would be 32 KiB times their number
     mp.check(size <= 16 << 20, f"the journal has {size} bytes")
 
 
@@ -36,7 +36,8 @@ def slow_200000_short_threads_reuse_journal_chunks():
 
 
 def test_encoder_starts_whichever_event_fills_the_chunk():
-    """A chunk has an even number of slots: where blocks are taken and freed in turns it is always the same of the two."""
+    """A chunk has an even number of slots. If allocations and frees alternate, all allocations are in even or all in
+    odd slots."""
     for before in range(2):
         logs = mp.fresh()
         argv = [mp.victim("threads"), "turns", str(before)]
@@ -68,7 +69,7 @@ def slow_10000_live_threads_are_recorded():
 
 
 def slow_more_threads_than_the_limit_count_lost_events():
-    """What has no place any more is counted, the log says why, and the program goes on."""
+    """Threads without a place are counted, the log has the reason, and the program continues."""
     log = mp.run([mp.victim("threads"), "live", "17000"]).logs.one()
     r = log.range("thread")
     mp.check(r["allocations"] + log.json["lost_events"] >= 17000, f"{r['allocations']} blocks, {log.json['lost_events']} lost")

@@ -1,4 +1,4 @@
-"""memprof-report top: what a process holds while it runs, read on from where the last look stopped."""
+"""memprof-report top shows the memory of a running process, and continues reading where the last look stopped."""
 import contextlib
 import json
 import os
@@ -11,7 +11,7 @@ import time
 import mp
 
 MIB = 1 << 20
-SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"     # a terminal's other page, and back
+SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"     # switches to the terminal's alternate screen, and back
 
 
 class CommandedProgram:
@@ -48,7 +48,7 @@ def top(*arguments, **popen):
 
 
 def looks(process):
-    """The documents that it prints, as they come."""
+    """Yields the documents that `top` prints, as they arrive."""
     text, decoder = "", json.JSONDecoder()
     while part := os.read(process.stdout.fileno(), 1 << 16):
         text += part.decode()
@@ -62,7 +62,7 @@ def looks(process):
 
 
 def until(process, wanted):
-    """The first look that has what is wanted."""
+    """Returns the first look that satisfies the condition."""
     end = time.monotonic() + mp.TIMEOUT
     for look in looks(process):
         if wanted(look):
@@ -72,7 +72,7 @@ def until(process, wanted):
 
 
 def ranges(look):
-    """{range: bytes} of the process that is told in full."""
+    """Returns {range: bytes} of the process that is shown in full."""
     return {" > ".join(owner["path"]): owner["bytes"] for process in look["processes"] for owner in process.get("owners", [])}
 
 
@@ -100,7 +100,7 @@ def test_top_shows_a_stopped_process():
         program.send(f"take weights {40 * MIB}")
         report = [os.environ["MEMPROF_REPORT"], "top", "--format", "json", "--heap", "host/heap", logs]
         end, look = time.monotonic() + mp.TIMEOUT, None
-        while not look or "weights" not in ranges(look):    # what it has told by now is in its log soon
+        while not look or "weights" not in ranges(look):    # the program's output appears before the log has the event
             mp.check(time.monotonic() < end, f"never seen: {look}")
             look = json.loads(mp.bare(report)[1])
         os.kill(program.process.pid, signal.SIGSTOP)
@@ -139,7 +139,8 @@ def test_top_notices_started_and_killed_processes():
 
 
 def test_top_restores_the_terminal_when_it_ends():
-    """It takes a terminal, shows what is there, and gives the terminal back when q is pressed, or a signal comes."""
+    """`top` switches the terminal to its own screen, shows the memory, and restores the terminal after the key q or a
+    signal."""
     logs = mp.fresh()
     with commanded(logs) as program:
         program.send(f"take weights {40 * MIB}")

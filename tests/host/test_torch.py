@@ -1,4 +1,4 @@
-"""PyTorch without PyTorch: its allocator's reports, its ranges from a stand-in, and the Python stacks of real interpreters."""
+"""PyTorch's allocations, ranges and Python stacks are recorded, with a stand-in for PyTorch and real interpreters."""
 import collections
 import glob
 import json
@@ -65,7 +65,7 @@ def script(text):
 
 
 def interpreters():
-    """Every CPython of a version that is known, as far as this machine has it: {path: (3, minor)}."""
+    """Returns {path: (3, minor)} of every CPython of a known version on this machine."""
     names = ["python3", *(f"python3.{minor}" for minor in range(9, 15))]
     paths = [os.path.join(folder, name) for folder in os.environ["PATH"].split(":") for name in names]
     paths += glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
@@ -86,7 +86,7 @@ def test_python_stacks_of_large_blocks_are_recorded():
     for python, version in interpreters().items():
         path, _ = record([python, "-X", "utf8", script(SCRIPT)])
         got = peaks(path, "python")
-        method = "Naïve.forward" if version >= (3, 11) else "forward"     # before, code has no qualified name
+        method = "Naïve.forward" if version >= (3, 11) else "forward"     # before 3.11 code objects have no qualified name
         inner = (f"{method} (script.py:11)",)
         calls = ("deep (script.py:16)",)
         whole = ("<module> (script.py:23)", "generator (script.py:20)", *4 * calls, *inner)
@@ -96,7 +96,7 @@ def test_python_stacks_of_large_blocks_are_recorded():
         mp.equal(got, {(): 1}, f"{python}: the rest")
 
 
-# A stack in each situation; "# NAME" at the end of a line names the line.
+# Allocates one block in each situation. A comment "# NAME" at the end of a line names the line.
 SITUATIONS = '''import asyncio, ctypes, itertools, os, sys, threading
 report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
 report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
@@ -198,7 +198,7 @@ os.wait()
 
 
 def situations():
-    # far lines and much code in one line take several entries in tables of lines
+    # distant lines, and much code in one line, take several entries in a line table
     text = SITUATIONS.replace("HOLE\n", "\n" * 400).replace("LONG", ", ".join(300 * ["a"]))
     lines = {line.rpartition("  # ")[2]: n for n, line in enumerate(text.splitlines(), 1) if "  # " in line}
     return script(text), lines
@@ -216,7 +216,7 @@ def test_python_stacks_are_exact_in_generators_coroutines_and_threads():
     path, lines = situations()
     for python, version in interpreters().items():
         def stack(frames):
-            # "function@line ...", before 3.11 without what the function is defined in
+            # "function@line ..."; before 3.11 without the enclosing class or function
             places = [f.split("@") for f in frames.split()]
             return " ".join(f"{name if version >= (3, 11) else name.rpartition('.')[2]} (script.py:{lines[line]})" for name, line in places)
 
@@ -441,7 +441,7 @@ torch.torch_leave(7)
 
 
 def package(version):
-    """A folder torch/ with version.py and lib/libtorch_cpu.so; returns the library."""
+    """Creates a folder torch/ with version.py and lib/libtorch_cpu.so, and returns the library."""
     place = os.path.join(mp.fresh("site"), "torch")
     os.makedirs(os.path.join(place, "lib"))
     with open(os.path.join(place, "version.py"), "w", encoding="ascii") as f:

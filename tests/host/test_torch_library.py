@@ -1,4 +1,4 @@
-"""Where PyTorch's libraries lie, what they are called, and what their newer versions call."""
+"""PyTorch's libraries are recognised in every folder and under every name, with the calls of newer versions."""
 import os
 import shutil
 import sys
@@ -23,7 +23,8 @@ def ranges(library, first=""):
 
 
 def test_pytorch_of_a_linux_distribution_is_found():
-    """The library has a version behind its name and lies with all others; the package is a folder of Python's."""
+    """The library's file name ends in a version, and the library is in a common folder. The package is a folder of
+    Python's."""
     place = mp.fresh("distribution")
     library = shutil.copy(mp.victim("libtorch_versioned.so"), os.path.join(mp.fresh("lib"), "libtorch_cpu.so.2.14.1"))
     write(os.path.join(place, "torch", "version.py"), "__version__ = '2.14.1+debian'\n")
@@ -32,7 +33,7 @@ def test_pytorch_of_a_linux_distribution_is_found():
 
 
 def test_libtorch_without_python_is_found():
-    """LibTorch's archive: lib/, and beside it a file with the version alone."""
+    """The archive of LibTorch has a folder lib/, and next to it a file with only the version."""
     place = mp.fresh("libtorch")
     os.makedirs(os.path.join(place, "lib"))
     write(os.path.join(place, "build-version"), "2.9.1+cpu\n")
@@ -57,7 +58,8 @@ print(c10.asked(), c10.reported())
 
 
 def test_pytorch_without_cuda_has_ranges_and_receives_its_calls():
-    """Without CUDA the question whether a profiler listens is the first sign of PyTorch; every call goes on to its own."""
+    """Without CUDA, the query whether a profiler is active is the first sign of PyTorch. Every call is passed on to
+    PyTorch's function."""
     c10 = shutil.copy(mp.victim("libtorch_c10.so"), os.path.join(mp.fresh("lib"), "libc10.so.2.14"))
     path, result = record([sys.executable, script(C10), package("2.14.0"), c10])
     mp.equal(result.out, b"1 1\n", "calls that came to PyTorch's own functions")

@@ -1,4 +1,4 @@
-"""A guest: errno, descriptors, and what else a program can see."""
+"""A program cannot observe memprof: not by errno, by its descriptors, or by other calls."""
 import os
 import select
 import signal
@@ -46,7 +46,7 @@ def test_program_keeps_its_descriptors_with_another_allocator():
 
 
 def test_unshare_and_setns_work_as_without_memprof():
-    """Memprof ends its threads before unshare and setns, and starts them again; a child's blocks are recorded as well."""
+    """memprof ends its threads before unshare and setns, and starts them again. Blocks of a child are also recorded."""
     argv = [mp.victim("namespaces")]
     status, out, _ = mp.bare(argv)
     result = mp.run(argv, env={"MEMPROF_MIN_RSS": "0"})
@@ -57,7 +57,7 @@ def test_unshare_and_setns_work_as_without_memprof():
 
 
 def files_untouched(how, **popen):
-    """The program's own file gets what the program wrote, whatever number it has, and the log is whole."""
+    """The program's file contains only the program's output, whatever its descriptor is, and the log is complete."""
     path = os.path.join(mp.fresh("user"), "file")
     result = mp.run([mp.victim("descriptors"), how, path], **popen)
     with open(path, encoding="ascii") as f:
@@ -91,7 +91,8 @@ def test_shell_script_keeps_its_file_on_descriptor_3():
 
 
 def test_pipe_reader_sees_eof_when_the_program_closes_stdout():
-    """A pipe's reader sees its end as soon as the program has closed it: no thread of memprof's keeps it open."""
+    """The reader of a pipe sees its end as soon as the program has closed it, because no thread of memprof keeps it
+    open."""
     logs = mp.fresh()
     argv = [mp.victim("descriptors"), "eof"]
     process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -104,7 +105,7 @@ def test_pipe_reader_sees_eof_when_the_program_closes_stdout():
 
 
 def test_memprof_prints_only_one_line_on_stderr():
-    """Nothing on stdout, one line on stderr; the same result."""
+    """memprof prints nothing on stdout and one line on stderr, and the program's result is unchanged."""
     status, out, err = mp.bare([mp.victim("work"), "30000"])
     result = mp.run([mp.victim("work"), "30000"])
     mp.equal((result.status, result.out), (status, out), "result")

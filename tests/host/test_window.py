@@ -1,4 +1,5 @@
-"""MEMPROF_WINDOW: smaller blocks are recorded while a window is open, and until they are freed; all sums stay exact."""
+"""MEMPROF_WINDOW records small blocks only if they are allocated while a window is open, until they are freed. All sums
+stay exact."""
 import json
 import os
 
@@ -8,7 +9,8 @@ LARGE = 4096
 
 
 def over_the_oracle(window, argv):
-    """The log of the program, whose sums are those of the calls that reached the allocator; and what it printed."""
+    """Returns the program's log, whose sums must be those of the calls that reached the allocator, and the program's
+    output."""
     out = os.path.join(mp.fresh("oracle"), "books.json")
     result = mp.run(argv, preload=[mp.victim("liboracle.so")], env={"ORACLE_OUT": out, "MEMPROF_WINDOW": window})
     with open(out, encoding="utf-8") as f:
@@ -28,7 +30,7 @@ def over_the_oracle(window, argv):
 
 
 def steps(window, is_inside):
-    """Of the program's blocks those that were made or moved last in a window are on record, and no others."""
+    """Exactly those blocks of the program are recorded that were allocated or resized last in a window."""
     log, small, result = over_the_oracle(window, [mp.victim("windows"), "steps", "6"])
     made = [tuple(map(int, line.split())) for line in result.out.splitlines()]
     mp.check(len(made) > 100, f"{len(made)} blocks")
@@ -70,7 +72,7 @@ def test_forked_child_starts_outside_the_capture_window():
 
 
 def test_window_toggled_by_signals_keeps_sums_exact():
-    """Blocks are made, moved and freed by threads while windows open and close."""
+    """Threads allocate, resize and free blocks while windows open and close."""
     log, _, _ = over_the_oracle("signal:USR2", [mp.victim("windows"), "signals", "501"])
     mp.check(log.heap()["allocations"] > 100000, f"too little happened to prove anything: {log.heap()['allocations']}")
 

@@ -1,9 +1,12 @@
 /* `threads WHAT N`:
- *   short N    N threads, two at a time, each making 10 blocks of 100 bytes in the range "thread"
- * and freeing them live N     N threads that each keep a block of 1,000 bytes until all have one
- *   keys       a thread whose key destructors allocate in every one of their four rounds
- *   turns N    no thread: N blocks that stay, and then 20,000 that are taken and freed in turns
- * `short` and `turns` then wait for their stdin to end, so that one can look at them. */
+ *
+ * short N: N threads, two at a time, each allocate and free 10 blocks of 100 bytes in the range
+ * "thread".
+ * live N: N threads each keep a block of 1,000 bytes until all have one.
+ * keys: the key destructors of a thread allocate in each of their four rounds.
+ * turns N: no thread; keeps N blocks, and then allocates and frees 20,000 in turns.
+ *
+ * `short` and `turns` then wait for the end of their stdin, so that a test can examine them. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Blocks behind exceptions: 20,000 go through one to 16 calls that have something to destroy, and
-// each is caught by a function that then keeps a block.
+// 20,000 exceptions pass through one to 16 calls that have something to destroy. A function catches
+// each and then keeps a block.
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -32,6 +32,6 @@ int main()
             after_throw();
         }
     }
-    kept = std::malloc(1 << 20); // so that the peak is here
+    kept = std::malloc(1 << 20); // so that the peak is at this call
     return 0;
 }

@@ -1,5 +1,5 @@
-/* A stand-in for libc10.so: what memprof stands in front of, and how often it was called all the
- * same. */
+/* A stand-in for libc10.so: the functions that memprof interposes, and how often they were still
+ * called. */
 #include <stdbool.h>
 #include <stdint.h>
 

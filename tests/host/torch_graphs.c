@@ -1,5 +1,5 @@
-/* A stand-in for libtorch_cuda.so: at::cuda::CUDAGraph, whose object is here an array of numbers.
- * With PARTS as from PyTorch 2.14 on, where capture_end calls capture_end_pre. */
+/* A stand-in for libtorch_cuda.so: at::cuda::CUDAGraph, whose object is an array of numbers here.
+ * With PARTS capture_end calls capture_end_pre, as PyTorch does since 2.14. */
 #include <stdint.h>
 
 enum { POOL_A, POOL_B, CALLS };

@@ -1,5 +1,5 @@
-/* A stand-in for what memprof needs of libtorch_cpu.so: it keeps observers and shows them ranges,
- * as RecordFunction does. */
+/* A stand-in for the functions of libtorch_cpu.so that memprof calls. It keeps observers and calls
+ * them for ranges, as RecordFunction does. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +17,8 @@ struct observer {
 static struct observer kept[4];
 static unsigned observers;
 
-/* An at::RecordFunction; its bytes that are not set are anything.  The place of the name is the
- * test's to find. */
+/* An at::RecordFunction. Bytes that are not set may have any value. The test sets the place of the
+ * name. */
 struct function {
     uint8_t byte[344];
     const char *name;
@@ -59,7 +59,7 @@ uint64_t _ZN2at14RecordFunction15currentThreadIdEv(void)
 uint64_t _ZN2at15sequence_number4peekEv(void) { return next; }
 void torch_next(uint64_t number) { next = number; }
 
-/* torch.cuda.nvtx */
+/* as torch.cuda.nvtx does */
 void torch_push(const char *name)
 {
     ranges_init();
@@ -74,8 +74,8 @@ static uint8_t *put(uint8_t *at, uint64_t value)
     return at + sizeof value;
 }
 
-/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are;
- * "strange": the name is elsewhere. */
+/* @layout: words. "new" or "old" is the kind of std::string, "map" means that there are named
+ * inputs, "strange" means that the name is at an unknown place. */
 static void fill(struct function *f, const char *name, int64_t number, uint64_t thread,
                  const char *layout)
 {
@@ -85,7 +85,7 @@ static void fill(struct function *f, const char *name, int64_t number, uint64_t 
     f->name = name;
     put(put(at, strstr(layout, "strange") ? 0 : (uintptr_t)name), strlen(name));
     at += old ? 8 : 32;
-    *at = 0;                                                 /* the variant holds its string */
+    *at = 0;                                                 /* the variant contains a string */
     at = put(put(put(at + 8, (uint64_t)number), 0xa5a5), 1); /* one input */
     if (strstr(layout, "map")) {
         put(put(at, (uintptr_t)at + 48), 1);

@@ -1,5 +1,5 @@
-/* An interpreter that nobody knows: it has CPython's functions, and frames that would crash who
- * reads them.  What it has not is no error of the program's. */
+/* An interpreter of an unknown version. It has CPython's functions, and frames that would crash a
+ * reader. A missing function is not an error of the program. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,17 +1,19 @@
-/* Blocks that are made inside and outside of capture windows, and live across their edges.
+/* Blocks that are allocated inside and outside of capture windows, and live across their edges.
  *
- * steps N [fork]: N ranges "step"; in each 20 blocks of 1,000 bytes are made, before each 20 of
- * 2,000; in and after each of what lives every third block is freed or moved.  With fork, a child
- * is forked in the last step that goes on with them.  Each block that lives at the end is a line of
- * stdout: its address, and when it was made or moved last (2 n: in step n; 2 n + 1: after it).
+ * steps N [fork]: N ranges "step". Each allocates 20 blocks of 1,000 bytes, and 20 of 2,000 are
+ * allocated before each. In each step and after it every third live block is freed or resized. With
+ * fork, a child that is forked in the last step continues with the blocks. For each block that is
+ * live at the end, a line of stdout has its address, and when it was last allocated or resized (2 n:
+ * in step n; 2 n + 1: after it).
  *
- * signals N: four threads make, move and free blocks while the main one sends N signals USR2.
+ * signals N: four threads allocate, resize and free blocks while the main thread sends N signals
+ * USR2.
  *
- * clock: for 1.6 s 20 blocks of 1,000 bytes every 20 ms in a range "clock", all of which
- * stay.
+ * clock: for 1.6 s, allocates 20 blocks of 1,000 bytes every 20 ms in a range "clock", and keeps
+ * them.
  *
- * ends: a thread makes 20 blocks in a range "step" and ends in it; then 20 come every 20 ms in a
- * range "after", until it is killed. */
+ * ends: a thread allocates 20 blocks in a range "step" and ends in it. Then 20 blocks are allocated
+ * every 20 ms in a range "after", until the program is killed. */
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,7 +57,7 @@ static void shake(unsigned first, unsigned when)
     }
 }
 
-/* Without malloc. */
+/* Does not call malloc. */
 static void tell(void)
 {
     for (size_t i = 0; i < count; i++)
@@ -69,7 +71,7 @@ static int steps(unsigned n, bool forks)
         make(OUTSIDE, 2 * step - 1);
         range_push("step");
         make(INSIDE, 2 * step);
-        range_push("step "); /* another name */
+        range_push("step "); /* a different range name */
         shake(step, 2 * step);
         range_pop();
         if (forks && step == n && fork() == 0) {

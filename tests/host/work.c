@@ -1,6 +1,5 @@
-/* Honest work with a result to compare: `work BLOCKS` keeps and frees blocks of all sizes in three
- * ranges and prints a checksum of what is in them.  Built without PIE: malloc's address is in its
- * own PLT. */
+/* `work BLOCKS`: keeps and frees blocks of all sizes in three ranges and prints a checksum of their
+ * content. It is built without PIE, so that malloc's address is in its own PLT. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

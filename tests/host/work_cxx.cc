@@ -1,5 +1,5 @@
-// A C++ program whose bytes do not depend on the allocator under it: it loads, indexes and drops,
-// each in a range, and ends with a part of it still live.
+// A C++ program whose bytes do not depend on the allocator. It loads, indexes and drops data, each
+// in a range, and some of it is live at the end.
 #include <cstdlib>
 #include <map>
 #include <memory>
