@@ -1,5 +1,5 @@
-/* The exported calls: each is api.def's line between a tool's callbacks.  Its parameters for the
- * tool are the real header's struct. */
+/* Defines the exported calls. Each runs the code of its line in api.def between the callbacks of a
+ * tool. The tool gets the parameters in the struct of the real header. */
 #include "fake.h"
 
 #include <string.h>

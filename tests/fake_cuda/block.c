@@ -1,4 +1,4 @@
-/* The table of blocks: an array in no order, searched from the newest. */
+/* The table of blocks: an unordered array that is searched from the newest block. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

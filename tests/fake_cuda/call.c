@@ -1,7 +1,7 @@
-/* How each call is served: the tool hears of it outside the lock, the model changes inside it.
+/* The steps of each call: the tool's callbacks run outside the lock, the model changes inside it.
  *
- * The lock is recursive because resource callbacks come in the middle of a call, and the tool asks
- * the driver from there. */
+ * The lock is recursive because resource callbacks run in the middle of a call, and the tool may
+ * call the driver there. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,7 +43,7 @@ static CUresult availability(unsigned cbid)
                : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-/* The end of a call is told only where there was a tracer at its start. */
+/* The tool gets the callback of a call's end only if it subscribed before the call's start. */
 static void tell(struct fake_call *call, CUresult *result)
 {
     const struct fake_tracer *to = atomic_load(&tracer);

@@ -3,7 +3,7 @@
 
 static CUstream capturing;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-static _Thread_local unsigned thread_captures; /* begun by this thread, and not relaxed */
+static _Thread_local unsigned thread_captures; /* captures begun by this thread, except relaxed ones */
 
 static bool forbids(const struct CUstream_st *stream)
 {

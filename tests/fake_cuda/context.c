@@ -1,6 +1,6 @@
-/* Contexts.  The costs are those of an H200 in kind, smaller in size; that of local memory is
- * exact: a launch makes it for every thread that the GPU can hold, and the limit reads as what the
- * kernel needs. */
+/* Contexts. Their costs are smaller than those of an H200, but of the same kinds. The cost of local
+ * memory is exact: a launch allocates it for every thread that the GPU can run at once, and the
+ * limit then has the value that the kernel needs. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -151,7 +151,7 @@ CUresult fake_context_get_limit(size_t *value, CUlimit limit)
     return CUDA_SUCCESS;
 }
 
-/* ---- primary contexts: one a device, made when first retained ---- */
+/* ---- primary contexts: one per device, created when first retained ---- */
 
 CUresult fake_primary_retain(CUcontext *out, CUdevice device)
 {
@@ -218,7 +218,7 @@ CUresult fake_run_kernel(size_t local)
     return CUDA_SUCCESS;
 }
 
-/* ---- green contexts: a context of their own, and a token for the description ---- */
+/* ---- green contexts: a separate context, and a token for the description ---- */
 
 struct CUgreenCtx_st {
     struct CUctx_st *context;

@@ -1,7 +1,6 @@
-/* The stand-in libcupti: callbacks of the driver and resource domains, for one subscriber, or,
- * where FAKE_CUPTI_SEVERAL makes it the one of CUDA 13.3, for those who come by cuptiSubscribe_v2
- * and allow others.
- */
+/* The stand-in libcupti has callbacks of the driver and resource domains for one subscriber. With
+ * FAKE_CUPTI_SEVERAL it behaves as in CUDA 13.3: it also serves several subscribers that use
+ * cuptiSubscribe_v2 and allow others. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +13,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* One that has ended stays: a call that is being told has its address. */
+/* The struct of a subscriber that has ended is kept, because a running callback may have its
+ * address. */
 struct CUpti_Subscriber_st {
     CUpti_CallbackFunc callback;
     void *userdata;
@@ -27,7 +27,7 @@ static _Atomic(struct CUpti_Subscriber_st *) subscribers[FAKE_TOOLS];
 
 /* ---- callbacks ---- */
 
-/* As the real one, it asks at the end of a call again who wants to hear. */
+/* As in the real library, the end of a call checks again which subscribers are enabled. */
 static void api(const struct fake_event *event)
 {
     for (int i = 0; i < FAKE_TOOLS; i++) {
@@ -72,7 +72,7 @@ struct params {
 
 static bool has_several(void) { return getenv("FAKE_CUPTI_SEVERAL") != NULL; }
 
-/* NULL: nobody is in the way. */
+/* Returns the name of the subscriber that prevents another one, or NULL. */
 static const char *in_the_way(bool allows_others)
 {
     if (getenv("FAKE_CUPTI_BUSY")) return "a tool of the test";
@@ -103,7 +103,7 @@ static CUptiResult add(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
     return CUPTI_ERROR_MAX_LIMIT_REACHED;
 }
 
-/* As the real one, it starts the driver. */
+/* As in the real library, this initialises the driver. */
 EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
                                            void *userdata)
 {
@@ -128,7 +128,7 @@ EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *out,
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
-/* As the real one, it does not mind being told twice. */
+/* As in the real library, a second call is not an error. */
 EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
     if (!handle) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -165,7 +165,7 @@ static bool refused(CUpti_CallbackId cbid)
     return false;
 }
 
-/* NULL: there is no such callback. */
+/* Returns NULL for an unknown callback. */
 static atomic_bool *switch_of(CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
                               CUpti_CallbackId cbid)
 {
@@ -215,7 +215,7 @@ EXPORT CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_Subscri
     return CUPTI_SUCCESS;
 }
 
-/* ---- questions ---- */
+/* ---- information ---- */
 
 EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {

@@ -1,4 +1,4 @@
-/* The devices, how much of each is used, and the address space they share. */
+/* The devices, the used memory of each, and their common address space. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void add_device(unsigned number)
     };
 }
 
-/* As the driver reads CUDA_VISIBLE_DEVICES: the first number that is no device ends the list. */
+/* As in the driver, the first number in CUDA_VISIBLE_DEVICES without a device ends the list. */
 static void find_devices(void)
 {
     const unsigned long machine = setting("FAKE_CUDA_DEVICES", 2);
@@ -74,7 +74,7 @@ static bool take(struct fake_device *d, uint64_t bytes)
     return true;
 }
 
-/* As seen on an H200: if memory is short, the driver trims pools for an allocation. */
+/* If there is too little memory, the driver trims pools, as seen on an H200. */
 bool fake_take(struct fake_device *d, uint64_t bytes)
 {
     return take(d, bytes) || (fake_pools_trim(d) && take(d, bytes));
@@ -86,7 +86,8 @@ void fake_give(struct fake_device *d, uint64_t bytes)
     else d->whole -= fake_round_up(bytes, FAKE_GRANULE);
 }
 
-/* ---- addresses: a stack of free ones.  They lie where no mapping of the host lies. ---- */
+/* ---- addresses: a stack of free ones, in a part of the address space that the host does not use
+ * ---- */
 
 enum { FREE_ADDRESSES = 1 << 16, ADDRESS_UNIT = 512 };
 static struct {
@@ -122,7 +123,7 @@ void fake_address_give(CUdeviceptr address, uint64_t bytes)
     given_back[free_count++].bytes = span(bytes);
 }
 
-/* ---- what the driver says of them ---- */
+/* ---- attributes ---- */
 
 static void make_uuid(unsigned number, unsigned char uuid[16])
 {

@@ -1,12 +1,12 @@
-/* The driver's own look-up of its functions: by a base name and the version of CUDA that the caller
- * knows, for a name has stood for another function since. */
+/* The driver's look-up of its functions, by a base name and the version of CUDA that the caller was
+ * built for. The function that a name means has changed between versions. */
 #include <stdio.h>
 #include <string.h>
 
 #include "fake.h"
 
-/* From which version on a base name means which function; oldest first.  Other names have meant one
- * function since they were there. */
+/* The first version from which a base name means a function, oldest first. Names that are not
+ * listed have always meant one function. */
 static const struct meaning {
     const char *symbol;
     int version;
@@ -51,7 +51,7 @@ static const struct meaning {
     { "cuStreamDestroy", 4000, "cuStreamDestroy_v2" },
 };
 
-/* NULL: it meant nothing yet. */
+/* Returns NULL if the name had no meaning in this version. */
 static const char *meaning_of(const char *symbol, int version)
 {
     const char *name = NULL;

@@ -1,6 +1,6 @@
-/* Instantiated graphs.  A launch takes the memory of its nodes out of what the device reserves for
- * graphs; graphs that run one after the other share it, and it stays reserved until
- * cuDeviceGraphMemTrim gives back what no block needs. */
+/* Instantiated graphs. A launch uses memory that the device reserves for graphs. Graphs that run
+ * one after the other share it. It stays reserved until cuDeviceGraphMemTrim releases the part that
+ * no block uses. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -38,7 +38,7 @@ CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long fl
     return CUDA_SUCCESS;
 }
 
-/* Only nodes of the same kinds in the same places can take the old ones' place. */
+/* Nodes can replace only nodes of the same kinds at the same places. */
 CUresult fake_exec_update(CUgraphExec exec, CUgraph graph)
 {
     if (exec->graph->count != graph->count) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
@@ -156,7 +156,7 @@ CUresult fake_graph_memory_get(CUdevice device, CUgraphMem_attribute attribute, 
     return CUDA_SUCCESS;
 }
 
-/* A high-water mark can be set back to 0, nothing else. */
+/* A high-water mark can only be reset to 0. */
 CUresult fake_graph_memory_reset(CUdevice device, CUgraphMem_attribute attribute, const void *value)
 {
     struct fake_device *d = fake_device(device);

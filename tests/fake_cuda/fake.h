@@ -1,14 +1,14 @@
-/* The stand-in driver's inside: one small model of a machine with GPUs, no more than what a memory
- * profiler can see of it.
+/* Internals of the stand-in driver: a small model of a machine with GPUs, as far as a memory
+ * profiler can observe it.
  *
- * One recursive lock (call.c) guards all of it; everything here is called under it.  CUDA's opaque
- * handles are pointers to the structs below.  A handle that was destroyed is as invalid as a
- * dangling pointer, but for contexts, addresses and memory handles.  Sizes are bytes.  Functions
- * that return CUresult do what the driver call of that name does. */
+ * One recursive lock (call.c) protects all of it, and everything here is called under it. CUDA's
+ * opaque handles are pointers to the structs below. A destroyed handle is as invalid as a dangling
+ * pointer, except for contexts, addresses and memory handles. Sizes are bytes. Functions that return
+ * CUresult do the same as the driver call of that name. */
 #ifndef FAKE_H
 #define FAKE_H
 
-#define __CUDA_API_VERSION_INTERNAL /* cuda.h then declares the older variants of a call too */
+#define __CUDA_API_VERSION_INTERNAL /* makes cuda.h also declare the older variants of calls */
 #include <stddef.h>
 
 #include "fake_cuda.h"
@@ -29,14 +29,15 @@ struct fake_call {
     const char *name;
     const void *params;
     uint32_t correlation;
-    uint64_t data[FAKE_TOOLS]; /* the tools', from enter to exit */
+    uint64_t data[FAKE_TOOLS]; /* the tools' words, from entry to exit */
     bool told;
 };
 void fake_lock(void);
 void fake_unlock(void);
-/* Tells the tool, takes the lock; CUDA_SUCCESS where the driver can serve calls at all. */
+/* Runs the tool's callback, then takes the lock. Returns CUDA_SUCCESS if the driver can serve
+ * calls. */
 CUresult fake_enter(struct fake_call *call);
-/* Gives the lock back, tells the tool; returns `result`. */
+/* Releases the lock, then runs the tool's callback. Returns `result`. */
 CUresult fake_leave(struct fake_call *call, CUresult result);
 CUresult fake_init(unsigned flags);
 void fake_resource(unsigned cbid, CUcontext context, CUstream stream, void *descriptor);
@@ -44,7 +45,7 @@ uint32_t fake_next_id(void);
 
 /* ---- api.c, entry.c: functions by their names ---- */
 
-void *fake_function(const char *name); /* the exact name; NULL: the stand-in has no such call */
+void *fake_function(const char *name); /* by exact name, or NULL for a call that the stand-in does not have */
 CUresult fake_entry(const char *symbol, void **out, int version, cuuint64_t flags,
                     CUdriverProcAddressQueryResult *status);
 
@@ -55,21 +56,21 @@ struct fake_graph_memory {
 };
 
 struct fake_device {
-    unsigned number; /* of the machine; its index is the process's */
+    unsigned number; /* its number in the machine; its index is its number in the process */
     uint64_t total, others;
-    uint64_t whole;  /* in granules of their own */
-    uint64_t packed; /* small pieces, which share granules */
+    uint64_t whole;  /* in whole granules */
+    uint64_t packed; /* in small pieces that share granules */
     CUcontext primary;
     CUmemoryPool default_pool, pool;
     struct fake_graph_memory graphs;
 };
-struct fake_device *fake_device(CUdevice device); /* NULL: no such device */
+struct fake_device *fake_device(CUdevice device); /* NULL for an invalid index */
 unsigned fake_device_count(void);
 uint64_t fake_used(const struct fake_device *device);
-/* Physical memory: false where the device has not enough left. */
+/* Takes physical memory. Returns false if the device has too little left. */
 bool fake_take(struct fake_device *device, uint64_t bytes);
 void fake_give(struct fake_device *device, uint64_t bytes);
-/* Device addresses, last given back first. */
+/* Takes device addresses. The most recently released ones are used first. */
 CUdeviceptr fake_address_take(uint64_t bytes);
 void fake_address_give(CUdeviceptr address, uint64_t bytes);
 
@@ -83,20 +84,20 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
 /* ---- context.c ---- */
 
 struct CUctx_st {
-    CUcontext next; /* in the list of living contexts */
+    CUcontext next; /* in the list of live contexts */
     uint32_t uid;
     CUdevice device;
     unsigned references; /* of a primary context */
-    unsigned streams;    /* ever made */
-    size_t stack_limit;  /* per GPU thread, as set */
-    uint64_t stack;      /* bytes that the launches so far made resident */
+    unsigned streams;    /* number of streams created so far */
+    size_t stack_limit;  /* per GPU thread, as set by the program */
+    uint64_t stack;      /* bytes that launches made resident so far */
     uint64_t base;       /* bytes of the context itself */
-    uint64_t code;       /* bytes of its modules and streams: whole granules */
+    uint64_t code;       /* bytes of its modules and streams, in whole granules */
 };
-CUcontext fake_current(void);                  /* the calling thread's; NULL */
+CUcontext fake_current(void);                  /* the calling thread's context, or NULL */
 struct fake_device *fake_current_device(void); /* NULL without a context */
 bool fake_context_alive(CUcontext context);
-/* A module or stream of this context takes bytes, which go back with the context. */
+/* Takes bytes for a module or stream of this context. They are released with the context. */
 bool fake_context_take(CUcontext context, uint64_t bytes);
 void fake_context_give(CUcontext context, uint64_t bytes);
 
@@ -114,7 +115,7 @@ CUresult fake_primary_release(CUdevice device);
 CUresult fake_primary_reset(CUdevice device);
 CUresult fake_primary_state(CUdevice device, unsigned *flags, int *active);
 CUresult fake_mem_info(size_t *available, size_t *total);
-/* A kernel whose threads need `local` bytes each runs in the current context. */
+/* Runs a kernel, whose threads need `local` bytes each, in the current context. */
 CUresult fake_run_kernel(size_t local);
 CUresult fake_green_resource(CUdevice device, CUdevResource *resource, CUdevResourceType type);
 CUresult fake_green_describe(CUdevResourceDesc *out, CUdevResource *resources, unsigned count);
@@ -123,7 +124,7 @@ CUresult fake_green_destroy(CUgreenCtx green);
 CUresult fake_green_context(CUcontext *out, CUgreenCtx green);
 CUresult fake_green_stream(CUstream *out, CUgreenCtx green);
 
-/* ---- block.c: all memory that has an address of its own, in one table ---- */
+/* ---- block.c: all memory that has an address, in one table ---- */
 
 enum fake_kind {
     FAKE_DEVICE,
@@ -139,20 +140,20 @@ struct fake_block {
     CUdeviceptr address;
     uint64_t size;
     enum fake_kind kind;
-    CUcontext context; /* under which it was made; NULL: of no context */
+    CUcontext context; /* in which it was allocated, or NULL */
     CUmemoryPool pool; /* of FAKE_POOLED */
-    uint32_t exec;     /* of FAKE_GRAPH: the id of the exec whose launch allocated it */
+    uint32_t exec;     /* of FAKE_GRAPH: the ID of the exec whose launch allocated it */
 };
-/* Valid until the table changes; NULL. */
-struct fake_block *fake_block_find(CUdeviceptr address); /* that starts there */
+/* Returns NULL if there is none. Valid until the table changes. */
+struct fake_block *fake_block_find(CUdeviceptr address); /* the block that starts there */
 struct fake_block *fake_block_around(CUdeviceptr address);
 CUresult fake_block_add(struct fake_block block);
 void fake_block_remove(struct fake_block *block);
-/* Gives its memory and address back, and removes it. */
+/* Releases its memory and address, and removes it. */
 void fake_block_free(struct fake_block *block);
-/* Frees what the context owns. */
+/* Frees the blocks of the context. */
 void fake_block_end_context(CUcontext context);
-/* One that a launch of this exec left; NULL. */
+/* Returns a block that a launch of this exec left allocated, or NULL. */
 struct fake_block *fake_block_of_exec(uint32_t exec);
 
 /* ---- memory.c: allocations that are blocks ---- */
@@ -172,30 +173,31 @@ CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes
                                  CUdeviceptr address);
 CUresult fake_address_range(CUdeviceptr *base, size_t *size, CUdeviceptr address);
 
-/* ---- pool.c: stream-ordered pools.  Streams do not run: a free is done when it is called. ---- */
+/* ---- pool.c: stream-ordered pools. Streams do not run, so a free takes effect immediately.
+ * ---- */
 
 struct CUmemPoolHandle_st {
     CUmemoryPool next;
     CUdevice device;
     uint64_t used, used_high, reserved, reserved_high;
-    uint64_t threshold; /* reserved bytes that a synchronisation leaves */
-    bool host;          /* of host memory: takes none of the device's */
+    uint64_t threshold; /* reserved bytes that a synchronisation does not release */
+    bool host;          /* a pool of host memory, which uses no device memory */
 };
 CUresult fake_pool_create(CUmemoryPool *out, const CUmemPoolProps *props);
 CUresult fake_pool_destroy(CUmemoryPool pool);
 CUresult fake_pool_trim(CUmemoryPool pool, uint64_t keep);
-/* Takes from the device's pools what they do not use.  False: nothing. */
+/* Releases unused memory of the device's pools. Returns false if there was none. */
 bool fake_pools_trim(const struct fake_device *d);
 CUresult fake_pool_get(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult fake_pool_set(CUmemoryPool pool, CUmemPool_attribute attribute, void *value);
 CUresult fake_pool_default(CUmemoryPool *out, CUdevice device);
 CUresult fake_pool_current(CUmemoryPool *out, CUdevice device);
 CUresult fake_pool_choose(CUdevice device, CUmemoryPool pool);
-/* pool NULL: the current one of the stream's device. */
+/* @pool: NULL means the current pool of the stream's device. */
 CUresult fake_pool_alloc(CUdeviceptr *out, size_t bytes, CUmemoryPool pool, CUstream stream);
 CUresult fake_pool_free(CUdeviceptr address, CUstream stream);
 void fake_pool_give_back(CUmemoryPool pool, uint64_t bytes);
-/* Somebody waited for the current device: pools shrink to their thresholds. */
+/* The program waited for the current device, so pools shrink to their thresholds. */
 CUresult fake_synchronize(void);
 
 /* ---- vmm.c: physical memory with handles ---- */
@@ -227,16 +229,16 @@ CUresult fake_multicast_unbind(CUmemGenericAllocationHandle cast);
 
 struct CUstream_st {
     CUcontext context;
-    CUstreamCaptureMode mode; /* of the capture that is under way */
-    CUgraph capture;          /* NULL: none */
-    bool to_graph;            /* the graph was the caller's before */
+    CUstreamCaptureMode mode; /* of the running capture */
+    CUgraph capture;          /* NULL unless a capture runs */
+    bool to_graph;            /* the graph belonged to the caller before */
     bool invalid;             /* the capture is broken */
     CUstream next_capture;
 };
 CUresult fake_module_load(CUmodule *out, const void *image);
 CUresult fake_module_unload(CUmodule module);
 CUresult fake_module_function(CUfunction *out, CUmodule module, const char *name);
-/* Local memory that a thread of the function needs. */
+/* Returns the bytes of local memory that a thread of the function needs. */
 size_t fake_function_local_bytes(CUfunction function);
 CUresult fake_library_load(CUlibrary *out, const void *image);
 CUresult fake_library_unload(CUlibrary library);
@@ -249,7 +251,8 @@ CUresult fake_event_destroy(CUevent event);
 
 /* ---- capture.c: streams that record a graph ---- */
 
-/* CUDA_SUCCESS, or a call that may wait for the device breaks the captures that forbid it. */
+/* Called by a call that may wait for the device. Breaks the captures that forbid it, or returns
+ * CUDA_SUCCESS. */
 CUresult fake_capture_unsafe(void);
 CUresult fake_capture_begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
 CUresult fake_capture_end(CUstream stream, CUgraph *out);
@@ -257,13 +260,13 @@ CUresult fake_capture_status(CUstream stream, CUstreamCaptureStatus *out);
 CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64_t *id,
                            CUgraph *graph);
 CUresult fake_capture_exchange_mode(CUstreamCaptureMode *mode);
-/* A kernel is launched into a stream: it runs, or becomes a node. */
+/* Launches a kernel into a stream: it runs, or becomes a node. */
 CUresult fake_launch(CUfunction function, CUstream stream);
 
 /* ---- graph.c: graphs and their nodes ---- */
 
-/* The same as CUPTI's CUpti_GraphData; its header does not go together with the older variants that
- * cuda.h declares here. */
+/* The same as CUPTI's CUpti_GraphData. CUPTI's header cannot be included with the older variants
+ * that cuda.h declares here. */
 struct fake_graph_data {
     CUgraph graph, original_graph;
     CUgraphNode node, original_node;
@@ -294,9 +297,9 @@ CUresult fake_graph_add_free(CUgraphNode *out, CUgraph graph, CUdeviceptr addres
 struct CUgraphExec_st {
     uint32_t id;
     CUcontext context;
-    CUgraph graph;  /* its own copy */
-    uint64_t cost;  /* bytes of the executable itself */
-    bool auto_free; /* a launch frees what the last one left allocated */
+    CUgraph graph;  /* a copy */
+    uint64_t cost;  /* bytes of the instantiated graph itself */
+    bool auto_free; /* a launch frees the memory that the previous one left allocated */
 };
 CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long flags);
 CUresult fake_exec_update(CUgraphExec exec, CUgraph graph);
@@ -306,7 +309,7 @@ CUresult fake_graph_memory_trim(CUdevice device);
 CUresult fake_graph_memory_get(CUdevice device, CUgraphMem_attribute attribute, void *value);
 CUresult fake_graph_memory_reset(CUdevice device, CUgraphMem_attribute attribute,
                                  const void *value);
-/* A block that a graph left allocated is freed. */
+/* Called when a block that a graph left allocated is freed. */
 void fake_graph_memory_free(const struct fake_block *block);
 
 #endif

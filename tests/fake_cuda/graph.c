@@ -1,4 +1,4 @@
-/* Graphs are lists of nodes: the order of nodes is all that memory needs. */
+/* Graphs are lists of nodes, because only the order of nodes matters for memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ CUresult fake_graph_add(CUgraphNode *out, CUgraph graph, CUgraphNodeType type)
     return add(out, graph, (struct CUgraphNode_st){ type });
 }
 
-/* The address is given now and stays the node's; memory comes at the launch. */
+/* The address is assigned now and stays that of the node. Memory is allocated at the launch. */
 CUresult fake_graph_add_alloc(CUgraphNode *out, CUgraph graph, CUdeviceptr *address, size_t bytes)
 {
     if (!bytes) return CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,4 @@
-/* Allocations that are blocks of their own: device, managed, pinned and registered memory, arrays.
- */
+/* Allocations that each are one block: device, managed, pinned and registered memory, arrays. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -25,7 +24,7 @@ CUresult fake_mem_alloc_pitch(CUdeviceptr *out, size_t *pitch, size_t width, siz
     return fake_mem_alloc(out, *pitch * height);
 }
 
-/* Memory that the host reads and writes. */
+/* Allocates memory that the host can read and write. */
 static CUresult host_block(CUdeviceptr *out, size_t bytes, enum fake_kind kind)
 {
     if (!fake_current()) return CUDA_ERROR_INVALID_CONTEXT;
@@ -80,7 +79,7 @@ CUresult fake_host_free(void *address, enum fake_kind kind)
                                    : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- arrays: the handle is a piece of host memory that knows the block ---- */
+/* ---- arrays: the handle is a piece of host memory that refers to the block ---- */
 
 struct CUarray_st {
     CUdeviceptr address;
@@ -143,7 +142,7 @@ CUresult fake_array_destroy(CUarray array)
     return CUDA_SUCCESS;
 }
 
-/* ---- what an address is ---- */
+/* ---- attributes of an address ---- */
 
 static CUdevice device_of(const struct fake_block *block)
 {
@@ -171,8 +170,8 @@ CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUde
     return CUDA_SUCCESS;
 }
 
-/* As documented: an address that the driver does not know, or an attribute that it has not, gives
- * zeros, no error. */
+/* As documented, an address that the driver does not know, or an attribute that it does not have,
+ * gives zeros and is not an error. */
 CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values,
                                  CUdeviceptr address)
 {

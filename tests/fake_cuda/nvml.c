@@ -9,7 +9,7 @@
 
 static pid_t initialized; /* the process that called nvmlInit */
 
-/* Handles are 1 and up: NULL is none. */
+/* Handles start at 1, because NULL is not a handle. */
 static void *handle_of(unsigned n) { return (void *)(uintptr_t)(n + 1); }
 
 static enum nvml_return usage_of(void *device, struct fake_usage *out)
@@ -55,7 +55,7 @@ enum nvml_return nvmlDeviceGetHandleByPciBusId_v2(const char *pci, void **out)
     return find(offsetof(struct fake_usage, pci), pci, out);
 }
 
-/* The first version counts what the driver keeps for itself as used. */
+/* The first version counts the driver's reserved bytes as used. */
 enum nvml_return nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *out)
 {
     struct fake_usage usage;
@@ -82,7 +82,7 @@ enum nvml_return nvmlDeviceGetMemoryInfo_v2(void *device, struct nvml_memory_v2 
     return NVML_SUCCESS;
 }
 
-/* This process alone: of the others' bytes nobody knows whose they are. */
+/* Lists only this process, because the processes that have the other bytes are unknown. */
 enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
                                                          struct nvml_process *out)
 {

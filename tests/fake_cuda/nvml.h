@@ -1,5 +1,5 @@
-/* The part of NVML's interface that the stand-in has.  No toolkit ships nvml.h, so it is declared
- * here. */
+/* The part of NVML's interface that the stand-in implements. No toolkit contains nvml.h, so it is
+ * declared here. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 

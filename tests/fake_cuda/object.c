@@ -1,5 +1,4 @@
-/* Modules, libraries, streams and events: what they cost, and the resource callbacks around them.
- */
+/* Modules, libraries, streams and events: their costs, and the resource callbacks around them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +28,7 @@ static void *fake_new(size_t size)
     return object;
 }
 
-/* As CUPTI's CUpti_ModuleResourceData. */
+/* The same as CUPTI's CUpti_ModuleResourceData. */
 static void tell_module(unsigned cbid, CUmodule module)
 {
     struct {
@@ -61,7 +60,7 @@ CUresult fake_module_unload(CUmodule module)
     return CUDA_SUCCESS;
 }
 
-/* Functions and kernels are their module's pointer; the function named "spills" is the byte after
+/* Functions and kernels are pointers to their module. The function named "spills" is the byte after
  * it. */
 CUresult fake_module_function(CUfunction *out, CUmodule module, const char *name)
 {
@@ -100,7 +99,7 @@ CUresult fake_kernel_function(CUfunction *out, CUkernel kernel)
     return CUDA_SUCCESS;
 }
 
-/* The first stream of a context takes memory, the next ones live in it. */
+/* The first stream of a context allocates memory, which the next ones share. */
 CUresult fake_stream_create(CUstream *out, CUcontext context)
 {
     if (!fake_context_alive(context)) return CUDA_ERROR_INVALID_CONTEXT;

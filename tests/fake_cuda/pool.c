@@ -1,6 +1,6 @@
-/* Stream-ordered pools.  A pool grows by whole steps and shrinks when it is trimmed or somebody
- * waits for the device; which parts of it are in use makes no difference here: reserved bytes that
- * are not used can always be given back in whole steps. */
+/* Stream-ordered pools. A pool grows by whole steps. It shrinks when it is trimmed or the program
+ * waits for the device. The model does not record which parts are in use: reserved bytes that are
+ * not used can always be released in whole steps. */
 #include <stdlib.h>
 
 #include "fake.h"

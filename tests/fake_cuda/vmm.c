@@ -1,6 +1,6 @@
-/* Physical memory with handles.  A physical object lives while a handle counts a reference or a
- * mapping shows it; a handle is forgotten when its count is 0, and its number is used again.
- * Importing makes another handle of the same object. */
+/* Physical memory with handles. A physical object lives while a handle has references or a mapping
+ * uses it. A handle is removed when its count is 0, and its number is reused. An import creates
+ * another handle of the same object. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,12 +9,12 @@
 #include "fake.h"
 
 struct physical {
-    struct fake_device *device; /* NULL: the host's memory, or no memory at all */
+    struct fake_device *device; /* NULL for host memory, or for an object without memory */
     CUmemAllocationProp prop;
     uint64_t size;
-    unsigned uses;          /* handles, mappings and multicast objects that hold it */
-    ino_t exported;         /* inode of the descriptor that stands for it; 0 */
-    struct physical *bound; /* a multicast object's memory */
+    unsigned uses;          /* number of handles, mappings and multicast objects that use it */
+    ino_t exported;         /* inode of the exported descriptor, or 0 */
+    struct physical *bound; /* the memory of a multicast object */
 };
 
 enum { HANDLES = 1 << 16, MAPPINGS = 1 << 16, RESERVATIONS = 1024, FIRST_HANDLE = 0x1000 };
@@ -117,8 +117,8 @@ CUresult fake_vmm_retain(CUmemGenericAllocationHandle *out, CUdeviceptr address)
     return object ? retain(out, object) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A descriptor of an empty file stands for the object: its inode survives dup and the passing to
- * and fro of descriptors. */
+/* The exported descriptor is that of an empty file. Its inode identifies the object, because it
+ * survives dup and the transfer of descriptors between processes. */
 CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle,
                          CUmemAllocationHandleType type)
 {
@@ -174,7 +174,7 @@ static bool within_reservation(CUdeviceptr address, uint64_t size)
     return false;
 }
 
-/* How much of the range is mapped; a mapping that reaches out of it counts as UINT64_MAX. */
+/* Returns the mapped bytes of the range, or UINT64_MAX if a mapping extends beyond it. */
 static uint64_t mapped(CUdeviceptr address, uint64_t size)
 {
     uint64_t sum = 0;
@@ -239,8 +239,8 @@ CUresult fake_vmm_unreserve(CUdeviceptr address, size_t size)
     return CUDA_SUCCESS;
 }
 
-/* ---- multicast objects: mapped like memory, with none of their own; they hold what is bound to
- * them ---- */
+/* ---- multicast objects: they are mapped like memory but have none; they keep the memory that is
+ * bound to them ---- */
 
 CUresult fake_multicast_create(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *prop)
 {

@@ -1,6 +1,7 @@
-"""Recorded as h200-autograd.zst, under the name run_nodes.py: numbers of autograd on three threads, in halves of a forward and in a checkpoint.
+"""Recorded as h200-autograd.zst, under the name run_nodes.py: autograd's sequence numbers on three threads, in parts of a
+forward pass and in a checkpoint.
 
-autograd.py FILE writes what autograd says of them itself."""
+autograd.py FILE writes autograd's own numbers to FILE."""
 import json
 import sys
 import threading

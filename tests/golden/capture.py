@@ -1,4 +1,5 @@
-"""Recorded as h100-capture.zst: a server that captures one graph a batch size into one pool, largest first, as vLLM does."""
+"""Recorded as h100-capture.zst: a server that captures one graph per batch size into one pool, largest first, as vLLM
+does."""
 import torch
 
 nvtx = torch.cuda.nvtx

@@ -1,4 +1,5 @@
-"""h100-cupy.zst, and h100-cupy-async.zst with an argument: memprof run --host=off -- python3 cupyrun.py"""
+"""Recorded as h100-cupy.zst, and as h100-cupy-async.zst with an argument, by: memprof run --host=off -- python3
+cupyrun.py"""
 import sys
 
 import cupy as cp

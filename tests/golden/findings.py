@@ -1,7 +1,7 @@
-"""Recorded as h200-findings.zst: a stack limit that was raised, graphs that were captured each into a pool of its own, and a
+"""Recorded as h200-findings.zst: a stack limit that was raised, graphs that were each captured into a separate pool, and a
 communicator that never ran a collective.
 
-Prints, as PyTorch has them: the graphs' pools' bytes, the largest first, and the peak of allocated and of reserved bytes."""
+Prints PyTorch's numbers: the bytes of the graphs' pools, the largest first, and the peaks of allocated and of reserved bytes."""
 import collections
 import ctypes
 
@@ -31,7 +31,7 @@ def capture(batch):
 
 with nvtx.range("raise the limit"):
     raise_stack_limit()
-torch.zeros(1, 4096, device="cuda") @ weight        # cuBLAS begins outside of a capture
+torch.zeros(1, 4096, device="cuda") @ weight        # initialises cuBLAS outside of a capture
 with nvtx.range("init process group"):
     dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1, device_id=torch.device("cuda:0"))
 graphs = []

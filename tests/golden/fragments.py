@@ -1,4 +1,5 @@
-"""Recorded as h100-fragments.zst: a rope cache made between temporary buffers pins 599 segments; then a prompt finds no room."""
+"""Recorded as h100-fragments.zst: a rope cache allocated between temporary buffers keeps 599 segments in use, so that a
+later prompt runs out of memory."""
 import torch
 nvtx = torch.cuda.nvtx
 MIB = 1 << 20

@@ -1,5 +1,6 @@
-"""Recorded as host-sample.zst with MEMPROF_HOST=sample:32K and PYTHONMALLOC=malloc, by CPython 3.11: what one line
-makes stays, what another one makes goes with its step, and one block is larger than any that is sampled."""
+"""Recorded as host-sample.zst with MEMPROF_HOST=sample:32K and PYTHONMALLOC=malloc, by CPython 3.11: one line allocates
+blocks that stay live, another line allocates blocks that each step frees, and one block is larger than any sampled
+one."""
 import json
 import os
 import time

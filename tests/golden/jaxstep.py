@@ -1,4 +1,5 @@
-"""h100-jax.zst, and h100-jax-async.zst with XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async: memprof run --host=off -- python3 jaxstep.py; their first seconds."""
+"""Recorded as h100-jax.zst, and as h100-jax-async.zst with XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async (the first seconds of each), by:
+memprof run --host=off -- python3 jaxstep.py"""
 import jax, jax.numpy as jnp
 
 

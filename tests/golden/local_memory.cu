@@ -1,4 +1,4 @@
-// Launches a kernel whose threads have local arrays of 12,000 bytes: h200-local-memory.zst.
+// Launches a kernel whose threads have local arrays of 12,000 bytes. Recorded as h200-local-memory.zst:
 // nvcc -arch=sm_90 -o lmem local_memory.cu && memprof run --host=off -o logs -- ./lmem
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-"""Recorded as python-leak.zst with memprof run --python=small --stacks=sample, by CPython 3.11: handle() keeps each answer, some 9 MiB of
-small objects in all; lookup() has a cache that is full after the first fifth."""
+"""Recorded as python-leak.zst with memprof run --python=small --stacks=sample, by CPython 3.11: handle() keeps each answer, about
+9 MiB of small objects in total. lookup() has a cache that is full after the first fifth."""
 import json
 import time
 

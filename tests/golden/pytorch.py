@@ -1,4 +1,5 @@
-"""Recorded as h200-pytorch.zst: a small training run with ranges, two CUDA graphs, and a request that no device can meet."""
+"""Recorded as h200-pytorch.zst: a small training run with ranges, two CUDA graphs, and a request that is too large for
+any device."""
 import torch
 
 

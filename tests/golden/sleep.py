@@ -1,4 +1,5 @@
-"""Recorded as h100-sleep.zst: a server's weights and KV cache lie in a plug-in allocator's pool and sleep while something else trains.
+"""Recorded as h100-sleep.zst: a server's weights and KV cache are in the pool of a plug-in allocator, and their memory is released
+while another model trains.
 
     gcc -shared -fPIC -I CUDA/include sleep_plugin.c -L CUDA/lib64/stubs -lcuda -o plugin.so
     python3 sleep.py ./plugin.so"""
@@ -17,7 +18,7 @@ plugin.plugin_bytes.restype = ctypes.c_size_t
 
 def mark(name):
     torch.cuda.synchronize()
-    time.sleep(0.1)                                            # NVML is asked every 10 ms
+    time.sleep(0.1)                                            # NVML is sampled every 10 ms
     free, total = torch.cuda.mem_get_info()
     stats = torch.cuda.memory_stats()
     nvtx.mark(name)
@@ -42,7 +43,7 @@ with nvtx.range("weights"), pool_of(WEIGHTS):
     weights = [take(2, 100 * MIB) + take(2, 100 * 1024) for _ in range(20)]
 with nvtx.range("kv cache"), pool_of(KV):
     cache = take(16, GIB)
-    scratch = take(1, 256 * MIB)                               # stays in the pool, free
+    scratch = take(1, 256 * MIB)                               # stays in the pool as a free block
     del scratch
 mark("awake")
 with nvtx.range("sleep"):

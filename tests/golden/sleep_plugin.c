@@ -1,6 +1,5 @@
-/* The plug-in of sleep.py, in the manner of vLLM's CuMemAllocator and torch_memory_saver: each
- * segment is a reservation with memory of its own, which can be taken away below it and given back.
- */
+/* The plug-in of sleep.py, similar to vLLM's CuMemAllocator and torch_memory_saver: each segment is
+ * a reservation whose physical memory can be released and allocated again. */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,10 +74,10 @@ static int give(void *at)
     return 0;
 }
 
-/* ---- what the program calls */
+/* ---- functions that the program calls */
 
 void plugin_tag(int number) { tag = number; }
-/* 0: of every tag */
+/* number 0: all tags */
 void plugin_sleep(int number)
 {
     for (int i = 0; i < segments; i++)

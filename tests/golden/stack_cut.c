@@ -1,4 +1,4 @@
-/* Recorded as stack-cut.zst: a block of 2 MiB, made a hundred calls deep. */
+/* Recorded as stack-cut.zst: a block of 2 MiB, allocated in a hundred nested calls. */
 #include <stdlib.h>
 
 static void *volatile kept;

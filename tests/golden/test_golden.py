@@ -1,6 +1,6 @@
-"""Reports of logs that were recorded on H200s and H100s, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
+"""Reports on logs of H200s and H100s have the numbers that PyTorch itself printed in these runs (docs/VALIDATION.md).
 
-test_golden.py NAME, with MEMPROF_REPORT set.  The logs are recorded ones made small by tests/postproc/thin_log.c."""
+test_golden.py NAME, with MEMPROF_REPORT set. tests/postproc/thin_log.c made the logs small."""
 import json
 import os
 import subprocess
@@ -31,7 +31,7 @@ def parts(device):
 
 
 def check_peaks(log, device, allocated, reserved):
-    """As torch.cuda.memory_stats had them at the end of the run."""
+    """The expected values are those of torch.cuda.memory_stats at the end of the run."""
     torch = heap(log, f"gpu{device}/torch")
     equal(torch["peak_bytes"], allocated, "allocated_bytes.all.peak")
     equal(sum(r["bytes_at_peak"] for r in torch["ranges"]), allocated, "sum of the ranges")
@@ -42,7 +42,7 @@ def check_peaks(log, device, allocated, reserved):
 
 
 def captures(log):
-    """Bursts of captures; those of each have the sums of their sizes."""
+    """Returns the bursts of captures, after checking that each has the sum of its graphs' sizes."""
     graphs = report("graphs", log)
     for burst in graphs["bursts"]:
         sizes = [s for s in graphs["sizes"] if s["burst"] == burst["burst"]]
@@ -67,7 +67,7 @@ def pytorch():
     equal((top["path"], top["bytes_at_peak"]), (["capture 256"], 38798336), "the largest range")
     burst, = captures("h200-pytorch.zst")
     equal(burst["captures"], 2, "captures of the burst")
-    # a block outside any range and two of the graph's random state, which only the end of the program freed
+    # a block outside any range and two of the graph's random state, which are freed only at the end of the program
     roles, _ = roles_at("h200-pytorch.zst", "peak", (256 << 10) + 2 * 512)
     equal(roles["graphs"], 37 * MIB, "what the capture made is the graph's, cuBLAS's workspace in its pool, too")
     equal(roles["activations"], 0, "no pass comes behind the captures")
@@ -77,7 +77,7 @@ def pytorch():
 
 
 def local_memory():
-    """A kernel with a local array of 12,000 bytes, on a device of 132 processors with 2,048 threads each."""
+    """The kernel has a local array of 12,000 bytes, on a device of 132 processors with 2,048 threads each."""
     device, = report("peaks", "h200-local-memory.zst", "--at", "end")["devices"]
     parts = {part["part"]: part["bytes"] for part in device["parts"]}
     equal(parts["local_memory"], (12000 - 1024) * 132 * 2048, "local memory")
@@ -127,7 +127,7 @@ def autograd():
 
 
 def sleep():
-    """At each mark of sleep.py what it printed: (allocated, bytes of the plug-in's that sleep, reserved, used)."""
+    """sleep.py printed at each mark: (allocated bytes, sleeping bytes of the plug-in, reserved bytes, used bytes)."""
     said = {
         "kv cache:1.end": (21378269184, 0, 21648900096, 22310354944),
         "sleep:1.end": (21378269184, 21646802944, 21648900096, None),
@@ -153,7 +153,7 @@ def sleep():
     equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "what sleeps")
 
 
-# What PyTorch told of itself in the programs of roles/, in bytes of its allocator's blocks: log, instant and role.
+# PyTorch's own numbers of the programs in roles/, in bytes of its allocator's blocks: by log, instant and role.
 TOLD = {
     "gpt2": {
         "boundary": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "activations": 787657216},
@@ -170,7 +170,7 @@ TOLD = {
         "backward": {"parameters": 184822784, "optimizer_state": 524288, "inputs": 16384, "outputs": 132121088, "gradients": 262144},
         "step": {"parameters": 184822784, "optimizer_state": 524288, "inputs": 16384, "outputs": 132121088, "gradients": 262144},
     },
-    "fsdp-rank0": {  # in the passes it takes the root's parameters, which are together then, for its own
+    "fsdp-rank0": {  # during the passes it counts the root's parameters, which are then gathered, as its own
         "boundary": {"optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "activations": 179732992},
         "backward": {"parameters": 117526016, "optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "gradients": 115953152},
         "step": {"parameters": 117526016, "optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "gradients": 115953152},
@@ -181,7 +181,7 @@ TOLD = {
         "step": {"parameters": 268599296, "optimizer_state": 537198592, "inputs": 33554432, "outputs": 512, "gradients": 268599296},
     },
 }
-# torch.cuda.memory_stats at its end: allocated_bytes.all.peak
+# allocated_bytes.all.peak of torch.cuda.memory_stats at the end
 ROLES_PEAKS = {"gpt2": 2734464000, "resnet": 612635136, "lora": 1345779712, "fsdp-rank0": 1048138752, "generate": 500214784, "spike": 4430725632}
 
 # Two numbers of the gradient scaler and the prompt of the generation have no stack.
@@ -225,7 +225,8 @@ def text(command, log, *options):
 
 
 def frameworks():
-    """cupyrun.py printed 2952790016 as what CuPy's pool holds, jaxstep.py a bytes_limit of 63763906560, and of 63763120128 in a pool of the driver's."""
+    """cupyrun.py printed 2952790016 bytes in CuPy's pool. jaxstep.py printed a bytes_limit of 63763906560, and of
+    63763120128 with a pool of the driver's."""
     equal(parts(report("peaks", "h100-jax.zst")["devices"][0])["xla"], 63763906560, "XLA's pool")
     equal(parts(report("peaks", "h100-cupy.zst")["devices"][0])["cupy"], 2952790016, "CuPy's pool")
     hint = "XLA_PYTHON_CLIENT_PREALLOCATE=false XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"

@@ -1,6 +1,8 @@
-"""A time that a report printed, given to --at, gives what that report said, to the byte: of logs of H200s and of made ones.
+"""If --at gets a time that a report printed, the report has that report's numbers to the byte, for logs of H200s and generated
+logs.
 
-test_instants.py [--all]: at some instants of each log, or at three times as many; with MEMPROF_REPORT, MAKE_LOG and MAKE_GPU_LOG set."""
+test_instants.py [--all]: at some instants of each log, or at three times as many. MEMPROF_REPORT, MAKE_LOG and MAKE_GPU_LOG
+must be set."""
 import json
 import os
 import random
@@ -23,13 +25,13 @@ def report(command, *options):
 
 
 def state(log, at):
-    """{heap: (bytes, {path: bytes})} at an instant."""
+    """Returns {heap: (bytes, {path: bytes})} at an instant."""
     heaps = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["heaps"]
     return {h["heap"]: (h["peak_bytes"], {tuple(r["path"]): r["bytes_at_peak"] for r in h["ranges"] if r["bytes_at_peak"]}) for h in heaps}
 
 
 def clock(ns, width):
-    """As reports print it."""
+    """Returns the time as reports print it."""
     digits = {10 ** 6: 3, 10 ** 3: 6, 1: 9}[width]
     return f"{ns // 3600 // 10 ** 9:02}:{ns // 60 // 10 ** 9 % 60:02}:{ns // 10 ** 9 % 60:02}.{ns % 10 ** 9 // 10 ** (9 - digits):0{digits}}"
 
@@ -45,7 +47,7 @@ class Differences:
 
 
 def check_accounts(log, name, differences, dice):
-    """What each byte of a device was, at instants that are spread over the run, at its peak and where memory ran out."""
+    """Checks the uses of a device's bytes at instants spread over the run, at its peak, and when memory ran out."""
     for device in report("timeline", log)["devices"]:
         instants = list(enumerate(device["instants"]))
         exact, spread = ([i for i in instants if (i[1]["kind"] == "spread") == kind] for kind in (False, True))
@@ -60,11 +62,11 @@ def check_accounts(log, name, differences, dice):
 
 
 def check_timeline(log, name, differences, dice):
-    """The maximum of a bucket, and who held it."""
+    """Checks the maximum of a bucket and its owners."""
     for buckets in ("2048", "40"):
         timeline = report("timeline", "--by", "range", "--buckets", buckets, log)
         for heap in timeline["heaps"]:
-            has_estimates = timeline.get("host_blocks") == "sample" and heap["heap"] == "host/heap"  # where bands have none
+            has_estimates = timeline.get("host_blocks") == "sample" and heap["heap"] == "host/heap"  # bands have no estimates
             spans = heap["spans"]
             for i in dice.sample(range(len(spans["start_ns"])), min(INSTANTS, len(spans["start_ns"]))):
                 at = spans["time_of_max_ns"][i]
@@ -79,7 +81,7 @@ def check_timeline(log, name, differences, dice):
 
 
 def check_peaks(log, name, differences):
-    """Each heap's peak, by the time that the text prints and by that in JSON; each device's."""
+    """Checks each heap's peak at the time in the text and at the time in JSON, and each device's peak."""
     log_peaks = report("peaks", "--by", "range", log)["logs"][0]
     for heap in log_peaks["heaps"]:
         expected = (heap["peak_bytes"], {tuple(r["path"]): r["bytes_at_peak"] for r in heap["ranges"] if r["bytes_at_peak"]})

@@ -1,7 +1,6 @@
 """Recorded in workers/: workers that keep a thumbnail of each image that they decoded, until the container's memory is full.
 
-    memprof run --stacks=sample -o workers -- python3 -S workers.py     # in a cgroup with memory.max of 192 MiB
-"""
+    memprof run --stacks=sample -o workers -- python3 -S workers.py     # in a cgroup with memory.max of 192 MiB"""
 import multiprocessing
 from multiprocessing.connection import wait
 
@@ -35,7 +34,7 @@ def main():
         mine.send(number)
     while True:
         for ready in wait(ours):
-            ready.recv()        # EOFError: the worker is gone
+            ready.recv()        # EOFError: the worker has ended
             number += 1
             ready.send(number)
 

@@ -1,4 +1,5 @@
-/* Every kind of allocation once or more, and what must be live after each call. */
+/* Makes every kind of allocation at least once, and marks which memory must be live after each
+ * call. */
 #include <stdlib.h>
 
 #include "steps.h"

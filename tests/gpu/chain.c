@@ -1,5 +1,5 @@
-/* One of several libraries that each define `chained` and pass it on to the next one, whom they
- * look up behind themselves at each call. */
+/* One of several libraries that each define `chained`. Each looks up the next definition after
+ * itself at every call, and passes the call on to it. */
 #define _GNU_SOURCE
 #include "chain.h"
 
@@ -13,7 +13,7 @@ void chained(char *out)
     if (next) next(out);
 }
 
-/* The loader's error names who asked. */
+/* The loader's error message names the object that made the call. */
 const char *LOST(void)
 {
     dlerror();

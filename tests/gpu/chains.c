@@ -1,5 +1,5 @@
-/* Look-ups that depend on who makes them, without any CUDA: what they find is on stdout.  The
- * libraries a, b and c are linked in this order, and c is opened for itself again. */
+/* Look-ups whose result depends on the calling object, without CUDA. Prints the results. The
+ * libraries a, b and c are linked in this order, and c is also opened separately. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     dlsym(RTLD_DEFAULT, "lost");
     say_lost(dlerror());
     say_lost(dlerror());
-    dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"); /* no driver is here */
+    dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"); /* fails, because the driver is not loaded */
     const char *error = dlerror();
     printf("driver's: %s\n", error ? "an error" : "no error");
     errno = EXDEV;

@@ -1,7 +1,7 @@
-"""On a GPU with PyTorch: what `export --to torch-snapshot` writes of a run is what PyTorch's own snapshot of that run says, block by block and
-entry by entry, and PyTorch's viewer opens it.
+"""On a GPU with PyTorch, `export --to torch-snapshot` writes the same blocks and entries as PyTorch's own snapshot of the
+run, and PyTorch's viewer opens it.
 
-check_snapshot.py BUILD [FOLDER]      BUILD: a build of memprof; the folder keeps the log and both snapshots"""
+check_snapshot.py BUILD [FOLDER]      BUILD: a build of memprof; the log and both snapshots stay in FOLDER"""
 import collections
 import os
 import pickle
@@ -15,7 +15,7 @@ KINDS = {"plain": {}, "expandable": {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segm
 # ---- the run
 
 def run(path):
-    """A training run with steps, a second stream, a graph, a cache that is given back, and a request that cannot be met."""
+    """A training run with steps, a second stream, a graph, a cache that is emptied, and a request that is too large."""
     import torch
     torch.cuda.memory._record_memory_history(context="all", stacks="python", max_entries=1 << 20)
     model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(6)]).cuda()
@@ -55,7 +55,8 @@ def run(path):
 # ---- both snapshots in one form
 
 def segments(snapshot):
-    """What the log cannot tell is as it is told there: blocks that another stream still uses are free, sizes are those of blocks."""
+    """Adapts PyTorch's snapshot to what a log contains: blocks that another stream still uses count as free, and sizes
+    are those of blocks."""
     told = []
     for s in sorted(snapshot["segments"], key=lambda s: s["address"]):
         blocks = []
@@ -97,7 +98,8 @@ def compare_segments(theirs, ours):
 
 
 def compare_entries(theirs, ours):
-    """Without when a free was completed, which the log does not tell, in order; of each address the sizes that were asked for fit its block."""
+    """Compares the entries in order, without the completion of frees, which is not in the log. The requested size must
+    fit the block at its address."""
     a, b = ([e for e in entries(s["device_traces"][0]) if e[0] != "free_completed"] for s in (theirs, ours))
     first = next((i for i, (x, y) in enumerate(zip(a, b)) if x[:2] != y[:2]), min(len(a), len(b)))
     differ = abs(len(a) - len(b)) + sum(x[:2] != y[:2] for x, y in zip(a, b))
@@ -141,7 +143,7 @@ def compare_annotations(theirs, ours):
 
 
 def opens(path):
-    """PyTorch's own viewer, all of it that needs no browser."""
+    """Runs all parts of PyTorch's viewer that need no browser."""
     from torch.cuda import _memory_viz as viz
     with open(path, "rb") as f:
         data = pickle.load(f)

@@ -1,6 +1,6 @@
-/* check_steps LOG: replays a log and compares the accounts at each mark "step:NAME dev=..
- * managed=.. pinned=.. pool=.. regions=.." with what the program said must be live.  Prints each
- * difference; exits with their number. */
+/* check_steps LOG: replays a log and compares memory at each mark "step:NAME dev=.. managed=..
+ * pinned=.. pool=.. regions=.." with the program's own numbers. Prints each difference, and exits
+ * with their number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

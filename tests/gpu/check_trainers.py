@@ -1,7 +1,7 @@
-"""The callbacks of examples/trainers on a GPU: each step is an instance of the range, and PyTorch's peak is memprof's.
+"""The callbacks of examples/trainers on a GPU make each step an instance of the range, and PyTorch's peak equals memprof's.
 
-check_trainers.py BUILD [lightning|transformers ...], with PyTorch and these packages; no test of CTest, which has no GPU.
-"""
+check_trainers.py BUILD [lightning|transformers ...], with PyTorch and these packages. Not a CTest test, because it needs a
+GPU."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "../../examples/trainers")
-# how often each range must have been entered
+# how often the program must enter each range
 WANTED = {"lightning": {"step": 16, "forward": 16, "backward": 16, "optimizer": 16, "validation": 3},
           "transformers": {"step": 10, "optimizer": 10}}
 

@@ -1,4 +1,4 @@
-/* Contexts that end with live blocks: all of it is gone at once. */
+/* Contexts that are destroyed while they have live blocks, which are then freed at once. */
 #include <stdlib.h>
 
 #include "steps.h"
@@ -9,7 +9,7 @@ static void pinned(void **out, size_t bytes)
     books.pinned += bytes;
 }
 
-/* Blocks of another context of the same device stay. */
+/* Blocks of another context of the same device stay live. */
 static void destroyed(void)
 {
     CUcontext primary, first, second;
@@ -64,7 +64,7 @@ static void reset(void)
     steps_free(after, MIB);
 }
 
-/* Nothing of this is device 0's. */
+/* Nothing here belongs to device 0. */
 static void other_device(void)
 {
     int count;

@@ -1,5 +1,5 @@
-/* A child of a process that uses CUDA cannot use it itself, but it allocates on the host and ends
- * as any other. */
+/* A forked child of a process that uses CUDA cannot use CUDA, but it allocates host memory and ends
+ * normally. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-/* CUDA graphs with memory nodes: no memory when captured or instantiated, all of it at the first
- * launch. */
+/* CUDA graphs with memory nodes. Capture and instantiation allocate nothing, and the first launch
+ * allocates everything. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static void launch_kernels(unsigned n)
         OK(cuLaunchKernel(steps_kernel(), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
 }
 
-/* left: the graph does not free its buffer. */
+/* @left: set if the graph does not free its buffer. */
 static CUgraph capture(CUdeviceptr *left)
 {
     CUgraph graph;
@@ -78,7 +78,7 @@ static void burst(unsigned n)
     mark(n, "trimmed");
 }
 
-/* Memory nodes cannot be updated; graphs without them can. */
+/* Graphs with memory nodes cannot be updated. Other graphs can. */
 static void update(void)
 {
     CUgraph first, second;
@@ -99,7 +99,7 @@ static void update(void)
     OK(cuGraphDestroy(second));
 }
 
-/* What a graph leaves allocated is the program's to free. */
+/* The program must free memory that a graph leaves allocated. */
 static void left_allocated(void)
 {
     CUdeviceptr buffer;
@@ -140,7 +140,7 @@ static void built_by_hand(void)
     step("built-trimmed");
 }
 
-/* An allocation that a capture forbids fails, and is no lack of memory. */
+/* An allocation that a capture forbids fails, but is not an out-of-memory event. */
 static void forbidden(void)
 {
     CUgraph graph;

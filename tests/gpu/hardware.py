@@ -1,10 +1,13 @@
-"""On a machine with a GPU: all that a change of capture must pass there, in one run.  No test of CTest, which has no GPU.
+"""Runs all checks on a machine with a GPU that a change of capture must pass. Not a CTest test, because it needs a GPU.
 
 hardware.py BUILD [driver|account|lookups|listener|torch|snapshot ...]      BUILD: a build of memprof with its tests
 
-driver: the programs of this folder, by CUPTI, by the driver's names and with MEMPROF_HOST=sample; account, lookups, listener: test_account.py,
-test_lookups.py and test_listener.py; torch: the peaks of a training run are PyTorch's, to the byte, in several settings; snapshot: check_snapshot.py.  Ends with 1
-where anything differs."""
+driver: the programs of this folder, through CUPTI, by the driver's names, and with MEMPROF_HOST=sample.
+account, lookups, listener: test_account.py, test_lookups.py and test_listener.py.
+torch: the peaks of a training run equal PyTorch's to the byte, with several settings.
+snapshot: check_snapshot.py.
+
+Exits with 1 if there is a difference."""
 import json
 import os
 import subprocess
@@ -13,12 +16,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEP = os.path.join(HERE, "../../bench/gpu/step.py")
-# without `old_variants`, whose contexts of CUDA 2 and 3 find no memory with newer drivers, and `multicast`, which wants several devices
+# without `old_variants`, whose contexts of CUDA 2 and 3 cannot allocate with newer drivers, and `multicast`, which
+# needs several devices
 DEVICE_MEMORY = "allocations allocations_ptsz vmm graphs graphs_ptsz oom threads contexts fork hidden_memory trimmed pools".split()
 LISTENERS = "early late two wrapped alone apart by_name missing".split()
 LOOKUPS = "ways interposer chain report missing".split()
 EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
-SETTINGS = {    # of a run's environment, and words of step.py
+SETTINGS = {    # environment variables of a run, and arguments of step.py
     "plain": ({}, []), "MEMPROF_HOST=sample": ({"MEMPROF_HOST": "sample"}, []), "MEMPROF_CUDA=interpose": ({"MEMPROF_CUDA": "interpose"}, []),
     "MEMPROF_STACKS=all": ({"MEMPROF_STACKS": "all"}, []), "expandable segments": (EXPANDABLE, []),
     "torch.profiler beside": ({}, ["--with", "profiler"])}
@@ -34,7 +38,7 @@ def environment(build):
 
 
 def check(name, *words, **env):
-    """Whether it ended with 0; its last words, on one line."""
+    """Runs the command and returns whether it ended with 0, and its last line."""
     done = subprocess.run([sys.executable, "-B", *words], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
     said = done.stdout.strip()
@@ -65,7 +69,7 @@ def listener(env):
 
 
 def torch_run(env, folder, setting, words):
-    """What PyTorch says of a run, and what the log does."""
+    """Runs a training program and compares PyTorch's numbers with those of the log."""
     log = os.path.join(folder, "log.zst")
     preload = env["MEMPROF_LIB"] + (":" + env["MEMPROF_COMPANION"] if "MEMPROF_CUDA" in setting else "")
     done = subprocess.run([sys.executable, STEP, "compute", "--steps", "3", *words], stdout=subprocess.PIPE, check=True, text=True,

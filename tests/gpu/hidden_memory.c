@@ -1,5 +1,5 @@
-/* Device memory that no allocation names: a module, streams, a stack limit.  The last block is an
- * ordinary one; a test that keeps its callback away makes it hidden too. */
+/* Device memory that no allocation call requests: a module, streams, a stack limit. The last block
+ * is an ordinary one. A test that suppresses its callback also makes it hidden. */
 #include "steps.h"
 
 enum { STREAMS = 4, STACK = 8192 };

@@ -1,5 +1,7 @@
-/* Holds a device's memory until its standard input ends.  BIG_TLS: a program with much static
- * thread-local storage; NO_THREADS: one in which no thread can be made. */
+/* Holds device memory until its standard input ends.
+ *
+ * BIG_TLS: with much static thread-local storage.
+ * NO_THREADS: in a process that cannot create threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>

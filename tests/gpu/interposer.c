@@ -1,5 +1,5 @@
-/* A library in front of the driver, as others preload them: it looks the next function of the name
- * up at each call, or with BY_HANDLE the driver's, and says at its end how often it was called. */
+/* A library that is preloaded before the driver. At each call it looks up the next function of the
+ * name, or with BY_HANDLE the driver's function. At its end it prints how often it was called. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
-/* A program with a tool of its own that listens to CUPTI's callbacks, as PyTorch's profiler is one.
- * It says on stdout what the tool was told, which is the same with memprof and without.
+/* A program that contains a tool which subscribes to CUPTI's callbacks, as PyTorch's profiler does. It
+ * prints which callbacks the tool got. They must be the same with and without memprof.
  *
- * "early" subscribes before cuInit, "late" behind it.  "two" has two tools and looks how many more
- * there can be, which is another thing without memprof; "newer" has one that comes by
- * cuptiSubscribe_v2, looked up, and allows others. */
+ * early: subscribes before cuInit.
+ * late: subscribes after cuInit.
+ * two: has two tools, and prints how many more can subscribe, which differs without memprof.
+ * newer: looks up cuptiSubscribe_v2 and allows other subscribers. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,17 +16,17 @@
 
 #include "steps.h"
 
-/* What a tool was told of cuMemAlloc and cuMemGetInfo, and of everything. */
+/* A tool and the number of callbacks that it got, by call. */
 struct tool {
     const char *name;
-    bool asks; /* calls the driver at each cuMemAlloc's entry */
+    bool asks; /* calls the driver at the entry of each cuMemAlloc */
     bool finalizes;
-    bool stops; /* listening, at each cuMemAlloc's entry */
+    bool stops; /* stops listening at the entry of each cuMemAlloc */
     CUpti_SubscriberHandle handle;
     atomic_uint allocs, returned, infos, resources, wrong_words;
 };
 
-/* The word that CUPTI keeps for a tool from a call's entry to its return. */
+/* CUPTI keeps one word for a tool from a call's entry to its return. */
 static void check_word(struct tool *t, const CUpti_CallbackData *d)
 {
     const uint64_t word = (uintptr_t)t ^ (uint64_t)d->correlationId << 20;
@@ -129,7 +130,7 @@ static void streams(struct tool *t)
     answer("all domains off", cuptiEnableAllDomains(0, t->handle));
 }
 
-/* ---- callbacks on their way while the tool comes and goes */
+/* ---- callbacks that are running while the tool subscribes and unsubscribes */
 
 enum { THREADS = 4, TURNS = 300, COMINGS = 200 };
 static CUcontext context;
@@ -142,7 +143,7 @@ static void *allocate(void *unused)
     return NULL;
 }
 
-/* Two tools take turns: neither is told of what only the other one asked for. */
+/* Two tools subscribe in turns. Neither gets callbacks that only the other one enabled. */
 static void come_and_go(void)
 {
     static struct tool asks_for_allocs = { .name = "third" }, asks_for_infos = { .name = "fourth" };
@@ -163,7 +164,7 @@ static void come_and_go(void)
     step("came-and-went");
 }
 
-/* A tool that stops listening in a call does not hear of its return. */
+/* A tool that stops listening during a call does not get the callback of its return. */
 static void stop_inside(void)
 {
     static struct tool t = { .name = "fifth", .stops = true };
@@ -173,7 +174,8 @@ static void stop_inside(void)
     answer("unsubscribe", cuptiUnsubscribe(t.handle));
 }
 
-/* For activity records alone: callbacks that are enabled for it would crash CUPTI. */
+/* Subscribes only for activity records. If callbacks were enabled for such a subscriber, CUPTI
+ * would crash. */
 static void subscribe_without_callback(void)
 {
     CUpti_SubscriberHandle handle;

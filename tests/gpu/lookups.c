@@ -1,5 +1,5 @@
-/* Driver calls that are found in every way there is, and used: each way's blocks in the books. What
- * the look-ups answered is on stdout, the same with memprof as without. */
+/* Finds driver calls in every possible way and uses them. The blocks allocated in each way must be
+ * in the log. Prints the results of the look-ups, which are the same with and without memprof. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum {
     PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 };
 
-/* ---- what is found is used */
+/* ---- using the functions that were found */
 
 static void use(const char *way, void *alloc, void *release)
 {
@@ -74,7 +74,7 @@ static void say_found(const char *what, const void *found)
                                                : error);
 }
 
-/* Only the exact name is the driver's; a version is none of its. */
+/* Only the exact name is found. The driver has no symbol versions. */
 static void not_there(void *driver)
 {
     dlerror();
@@ -119,8 +119,8 @@ static void by_old_entry(old_entry_function get)
     use("old entry", alloc, release);
 }
 
-/* Without a place for the status; what there is not, or not yet.  (A NULL name, or place for the
- * function, crashes the driver.) */
+/* Calls without a place for the status, and names that do not exist in this version. (A NULL name
+ * or a NULL place for the function crashes the driver.) */
 static void odd_entries(entry_function get)
 {
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;

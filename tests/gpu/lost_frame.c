@@ -1,13 +1,13 @@
-/* The frame that tells of the device and of the thread's context is lost, and what comes after it
- * is written. */
+/* The frame with the device and the thread's context is lost, and the following frames are
+ * written. */
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "steps.h"
 
-/* memprof writes what it has before an exec, and may not.  That the exec fails only the kernel
- * sees. */
+/* memprof tries to write its events before an exec, and here the write is forbidden. Only the
+ * kernel detects that the exec call must fail. */
 static void lose_a_frame(void)
 {
     static char long_argument[4 << 20];

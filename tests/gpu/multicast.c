@@ -1,5 +1,5 @@
-/* NVLink multicast objects: they hold the memory that is bound to them, and have none of their own.
- * For the stand-in driver only: few machines have them. */
+/* NVLink multicast objects keep the memory that is bound to them, but have no memory themselves.
+ * Runs only with the stand-in driver, because few machines have NVLink multicast. */
 #include "steps.h"
 
 #define PIECE (2 * MIB)

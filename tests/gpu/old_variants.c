@@ -1,5 +1,6 @@
-/* The older variants of calls, which programs built with older headers use. */
-#define __CUDA_API_VERSION_INTERNAL /* cuda.h declares them then, and renames none */
+/* Calls the older variants of driver functions, as programs that were built with older headers
+ * do. */
+#define __CUDA_API_VERSION_INTERNAL /* makes cuda.h declare these variants without renaming any */
 #include <stdlib.h>
 
 #include "steps.h"

@@ -1,6 +1,5 @@
-/* Fills device 0.  The first refusal is a soft one: something is freed, and the same request
- * succeeds.  The second is hard: the program ends with 3 at once, with everything still allocated.
- */
+/* Fills device 0. After the first refusal something is freed, and the same request succeeds. After
+ * the second one the program ends at once with status 3, and everything is still allocated. */
 #include "steps.h"
 
 enum { PARTS = 16, BLOCKS = 2 * PARTS };

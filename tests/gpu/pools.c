@@ -1,5 +1,5 @@
-/* A pool in device memory that tells NVTX what it hands out (the memory extension), as a library
- * with an arena of its own may; and every way to tell it wrongly. */
+/* A pool in device memory that reports its blocks through NVTX's memory extension, as a library
+ * with its own arena may. Also makes every possible mistake in such reports. */
 #include <nvtx3/nvToolsExtMem.h>
 
 #include "steps.h"
@@ -72,7 +72,7 @@ static void name(CUdeviceptr at, const char *text)
     nvtxMemRegionsName(domain, &batch);
 }
 
-/* ---- what a pool does */
+/* ---- correct use */
 
 static void weights(nvtxMemHeapHandle_t in, CUdeviceptr at)
 {
@@ -132,12 +132,12 @@ static void in_no_heap(void)
     step("process-wide-reset");
 }
 
-/* ---- what it should not do */
+/* ---- mistakes */
 
 static void again(nvtxMemHeapHandle_t in, CUdeviceptr at)
 {
     put_one(in, at, MIB);
-    put_one(in, at, 3 * MIB); /* in the place of the first */
+    put_one(in, at, 3 * MIB); /* at the address of the first one */
     books.regions -= MIB;
     step("told-twice");
     const nvtxMemRegionRef_t ref = { .pointer = (void *)at };
@@ -174,13 +174,13 @@ static void descriptions(nvtxMemHeapHandle_t in, CUdeviceptr at)
     nvtxMemRegionsResize(domain, NULL);
     nvtxMemRegionsUnregister(domain, NULL);
     nvtxMemRegionsName(domain, NULL);
-    nvtxMemRegionsRegister(domain, &batch); /* too short */
+    nvtxMemRegionsRegister(domain, &batch); /* the size is too small */
     batch.structSize = sizeof batch;
     batch.extCompatID++;
-    nvtxMemRegionsRegister(domain, &batch); /* of another version */
+    nvtxMemRegionsRegister(domain, &batch); /* a different version */
     batch.extCompatID--;
     batch.regionType = 0x11;
-    nvtxMemRegionsRegister(domain, &batch); /* one of CUDA's arrays */
+    nvtxMemRegionsRegister(domain, &batch); /* a CUDA array */
     batch.regionType = NVTX_MEM_TYPE_VIRTUAL_ADDRESS;
     batch.regionDescElements = NULL;
     nvtxMemRegionsRegister(domain, &batch);

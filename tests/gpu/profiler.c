@@ -1,5 +1,5 @@
-/* Blocks of malloc before, between and behind cuProfilerStart and cuProfilerStop; all live to the
- * end.  Device memory is allocated before, and freed while the profiler is on. */
+/* Allocates blocks with malloc before, between and after cuProfilerStart and cuProfilerStop. All
+ * live until the end. Device memory is allocated before, and freed while the profiler is on. */
 #include <cudaProfiler.h>
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ void steps_pool(CUmemoryPool pool) { exchange_pool(NULL, pool); }
 
 void steps_forget_pool(CUmemoryPool pool) { exchange_pool(pool, NULL); }
 
-/* What the driver reserves for its pools and graphs. */
+/* Returns the bytes that the driver reserves for its pools and graphs. */
 static uint64_t reserved_bytes(void)
 {
     cuuint64_t sum, bytes;

@@ -1,17 +1,19 @@
-"""The account of a device names memory that no allocation call asked for, at any instant.
+"""The account of a device has uses for memory that no allocation call requested, at any instant.
 
 test_account.py synchronized|unseen|refused
-synchronized, unseen: local memory of kernels, also if the process ends before the sampler's next turn.  refused: a sample is
-taken at each refusal.  CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
+
+synchronized, unseen: local memory of kernels, also if the process ends before the sampler's next sample.
+refused: a sample is taken at each refused request.
+CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 120       # seconds: a hang, not slowness
-SLACK = 4 << 20     # bytes: the driver's granules
-READINGS = 16 << 20 # bytes that NVML's figures of one time differ by
+TIMEOUT = 120       # seconds; only a hang takes longer
+SLACK = 4 << 20     # bytes; the driver allocates in such units
+READINGS = 16 << 20 # bytes; NVML's figures of one time differ by up to this much
 
 
 def record(log, program, *words):

@@ -1,15 +1,15 @@
-"""memprof under programs that use the CUDA driver: the log's books against the program's own at each of its marks.
+"""The log of a program that uses the CUDA driver agrees with the program's own counters at each of its marks.
 
-Run with a program's name, and "by-name" for the driver's calls by their names instead of by CUPTI.  CTest's environment: GPU_PROGRAMS,
-GPU_CHECK, MEMPROF_LIB, MEMPROF_COMPANION (libmemprof-cuda.so, for by-name), and FAKE_CUDA_DIR for the stand-ins (without it the
-machine's own driver and CUPTI are used)."""
+The argument is a program's name. With "by-name" memprof hooks the driver's calls by name instead of using CUPTI. CTest's
+environment: GPU_PROGRAMS, GPU_CHECK, MEMPROF_LIB, MEMPROF_COMPANION (libmemprof-cuda.so, for by-name), and FAKE_CUDA_DIR
+for the stand-ins. Without FAKE_CUDA_DIR the machine's driver and CUPTI are used."""
 import os
 import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 120       # seconds: a hang, not slowness
-ENDS = {"oom": 3}   # exit status, where it is not 0
+TIMEOUT = 120       # seconds; only a hang takes longer
+ENDS = {"oom": 3}   # exit statuses other than 0
 
 
 def environment(log, by_name):

@@ -1,5 +1,5 @@
-"""Devices of other kinds: a part of one (MIG), one whose memory is the host's, of which NVML has no figures, and one whose memory is a
-NUMA node of the host.  The log's books are the program's, and what is used has been measured.
+"""The memory of unusual devices is recorded and measured: a part of a device (MIG), a device that uses host memory, for which
+NVML has no figures, and a device whose memory is a NUMA node of the host.
 
 CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
@@ -9,10 +9,10 @@ import sys
 import tempfile
 import time
 
-TIMEOUT = 120       # seconds: a hang, not slowness
+TIMEOUT = 120       # seconds; only a hang takes longer
 SLICE = 10 << 30    # bytes
-NODE = "/sys/devices/system/node/node0/meminfo"     # of this very machine
-OTHERS = SLICE // 2  # bytes that others hold
+NODE = "/sys/devices/system/node/node0/meminfo"     # of this machine
+OTHERS = SLICE // 2  # bytes of other processes
 KINDS = {"mig": {"FAKE_CUDA_MIG": "1"}, "shared": {"FAKE_CUDA_SHARED": "1"}, "node": {"FAKE_CUDA_NODE": "0", "FAKE_CUDA_OTHERS": str(OTHERS)}}
 
 
@@ -55,7 +55,8 @@ def parts_of(device):
 
 
 def file_cache(folder):
-    """The files of this machine play the part of those in the device's memory.  They are sampled within some 100 ms, or later on a busy machine."""
+    """Files of this machine replace those in the device's memory. They are sampled within about 100 ms, or later on a
+    busy machine."""
     log, late = os.path.join(folder, "log.zst"), ("--at", "end")
     if not os.path.exists(NODE):
         sys.exit(77)

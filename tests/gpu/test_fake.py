@@ -1,6 +1,6 @@
-"""The stand-ins for the CUDA libraries, proven by programs that use the driver and a tool that uses CUPTI.
+"""The stand-ins for the CUDA libraries behave as the real ones in programs that use the driver, and with a tool that uses CUPTI.
 
-Run with a test's name.  CTest's environment says where things are: GPU_PROGRAMS, GPU_TRACER and FAKE_CUDA_DIR."""
+The argument is a test's name. CTest's environment has the paths: FAKE_CUDA_DIR, GPU_PROGRAMS and GPU_TRACER."""
 import collections
 import os
 import re
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 60        # seconds: a hang, not slowness
+TIMEOUT = 60        # seconds; only a hang takes longer
 OUT_OF_MEMORY = 2   # CUresult
 MIB = 1 << 20
 
@@ -22,7 +22,7 @@ def check(condition, message):
 
 
 def parse(path):
-    """The tracer's lines; calls maps a name to the results that it gave."""
+    """The tracer's lines. `calls` maps a name to the results of its calls."""
     lines = open(path, encoding="utf-8").read().splitlines()
     check(not [line for line in lines if line.startswith("bad ")], lines)
     open_calls, calls, marks, resources = {}, collections.defaultdict(list), [], collections.Counter()
@@ -43,7 +43,7 @@ def parse(path):
 
 
 def run(program, status=0, **env):
-    """The trace of a program under the tracer."""
+    """Returns the trace of a program under the tracer."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace")
         tracer = os.environ["GPU_TRACER"]
@@ -56,13 +56,14 @@ def run(program, status=0, **env):
 
 
 def grown(trace, name):
-    """How many used bytes more a mark has than the one before."""
+    """Returns the growth of used bytes from the previous mark to this mark."""
     at = [mark.name for mark in trace.marks].index(name)
     return trace.marks[at].used - trace.marks[at - 1].used
 
 
 def balanced(program):
-    """Runs a program whose books end as they began, and whose device is never less used than the books say."""
+    """Runs a program whose counters are equal at start and end, and checks that the device never has fewer used bytes
+    than counted."""
     trace = run(program)
     first, last = trace.marks[0], trace.marks[-1]
     check((first.name, last.name) == ("start", "end"), trace.marks)
@@ -149,7 +150,7 @@ def test_calls_of_all_threads_are_seen():
 
 
 def test_threads_without_callbacks_keep_exact_totals():
-    """Without callbacks, whose lines keep the threads apart."""
+    """Without callbacks, because their lines would order the threads."""
     for mark in run("threads", FAKE_CUPTI_BUSY="1").marks:
         check(mark.dev in (0, 16 * MIB), f"16 slots are taken or none: {mark}")
 

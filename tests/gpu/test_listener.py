@@ -1,5 +1,5 @@
-"""A tool of the program's own that listens to CUPTI beside memprof: it is told what it is told without memprof, and the log's books are
-the program's own.
+"""A tool in the program that listens to CUPTI gets the same callbacks with memprof, and the log agrees with the program's
+counters.
 
 CTest's environment: as for test_capture.py (MEMPROF_COMPANION for `by_name`), and GPU_WRAPPER for `wrapped`."""
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 120       # seconds: a hang, not slowness
+TIMEOUT = 120       # seconds; only a hang takes longer
 FAKE = os.environ.get("FAKE_CUDA_DIR")
 TWO = """\
 subscribe: 0
@@ -44,21 +44,21 @@ def main(what):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
         under = {"LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"}
-        if what == "alone":     # CUPTI has memprof, and tells the tool so
+        if what == "alone":     # CUPTI serves only memprof, and the tool gets an error
             compare(listener("late", 1, **under, MEMPROF_CUPTI="alone"), "subscribe: 39\n")
             return
-        if what == "apart":     # memprof leaves CUPTI to the tool, or does not record this program at all
+        if what == "apart":     # memprof leaves CUPTI to the tool, or does not record this program
             for order in "early", "late", "wrapped":
                 bare = listener(order)
                 compare(listener(order, **under, MEMPROF_CUPTI="off"), bare)
                 compare(listener(order, **under, MEMPROF_PROGRAM="another"), bare)
             return
-        if what == "by_name":   # memprof hears of calls by their names, and CUPTI is the tool's
+        if what == "by_name":   # memprof hooks calls by name, and the tool uses CUPTI
             under.update(LD_PRELOAD=f"{under['LD_PRELOAD']}:{os.environ['MEMPROF_COMPANION']}", MEMPROF_CUDA="interpose")
             what = "early"
             compare(listener("late", **under), listener("late"))
             os.unlink(log)
-        if what == "missing":   # libmemprof-cuda.so is not there for it: CUPTI is used, and shared
+        if what == "missing":   # libmemprof-cuda.so is missing, so memprof and the tool share CUPTI
             under["MEMPROF_CUDA"] = "interpose"
             what = "early"
             compare(listener("late", **under), listener("late"))

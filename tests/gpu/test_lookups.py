@@ -1,7 +1,8 @@
-"""libmemprof-cuda.so before the driver's names: look-ups answer what they answer without it, and what they find is in the log.
+"""With libmemprof-cuda.so before the driver's names, look-ups have the same results as without it, and calls through the
+found functions are in the log.
 
-CTest's environment: as for test_capture.py, MEMPROF_REPORT, MEMPROF_COMPANION for that library, GPU_INTERPOSER, GPU_INTERPOSER_BY_HANDLE,
-GPU_CHAIN (the last library of the chain)."""
+CTest's environment: as for test_capture.py, MEMPROF_REPORT, MEMPROF_COMPANION (that library), GPU_INTERPOSER,
+GPU_INTERPOSER_BY_HANDLE, and GPU_CHAIN (the last library of the chain)."""
 import itertools
 import json
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 120       # seconds: a hang, not slowness
+TIMEOUT = 120       # seconds; only a hang takes longer
 FAKE = os.environ.get("FAKE_CUDA_DIR")
 LIB, COMPANION = os.environ["MEMPROF_LIB"], os.environ["MEMPROF_COMPANION"]
 
@@ -26,7 +27,7 @@ def run(program, *arguments, **env):
 
 
 def same(preload, bare, program, *arguments, check=True, **env):
-    """Under memprof the program says what it says without, and its books are the log's."""
+    """Checks that the program prints the same under memprof as without it, and that its counters agree with the log."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
         said = run(program, *arguments, LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
@@ -41,7 +42,8 @@ def same(preload, bare, program, *arguments, check=True, **env):
 
 
 def modes():
-    """By names because that is asked for, because CUPTI is left alone, because somebody has it; and by CUPTI with the library beside."""
+    """Yields the settings that record by name (it is requested, CUPTI is off, another tool has CUPTI), and one that
+    uses CUPTI with the library loaded."""
     yield {"MEMPROF_CUDA": "interpose"}
     yield {"MEMPROF_CUPTI": "off"}
     yield {}
@@ -61,7 +63,8 @@ def ways():
 
 
 def interposer():
-    """A library of somebody else's before the driver's names, in front of ours and behind it: it is called as often as without."""
+    """Another library before the driver's names is called as often as without memprof, whether it is loaded before our
+    library or after it."""
     kinds = os.environ["GPU_INTERPOSER"], os.environ["GPU_INTERPOSER_BY_HANDLE"]
     for other, program in itertools.product(kinds, ("allocations", "vmm", "lookups")):
         bare = run(program, LD_PRELOAD=other)
@@ -70,7 +73,7 @@ def interposer():
 
 
 def searched(program, *arguments, **env):
-    """What the program says, and whether the loader searches the disk for the driver."""
+    """Returns the program's output, and whether the loader searches the disk for the driver."""
     with tempfile.TemporaryDirectory() as folder:
         said = run(program, *arguments, LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(folder, "loader"), **env)
         told = [pathlib.Path(file.path).read_text() for file in os.scandir(folder)]
@@ -89,7 +92,7 @@ def chain():
 
 
 def peaks(preload, **env):
-    """What the report says of vmm's device, whose calls are heard of in a way."""
+    """Returns the report's facts and stacks for the device of vmm with these settings."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
         run("vmm", LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
@@ -101,7 +104,8 @@ def peaks(preload, **env):
 
 
 def report():
-    """The same call stacks as by CUPTI, and the reason for the other way; nothing of the device where that is wanted."""
+    """The report has the same call stacks as with CUPTI, and the reason for recording by name. With MEMPROF_CUDA=off it
+    has no device."""
     both = [LIB, COMPANION]
     devices, stacks = peaks(both)
     if not stacks or "driver_calls_by_name" in devices[0]:
@@ -119,7 +123,7 @@ def report():
 
 
 def missing():
-    """Without the library CUPTI is used, and that is said."""
+    """Without the library memprof uses CUPTI and prints a warning."""
     with tempfile.TemporaryDirectory() as folder:
         fake = {"LD_LIBRARY_PATH": FAKE, "MEMPROF_CUPTI": f"{FAKE}/libcupti.so.13"} if FAKE else {}
         log = os.path.join(folder, "log.zst")

@@ -1,4 +1,4 @@
-"""After a lost frame the log is told again of the device and of the context that a thread's calls are of.
+"""After a lost frame the log again has the device and the context of a thread's calls.
 
 CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 60        # seconds: a hang, not slowness
+TIMEOUT = 60        # seconds; only a hang takes longer
 
 with tempfile.TemporaryDirectory() as folder:
     log, fake = os.path.join(folder, "log.zst"), os.environ["FAKE_CUDA_DIR"]

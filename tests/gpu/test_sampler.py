@@ -1,14 +1,15 @@
-"""The thread that samples a device's used memory while the program does nothing.
+"""A thread samples a device's used memory while the program is idle.
 
-big_tls: it starts in a program with 3 MiB of static thread-local storage.  no_threads: if it cannot be started, stderr and reports
-say that.  CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
+big_tls: the thread starts in a program with 3 MiB of static thread-local storage.
+no_threads: if the thread cannot be started, stderr and reports contain a message.
+CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import os
 import subprocess
 import sys
 import tempfile
 import time
 
-TIMEOUT = 60        # seconds: a hang, not slowness
+TIMEOUT = 60        # seconds; only a hang takes longer
 NOT_SAMPLED = "the thread memprof-gpu cannot be started"
 
 

@@ -1,5 +1,5 @@
 """MEMPROF_WINDOW=profiler: memprof records only the small blocks that are allocated between cuProfilerStart and cuProfilerStop.
-With `by-name` the calls are heard of without CUPTI.
+With `by-name` memprof hooks these calls without CUPTI.
 
 CTest's environment: as for test_lost_frame.py, MEMPROF_NAIVE_READER, and MEMPROF_COMPANION with `by-name`."""
 import json
@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 60        # seconds: a hang, not slowness
+TIMEOUT = 60        # seconds; only a hang takes longer
 
 
 def usable(size):
-    """As glibc's malloc_usable_size says."""
+    """Returns the value of glibc's malloc_usable_size."""
     return (size + 8 + 15) // 16 * 16 - 8
 
 

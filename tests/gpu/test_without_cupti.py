@@ -1,4 +1,4 @@
-"""A process that uses a device while CUPTI is another tool's, or left alone: what NVML says of the device is recorded all the same.
+"""If another tool uses CUPTI, or memprof must not use it, NVML's figures of the process's device are still recorded.
 
 CTest's environment: as for test_capture.py, and MEMPROF_REPORT."""
 import json
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-TIMEOUT = 60        # seconds: a hang, not slowness
+TIMEOUT = 60        # seconds; only a hang takes longer
 
 
 def devices(log):
@@ -17,7 +17,7 @@ def devices(log):
 
 
 def used_bytes(log):
-    """As soon as the log has them."""
+    """Waits until the log has the figures."""
     give_up = time.monotonic() + TIMEOUT
     while time.monotonic() < give_up:
         for device in devices(log):

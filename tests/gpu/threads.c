@@ -1,5 +1,4 @@
-/* Threads that free each other's blocks: the driver hands the same addresses out again, to any of
- * them. */
+/* Threads free each other's blocks, and the driver reuses the same addresses for any of them. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,13 +1,17 @@
-/* A tool that listens to everything and judges only the form: it proves the stand-ins, and knows
- * nothing of memprof.
+/* A tool that subscribes to all callbacks and checks only their form. It tests the stand-ins and does
+ * not use memprof.
  *
- * Writes lines to the file TRACE_OUT:
- *   enter|exit THREAD CORRELATION NAME RESULT CONTEXT-UID       a driver call; RESULT is -1 at the
- * start resource CBID                                               a callback of the resource
- * domain mark USED TEXT                                              an NVTX mark, and the device's
- * used bytes then bad WHAT                                                    a rule of CUPTI's
- * that was broken subscribe RESULT, refused NAME                              what CUPTI did not
- * want */
+ * It writes these lines to the file TRACE_OUT:
+ *   enter|exit THREAD CORRELATION NAME RESULT CONTEXT-UID
+ *       a driver call; RESULT is -1 at the entry
+ *   resource CBID
+ *       a callback of the resource domain
+ *   mark USED TEXT
+ *       an NVTX mark, and the device's used bytes then
+ *   bad WHAT
+ *       a broken rule of CUPTI
+ *   subscribe RESULT, refused NAME
+ *       calls that CUPTI refused */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,7 +40,7 @@ static void open_out(void)
     const char *path = getenv("TRACE_OUT");
     if (!out && path) out = fopen(path, "ae");
     if (!out) exit(125);
-    setvbuf(out, NULL, _IOLBF, BUFSIZ); /* a forked child has nothing to write again */
+    setvbuf(out, NULL, _IOLBF, BUFSIZ); /* so that a forked child has no unwritten lines */
 }
 
 /* ---- callbacks ---- */
@@ -49,7 +53,7 @@ static void check_alloc(const CUpti_CallbackData *data)
     if (ok && (!*p->dptr || !p->bytesize)) fprintf(out, "bad cuMemAlloc_v2's parameters\n");
 }
 
-/* Each call's own word for the tool is 0 at the start, and what the tool put there at the end. */
+/* A tool's word is 0 at a call's entry. At its return it has the value that the tool stored. */
 static void check_word(const CUpti_CallbackData *data)
 {
     const uint64_t expected = data->callbackSite == CUPTI_API_ENTER ? 0 : data->correlationId;
@@ -82,7 +86,7 @@ static void on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_Callb
     else fprintf(out, "resource %u\n", cbid);
 }
 
-/* ---- getting in ---- */
+/* ---- subscribing ---- */
 
 int InitializeInjection(void)
 {

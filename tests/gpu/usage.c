@@ -1,4 +1,4 @@
-/* What NVML and the driver say of the same device: its identity and its bytes agree. */
+/* NVML and the driver report the same identity and bytes for a device. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Physical memory with handles: it lives until the last reference and the last mapping are gone. */
+/* Physical memory with handles lives until the last reference and the last mapping are removed. */
 #include <unistd.h>
 
 #include "steps.h"
@@ -43,7 +43,7 @@ static void mapping_outlives_handle(CUdeviceptr at)
     gone(PIECE, "unmapped-last");
 }
 
-/* As NCCL does: the owner asks for the handle of an address, and gives it back later. */
+/* As in NCCL, the owner asks for the handle of an address and releases it later. */
 static void retained(CUdeviceptr at)
 {
     CUmemGenericAllocationHandle handle = create(PIECE), again;
@@ -57,9 +57,9 @@ static void retained(CUdeviceptr at)
     gone(PIECE, "released-last");
 }
 
-/* An import is a reference to memory that another process made, here to this one's own.  That the
- * two are the same memory no call says, so the handle that was made has to go last for the log to
- * be right. */
+/* An import is a reference to memory that another process created, here to this process's own
+ * memory. No call shows that both are the same memory, so the original handle must be released last
+ * for the log to be right. */
 static void imported(CUdeviceptr at)
 {
     const CUmemGenericAllocationHandle handle = create(3 * PIECE);
@@ -79,7 +79,7 @@ static void imported(CUdeviceptr at)
     gone(3 * PIECE, "exported-released");
 }
 
-/* Most machines have no fabric: PyTorch and NCCL ask once, and go on without. */
+/* Most machines have no fabric. PyTorch and NCCL ask once, and then continue without it. */
 static void fabric_probe(void)
 {
     CUmemAllocationProp fabric = prop;
@@ -93,8 +93,8 @@ static void fabric_probe(void)
 
 enum { PIECES = 64 };
 
-/* As PyTorch's expandable segments: pieces are mapped one after the other, and unmapped from the
- * middle. */
+/* As with PyTorch's expandable segments, pieces are mapped one after the other, and unmapped from
+ * the middle. */
 static void expandable(void)
 {
     CUdeviceptr base;

@@ -1,5 +1,5 @@
-/* A program that is not linked with libcupti: a library (argument) that it opens for itself is, and
- * listens.  What it was told is on stdout. */
+/* A program that is not linked with libcupti. It opens a library (its argument) that is, and that
+ * listens to callbacks. Prints the callbacks that the library got. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* A library as profilers bring them: it needs libcupti, and its wrappers end in a jump, so that
- * CUPTI sees their caller's address. */
+/* A library like those of profilers: it is linked with libcupti. Its wrappers end in a jump, so
+ * CUPTI sees the address of their caller. */
 #include <cupti.h>
 
 #pragma GCC visibility push(default)

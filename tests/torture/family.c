@@ -18,7 +18,7 @@ enum { STEPS = 300, INHERITED = 10, THREADS = 3 };
 extern char **environ;
 char *family_file;
 
-/* The program that a child becomes goes on from this seed. */
+/* The executed program continues from this seed. */
 static _Noreturn void become(struct owner *o)
 {
     char seed[24];
@@ -54,7 +54,8 @@ static void threads(struct owner *first)
         if (made[i]) pthread_join(thread[i], NULL);
 }
 
-/* Where no clock is, the offsets are refused, and the grandchild has its parent's time. */
+/* If there is no clock namespace, the offsets are refused, and the grandchild has its parent's
+ * time. */
 static void other_time(struct owner *o)
 {
     char text[64];
@@ -104,7 +105,7 @@ pid_t family_make(enum family how, struct owner *parent)
     if (how == FAMILY_VFORK) {
         const pid_t pid = vfork();
         if (pid == 0) {
-            steps(parent, 4); /* in the parent's memory: its events */
+            steps(parent, 4); /* in the parent's memory, so these are the parent's events */
             become(parent);
         }
         return pid;

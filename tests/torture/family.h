@@ -1,4 +1,4 @@
-/* Children, by all ways there are; each keeps lanes of its own. */
+/* Creates children in all possible ways. Each child has its own lanes. */
 #ifndef FAMILY_H
 #define FAMILY_H
 
@@ -7,8 +7,8 @@
 
 #include "steps.h"
 
-/* The ways that a process with other threads may take; those that want it alone; those that want
- * the rights of root, too. */
+/* First the ways for a process with other threads, then those for a process with one thread, then
+ * those that also need root. */
 enum family {
     FAMILY_FORK,
     FAMILY_NESTED,
@@ -18,22 +18,22 @@ enum family {
     FAMILY_ABORT,
     FAMILY_VFORK,
     FAMILY_SPAWN,
-    FAMILY_WITH_THREADS, /* how many of them */
+    FAMILY_WITH_THREADS, /* their number */
     FAMILY__FORK = FAMILY_WITH_THREADS,
     FAMILY_CLONE,
     FAMILY_ALONE,
-    FAMILY_PIDS = FAMILY_ALONE, /* a namespace of numbers */
-    FAMILY_TIME,                /* and of time: its clock jumps */
+    FAMILY_PIDS = FAMILY_ALONE, /* a PID namespace */
+    FAMILY_TIME,                /* a time namespace, in which the clock jumps */
     FAMILY_COUNT
 };
 
-/* Makes a child of `parent`'s process: its number, or -1. */
+/* Creates a child of `parent`'s process. Returns its process ID, or -1. */
 pid_t family_make(enum family how, struct owner *parent);
-/* Waits for a child, until it is over. */
+/* Waits until a child has ended. */
 void family_wait(pid_t pid);
-/* What a new program of the family does. */
+/* The main function of a program that a child executes. */
 int family_program(uint64_t seed);
-/* The file of the truth. */
+/* The path of the file of struct truth. */
 extern char *family_file;
 
 #endif

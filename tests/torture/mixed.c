@@ -1,9 +1,9 @@
-/* `mixed FILE SEED [KEY=VALUE...]`: a random mix of all that has broken recorders, by the seed,
- * until FILE (truth.h) says stop.  It goes on in phases: threads come, work and end, while the main
- * thread forks and loads libraries; between two phases no other thread of its own is there.  `mixed
- * FILE SEED child`: what its children become.
+/* `mixed FILE SEED [KEY=VALUE...]`: a random mix of situations that can break a recorder, defined by
+ * the seed. It runs until FILE (truth.h) contains the request to stop, in phases: threads start,
+ * allocate and end, while the main thread forks and loads libraries. Between two phases the main
+ * thread is alone. `mixed FILE SEED child`: the program that its children execute.
  *
- * The keys are those of `option` below; what is not named does not happen. */
+ * The keys are those of `option` below. A situation without a key does not occur. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -23,20 +23,20 @@
 
 enum { MOST_THREADS = 1000, STACK = 128 << 10, OFTEN_NS = 300000 };
 
-static long threads = 1;           /* at once, at most */
-static long many;                  /* in each eighth phase */
+static long threads = 1;           /* the largest number at once */
+static long many;                  /* the same for every eighth phase */
 static long burst = 200;           /* steps of a thread */
-static long forks;                 /* in all */
-static long ways;                  /* of enum family: how many of them are allowed */
-static long beside;                /* children are made while other threads work, too */
-static long handlers;              /* a timer's */
-static long phases;                /* then it ends by itself; 0: never */
-static long all_calls;             /* valloc and pvalloc, too */
-static long at = 3;                /* the phase in which what follows comes */
-static long limit = -1, limit_to;  /* a RLIMIT_ */
-static long refuse;                /* an errno for the `calls` */
-static const char *library = "";   /* is loaded and unloaded */
-static const char *calls = "";     /* names, with commas */
+static long forks;                 /* in total */
+static long ways;                  /* the number of allowed ways of enum family */
+static long beside;                /* children are created while other threads run */
+static long handlers;              /* of a timer */
+static long phases;                /* after which the program ends; 0: never */
+static long all_calls;             /* also valloc and pvalloc */
+static long at = 3;                /* the phase in which the following situations start */
+static long limit = -1, limit_to;  /* of a RLIMIT_ */
+static long refuse;                /* an errno for the calls in `calls` */
+static const char *library = "";   /* a library that is loaded and unloaded */
+static const char *calls = "";     /* names, separated by commas */
 static const char *end = "return"; /* or exit, _exit, thread, abort, exec */
 
 static const struct {
@@ -53,7 +53,7 @@ static const struct {
 };
 
 static struct owner own, owner[MOST_THREADS], handlers_own;
-static bool is_there[MOST_THREADS]; /* has a lane */
+static bool is_there[MOST_THREADS]; /* set if the thread has a lane */
 
 static void set(const char *word)
 {
@@ -83,7 +83,7 @@ static bool begin(long i)
     return is_there[i];
 }
 
-/* Where no thread can be had the main one works. */
+/* If no thread can be created, the main thread runs the steps. */
 static long start(pthread_t *thread, long count)
 {
     pthread_attr_t attributes;
@@ -129,7 +129,7 @@ static void phase(long number)
     if (roll(&own.dice) % 2) make_child(ways);
 }
 
-/* ---- what comes once */
+/* ---- situations that start once */
 
 static void handle(int signal)
 {
@@ -139,7 +139,7 @@ static void handle(int signal)
     errno = saved;
 }
 
-/* Its signal comes to the main thread. */
+/* The main thread gets the signal. */
 static void start_timer(void)
 {
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF };

@@ -1,4 +1,5 @@
-/* A library that comes and goes: its constructor takes what its destructor gives back. */
+/* A library that is loaded and unloaded. Its constructor allocates a block that its destructor
+ * frees. */
 #include <stdlib.h>
 
 static void *volatile kept[8];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tortures what is built in $MEMPROF_BUILD (build/dev): all kinds in turn, from a seed on, for so many seconds: run.sh SECONDS [SEED]
-# A seed that failed is repeated by run.sh 0 SEED.
+# run.sh SECONDS [SEED]: runs all kinds of torture tests in turn, starting with SEED, with the build in $MEMPROF_BUILD (build/dev).
+# run.sh 0 SEED repeats a failed seed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${MEMPROF_BUILD:-$here/../../build/dev}" && pwd)

@@ -13,7 +13,7 @@ enum { IN_A_RANGE = 16 };
 
 __thread void *(*steps_library)(size_t);
 bool steps_corrupt, steps_all_calls;
-/* This thread is in the allocator, or in what may call it. */
+/* True while this thread is in the allocator, or in a function that may call it. */
 static __thread volatile bool inside = true;
 
 uint64_t roll(uint64_t *dice)
@@ -43,7 +43,7 @@ static void look(const struct block *b)
     if (b->p[0] != mark_of(b) || b->p[b->size - 1] != mark_of(b)) steps_corrupt = true;
 }
 
-/* Most are small; one in 64 is of some KiB, one in 2,048 of up to 4 MiB. */
+/* Most sizes are small. One in 64 is a few KiB, one in 2,048 up to 4 MiB. */
 static size_t some_size(struct owner *o)
 {
     const uint64_t x = roll(&o->dice);
@@ -142,7 +142,7 @@ static void map(struct owner *o, struct block *b)
     truth_refused(o->lane);
 }
 
-/* All of it, or its end. */
+/* Unmaps all of it, or its end. */
 static void unmap(struct owner *o, struct block *b, size_t keep)
 {
     struct held s = truth_now(o->lane);
@@ -175,7 +175,7 @@ static void map_step(struct owner *o)
     else unmap(o, b, x / MAPS % 3 == 1 ? 0 : b->size / 2 / PAGE * PAGE);
 }
 
-/* ---- both */
+/* ---- blocks and mappings */
 
 void steps(struct owner *o, unsigned count)
 {

@@ -1,5 +1,5 @@
-/* What a thread does: blocks and mappings by all ways there are, each step on the books of its
- * lane. */
+/* The steps of a thread: allocates blocks and mappings in all possible ways, and counts each step
+ * in its lane. */
 #ifndef STEPS_H
 #define STEPS_H
 
@@ -10,10 +10,10 @@
 enum { BLOCKS = 48, MAPS = 6 };
 
 struct block {
-    char *p; /* NULL: none */
+    char *p; /* NULL if unused */
     size_t size;
 };
-/* Who does the steps of a lane: one thread at a time, which may be another one later. */
+/* The user of a lane. Only one thread at a time uses it, but it may be another thread later. */
 struct owner {
     int lane;
     uint64_t dice;
@@ -21,23 +21,23 @@ struct owner {
     struct block block[BLOCKS], map[MAPS];
 };
 
-/* Takes a lane for it.  False: there are none left. */
+/* Takes a lane for the owner. Returns false if none is left. */
 bool owner_begin(struct owner *o, uint64_t seed);
-/* Steps in the owner's ranges. */
+/* Runs `count` steps in the owner's ranges. */
 void steps(struct owner *o, unsigned count);
-/* A handler's: no malloc where it may have interrupted one. */
+/* The step of a signal handler: it does not call malloc if it may have interrupted malloc. */
 void steps_in_handler(struct owner *o);
-/* In a forked child: frees up to so many blocks that another owner had when it was forked, for
- * `o`'s books. */
+/* In a forked child: frees up to `most` blocks that another owner had at the fork, and counts them
+ * for `o`. */
 void steps_free_inherited(struct owner *o, struct owner *from, unsigned most);
 
 uint64_t roll(uint64_t *dice);
 
-/* How a library that is loaded for the moment allocates, or NULL.  The thread that set it. */
+/* The allocation function of the library that is loaded at present, or NULL. Set per thread. */
 extern __thread void *(*steps_library)(size_t);
-/* A block was not as it had been written. */
+/* Set if a block had other bytes than were written to it. */
 extern bool steps_corrupt;
-/* Whether valloc and pvalloc are this allocator's. */
+/* True if valloc and pvalloc belong to this allocator. */
 extern bool steps_all_calls;
 
 #endif

@@ -1,10 +1,11 @@
-"""A random mix of all that has broken recorders, and what the log says of it beside counters that no part of memprof writes.
+"""The logs of a random mix of situations that can break a recorder agree with counters that memprof does not write.
 
-A number, the seed, is a run: its last digit is the kind (KINDS), the rest draws what happens.  mixed.c does it and keeps the
-truth (truth.h) in a file that it maps; when it is over, by itself or by SIGKILL, each lane's allocations and live bytes have
-to be in the logs, exactly; where the run's nature makes losses possible, what is missing has to be said.
+A number, the seed, defines a run. Its last digit is the kind (KINDS). A random generator with that seed chooses the rest.
+mixed.c runs it and keeps its counters (truth.h) in a mapped file. After the end of the run, by itself or by SIGKILL, each
+lane's allocations and live bytes must be in the logs, exactly. If the situation makes losses possible, the log must report
+the missing events.
 
-Each test takes a few seeds, or for MEMPROF_TORTURE_SECONDS one after the other; run.sh takes all kinds in turn."""
+Each test runs a few seeds, or seeds one after the other for MEMPROF_TORTURE_SECONDS. run.sh runs all kinds in turn."""
 import collections
 import contextlib
 import mmap
@@ -25,25 +26,25 @@ import mp
 import test_failures as failing
 
 KINDS = ("ends", "killed", "encoder", "folded", "disk", "limits", "refused", "namespaces", "many", "clock")
-SEEDS = 2           # of each test
-BARE = 20           # runs without memprof, where one with it failed
-NO_JOURNAL = "no folder for a journal"     # what was recorded less than 100 ms before it died is lost
-NO_ROOM = "the journal cannot grow"         # some of it
+SEEDS = 2           # seeds of each test
+BARE = 20           # runs without memprof, if one with memprof failed
+NO_JOURNAL = "no folder for a journal"     # the last 100 ms before a kill are lost
+NO_ROOM = "the journal cannot grow"         # some events are lost
 NO_NUMBER = "forbids to see the process's number"
 HEAD, LANE = struct.Struct("=QQ"), struct.Struct("=QQ6Q4Q")
-TIE, TIE_AT = struct.Struct("=QQ"), 232     # of a journal to its log (FORMAT.md)
+TIE, TIE_AT = struct.Struct("=QQ"), 232     # the part of a journal that identifies its log (FORMAT.md)
 LANES = 8192
 MIB = 1 << 20
 WAYS, NOBODY = 12, 65534
-# What the program itself cannot do without, or what the kernel never refuses
+# Calls that the program itself needs, or that the kernel never refuses.
 NEEDED = {"futex", "rseq", "munmap", "write"}
-# jemalloc 5.3.0 faults where there is no memory for one more arena (tcache_arena_associate of NULL), without memprof, too
+# jemalloc 5.3.0 crashes without memprof if there is no memory for another arena (tcache_arena_associate of NULL).
 ONE_ARENA = {"MALLOC_CONF": "narenas:1"}
 LIMITS = ("nofile", "fsize", "as", "data", "stack", "nproc")
 
 
 class Truth:
-    """The file that the program keeps."""
+    """The file that the program keeps its counters in."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "truth")
@@ -56,7 +57,7 @@ class Truth:
         self.map[8] = 1
 
     def lanes(self):
-        """{number: Lane}"""
+        """Returns {number: Lane}."""
         used = min(HEAD.unpack_from(self.map)[0], LANES)
         lanes = {n: Lane(*LANE.unpack_from(self.map, HEAD.size + n * LANE.size)) for n in range(used)}
         return {n: lane for n, lane in lanes.items() if lane.pid}
@@ -66,7 +67,7 @@ class Truth:
 
 
 class Lane:
-    """hold: (allocations, bytes of blocks, bytes of mappings); may: all that may hold."""
+    """hold: (allocations, bytes of blocks, bytes of mappings) of the valid state; may: all states that may be valid."""
 
     def __init__(self, pid, word, *rest):
         states = [rest[0:3], rest[3:6]]
@@ -76,7 +77,7 @@ class Lane:
 
 
 class Run:
-    """One seed."""
+    """The run of one seed."""
 
     def __init__(self, seed):
         self.seed, self.dice = seed, random.Random(seed)
@@ -91,9 +92,9 @@ class Run:
         self.killed = False
 
     def mix(self, **options):
-        """A bit of everything; `options` are set whatever was drawn."""
+        """Draws options for all situations. Those in `options` are not drawn."""
         dice = self.dice
-        can_fork = self.allocator in ("glibc", "jemalloc")     # with threads in it; the others' own matter
+        can_fork = self.allocator in ("glibc", "jemalloc")     # while threads run; other allocators do not support it
         drawn = {"threads": dice.choice((1, 2, 4, 8)), "burst": dice.choice((50, 400, 3000)), "forks": dice.choice((4, 8)), "ways": WAYS,
                  "beside": int(can_fork), "handlers": int(dice.random() < 0.7), "all_calls": int(self.allocator == "glibc"),
                  "library": mp.victim("libplugin.so") if dice.random() < 0.7 else ""}
@@ -106,7 +107,7 @@ class Run:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=self.preexec, env={**self.env, "MEMPROF_QUIET": quiet})
 
     def finish(self):
-        """The program ends by itself."""
+        """Waits until the program ends by itself."""
         self.status, self.out, self.err, _ = mp.finish(self.process, self.argv, self.place, status=None)
 
     def kill(self):
@@ -116,25 +117,26 @@ class Run:
         self.process.communicate()
 
     def until(self, allocations):
-        """False: it has ended before."""
+        """Waits for this number of allocations. Returns False if the program ended before."""
         mp.wait_for(lambda: self.truth.allocations() >= allocations or self.process.poll() is not None)
         return self.process.poll() is None
 
     # ---- afterwards
 
     def logs(self):
-        """Those of all its processes, once all of them are gone."""
+        """Returns the logs of all processes of the run, once all have ended."""
         logs = []
         mp.wait_for(lambda: not any(log.json["running"] for log in self.look(logs)))
         return logs
 
     def look(self, logs):
-        """Not those that were made and no more when their process was killed, or their disk full."""
+        """Skips logs that are empty because their process was killed or the disk was full just after their creation."""
         logs[:] = [mp.Log(path) for path in mp.Logs(self.place).paths() if os.path.getsize(path)]
         return logs
 
     def unharmed(self):
-        """The program did what it was to do, and found its blocks as it had left them; or it cannot, without memprof either."""
+        """Checks that the program ended as planned and that its blocks were intact, or that it also fails without
+        memprof."""
         aborts = self.options.get("end") == "abort"
         due = (-signal.SIGABRT if aborts else 0, b"done\n")
         if (self.status, self.out) != due and any(self.bare()[:2] != due for _ in range(BARE)):
@@ -142,13 +144,13 @@ class Run:
         mp.equal((self.status, self.out), due, f"status and output; it said {self.err}")
 
     def bare(self):
-        """Without memprof: status, output."""
+        """Runs the program without memprof and returns its status and output."""
         argv = [*self.around, mp.victim("mixed"), os.path.join(self.folder, "bare"), str(self.seed), *self.argv[len(self.around) + 3:]]
         return mp.bare(argv, env={**self.env, "LD_PRELOAD": " ".join(mp.allocator(self.allocator))}, preexec_fn=self.preexec)
 
     @contextlib.contextmanager
     def tidy(self):
-        """Whatever becomes of it, no process of the run is there afterwards, and nothing of it outside its folder."""
+        """However the run ends, no process of it remains, and no file outside its folder."""
         try:
             yield
         finally:
@@ -157,7 +159,7 @@ class Run:
             self.gather_journals()
 
     def gather_journals(self):
-        """Those of killed processes that lie elsewhere for lack of room, beside their logs: what the run left is in its folder."""
+        """Removes journals of killed processes that are in another folder because their disk was full."""
         for log in mp.Logs(self.place).paths():
             for folder in ("/dev/shm", "/tmp"):
                 journal = os.path.join(folder, f"{os.path.basename(log)}.journal")
@@ -168,7 +170,8 @@ class Run:
                     os.unlink(journal)
 
     def exact(self, live_only=()):
-        """All that the truth has is in the logs.  live_only: paths of logs whose allocations may be thinned."""
+        """Checks that the logs have all counted allocations. live_only: paths of logs in which old allocations may be
+        thinned."""
         logs, wrong, leaving = self.logs(), [], []
         rows = Rows(logs)
         for number, lane in self.truth.lanes().items():
@@ -188,8 +191,8 @@ class Run:
         rows.inherited(self.truth.lanes())
 
     def honest(self):
-        """Of each process that has a log: what is missing is said to be lost, whether it ended in an orderly way or not; nothing is
-        there that was not.  One without losses is exact.  Of a process that has none it is said why."""
+        """Checks each process. If it has a log, missing events are reported as lost, and the log has nothing that did not
+                happen. A log without losses is exact. If it has no log, a message has the reason."""
         logs, wrong, images = self.logs(), [], {}
         rows = Rows(logs)
         for number, lane in self.truth.lanes().items():
@@ -207,7 +210,7 @@ class Run:
         mp.check(not wrong, "\n".join(wrong))
 
     def missing(self, rows, lanes, events):
-        """What is wrong with the lanes of one process, which says that so many events are lost."""
+        """Returns the differences of the lanes of one process whose log reports this number of lost events."""
         if not events:
             return [f"lane {n} of {lane.pid} has {rows.of(n)[0]} and the truth is {lane.may}, but nothing is said to be lost"
                     for n, lane in lanes.items() if rows.of(n)[0] not in lane.may]
@@ -219,11 +222,11 @@ class Run:
         return not set(calls).isdisjoint(self.options.get("calls", "").split(","))
 
     def is_mute(self):
-        """It may not see where its messages would go."""
+        """The program cannot check where its messages would go."""
         return self.refuses("poll", "fstat", "newfstatat")
 
     def hides_numbers(self):
-        """Children have said that they are not recorded; the truth does not see either whose lanes are theirs."""
+        """Children printed that they are not recorded. The counters do not show which lanes are theirs either."""
         return self.refuses("getpid") and self.told(NO_NUMBER)
 
     def lacks_journal(self):
@@ -233,11 +236,11 @@ class Run:
         return text in self.err.decode(errors="replace")
 
     def is_told(self, logs, lanes):
-        """Of lanes of a process that are in no log."""
+        """Checks the lanes of a process that has no log."""
         allocations, pid = sum(lane.hold[0] for lane in lanes.values()), next(iter(lanes.values())).pid
         if any(log.process["pid"] == pid and lost(log) + nameless(log) >= allocations for log in logs) or not allocations:
             return True
-        if self.is_mute():      # and the loader may not find memprof
+        if self.is_mute():      # the loader may be unable to open memprof
             return True
         if self.hides_numbers():
             return True
@@ -248,12 +251,12 @@ class Run:
 
 
 def nameless(log):
-    """Allocations in ranges for whose names there was no memory: of which lane they are is not to be known."""
+    """Returns the allocations in ranges whose names were lost because memory was refused. Their lanes are unknown."""
     return sum(row["allocations"] for path, row in log.ranges("host/heap").items() if path.endswith("(names beyond the limit)"))
 
 
 def is_of(journal, log):
-    """Its head says whose it is."""
+    """Returns the process that the journal's head names."""
     with contextlib.suppress(OSError, struct.error):
         with open(journal, "rb") as f:
             f.seek(TIE_AT)
@@ -263,7 +266,8 @@ def is_of(journal, log):
 
 
 def adopt(journal):
-    """Names the copy in its head as the file that the process wrote: that has ended, and the copy is all of it."""
+    """Changes the head of the copied journal to name the copied log. The process has ended, and the copy is
+    complete."""
     st = os.stat(journal)
     with open(journal, "r+b") as f:
         f.seek(TIE_AT - TIE.size)
@@ -275,7 +279,7 @@ def lost(log):
 
 
 class Rows:
-    """What the logs say of each lane, whichever ranges were open around its own."""
+    """The bytes and allocations of each lane in the logs, whichever other ranges were open."""
 
     def __init__(self, logs):
         self.rows, self.log_of = {}, {}
@@ -295,16 +299,16 @@ class Rows:
         return self.log_of.get(f"lane {number}")
 
     def of(self, number):
-        """((allocations, bytes of blocks, bytes of mappings), the log or None)"""
+        """Returns ((allocations, bytes of blocks, bytes of mappings), the log or None)."""
         heap, maps = self.rows.get(("host/heap", f"lane {number}"), (0, 0)), self.rows.get(("host/mmap", f"maps {number}"), (0, 0))
         return (*heap, maps[1]), self.log_of_lane(number)
 
     def threads(self, log):
-        """How many threads the truth has of the log's process."""
+        """Returns the number of lanes that the counters have for the log's process."""
         return sum(found is log and name.startswith("lane ") for name, found in self.log_of.items())
 
     def inherited(self, lanes):
-        """The frees of blocks that a process had from its parent are known as such."""
+        """Checks that frees of blocks inherited from the parent are counted as such."""
         told = {}
         for number, lane in lanes.items():
             log = self.of(number)[1]
@@ -317,7 +321,7 @@ class Rows:
 # ---- the kinds
 
 def ends(run):
-    """By itself, in one of the ways there are."""
+    """The program ends by itself in one of several ways."""
     run.mix(phases=run.dice.choice((3, 10, 25)), end=run.dice.choice(("return", "exit", "_exit", "thread", "abort", "exec")))
     run.start()
     run.finish()
@@ -326,7 +330,7 @@ def ends(run):
 
 
 def killed(run):
-    """The whole group, at any instant."""
+    """The whole process group is killed at any instant."""
     run.mix()
     run.start()
     if run.until(int(10 ** run.dice.uniform(0, 5.5))):
@@ -336,7 +340,7 @@ def killed(run):
 
 
 def state_of(pid, name):
-    """Of the threads of that name: R where one is at work."""
+    """Returns the states of the threads of that name. R means that a thread is running."""
     states = set()
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -348,7 +352,7 @@ def state_of(pid, name):
 
 
 def encoder(run):
-    """While an encoder is at work on a frame."""
+    """The program is killed while an encoder writes a frame."""
     run.mix(threads=8, burst=20000, forks=0)
     run.start()
     run.until(int(10 ** run.dice.uniform(4, 6)))
@@ -358,7 +362,7 @@ def encoder(run):
 
 
 def folded(run):
-    """While its log's beginning is folded: the program, who folds, or both."""
+    """The program, the process that thins its log, or both are killed while the log is thinned."""
     run.mix(burst=3000, threads=4, forks=2)
     run.start()
     path = os.path.join(run.place, f"{run.process.pid}.zst")
@@ -382,7 +386,7 @@ def folded(run):
 
 
 def disk(run):
-    """The logs' disk becomes full, and is freed again."""
+    """The disk of the logs becomes full, and gets free space again."""
     with failing.small_disk("8m") as place, run.tidy():
         run.place = place
         run.mix(forks=4, burst=3000)
@@ -403,7 +407,7 @@ def disk(run):
 
 
 def limits(run):
-    """A limit that the program sets itself while it runs, or has from the start."""
+    """The program has a memory limit, which it sets while it runs or has from the start."""
     run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
     which = LIMITS[run.seed // len(KINDS) % len(LIMITS)]
     number, value = getattr(resource, f"RLIMIT_{which.upper()}"), {
@@ -419,7 +423,7 @@ def limits(run):
 
 
 def as_nobody(run):
-    """For preexec_fn: root is bound by no number of processes."""
+    """For preexec_fn: limits on the number of processes do not apply to root."""
     for path in (mp.folder or run.folder, run.folder, run.place):
         os.chmod(path, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
     probe = subprocess.run([mp.victim("mixed")], preexec_fn=lambda: os.setuid(NOBODY), stderr=subprocess.DEVNULL, check=False)
@@ -429,7 +433,7 @@ def as_nobody(run):
 
 
 def refused(run):
-    """System calls that a filter of the program's refuses."""
+    """A seccomp filter of the program refuses system calls."""
     run.allocator, run.env = run.dice.choice(("glibc", "jemalloc")), ONE_ARENA
     known = mp.bare([os.path.join(os.path.dirname(os.environ["MEMPROF_NAIVE_READER"]), "refused_calls"), "list"])[1].decode().split()
     calls = run.dice.sample(sorted(set(known) - NEEDED), run.dice.randrange(1, 7))
@@ -441,14 +445,14 @@ def refused(run):
 
 
 def possible(around):
-    """These words before a command, where the machine allows it."""
+    """Returns these words before a command if the machine allows them, else skips the run."""
     if subprocess.run([*around, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
         raise mp.Skip(f"{' '.join(around)} is not possible here")
     return around
 
 
 def namespaces(run):
-    """Numbers of processes, mounts and users of its own; killed or not."""
+    """The program has its own namespaces of processes, mounts and users, and is killed or not."""
     user = ["--user", "--map-root-user"] if os.geteuid() or run.dice.random() < 0.5 else []
     run.around = possible(["unshare", *user, "--mount", "--pid", "--fork", "--kill-child"])
     run.mix(phases=run.dice.choice((0, 10)))
@@ -463,7 +467,7 @@ def namespaces(run):
 
 
 def many(run):
-    """A thousand threads at once, which come and go."""
+    """A thousand threads run at once, and start and end."""
     run.mix(phases=10, many=run.dice.choice((200, 500, 1000)), burst=60, forks=4)
     run.start()
     run.finish()
@@ -472,7 +476,7 @@ def many(run):
 
 
 def clock(run):
-    """A clock that jumps: every second one is stopped for longer than anything is waited for."""
+    """The clock jumps. In every second run the program is stopped for longer than any time limit in memprof."""
     (stopped if run.seed // len(KINDS) % 2 else elsewhere)(run)
 
 
@@ -491,7 +495,7 @@ def stopped(run):
 
 
 def elsewhere(run):
-    """Of another time than the machine's, and children of yet another one."""
+    """The program is in a time namespace, and children are in others."""
     user = ["--user", "--map-root-user"] if os.geteuid() else []
     jump = [f"--{name}={run.dice.choice((-60, 1000, 10 ** 7))}" for name in ("monotonic", "boottime")]
     run.around = possible(["unshare", *user, "--time", *jump, "--fork", "--kill-child"])
@@ -502,10 +506,10 @@ def elsewhere(run):
     run.exact()
 
 
-# ---- which seeds
+# ---- choosing seeds
 
 def torture(seed):
-    """Repeated by run.sh 0 SEED, as exactly as threads allow."""
+    """Runs one seed. run.sh 0 SEED repeats it, as exactly as threads allow."""
     run = Run(seed)
     try:
         with run.tidy():
@@ -519,7 +523,7 @@ def torture(seed):
 
 
 def seeds_of(kind, count):
-    """So many, or as many as there is time for: the first ones are the same each time."""
+    """Runs SEEDS seeds, or as many as the time allows. The first ones are always the same."""
     end = time.monotonic() + int(os.environ.get("MEMPROF_TORTURE_SECONDS", "0"))
     seed = KINDS.index(kind)
     while count > 0 or time.monotonic() < end:
@@ -557,7 +561,7 @@ def test_refused_system_calls_count_lost_events():
 
 
 def test_child_without_memory_keeps_the_journal_of_its_parent():
-    """mmap is refused before the parent has written a frame, so all that it did is in its journal."""
+    """mmap is refused before the parent has written a frame, so all of its events are in its journal."""
     torture(466)
 
 
@@ -586,7 +590,7 @@ def slow_killed_200_times_during_compaction_loses_no_event():
 
 
 def mix(seconds, seed):
-    """All kinds in turn, whatever fails; the exit status."""
+    """Runs all kinds in turn, also after failures, and returns the exit status."""
     end, mp.folder = time.monotonic() + seconds, tempfile.mkdtemp(prefix="memprof-torture.")
     ran = {word: collections.Counter() for word in ("passed", "failed", "skipped")}
     first = seed

@@ -1,9 +1,9 @@
-/* What the program itself knows of its memory: a file that it maps shared, which outlives any kill
- * and which no part of memprof writes.
+/* The program's own counters of its memory, in a shared file mapping that survives any kill and that
+ * memprof does not write.
  *
- * A lane is a row of it: who has it, a thread or a signal handler, records in ranges of the lane's
- * name alone, "lane N" for blocks and "maps N" for mappings.  A lane is written by one thread at a
- * time, and no other lane's word is touched by that, so all lanes hold at any instant. */
+ * A lane is a row of counters for a thread or a signal handler. It records only in ranges of the
+ * lane's name: "lane N" for blocks and "maps N" for mappings. Only one thread at a time writes to a
+ * lane, and each lane has its own word. So the counters of all lanes are valid at any instant. */
 #ifndef TRUTH_H
 #define TRUTH_H
 
@@ -13,32 +13,32 @@
 enum { LANES = 8192 };
 
 struct held {
-    uint64_t allocations, bytes; /* of blocks; the bytes that live */
-    uint64_t mapped;             /* bytes of mappings that are there */
+    uint64_t allocations, bytes; /* of blocks; bytes of live blocks */
+    uint64_t mapped;             /* bytes of present mappings */
 };
 
-/* Before a step the state after it is written; word then says in one store that the step is under
- * way, and in one more that it is done or was refused: bit 0 is the index of the state that holds,
- * bit 1 says that the other one may hold already. */
+/* Before a step the lane gets the state after that step. One store to `word` then starts the step,
+ * and another one finishes it or marks it as refused. Bit 0 of `word` is the index of the valid
+ * state. Bit 1 means that the other state may already be valid. */
 struct lane {
-    uint64_t pid; /* whose it is; 0: nobody's */
+    uint64_t pid; /* its process, or 0 if the lane is unused */
     uint64_t word;
     struct held state[2];
-    uint64_t frees, inherited; /* of blocks: all; those that the process had from its parent */
-    uint64_t orderly;          /* the process was about to end by itself */
+    uint64_t frees, inherited; /* of blocks: all frees, and those of blocks that the process inherited */
+    uint64_t orderly;          /* set if the process was about to end by itself */
     uint64_t image;            /* the first lane of its process since fork or exec */
 };
 struct truth {
-    uint64_t lanes; /* handed out */
-    uint64_t stop;  /* the driver wants the program to end */
+    uint64_t lanes; /* number of lanes in use */
+    uint64_t stop;  /* set to make the program end */
     struct lane lane[LANES];
 };
 
 extern volatile struct truth *truth;
 
-/* Maps the file, which is there or made.  False: it cannot be. */
+/* Maps the file and creates it if necessary. Returns false if that fails. */
 bool truth_open(const char *path);
-/* A lane of its own for the calling process, or -1 where all are taken. */
+/* Returns an unused lane for the calling process, or -1 if there is none. */
 int truth_lane(void);
 
 struct held truth_now(int lane);

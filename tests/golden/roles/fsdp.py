@@ -1,4 +1,4 @@
-"""A transformer of eight layers under FSDP2, each layer a group of its own."""
+"""A transformer of eight layers under FSDP2. Each layer is a separate group."""
 import os
 
 import torch

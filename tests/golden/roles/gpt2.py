@@ -1,4 +1,4 @@
-"""GPT-2 small (Hugging Face's, random weights), AdamW, no ranges of its own."""
+"""GPT-2 small (Hugging Face's, random weights) with AdamW. The program itself opens no ranges."""
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 

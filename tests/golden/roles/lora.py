@@ -1,4 +1,4 @@
-"""A frozen Llama in bfloat16 with small trainable adapters beside its projections."""
+"""A frozen Llama in bfloat16 with small trainable adapters at its projections."""
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 

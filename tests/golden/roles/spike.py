@@ -1,4 +1,4 @@
-"""Twelve steps; in the seventh one layer takes 1.5 GiB more."""
+"""Twelve steps. In the seventh one a layer allocates 1.5 GiB more."""
 import torch
 
 from told import base, done, saved, tell

@@ -1,6 +1,6 @@
-"""What PyTorch itself can tell of its memory, by role, at an instant: bytes of storages, and of the allocator's blocks that hold them.
+"""PyTorch's own numbers of its memory by role at an instant: bytes of storages, and of the allocator's blocks that contain them.
 
-For the programs beside it: TOLD=FILE gets what they tell as FILE.json."""
+The other programs of this folder use it: with TOLD=FILE they write these numbers to FILE.json."""
 import json
 import os
 
@@ -38,7 +38,7 @@ def tensors_in(x, depth=0):
 
 
 def saved(root):
-    """Tensors that autograd's graph keeps for the backward pass."""
+    """Returns the tensors that autograd's graph keeps for the backward pass."""
     seen, todo = set(), [root]
     while todo:
         fn = todo.pop()
@@ -59,7 +59,7 @@ def saved(root):
 
 
 def tell(name, roles):
-    """roles: name to tensors, in order: a storage counts where it is found first."""
+    """Counts bytes by role. roles: name to tensors, in order. A storage counts for the first role that lists it."""
     device = torch.cuda.current_device()
     torch.cuda.synchronize()
     with torch.cuda.nvtx.range("told." + name):
