@@ -1,8 +1,9 @@
-# Cross-compiles for aarch64 with Debian's gcc, and runs what is built under qemu-user.  scripts/aarch64.sh fetches the libraries.
+# Cross-compiles for aarch64 with Debian's gcc, and runs the result under qemu-user. scripts/aarch64.sh downloads the
+# libraries.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
-find_program(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)      # without one the tests with C++ programs are left out
+find_program(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)      # without it the tests with C++ programs are left out
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH ${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -1,9 +1,10 @@
-# memprof-report is linked twice: with the machine's libraries, and, for the archive that runs anywhere, with them inside.
-# Which of the two a program is says its property MP_ALONE; the libraries below are either.
+# memprof-report is linked twice: with the machine's shared libraries, and, for the archive that runs on any machine,
+# with static ones. A program's property MP_ALONE selects the variant of the libraries below.
 option(MEMPROF_PACKAGES "What the packages need besides is built with everything else" OFF)
 set(alone $<BOOL:$<TARGET_PROPERTY:MP_ALONE>>)
 
-# mp_either(NAME SHARED library... STATIC file...): MEMPROF_ALONE becomes OFF where one of the files is missing.
+# mp_either(NAME SHARED library... STATIC file...): defines a library with both variants. Sets MEMPROF_ALONE to OFF if a
+# file is missing.
 set(MEMPROF_ALONE ON)
 function(mp_either name)
   cmake_parse_arguments(arg "" "" "SHARED;STATIC" ${ARGN})
@@ -27,11 +28,12 @@ mp_either(mp_zlib SHARED ZLIB::ZLIB STATIC libz.a)
 if(MEMPROF_SQLITE)
   mp_either(mp_sqlite SHARED SQLite::SQLite3 STATIC libsqlite3.a)
 endif()
-# libdw is loaded when it is needed, so that memprof-report starts without it.  libdw.a is followed by the libraries that it uses.
+# libdw is loaded on demand, so that memprof-report starts without it. libdw.a is followed by the libraries that it
+# uses.
 if(MEMPROF_LIBDW)
   mp_either(mp_dw_archives SHARED STATIC libdw.a libelf.a libz.a libbz2.a liblzma.a libzstd.a)
   add_library(mp_dw INTERFACE)
-  if(MEMPROF_SANITIZE)      # LeakSanitizer of clang 14 faults at the end of a program that has loaded libdw itself
+  if(MEMPROF_SANITIZE)      # LeakSanitizer of clang 14 crashes at the end of a program that has loaded libdw itself
     find_library(MEMPROF_LIBDW_LIBRARY dw REQUIRED)
     find_library(MEMPROF_LIBELF_LIBRARY elf REQUIRED)
     mark_as_advanced(MEMPROF_LIBDW_LIBRARY MEMPROF_LIBELF_LIBRARY)

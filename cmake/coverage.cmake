@@ -1,6 +1,7 @@
-# MEMPROF_COVERAGE: which lines tests reach (scripts/coverage.py sums them up).  By clang, whose counters can be a file that all processes of a
-# program map: a process that is killed, leaves by _exit or goes on as another program has counted, too.  gcc's are written at the end of main.
-# What is counted links mp_coverage; programs of tests are not, for the runtime that counts allocates before main.
+# MEMPROF_COVERAGE counts the lines that tests reach (scripts/coverage.py sums them up). It needs clang, whose counters can be in a file
+# that all processes of a program map: a process that is killed, calls _exit or executes another program is also counted. gcc writes its
+# counters at the end of main. Targets that are counted link mp_coverage. Test programs are not counted, because the runtime allocates
+# before main.
 option(MEMPROF_COVERAGE "Lines that tests reach are counted" OFF)
 add_library(mp_coverage INTERFACE)
 if(MEMPROF_COVERAGE)

@@ -1,4 +1,4 @@
-# What `cmake --install` gives beside memprof-report, which installs itself and its page.
+# The files that `cmake --install` installs in addition to memprof-report, which installs itself and its page.
 if(NOT MEMPROF_SANITIZE)
   install(TARGETS memprof memprof-jemalloc memprof-mimalloc memprof-tcmalloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   if(MEMPROF_CUDA)
@@ -12,6 +12,6 @@ foreach(program memprof memprof-report)      # bash looks for a file of the comm
 endforeach()
 install(FILES completions/_memprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# The documents and the skill for assistants, in the folders that their links expect.
+# The documents and the skill for assistants, in the folders to which their links point.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
 install(FILES format/FORMAT.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/format)

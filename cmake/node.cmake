@@ -1,8 +1,9 @@
-# Packages from npm: into the build folder, once for each lock file.
+# Installs packages from npm into the build folder, once for each lock file.
 find_program(NODE_PROGRAM NAMES node nodejs)
 find_program(NPM_PROGRAM npm)
 
-# mp_npm(SOURCE INTO VARIABLE [option...]): installs the packages of SOURCE's lock file into INTO; VARIABLE: are they there?
+# mp_npm(SOURCE INTO VARIABLE [option...]): installs the packages of SOURCE's lock file into INTO, and sets VARIABLE to
+# whether they are there.
 function(mp_npm source into variable)
   set(${variable} OFF PARENT_SCOPE)
   if(NOT NODE_PROGRAM OR NOT NPM_PROGRAM OR "node" IN_LIST MEMPROF_WITHOUT)
@@ -23,7 +24,7 @@ function(mp_npm source into variable)
   set(${variable} ON PARENT_SCOPE)
 endfunction()
 
-# The page's; without Node, or without a network at that moment, there is no page.
+# The packages of the page. If Node or the network is missing, the page is not built.
 set(MEMPROF_VIEWER_MODULES ${CMAKE_BINARY_DIR}/viewer/npm)
 set(without_tests "")
 if(NOT MEMPROF_TESTS OR MEMPROF_SANITIZE)

@@ -1,5 +1,5 @@
-# Optional parts of memprof.  mp_summary() prints which of them are built in, what each brings, and how to get the others.
-# MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
+# Optional parts of memprof. mp_summary() prints which of them are built, what each provides, and how to get the others.
+# MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose. CI builds without each.
 set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node, nvtx-memory, sqlite")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
@@ -7,8 +7,8 @@ find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
 find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
 
-# mp_optional(PART VARIABLE FOUND BRINGS HOW): sets VARIABLE to ON if FOUND is true and MEMPROF_WITHOUT does not name PART.  BRINGS is the
-# feature that the part adds, HOW says how to install the part.
+# mp_optional(PART VARIABLE FOUND BRINGS HOW): sets VARIABLE to ON if FOUND is true and MEMPROF_WITHOUT does not name PART. BRINGS is the
+# feature that the part adds, HOW is the way to install the part.
 set_property(GLOBAL PROPERTY mp_built_in "")
 set_property(GLOBAL PROPERTY mp_missing "")
 function(mp_optional part variable found brings how)
@@ -28,7 +28,7 @@ function(mp_optional part variable found brings how)
   set(${variable} OFF PARENT_SCOPE)
 endfunction()
 
-# Prints the optional parts.  Call it at the end of the configuration, so that the summary is the last output.
+# Prints the optional parts. Must be called at the end of the configuration, so that the summary is the last output.
 function(mp_summary)
   get_property(built_in GLOBAL PROPERTY mp_built_in)
   get_property(missing GLOBAL PROPERTY mp_missing)
@@ -47,7 +47,7 @@ function(mp_summary)
   message(STATUS "${text}")
 endfunction()
 
-# CUDA_VERSION of cuda.h, 13000 for 13.0: the calls that preload/cuda/calls.def lists are known from 12.8 on.
+# CUDA_VERSION of cuda.h is 13000 for 13.0. The calls that preload/cuda/calls.def lists exist since 12.8.
 set(cuda_headers ON)
 find_path(CUDA_INCLUDE_DIR cuda.h HINTS ${CUPTI_INCLUDE_DIR} PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include NO_CMAKE_SYSTEM_PATH)
 if(NOT NVTX3_INCLUDE_DIR OR NOT CUPTI_INCLUDE_DIR OR NOT CUDA_INCLUDE_DIR)

@@ -1,5 +1,6 @@
-# `cpack` makes two of a build: a package for Debian and Ubuntu, whose dependencies dpkg-shlibdeps finds, and an archive that
-# runs from any folder, with the memprof-report that needs the C library alone.  packaging/generator.cmake has what differs.
+# `cpack` makes two packages of a build: one for Debian and Ubuntu, whose dependencies dpkg-shlibdeps finds, and an
+# archive that runs from any folder, with a memprof-report that needs only the C library. packaging/generator.cmake has
+# the differences.
 set(CPACK_PACKAGE_NAME memprof)
 set(CPACK_PACKAGE_CONTACT "memprof maintainers <maintainers@memprof.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "memory profiler for out-of-memory deaths on the host and on GPUs")
@@ -28,10 +29,10 @@ if(MEMPROF_LIBDW)
 endif()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# The build is complete before it is packed: each installation for cpack would ask make about all of it again.
+# The build is complete before it is packed. Otherwise each installation for cpack would run make again.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
-# The notices of what is inside the archive's memprof-report, as this machine has them.
+# The licence notices of the libraries inside the archive's memprof-report, as installed on this machine.
 foreach(library libdw-dev libelf-dev liblzma-dev libbz2-dev zlib1g-dev libzstd-dev libsqlite3-dev)
   install(FILES /usr/share/doc/${library}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/inside RENAME ${library} COMPONENT alone
     EXCLUDE_FROM_ALL OPTIONAL)

@@ -1,6 +1,6 @@
-# libmemprof-reader.a: format, input and replay for other programs (mpr/stream.h), as one object that has no other names than those of
-# its headers, and libzstd inside.  It is linked from the objects of the layers; where these are for link-time optimisation it
-# is compiled here, for who links it need not have this compiler.
+# libmemprof-reader.a: format, input and replay for other programs (mpr/stream.h), as one object that exports only the
+# names in its headers and contains libzstd. It is linked from the objects of the layers. If these are for link-time
+# optimisation, it is compiled here, because its users may have another compiler.
 if(MEMPROF_SANITIZE OR MEMPROF_COVERAGE OR NOT CMAKE_C_COMPILER_ID STREQUAL GNU)
   return()
 endif()
@@ -26,7 +26,7 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/memprof)
 install(FILES postproc/stream/include/mpr/stream.h DESTINATION ${headers}/mpr)
 install(FILES format/include/mpf/event.h format/include/mpf/events.def format/include/mpf/gpu.h format/include/mpf/sample.h DESTINATION ${headers}/mpf)
 
-# Both find the library from where they are, so that what is installed may be moved.
+# Both files find the library relative to their own path, so that the installed tree may be moved.
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/memprof-config.cmake.in ${CMAKE_BINARY_DIR}/memprof-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/memprof PATH_VARS CMAKE_INSTALL_LIBDIR headers)

@@ -1,8 +1,8 @@
-# One place for warnings: every target links mp_warnings.
+# The warnings of all targets, which link mp_warnings.
 add_library(mp_warnings INTERFACE)
 target_compile_options(mp_warnings INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
   -Wwrite-strings -Wconversion -Wvla -Wundef -Wno-missing-field-initializers)
-# noclone is gcc's alone: clang makes no clones.  Enumerators are the tree's constants, of amounts, too.
+# Only gcc knows noclone, and clang makes no clones. Enumerators are also used for constants of amounts.
 target_compile_options(mp_warnings INTERFACE $<$<C_COMPILER_ID:Clang>:-Wno-unknown-attributes -Wno-enum-float-conversion>)
 option(MEMPROF_WERROR "Warnings are errors" OFF)
 if(MEMPROF_WERROR)

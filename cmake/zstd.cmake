@@ -1,4 +1,4 @@
-# The static libzstd: libmemprof.so hides it inside, so that no libzstd.so.1 of the program is displaced.
+# The static libzstd. libmemprof.so hides it inside, so that it does not replace a libzstd.so.1 of the program.
 find_path(ZSTD_INCLUDE_DIR zstd.h)
 find_library(ZSTD_STATIC_LIBRARY NAMES libzstd.a)
 if(NOT ZSTD_INCLUDE_DIR OR NOT ZSTD_STATIC_LIBRARY)

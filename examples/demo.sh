@@ -14,7 +14,7 @@ build() {
         gcc -shared -fPIC -O2 -I preload -o "$build/nvtx_emit.so" examples/nvtx_emit.c -ldl
 }
 
-# Makes a memory cgroup with the limit and prints its path; fails where that is not allowed.
+# Makes a memory cgroup with the limit and prints its path. Fails if that is not allowed.
 make_group() {
     local base group
     for base in /sys/fs/cgroup/memory "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)" /sys/fs/cgroup; do
@@ -29,7 +29,8 @@ make_group() {
     return 1
 }
 
-# Without swap: a program that swaps is slow, not killed.  A shell tries whether a process may enter at all.
+# Without swap, because a program that swaps is slow instead of killed. A shell tests whether a process may join the
+# group.
 limit() {
     if [ -e "$1/memory.max" ]; then
         echo "${limit_mib}M" >"$1/memory.max"
@@ -73,7 +74,7 @@ mkdir -p "$build"
 scripts/deps.sh build demo
 echo "demo: building in $build"
 build || { tail -40 "$build.log"; exit 1; }
-# with a version manager python3 may be a script: this is the program that it runs
+# with a version manager python3 may be a script; this is the program that it runs
 python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 rm -rf "$logs"
 if group=$(make_group); then run_in_group "$group"; else run_with_watcher; fi

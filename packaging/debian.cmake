@@ -1,5 +1,5 @@
-# What Debian wants of a package's files, done between their installation and the package: pages and changes compressed, and a
-# copyright and a list of changes of its form.
+# Changes the installed files to follow Debian's rules: compressed manual pages and changelog, and a copyright and
+# changelog in Debian's format.
 if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()
@@ -11,7 +11,7 @@ file(COPY_FILE ${CPACK_MEMPROF_PACKAGING}/debian/changelog ${doc}/changelog.Debi
 file(COPY_FILE ${CPACK_MEMPROF_PACKAGING}/../CHANGELOG.md ${doc}/changelog)
 file(MAKE_DIRECTORY ${root}/lintian/overrides)
 file(COPY_FILE ${CPACK_MEMPROF_PACKAGING}/debian/lintian-overrides ${root}/lintian/overrides/memprof)
-# where Debian's zsh looks
+# the folder that Debian's zsh reads
 file(RENAME ${root}/zsh/site-functions ${root}/zsh/vendor-completions)
 file(GLOB pages ${root}/man/man1/*.1)
 execute_process(COMMAND gzip -9nf ${pages} ${doc}/changelog.Debian ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)

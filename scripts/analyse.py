@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Looks for mistakes with cppcheck 2.10 (scripts/cppcheck.txt), clang-tidy 14 (.clang-tidy) and the analyzer of gcc 12, over what a build folder
-compiles of format, preload, postproc and launcher.  Prints each finding that scripts/findings.txt does not know, and their number.
+"""Runs cppcheck 2.10 (scripts/cppcheck.txt), clang-tidy 14 (.clang-tidy) and the analyzer of gcc 12 on the sources of format, preload,
+postproc and launcher that a build folder compiles. Prints each finding that is not in scripts/findings.txt, and their number.
 usage: scripts/analyse.py [--slow] [BUILD [TOOL...]]     BUILD: build/dev; TOOL: cppcheck, tidy, gcc (all)
-Without --slow, clang-tidy's checks that follow paths and gcc are left out: half a minute on two cores, with them six minutes.
-Exit status: 0; 1, there are findings; 77, none, but a tool is not here, or one of another version, which would find other things."""
+Without --slow, which takes six minutes instead of half a minute on two cores, gcc and the path-sensitive checks of clang-tidy are
+left out.
+Exit status: 0; 1: there are findings; 77: there are none, but a tool is missing or has another version, which finds other things."""
 import concurrent.futures
 import fnmatch
 import json
@@ -15,21 +16,21 @@ import tempfile
 
 ROOT = os.path.realpath(os.path.dirname(os.path.abspath(__file__)) + "/..")
 PARTS = re.compile(re.escape(ROOT) + r"/(format|preload|postproc|launcher)/.*\.c$")
-# what clang does not know, what would leave gcc's work undone, and what makes an error of a finding
+# options that clang does not know, that let gcc skip its analysis, or that turn a finding into an error
 UNWANTED = re.compile(r" -flto\S*| -fno-fat-lto-objects| -Werror")
 FINDING = re.compile(r"^(?P<file>\S+):(?P<line>\d+):(?P<column>\d+): (?:warning|error): (?P<text>.*) \[(?P<check>[^][]+)\]$")
 KNOWN = "scripts/findings.txt"
 
 
 def commands(build):
-    """One for each source of ours; several targets may compile it."""
+    """Returns one compile command per source. Several targets may compile it."""
     with open(os.path.join(build, "compile_commands.json")) as f:
         of_file = {e["file"]: e for e in json.load(f) if PARTS.match(e["file"])}
     return [{**e, "command": UNWANTED.sub("", e["command"])} for e in of_file.values()]
 
 
 def output(*command, **popen):
-    """Of both streams: tools differ in where they tell findings."""
+    """Returns both streams, because tools differ in where they print findings."""
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **popen).stdout
 
 
@@ -43,7 +44,7 @@ def cppcheck(place, _, __):
                   f"-j{os.cpu_count()}", "--quiet", "--template={file}:{line}:{column}: warning: {message} [{id}]")
 
 
-# A file a time: clang-tidy 14 takes va_list for unset in all but the first.
+# Analyses one file at a time: clang-tidy 14 believes that va_list is not initialised in all files but the first.
 def tidy(place, sources, slow):
     checks = [] if slow else ["--checks=-clang-analyzer-*"]
     return each(lambda source: output("clang-tidy", "--quiet", "-p", place, *checks, source["file"]), sources)
@@ -53,7 +54,7 @@ def gcc(_, sources, __):
     return each(lambda source: output("sh", "-c", re.sub(r" -o \S+", "", source["command"]) + " -fanalyzer -o /dev/null", cwd=source["directory"]), sources)
 
 
-# name: how to run it, its version, and whether that is in each run
+# name: how to run it, its version, and whether it runs without --slow
 TOOLS = {
     "cppcheck": (cppcheck, ("cppcheck", "--version"), r"Cppcheck 2\.10", True),
     "tidy": (tidy, ("clang-tidy", "--version"), r"version 14\.", True),
@@ -70,7 +71,7 @@ def is_here(name):
 
 
 class Known:
-    """A line of findings.txt: tool, check and file, either of these as a pattern, and the reason."""
+    """A line of findings.txt: tool, check and file, the last two as patterns, and the reason."""
 
     def __init__(self, number, line):
         self.tool, self.check, self.file, self.reason = line.split(None, 3)
@@ -89,7 +90,7 @@ def known_of(tool):
 
 
 def name_of(path, build):
-    """A header of preload is found by a link in the build folder."""
+    """Headers of preload are found through links in the build folder."""
     return os.path.relpath(os.path.realpath(os.path.join(build, path)), ROOT)
 
 
@@ -100,7 +101,7 @@ def findings(text, build):
 
 
 def look(tool, build, place, slow):
-    """The number of findings that are not known, and of what is known and was not found."""
+    """Prints findings. Returns the number of new ones, and of lines of findings.txt that matched none."""
     sources = commands(build)
     known = known_of(tool)
     found = [f for _, f in sorted(findings(TOOLS[tool][0](place, sources, slow), build).items()) if not [k for k in known if f in k]]

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds everything with each of the compilers, as preset dev does, and prints their warnings.
-# usage: scripts/compilers.sh [COMPILER...]      those of gcc-12, gcc-13, gcc-14 and clang that are here
-# MEMPROF_ROOT=DIR: compilers of the system below that folder (debootstrap), with CUDA's headers of this one; root only.
-# Exit status: 1, there are warnings, or something does not build; 77, none of the compilers is here.
+# usage: scripts/compilers.sh [COMPILER...]      default: those of gcc-12, gcc-13, gcc-14 and clang that are installed
+# MEMPROF_ROOT=DIR: compilers of the system below that folder (debootstrap), with CUDA's headers of this system; root only.
+# Exit status: 1: there are warnings, or something does not build; 77: no compiler is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 root=${MEMPROF_ROOT:-}
-# In the other system the tree has the path that it has here.
+# The tree has the same path in the other system.
 inside() {
     if [ ! "$root" ]; then "$@"; return; fi
     unshare -m bash -euc '
@@ -21,7 +21,7 @@ inside() {
         exec chroot "$root" env -C "$PWD" PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"' "$root" "$@"
 }
 
-# build COMPILER LOG: the rest is built where something does not.
+# build COMPILER LOG: continues after a target that does not build.
 build() {
     local place=build/compilers/${root:+$(basename "$root")-}$1 cxx=${1/gcc/g++}
     cxx=${cxx/clang/clang++}

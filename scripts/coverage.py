@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Lines that the tests of preset coverage have reached, by folder; with a folder's name its files, the worst first; with a file's or --lines, the
-lines that were not reached.
+"""Lists the lines that the tests of preset coverage have reached, by folder. With a folder's name: its files, the worst first. With a
+file's name or --lines: the lines that were not reached.
 usage: scripts/coverage.py [--lines] [BUILD [PLACE]]        BUILD: build/coverage; PLACE: such as preload/cuda or preload/core/epoch.c"""
 import argparse
 import collections
@@ -12,7 +12,7 @@ import tempfile
 
 ROOT = os.path.realpath(os.path.dirname(os.path.abspath(__file__)) + "/..")
 PARTS = ("format", "launcher", "postproc", "preload")
-TOOLS = ("", "-14")       # behind the names of clang's tools
+TOOLS = ("", "-14")       # suffixes of the names of clang's tools
 
 
 def tool(name):
@@ -26,7 +26,7 @@ def holds_counters(path):
 
 
 def programs(build):
-    """Programs and libraries that count."""
+    """Returns the instrumented programs and libraries."""
     for folder, _, files in os.walk(build):
         for path in (os.path.join(folder, name) for name in files):
             if (path.endswith(".so") or os.access(path, os.X_OK)) and os.path.isfile(path) and holds_counters(path):
@@ -34,7 +34,7 @@ def programs(build):
 
 
 def exported(build, place):
-    """Of all programs together, in lcov's form."""
+    """Returns the counts of all programs together, in lcov's form."""
     data = os.path.join(place, "profdata")
     profiles = glob.glob(build + "/profiles/*.profraw")
     subprocess.run([tool("llvm-profdata"), "merge", "-sparse", *profiles, "-o", data], check=True)
@@ -43,7 +43,7 @@ def exported(build, place):
 
 
 def reached(text):
-    """{file: {line: reached}} of ours."""
+    """Returns {file: {line: reached}} of the files in this tree."""
     lines, of_file = {}, {}
     for line in text.splitlines():
         key, _, value = line.partition(":")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing to build, test or demonstrate memprof on Debian and Ubuntu, and says what and why.
-# usage: scripts/deps.sh build|test|package|try|programs|demo ...      package: what packages are made with; try: what tests are skipped without;
-# programs: what tests/programs/run.py tries memprof on
+# Installs the packages that are missing to build, test or demonstrate memprof on Debian and Ubuntu, and prints the reason for each.
+# usage: scripts/deps.sh build|test|package|try|programs|demo ...      package: for making packages; try: for tests that are otherwise skipped;
+# programs: for the programs of tests/programs/run.py
 set -euo pipefail
 
-# Each line: the set, the file or command that shows that it is there, the packages that bring it (the first that the
-# release has), and why.
+# Each line: the set, the file or command that exists if it is installed, the packages that contain it (the first that
+# the release has is used), and the reason.
 wanted() {
     cat <<'LIST'
 build cmd:gcc            gcc                                        compiler
@@ -82,7 +82,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 known() { [ "$(apt-cache show --no-all-versions "$1" 2>/dev/null | head -c 1)" ]; }
 
-# The first of the alternatives that this release has.
+# Prints the first of the alternatives that this release has.
 choose() {
     local p
     for p in ${1//,/ }; do if known "$p"; then echo "$p"; return; fi; done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Is the tree formatted as .clang-format and .prettierrc.json say?
+# Checks that the tree is formatted according to .clang-format and .prettierrc.json.
 # usage: scripts/format.sh [--apply] [FILE...]       all tracked files, or these; --apply rewrites them
-# clang-format is version 14 (others lay out some lines differently; CLANG_FORMAT names it), prettier the page's, from the build folder
-# ($MEMPROF_BUILD, default build/dev) of a configuration with Node and tests.  Exit status: 1, it is not; 77, one of the two is not here.
+# clang-format must be version 14, because others format some lines differently (CLANG_FORMAT names it). prettier is the page's, from a
+# build folder ($MEMPROF_BUILD, default build/dev) configured with Node and tests. Exit status: 1: a file differs; 77: a tool is missing.
 set -euo pipefail
 
 apply=
@@ -21,7 +21,7 @@ format=${CLANG_FORMAT:-$(command -v clang-format-14 || command -v clang-format |
 prettier=${MEMPROF_BUILD:-build/dev}/viewer/npm/node_modules/.bin/prettier
 failed=0 absent=0
 
-# Lists (*.def) are tables and stay as they were laid out.
+# Lists (*.def) are tables that are laid out by hand.
 if [ "$format" ] && "$format" --version | grep -q 'version 14\.'; then
     if [ $apply ]; then how=(-i); else how=(--dry-run -Werror); fi
     chosen '*.c' '*.h' '*.cc' | xargs -0r "$format" "${how[@]}" || failed=1

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Would the tests notice a mistake?  Makes mutants of format and of replay's books: files with one small mistake each, chosen by a seed.  Each is
-compiled with UBSan and linked into tests, in rounds: its nearest unit tests, then memprof-report and its cases, then all unit tests that concern
-format or replay.  A test that fails has killed it.
+"""Checks that the tests notice mistakes. Makes mutants of files in format and replay: copies with one small mistake each, chosen by a
+seed. Each is compiled with UBSan and linked into tests, in rounds: its nearest unit tests, then memprof-report and its cases, then all
+unit tests of format or replay. A failing test kills the mutant.
 usage: scripts/mutate.py [--seed N] [--count N] [--skip N] [--only PLACE] [--rounds N] [--sanitize LIST] [--list | --build]
-N: 1, 100, 0 and 3; PLACE: only mutants of that folder, FILE or FILE:LINE; LIST: undefined (address,undefined finds what is not freed);
---list: what would be tried; --build: the first round's programs are made, and kept for the next time
-Everything is in build/mutate; the tree is not touched.  A mutant that does not compile, or becomes the same code, is none.
-scripts/mutants.txt has those that no test can tell from what they were made of, each with the reason: they are tried in the first round only.
-Exit status: 0, all were killed or are in there; 1, some survived."""
+Defaults of N: 1, 100, 0 and 3. PLACE: only mutants of that folder, FILE or FILE:LINE. LIST: undefined (address,undefined also finds leaks).
+--list: prints the mutants. --build: builds the programs of the first round and keeps them.
+All files are in build/mutate, and the tree is not changed. A mutant that does not compile, or compiles to the same code, is skipped.
+scripts/mutants.txt has mutants that no test can distinguish from the original, each with the reason. They run in the first round only.
+Exit status: 0: all were killed or are listed; 1: some survived."""
 import argparse
 import concurrent.futures
 import glob
@@ -33,41 +33,41 @@ OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DMEMPROF_W
 UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|flows|lasting|history|stream|follow|breakdown"
         r"|readings|insights_.*|repeats|thin(_random)?|input|ahead|lanes)")
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
-# the unit tests of a file, by the beginning of its name: the first that fits
+# the unit tests of a file by the beginning of its name; the first match is used
 NEAREST = (("format/", "unit_format_(columns|frame|journal|pairs|settings|golden)"), ("postproc/replay/gpu", "test_gpu_.*"),
            ("postproc/replay/backward", "test_gpu_.*"), ("postproc/replay/instants", "test_gpu_.*"),
            ("postproc/replay/estimates", "test_sites|test_gpu_owners"), ("postproc/replay/counted", "test_history"),
            ("postproc/replay/ranges", "test_traceme|test_replay(_.*)?"),
            *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "flows", "lasting", "sites", "nvtx_heaps")),
            ("", "test_replay(_.*)?|test_gpu_random"))
-LIMIT = 60                      # seconds: a mutant may never end
-MEMORY = 8 << 30                # bytes that it may take meanwhile
+LIMIT = 60                      # seconds; a mutant may run forever
+MEMORY = 8 << 30                # bytes of memory that it may use
 
 
 # ---- mistakes
 
 
 def swapped(pairs):
-    """Finds operators with blanks around them, as the layout has all binary ones; each with its replacements."""
+    """Finds operators with blanks around them, as all binary ones have, and their replacements."""
     both = {**pairs, **{new: old for old, new in pairs.items()}}
     pattern = re.compile(r"(?<= )(" + "|".join(sorted(map(re.escape, both), key=len, reverse=True)) + r")(?= )")
     return lambda line: [(m.start(), m.end(), both[m[0]]) for m in pattern.finditer(line)]
 
 
 def constants(line):
-    """Numbers become one more."""
+    """Increments numbers."""
     return [(m.start(), m.end(), str(int(m[0]) + 1)) for m in re.finditer(r"(?<![\w.'])(0|[1-9]\d*)(?![\w.'])", line)]
 
 
 def statements(line):
-    """A statement of one line that has an effect."""
+    """Deletes a statement of one line that has an effect."""
     m = re.fullmatch(r"( +)((?!return|goto|break|continue|case|default|else|const|struct|static|enum|union)[\w*+(][^;{}]*);", line)
     is_declaration = m and re.match(r"[\w ]+[ *]+\w+( = |;|\[|,|$)", m[2]) and not re.match(r"[\w.>\[\]-]+ = ", m[2])
     return [(m.start(2), m.end(2), "")] if m and not is_declaration else []
 
 
 def conditions(line):
-    """The other way round; the zero byte is what stood there."""
+    """Negates a condition. A zero byte marks the original text."""
     found = []
     for m in re.finditer(r"\b(if|while) \(", line):
         depth, end = 1, m.end()
@@ -89,7 +89,7 @@ OPERATORS = {
 
 
 def code_of(text):
-    """The same text with blanks for comments, strings, directives and what is outside of functions."""
+    """Returns the text with blanks for comments, strings, directives and everything outside of functions."""
     def blank(part):
         return re.sub(r"[^\n]", " ", part)
     text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|(?m:^[ \t]*#(?:\\\n|[^\n])*)', lambda m: blank(m[0]), text, flags=re.S)
@@ -108,7 +108,7 @@ class Mutant:
         return "\n".join([*self.lines[:self.number - 1], self.changed, *self.lines[self.number:]])
 
     def what(self):
-        """As scripts/mutants.txt names it: lines move."""
+        """Returns the name that scripts/mutants.txt uses. It has no line number, because lines move."""
         return f"{self.path}: {self.operator}: {'without ' + self.line.strip() if self.is_gone else self.changed.strip()}"
 
     def __str__(self):
@@ -131,7 +131,7 @@ def tracked(*patterns):
 
 
 def in_turn(seed):
-    """All of them: from each folder and of each kind one after the other, in the seed's order."""
+    """Returns all mutants in the order of the seed, taking one from each folder and of each kind in turn."""
     chance, queues = random.Random(seed), []
     every = [m for path in tracked(*(f"{folder}*.c" for folder in FOLDERS)) for m in mutants_of(path)]
     for folder in FOLDERS:
@@ -143,11 +143,12 @@ def in_turn(seed):
         yield from (queue.pop() for queue in queues if queue)
 
 
-# ---- what it is tried with
+# ---- compiling and running
 
 
 def ran(command, cwd=ROOT, limit=LIMIT, memory=MEMORY):
-    """Whether it succeeds, and what it says.  Nothing of it is left: a session of its own is ended as a whole."""
+    """Runs a command and returns whether it succeeded, and its output. All of its processes are ended with its
+    session."""
     process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
     try:
@@ -170,7 +171,7 @@ def must(*command):
 
 
 class Built:
-    """The tree as it is, and how its files are compiled and its programs linked."""
+    """The unchanged tree, and the commands that compile its files and link its programs."""
 
     def __init__(self, sanitizers):
         must("cmake", "-S", ROOT, "-B", BUILD, "-G", "Unix Makefiles", *OPTIONS, f"-DMEMPROF_SANITIZE={sanitizers}")
@@ -203,20 +204,20 @@ class Built:
         return ran(command, cwd=BUILD, memory=self.memory)[0]
 
     def prove(self, name, command):
-        """What fails for a mutant passes without the mistake: looked at once."""
+        """A test that fails with a mutant must pass without it. This is checked at once."""
         if name not in self.proven and not self.passes(command):
             sys.exit(f"mutate: {name} fails without a mistake")
         self.proven.add(name)
         return True
 
     def compile(self, path, source, target, *options):
-        """As the file at the path is."""
+        """Compiles a mutant like the original file."""
         command = self.compilers[path]
         kept = command[:command.index("-o")]
         return ran([*kept, f"-I{ROOT}/{os.path.dirname(path)}", *options, "-w", "-o", target, "-c", source], limit=None)[0]
 
     def link(self, name, part, folder):
-        """With that part in place of what its library has."""
+        """Links a program with the mutant instead of the original object."""
         command = shlex.split(self.link_of(name))
         at = command.index("-o")
         command[at:at + 2] = [part, "-o", os.path.join(folder, name)]
@@ -226,7 +227,7 @@ class Built:
 
 
 def cases():
-    """Those that need no more than the build has: the page is left out."""
+    """Returns true for programs that need nothing more than the build has. The page is left out."""
     def is_wanted(path):
         with open(path) as f:
             return not re.search("^# needs .*page", f.read(), re.M)
@@ -234,7 +235,7 @@ def cases():
 
 
 class Try:
-    """A mutant's own programs, in a folder of its own."""
+    """The programs of one mutant, in a separate folder."""
 
     def __init__(self, built, mutant):
         self.built, self.mutant = built, mutant
@@ -250,14 +251,14 @@ class Try:
         return self.built.compile(self.mutant.path, self.source, self.part)
 
     def own(self, name):
-        """That program with the mutant in it; made anew where the test is newer."""
+        """Returns the program with the mutant, linked again if the test is newer."""
         path = os.path.join(self.folder, name)
         if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(self.built.program(name)):
             self.built.link(name, self.part, self.folder)
         return path
 
     def is_same(self):
-        """Whether an optimising compiler makes the same code of it."""
+        """Returns true if an optimising compiler makes the same code of it."""
         with tempfile.TemporaryDirectory() as place:
             texts = []
             for source in (os.path.join(ROOT, self.mutant.path), self.source):
@@ -271,7 +272,7 @@ class Try:
         return not self.built.passes([self.own(name)]) and self.built.prove(name, [self.built.program(name)])
 
     def first_unit(self, names):
-        """That fails; "": none."""
+        """Returns the first test that fails, or ""."""
         return next((name for name in names if self.fails(name)), "")
 
     def first_case(self, cases):
@@ -290,14 +291,14 @@ class Try:
         return ""
 
     def killer(self, number):
-        """The test of that round that fails; "": none."""
+        """Returns the test of this round that fails, or ""."""
         if number == 1:
             return self.first_case(cases())
         return self.first_unit(self.built.units_with(self.mutant.path) if number else self.built.nearest(self.mutant.path))
 
 
 def known():
-    """{mutant: why it is the same}: a line, and below it, indented, the reason."""
+    """Returns {mutant: reason}. The file has a line per mutant, followed by the indented reason."""
     with open(KNOWN) as f:
         lines = [line.rstrip("\n") for line in f if not line.startswith("#")]
     return {line: reason.strip() for line, reason in zip(lines, lines[1:]) if line and line[0] != " "}
@@ -319,7 +320,7 @@ def chosen_of(o):
 
 
 def build(built, o):
-    """As much of the first round as can be made before."""
+    """Builds everything of the first round that can be built in advance."""
     tries = (Try(built, mutant) for mutant in itertools.islice(chosen_of(o), o.count))
     for t in tries:
         if t.compiles():
@@ -328,7 +329,7 @@ def build(built, o):
 
 
 def first_round(built, o):
-    """Those of the first so many that survived it."""
+    """Yields the mutants that survived the first rounds."""
     count = 0
     for mutant in chosen_of(o):
         if count == o.count:

@@ -1,4 +1,5 @@
-/* What an emulator of another processor (qemu-user) lacks of Linux: its tests are skipped there. */
+/* Features of Linux that an emulator of another processor (qemu-user) does not have. Tests that
+ * need them are skipped. */
 #ifndef EMULATED_H
 #define EMULATED_H
 
@@ -6,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* `what`: the call or option that the test rests on.  True: skip it; the reason is printed. */
+/* Returns true, and prints the reason, if the test must be skipped. @what: the call or option that
+ * the test needs. */
 static inline bool emulator_lacks(const char *what)
 {
     const char *emulator = getenv("MEMPROF_EMULATOR");

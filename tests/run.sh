@@ -17,7 +17,7 @@ esac
 if [ $all ]; then scripts/deps.sh build test package try; else scripts/deps.sh build test; fi
 
 passed=0 failed=0 skipped=0
-# Adds CTest's own counts of a run to the sums.
+# Adds CTest's counts of a run to the sums.
 count() {
     local file=$1
     attribute() { sed -nE "s/.*<testsuite[^>]*[[:space:]]$1=\"([0-9]+)\".*/\1/p" "$file" | head -1; }
@@ -35,7 +35,7 @@ second_attempts() {
         while read -r times name; do [ "$times" -gt 1 ] || echo "DEFECT $name ($2): it passed at the second attempt"; done >>"$defects"
 }
 
-# remember TEST-PRESET RESULTS: keeps each failed test with the end of its output, which are printed at the very end.
+# remember TEST-PRESET RESULTS: keeps each failed test with the end of its output. They are printed at the very end.
 last_words=$(mktemp)
 remember() {
     python3 - "$1" "$2" >>"$last_words" <<'EOF'
@@ -48,13 +48,13 @@ for case in ElementTree.parse(sys.argv[2]).getroot().iter("testcase"):
 EOF
 }
 
-# broken NAME: a part that could not be run.
+# broken NAME: counts a part that could not be run.
 broken() {
     echo "FAILED $1" >>"$last_words"
     failed=$((failed + 1))
 }
 
-# run CONFIGURATION TEST-PRESET: a part that does not build is a failure too.
+# run CONFIGURATION TEST-PRESET: a part that does not build also counts as a failure.
 run() {
     local build=$PWD/build/$1 report
     report=$build/results.$2.xml
@@ -76,7 +76,7 @@ run() {
     remember "$2" "$report"
 }
 
-# reads NAME COMMAND...: what reads the tree, and ends with 77 where its tool is not here.
+# reads NAME COMMAND...: runs a check of the tree, which exits with 77 if its tool is not installed.
 reads() {
     local name=$1 status=0
     shift
@@ -89,13 +89,14 @@ reads() {
     esac
 }
 
-# With the page's prettier that the first build has brought.
+# Uses the page's prettier, which the first build has downloaded.
 layout() { MEMPROF_BUILD=build/ci reads layout scripts/format.sh; }
 
-# With --slow by all of the tools, and each of their checks.
+# With --slow runs all tools with all their checks.
 analysis() { reads analysis scripts/analyse.py ${slow:+--slow} build/ci; }
 
-# Unit tests with AddressSanitizer and UBSan: clang's, whose build has the targets of tests/fuzz, too (with --slow a minute of each), or else gcc's.
+# Runs the unit tests with AddressSanitizer and UBSan: clang's, whose build also has the targets of tests/fuzz (with
+# --slow each runs a minute), or else gcc's.
 sanitized() {
     if clang --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null | grep -q / && [ "$(uname -m)" = x86_64 ]; then
         [ $slow ] || export MEMPROF_FUZZ_SECONDS=10
@@ -107,7 +108,7 @@ sanitized() {
     fi
 }
 
-# The guest on another processor, its logs read by the first build.
+# Runs the library on another processor, and reads its logs with the first build.
 emulated() {
     local status=0
     if ! command -v aarch64-linux-gnu-gcc >/dev/null || ! command -v qemu-aarch64-static >/dev/null; then
@@ -123,7 +124,7 @@ emulated() {
     esac
 }
 
-# Says which tests the default run leaves out.
+# Lists the tests that the default run omits.
 left_out() {
     local chosen of_all
     chosen=$(ctest --preset quick -N | sed -n 's/^Total Tests: //p') of_all=$(ctest --test-dir build/quick -N | sed -n 's/^Total Tests: //p')

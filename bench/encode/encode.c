@@ -1,5 +1,5 @@
-/* What the encoder thread costs an event: chunks are filled with the churn of some threads, and
- * mp_epoch_run is timed.
+/* Measures the encoder thread's time per event: chunks are filled with the events of some threads,
+ * and mp_epoch_run is timed.
  *
  *   encode THREADS [ROUNDS] [RUN]    RUN: events of a thread between two of others (1: they
  * alternate at random) */
@@ -34,7 +34,7 @@ static uint64_t random_of(uint64_t *s)
     return *s;
 }
 
-/* About log-normal: what bench/host/work.c makes. */
+/* Returns sizes with an approximately log-normal distribution, like bench/host/work.c. */
 static uint64_t some_size(uint64_t x)
 {
     uint64_t size = 24;
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     const uint32_t each = CHUNKS * MPF_CHUNK_SLOTS;
     for (uint32_t r = 0; r < rounds && r < 1000; r++) {
         if (time < mp_clock_ticks())
-            time = mp_clock_ticks(); /* else the watermark is all they have */
+            time = mp_clock_ticks(); /* otherwise the watermark is their only time */
         for (uint32_t n = 0; n < each;) {
             const uint32_t i = (uint32_t)(random_of(&s) >> 33) % threads;
             const uint32_t k = run == 1 ? 1 : 1 + (uint32_t)(random_of(&s) >> 33) % (2 * run - 1);

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Step time under memprof and under PyTorch's own tools, against bare, in interleaved processes.
+"""Compares the step time under memprof and under PyTorch's own tools with that of bare runs, in interleaved processes.
 
   pairs.py LIBRARY [--kind launch|compute] [--pairs N] [--others N]
 
-Each pair is a bare process and one under memprof, in alternating order; with each of the first --others pairs go one with
-_record_memory_history() and one with torch.profiler(profile_memory=True).  Prints the median of the ratios within pairs,
-and the bounds of its 95 % interval (bootstrap over pairs).
-"""
+Each pair is a bare process and one under memprof, in alternating order. Each of the first --others pairs also has a process with
+_record_memory_history() and one with torch.profiler(profile_memory=True). Prints the median of the ratios within pairs,
+and the bounds of its 95 % interval (bootstrap over pairs)."""
 import argparse
 import json
 import os

@@ -1,10 +1,9 @@
-"""One measured process: training steps of a model, and what they took.
+"""Runs training steps of a model in one process and prints their times.
 
   step.py launch|compute [--with history|profiler] [--steps N]
 
-launch: GPT-2 small, batch 1 x 64, eager: the GPU waits for the program, so every ns of the host shows.
-compute: a transformer whose kernels fill the GPU.  Prints one line of JSON.
-"""
+launch: GPT-2 small, batch 1 x 64, eager. The GPU waits for the program, so every ns on the host is measured.
+compute: a transformer whose kernels keep the GPU busy. Prints one line of JSON."""
 import argparse
 import contextlib
 import json

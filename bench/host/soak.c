@@ -1,16 +1,16 @@
 /* soak --events=N [--threads=T] [--rate=A_SECOND] [--hold=FILE] --truth=FILE: a long run whose
- * memory is known.
+ * memory use is known.
  *
- * T threads make N calls of malloc and free in all, in 16 phases.  Between two of them they wait,
- * and the main thread makes a peak of a chosen height, to the byte: the highest one in phase 5, and
- * in phase 11 one that lacks a single byte to it.  In each phase it also forgets blocks, in
- * functions of their own.  Who holds how much is counted by this program itself, and written to
- * FILE: at the highest peak and at the end, in the words of the reports (NVTX ranges).
+ * T threads make N calls of malloc and free in total, in 16 phases. Between two phases they wait, and
+ * the main thread makes a peak of a chosen height, to the byte. The highest peak is in phase 5. The one
+ * in phase 11 is a single byte lower. In each phase the main thread also leaks blocks, in separate
+ * functions. The program counts the bytes of each NVTX range itself, and writes them to FILE: those at
+ * the highest peak and those at the end, with the names that reports use.
  *
- * While the first byte of the file that --hold names is not 0, the threads rest.
+ * While the first byte of the file given by --hold is not 0, the threads pause.
  *
- * But for what starting takes (threads, the ranges' library) nothing else is allocated, and no
- * thread ends before the process, so all else is the same in a short run. */
+ * Except at the start (threads, the library of the ranges) the program makes no other allocations,
+ * and no thread ends before the process. So all other numbers are the same in a short run. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,17 +31,17 @@ enum {
     PHASES = 16,
     HIGHEST = 5, /* of the phases, from 0 */
     A_BYTE_LESS = 11,
-    MOST = 64,      /* threads */
-    LIVE = 512,     /* blocks of a thread */
-    LEFT = 16,      /* of these at the end */
+    MOST = 64,      /* number of threads */
+    LIVE = 512,     /* blocks per thread */
+    LEFT = 16,      /* of these live at the end */
     STEP = 1 << 20, /* events in a range */
-    BATCH = 4096,   /* events between two looks at the clock */
+    BATCH = 4096,   /* events between two reads of the clock */
     PEAK_BLOCKS = 64,
 };
 #define PEAK   (UINT64_C(512) << 20)
 #define LESSER (UINT64_C(4) << 20)
 
-/* What is on the books of a row of the reports. */
+/* The expected bytes and blocks of a row of the reports. */
 struct held {
     uint64_t bytes, blocks;
 };
@@ -57,7 +57,7 @@ static const char *const leak_name[LEAKS] = { "leak small", "leak often", "leak 
 
 static struct worker worker[MOST];
 static struct held leaked[LEAKS], peak;
-static uint64_t events, rate, allocations, frees; /* these two: the main thread's */
+static uint64_t events, rate, allocations, frees; /* the last two: of the main thread */
 static int threads = 4;
 static volatile const char *hold = "";
 static pthread_barrier_t together;
@@ -85,7 +85,7 @@ static void take(struct worker *w, unsigned i, uint32_t size)
     w->allocations++;
 }
 
-/* A slot is emptied and filled; one in 512 blocks is of some KiB. */
+/* A slot is emptied and filled. One in 512 blocks is a few KiB. */
 static void churn(struct worker *w, uint64_t pairs)
 {
     for (uint64_t n = 0; n < pairs; n++) {
@@ -140,16 +140,16 @@ static void *work(void *arg)
     for (int phase = 0; phase < PHASES; phase++) {
         phase_of(w, start, &done);
         wait_for_all();
-        wait_for_all(); /* meanwhile: the peak */
+        wait_for_all(); /* meanwhile the main thread makes the peak */
     }
     for (unsigned i = LEFT; i < LIVE; i++)
         if (w->block[i]) drop(w, i);
     wait_for_all();
-    pause(); /* until the process ends */
+    pause(); /* waits for the end of the process */
     return NULL;
 }
 
-/* ---- what is forgotten: the pointers are gone when these return */
+/* ---- leaks: the pointers are lost when these functions return */
 
 static void forget(enum leak which, size_t size)
 {
@@ -209,7 +209,7 @@ static uint64_t height(int phase)
     return PEAK - LESSER * (unsigned)(PHASES - phase);
 }
 
-/* Nothing of it is touched, so it takes no memory. */
+/* Writes to none of the memory, so it needs no pages. */
 static void make_peak(int phase)
 {
     static void *block[PEAK_BLOCKS];

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Long runs under a budget, compared with what the program itself knows: soak.py [--events N] [...]
+"""Compares long runs under a budget with the program's own counters: soak.py [--events N] [...]
 
-Starts `memprof run --keep SIZE -- soak ...`, as often at once as --processes says, each with a log and a budget of its own;
-looks every second at what memprof takes (room, descriptors, threads, mappings, memory), none of which may grow with the run; and
-compares what the log says with the truth that soak.c keeps, to the byte. What starting takes (some hundred bytes) is what a short run with a whole log has beside its
-truth: the long one has to have the same. The exit status is 0 only if all is right, and the room was within the budget."""
+Starts `memprof run --keep SIZE -- soak ...` --processes times in parallel, each with a separate log and budget. Checks every
+second memprof's use of space, descriptors, threads, mappings and memory, none of which may grow during the run. Compares the
+log with the counters of soak.c, to the byte. Allocations at the start (a few hundred bytes) are measured as the difference in a
+short run with a complete log, and must be the same in the long run. The exit status is 0 only if all numbers are right and the
+space was within the budget."""
 import argparse
 import concurrent.futures
 import glob
@@ -19,8 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SHORT = 1000000     # events of the short run
 LOSSES = ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "inherited_frees", "damaged_places", "missing_frames")
-# What does not grow with the run: what of its samples is compared, and how much more the second half may have. The program
-# forgets a megabyte in small blocks and some large ones that are mappings; its peaks are mappings for a moment.
+# Values that must not grow during the run: how samples are summarised, and how much larger the second half may be. The
+# program leaks a megabyte in small blocks and some large ones that are mappings. Its peaks are short-lived mappings.
 FLAT = (("rss", max, 2 << 20), ("mapped", max, 1 << 20), ("journal", max, 1 << 20), ("maps", min, 24), ("ours", max, 0), ("folder_own", max, 0))
 wrong = []
 
@@ -34,7 +35,7 @@ def units(size):
     return f"{size / (1 << 20):.1f} MiB"
 
 
-# ---- what is there
+# ---- reading the state of processes
 
 def read(path):
     try:
@@ -49,7 +50,7 @@ def children(pid):
 
 
 def named(pid, name):
-    """The child of that process with this name, or None."""
+    """Returns the child of that process with this name, or None."""
     return next((child for child in children(pid) if read(f"/proc/{child}/comm").strip() == name), None)
 
 
@@ -69,7 +70,8 @@ def links(folder):
 
 
 def descriptors(pid, logs):
-    """(those of the program's own table, those of any thread to the logs): memprof's threads have tables of their own."""
+    """Returns (descriptors in the program's own table, descriptors of any thread for logs). memprof's threads have
+    separate tables."""
     try:
         own = len(os.listdir(f"/proc/{pid}/fd"))
         ours = {(task, link) for task in os.listdir(f"/proc/{pid}/task") for link in links(f"/proc/{pid}/task/{task}/fd")
@@ -80,7 +82,7 @@ def descriptors(pid, logs):
 
 
 def mappings(pid):
-    """(their number, resident bytes of libmemprof.so's and of the journal's)."""
+    """Returns (number of mappings, resident bytes of libmemprof.so, those of the journal)."""
     number, ours, mine = 0, 0, False
     for line in read(f"/proc/{pid}/smaps").splitlines():
         word, _, rest = line.partition(" ")
@@ -93,7 +95,7 @@ def mappings(pid):
 
 
 def seconds(pid):
-    """Of processor time."""
+    """Returns seconds of processor time."""
     fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0
 
@@ -112,7 +114,7 @@ def room(folder, journal=False):
 # ---- one process
 
 class Run:
-    """memprof run, soak below it, and who folds beside it."""
+    """One `memprof run` with soak below it and the process that thins its log."""
 
     def __init__(self, options, number, events, keep):
         self.options, self.events, self.keep = options, events, keep
@@ -126,7 +128,7 @@ class Run:
         self.process = None
 
     def hold(self, now):
-        """The program's threads rest, or go on."""
+        """Pauses or continues the program's threads."""
         with open(self.hold_path, "r+b" if os.path.exists(self.hold_path) else "wb") as f:
             f.write(bytes([now]))
 
@@ -169,7 +171,7 @@ class Run:
             self.pause()
 
     def pause(self):
-        """Where the machine has no time to fold: the program waits for it."""
+        """If the machine has too little time to thin the log, the program waits."""
         most, began = budget(self.keep) * self.options.pause, time.monotonic()
         if room(self.logs) <= most:
             return
@@ -180,7 +182,7 @@ class Run:
         self.pauses += 1
         self.paused += time.monotonic() - began
 
-    # ---- what it says
+    # ---- reports
 
     def report(self, *arguments):
         log, = glob.glob(os.path.join(self.logs, "*.zst"))
@@ -190,7 +192,8 @@ class Run:
         return json.loads(done.stdout)
 
     def beside(self):
-        """Compares with the truth; returns what the log has beside it, which is what starting takes."""
+        """Compares the log with the program's counters, and returns the bytes that the log has in addition, which were
+        allocated at the start."""
         with open(self.truth_path, encoding="utf-8") as f:
             self.truth = json.load(f)
         self.log, = self.report("peaks", "--by", "range")["logs"]
@@ -207,7 +210,7 @@ class Run:
 
     @staticmethod
     def rows(heap, key):
-        """Bytes by the outermost range."""
+        """Returns the bytes by outermost range."""
         found = {}
         for row in heap["ranges"]:
             name = row["path"][0] if row["path"] else ""
@@ -228,7 +231,7 @@ class Run:
                 if name not in ("all", "peak"):
                     check(f"leaks by {by}: {word}", [sum(r["bytes"] for r in rows), sum(r["blocks"] for r in rows)], self.truth["end"][name])
 
-    # ---- what it took
+    # ---- resources
 
     def most(self, key, running=True):
         return max((sample[key] for sample in self.samples if not running or sample["runs"]), default=0)

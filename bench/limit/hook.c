@@ -1,7 +1,6 @@
-/* hook [THREADS [BATCHES]]: ns that a malloc or free takes in the program's own threads, all of
- * them at work at once.  They rest after each batch, so that who takes the events away keeps up:
- * the least and the median batch of all threads.  A thread more has come and gone before, as in
- * most programs. */
+/* hook [THREADS [BATCHES]]: ns per malloc or free in the program's threads, all of which run at
+ * once. They rest after each batch so that the encoder keeps up. Prints the minimum and the median
+ * batch of all threads. Another thread has started and ended before, as in most programs. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* `rate EVENTS [A_SECOND]`: so many calls of malloc and free among 64 blocks, at that rate or as
- * fast as it can, for logs of a known length. */
+/* `rate EVENTS [A_SECOND]`: makes EVENTS calls of malloc and free with 64 blocks, at that rate or
+ * as fast as possible, for logs of a known length. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

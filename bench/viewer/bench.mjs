@@ -1,7 +1,7 @@
-// The page's numbers: size, time until it is ready, time of a wheel's frame, memory of its tab, and what `html` costs
-// against `peaks`.
-// usage: node bench.mjs BUILD [EVENTS [RANK_EVENTS]]       BUILD: a build folder with tests; EVENTS of the one run
-// (10000000), RANK_EVENTS of the eight ranks of run A in all (EVENTS), and of 64 ranks; run B has a tenth of them
+// Measures the page: size, time until it is ready, time of a wheel's frame, memory of its tab, and the cost of `html`
+// compared with `peaks`.
+// usage: node bench.mjs BUILD [EVENTS [RANK_EVENTS]]       BUILD: a build folder with tests; EVENTS of the single run
+// (10000000), RANK_EVENTS of the eight ranks of run A in total (EVENTS), and of 64 ranks; run B has a tenth of them
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,19 +22,19 @@ const folder = mkdtempSync(join(tmpdir(), 'memprof-bench.'));
 const report = join(build, 'postproc', 'memprof-report'),
   makers = join(build, 'tests', 'postproc');
 
-/** @param {number[]} all @param {number} share of them that are less */
+/* @param {number[]} all @param {number} share of the values that are smaller */
 const quantile = (all, share) =>
   [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))];
 const median = (all) => quantile(all, 0.5);
 
-/** A log. @param {string} name @param {number} count of its events @param {string[]} kind maker and scenario */
+/* Makes a log. @param {string} name @param {number} count of its events @param {string[]} kind maker and scenario */
 function make(name, count, [maker, scenario] = ['make_gpu_log', 'training']) {
   const path = join(folder, name);
   execFileSync(join(makers, maker), [scenario, path, String(Math.round(count))]);
   return path;
 }
 
-/** User seconds of a command. */
+/* Returns the user seconds of a command. */
 function cost(...command) {
   const { stderr } = spawnSync('bash', ['-c', 'TIMEFORMAT=%U; time "$@" >/dev/null', 'bash', ...command], {
     encoding: 'utf8',
@@ -54,14 +54,14 @@ async function open(browser, file) {
   };
 }
 
-/** Milliseconds of script that each turn of the wheel costs: its listener, and its frame until the charts are drawn. */
+/* Returns the milliseconds of script per turn of the wheel: its listener, and its frame until the charts are drawn. */
 const wheel = (page) =>
   page.evaluate(async () => {
     const over = document.querySelector('.u-over'),
       { left, top, width } = over.getBoundingClientRect(),
       times = [];
     for (let i = 0; i < 60; i++) {
-      // callbacks of a frame run in the order in which they were asked for: the page's own is between the two
+      // callbacks of a frame run in the order in which they were requested, so the page's own runs between the two
       const begins = new Promise((done) => requestAnimationFrame(() => done(performance.now()))),
         start = performance.now();
       over.dispatchEvent(
@@ -81,7 +81,7 @@ const wheel = (page) =>
     return times;
   });
 
-/** Bytes that only the process of the tab has. The browser has one tab. */
+/* Returns the bytes that only the process of the tab uses. The browser has one tab. */
 async function privateBytes(session) {
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
   const each = processInfo
@@ -116,7 +116,7 @@ async function measure(name, file) {
   );
 }
 
-/** Its page. @param {string} name @param {string[]} logs */
+/* Makes a page. @param {string} name @param {string[]} logs */
 function pageOf(name, logs) {
   const path = join(folder, name);
   execFileSync(report, ['html', '-o', path, ...logs]);
@@ -150,7 +150,7 @@ await measure(`a training run of ${events} events`, page);
 await measure(`${events} events of four threads`, mixed);
 await measure(`two runs of ${RANKS} ranks, ${rankEvents} and ${rankEvents / 10}`, all);
 await measure(`a run of ${MANY} ranks, ${rankEvents}`, many);
-// in turn: what else the machine does touches both
+// alternating, so that other load of the machine affects both
 const pairs = Array.from({ length: PAIRS }, () => [cost(report, 'peaks', one), cost(report, 'html', '-o', page, one)]);
 const least = [0, 1].map((i) => Math.min(...pairs.map((pair) => pair[i])));
 console.log(

@@ -1,4 +1,4 @@
-"""Tests that hold a program to memory limits: the fixture `within`, over memprof run and memprof-report check."""
+"""The fixture `within` holds a program to memory limits, with memprof run and memprof-report check."""
 import subprocess
 
 import pytest

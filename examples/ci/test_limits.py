@@ -1,4 +1,4 @@
-"""pytest examples/ci, with memprof on PATH."""
+"""Tests that a program stays within memory limits: pytest examples/ci, with memprof on PATH."""
 import sys
 
 PROGRAM = "table = [bytes(1000) for _ in range(50_000)]"

@@ -1,5 +1,5 @@
-/* peak LOG: what each heap of a recorded process held at most, and when, and how many events there
- * are of which kind. */
+/* peak LOG: prints the peak of each heap of a recorded process with its time, and the number of
+ * events of each kind. */
 #include <inttypes.h>
 #include <mpr/stream.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Configures the tree without a preset, as a newcomer does.  CTest's environment: MEMPROF_SOURCE."""
+"""A newcomer can configure the tree without a preset. CTest's environment: MEMPROF_SOURCE."""
 import os
 import subprocess
 

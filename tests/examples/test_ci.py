@@ -1,4 +1,4 @@
-"""examples/ci: the pytest fixture, and the steps of the workflow, with the memprof of this build."""
+"""The pytest fixture and the workflow's steps in examples/ci work with the memprof of this build."""
 import os
 import re
 import shutil
@@ -12,7 +12,7 @@ CI = os.path.join(SOURCE, "examples/ci")
 
 
 def environment():
-    """memprof and memprof-report on PATH."""
+    """Puts memprof and memprof-report on PATH."""
     place = mp.fresh("bin")
     for name in ("MEMPROF", "MEMPROF_REPORT"):
         os.symlink(os.environ[name], os.path.join(place, os.path.basename(os.environ[name])))
@@ -45,7 +45,7 @@ def test_pytest_reports_a_broken_limit():
 
 
 def steps():
-    """The workflow's commands by the names of their steps."""
+    """Returns the workflow's commands by the names of their steps."""
     with open(os.path.join(CI, "github.yml")) as file:
         text = file.read()
     return dict(re.findall(r"- name: (.*)\n(?:        if: .*\n)?        run: \|\n((?:          .*\n)+)", text))

@@ -1,4 +1,4 @@
-/* Numbers that are the same in every run. */
+/* A random generator that gives the same numbers in every run. */
 #ifndef TESTS_FORMAT_RANDOM_H
 #define TESTS_FORMAT_RANDOM_H
 

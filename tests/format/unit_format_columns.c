@@ -1,4 +1,4 @@
-/* Events through the encoder and back: the same events, whatever they are. */
+/* Any events are the same after encoding and decoding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,8 @@ static uint8_t *body, pattern[256 + MPF_DATA_MAX];
 static const struct mpf_clock from = { 1000000, 5000, 0 },
                               to = { 1000000 + 2500000000u, 1000005000, 0 };
 
-/* Data of event i: as long as any event's, and not that of its neighbours. */
+/* Returns the data of event i: as long as that of any event, and different from that of its
+ * neighbours. */
 static const uint8_t *data_of(uint32_t i) { return pattern + i % 256; }
 
 static void add(unsigned op, unsigned heap, uint64_t time, uint64_t addr, uint64_t size,
@@ -49,7 +50,7 @@ static void check_event(const struct mpf_event *e, uint32_t i)
     if (mpf_op_class(e->op) == MPF_CLASS_DATA) assert_memory_equal(e->data, data_of(i), e->size);
 }
 
-/* Encodes event[], decodes it in batches of an odd size, and compares. */
+/* Encodes event[], decodes it in batches of an odd size, and compares. Returns the encoded size. */
 static long there_and_back(void)
 {
     mpf_columns_begin(columns);
@@ -142,7 +143,7 @@ static void extreme_numbers_in_every_operation(void **state)
     }
 }
 
-/* Operation 120 does not exist: a later version's. */
+/* Operation 120 does not exist. A later version may define it. */
 static void unknown_operations_are_passed_over_by_their_class(void **state)
 {
     (void)state;
@@ -192,7 +193,7 @@ static void a_body_that_ends_in_its_head_is_damage(void **state)
     }
 }
 
-/* A reader of NAME relies on its data. */
+/* A reader of NAME relies on the data of its class. */
 static void a_known_operation_of_another_class_is_damage(void **state)
 {
     (void)state;
@@ -219,8 +220,8 @@ static void a_frame_has_room_for_a_limited_number_of_kinds(void **state)
     assert_int_equal(mpf_columns_room(columns), 2);
 }
 
-/* Allocation patterns that use ages, growth of the age table, stacks of freed addresses, and
- * reallocs in and out of place. */
+/* Random allocation patterns that use ages, growth of the age table, stacks of freed addresses, and
+ * reallocs in place and elsewhere. */
 static void random_program(uint64_t seed, uint32_t count)
 {
     enum { LIVE = 3000 };
@@ -260,7 +261,7 @@ static void last_in_first_out_takes_no_bytes_for_addresses(void **state)
         add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000001000, 100, 1);
         add(MPF_OP_FREE, 1, from.ticks, 0x7f0000001000, 0, 1);
     }
-    /* an operation each, a size and an age each pair, and little else */
+    /* one operation per event, a size and an age per pair, and little else */
     assert_true(there_and_back() < 10000 + 10000 + 200);
 }
 
@@ -283,7 +284,7 @@ static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
     assert_true(there_and_back() < 9000 + 9000 + 9000 + 300);
 }
 
-/* The table of ages grows, many times over. */
+/* The age table grows many times. */
 static void a_block_of_a_large_frame_is_freed_by_its_age(void **state)
 {
     (void)state;
@@ -292,11 +293,11 @@ static void a_block_of_a_large_frame_is_freed_by_its_age(void **state)
         add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i * 7919 % ALL * 0x12340, 24, 1);
     for (uint64_t i = 0; i < ALL; i++)
         add(MPF_OP_FREE, 1, from.ticks, 0x7f0000000000 + i * 7919 % ALL * 0x12340, 0, 1);
-    /* an operation, a size and a place; an operation and an age */
+    /* an operation, a size and an address; an operation and an age */
     assert_true(there_and_back() < ALL * (1 + 1 + 5) + ALL * (1 + 2) + 300);
 }
 
-/* As many blocks as there can be: the table is as large as its memory, and no larger. */
+/* As many blocks as a frame can have. The age table fills its memory and does not exceed it. */
 static void a_frame_of_nothing_but_blocks(void **state)
 {
     (void)state;
@@ -314,30 +315,28 @@ static void a_frame_of_nothing_but_blocks(void **state)
     free(memory);
 }
 
-/* The bytes of FORMAT.md, by hand. */
+/* The bytes of FORMAT.md, written by hand. */
 static void golden_bytes(void **state)
 {
     (void)state;
     add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)3 << SHIFT, 0x1000, 0, 1);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* what the thread freed */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* at an address that the thread freed */
     add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x2000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)5 << SHIFT, 0x1000, 0, 2);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* what another one freed */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* at an address that another thread freed */
     const long n = there_and_back();
     static const uint8_t rest[] = {
         6,    0,  0,  0,  11, 3, 0, 0, /* events, shift, pairs */
         6,    0,  0,  0,  6,  0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0,    0, 0, 2,
-        0,    0,  0,  0,  0,  0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 2, 0x81, 1, 1, /* ALLOC, FREE,
-                                                                                 predicted ALLOC of
-                                                                                 heap 1, with their
-                                                                                 classes */
+        0,    0,  0,  0,  0,  0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 2, 0x81, 1, 1, /* ALLOC, FREE, predicted ALLOC of heap 1,
+ * with their classes */
         0,    1,  2,  0,  1,  0,                                              /* ops */
         1,    4,  2,  1,  1,  1, /* thread 1 four times, 2 once, 1 once */
         3,    2,  2,  4,         /* step 3 twice, 2 steps later four times */
         0x81, 8,                 /* distance zigzag(0x100) */
         0xf9, 7,                 /* distance zigzag(0x200 - 0x102) */
-        4,                       /* where the block before the last was */
+        4,                       /* the address of the block before the last */
         24,   24, 24, 24, 1,  2, /* sizes; ages */
     };
     assert_int_equal(n, 2 * sizeof(struct mpf_clock) + sizeof rest);

@@ -1,5 +1,5 @@
-/* The decoders get bytes that no encoder made: they end, with an error or with bounded nonsense,
- * and stay in their buffers (the asan preset watches that). */
+/* Decoders of damaged bytes end with an error or with wrong but bounded values, and stay in their
+ * buffers (which the asan preset checks). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void mutate(uint8_t *bytes, size_t n, uint64_t *seed)
     }
 }
 
-/* Returns the events decoded, whatever they are. */
+/* Returns the number of decoded events, whatever they are. */
 static uint64_t decode(const uint8_t *body, size_t bytes)
 {
     static struct mpf_columns_reader r;
@@ -84,7 +84,7 @@ static void mutated_columns(void **state)
         whole += events == EVENTS;
         free(bytes);
     }
-    assert_true(whole > 0 && whole < ROUNDS); /* some mutations do no harm, some are found */
+    assert_true(whole > 0 && whole < ROUNDS); /* some mutations are harmless, others are detected */
 }
 
 static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
@@ -96,7 +96,7 @@ static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
     const size_t n = valid_body(body, sizeof body);
     assert_int_equal(mpf_columns_open(&r, body, n, 0, block, EVENTS), MPF_OK);
     const uint8_t *end = r.op.end;
-    memset(body + (r.op.at - body), 255, EVENTS); /* no such pair */
+    memset(body + (r.op.at - body), 255, EVENTS); /* a pair that does not exist */
     struct mpf_event e;
     for (int i = 0; i < EVENTS; i++) assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
     assert_int_equal(mpf_columns_next(&r, &e, 1), 0);
@@ -105,7 +105,7 @@ static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
 
 enum { HEAD = sizeof(struct mpf_journal), BYTES = HEAD + MPF_CHUNK_BYTES };
 
-/* A journal of one chunk whose every slot is committed. */
+/* Writes a journal with one chunk in which every slot is committed. */
 static void valid_journal(uint8_t *image, uint64_t *seed)
 {
     static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_NAME, MPF_OP_CONT,

@@ -1,5 +1,5 @@
-/* The bytes of FORMAT.md, by hand.  Logs that exist have them: a test here that fails says that the
- * version must change. */
+/* The bytes are those of FORMAT.md, written by hand. Existing logs have them, so if a test here
+ * fails, the version must change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct mpf_slot slot(unsigned op, unsigned heap, uint64_t step, uint64_t 
     return (struct mpf_slot){ step << SHIFT | 5, addr, mpf_slot_head(op, heap, 77, size) };
 }
 
-/* An event of each class but BLOCK, in numbers of more than one byte. */
+/* An event of each class except BLOCK, with numbers of more than one byte. */
 static void refs_regions_values_and_data(void **state)
 {
     (void)state;

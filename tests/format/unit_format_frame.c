@@ -1,4 +1,4 @@
-/* Frames: cut, flipped, newer, lost in garbage. */
+/* Truncated, corrupted and newer frames, and frames in garbage, are recognised. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,8 +68,7 @@ static void a_cut_frame_is_truncated_at_every_byte(void **state)
     }
 }
 
-/* A flip in a bit that zstd does not look at leaves the payload as it was; every other one is an
- * error. */
+/* A flip of a bit that zstd ignores leaves the payload unchanged. Every other flip is an error. */
 static void no_flipped_bit_gives_a_wrong_body(void **state)
 {
     (void)state;
@@ -86,15 +85,14 @@ static void no_flipped_bit_gives_a_wrong_body(void **state)
     assert_true(errors >= 8 * n - 4);
 }
 
-/* One flipped bit away from a good frame: the one that says that a checksum follows. */
+/* A valid frame becomes this one if the bit that announces a checksum is flipped. */
 static void a_frame_without_a_checksum_is_damage(void **state)
 {
     (void)state;
     struct mpf_frame f;
     write_frame(MPF_MAJOR);
-    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1); /* the same
-                                                                                       payload, head
-                                                                                       and all */
+    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1); /* the same payload,
+ * including its head */
     assert_int_equal(mpf_frame_read(dctx, out, n, back, CAP, &f), MPF_ERR_DAMAGED);
 }
 

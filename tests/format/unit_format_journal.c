@@ -1,4 +1,4 @@
-/* Journals: which events of a chunk count, and what they are. */
+/* A reader of a journal takes exactly the committed events of its chunks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void what_the_log_holds_is_not_listed_again(void **state)
     chunk->drained = 3;
     chunk->drained_next = 8;
     chunk->frame = 6;
-    assert_int_equal(read_chunk(6, &torn), 7); /* frames 0 to 5: not 6 */
+    assert_int_equal(read_chunk(6, &torn), 7); /* frames 0 to 5; frame 6 does not exist */
     assert_int_equal(found[0].slot, 3);
     assert_int_equal(read_chunk(7, &torn), 2);
     assert_int_equal(found[0].slot, 8);
@@ -149,14 +149,14 @@ static void data_without_its_event_is_torn(void **state)
 {
     (void)state;
     uint32_t torn;
-    put(1, MPF_OP_CONT, 0, 0, 0, TAG); /* slot 0 was reserved for the event and not stored */
+    put(1, MPF_OP_CONT, 0, 0, 0, TAG); /* slot 0 was reserved for the event, which was not stored */
     put(2, MPF_OP_FREE, 9, 16, 0, TAG);
     assert_int_equal(read_chunk(0, &torn), 1);
     assert_int_equal(found[0].slot, 2);
     assert_int_equal(torn, 1);
 }
 
-/* Stores a NAME event of `bytes` bytes at the slot and the first `stored` of the slots for its
+/* Stores a NAME event of `bytes` bytes at the slot, and the first `stored` of the slots for its
  * data. */
 static void put_name(uint32_t slot, uint64_t bytes, uint32_t stored)
 {
@@ -203,7 +203,8 @@ static void an_unknown_operation_is_damage(void **state)
                      MPF_ERR_DAMAGED);
 }
 
-/* Each cut in a buffer of its own size, so that the asan preset sees a read behind it. */
+/* Each truncated image is in a buffer of exactly its size, so that the asan preset detects a read
+ * beyond it. */
 static void a_cut_image_holds_no_part_of_a_chunk(void **state)
 {
     (void)state;

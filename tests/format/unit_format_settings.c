@@ -1,5 +1,4 @@
-/* How much is kept and when blocks are recorded, as texts say it: which are read as what, and which
- * are refused. */
+/* Texts of --keep and of windows are parsed or refused as documented. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Pairs of strings: what is written is read; what is cut is damage. */
+/* Pairs of strings are read as they were written, and truncated ones are detected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* What the fuzz targets share.
+/* Functions shared by the fuzz targets.
  *
- * A target is a program of libFuzzer: LLVMFuzzerTestOneInput gets bytes that nobody made, and what
- * it calls ends, in its bounds, whatever they are. */
+ * A target is a libFuzzer program. LLVMFuzzerTestOneInput gets arbitrary bytes. The code that it calls
+ * must end and stay within its bounds for any input. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -10,11 +10,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A file of that name with these bytes, in a folder of this process's own that goes when it ends.
- * Its path, which lasts. */
+/* Writes a file of that name with these bytes, in a temporary folder of this process. Returns its
+ * path, which stays valid. */
 const char *fuzz_file(const char *name, const uint8_t *data, size_t size);
 
-/* Ends the process, for libFuzzer to tell: the code under test broke its word. */
+/* Ends the process, which libFuzzer reports, if the tested code did not keep its contract. */
 #define FUZZ_HOLDS(what)                                                                           \
     do {                                                                                           \
         if (!(what)) __builtin_trap();                                                             \

@@ -1,4 +1,4 @@
-/* The body of an EVENTS frame: what is decoded lies in it. */
+/* Decodes the body of an EVENTS frame and checks that each decoded event is inside it. */
 #include <stdlib.h>
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-/* A digest, a database of SQLite that nobody made, and what `ranks` makes of it. */
+/* Reads an arbitrary SQLite database as a digest, and runs `ranks` on it. */
 #include "cmd.h"
 #include "fuzz.h"
 

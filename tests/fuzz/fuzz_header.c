@@ -1,4 +1,4 @@
-/* The pairs of a HEADER frame. */
+/* Decodes the pairs of a HEADER frame. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* A log and its journal, as files: four bytes that say how long the log is, the log, the journal.
- */
+/* Reads a log and its journal as files. The input is the length of the log in four bytes, the log,
+ * and the journal. */
 #include <string.h>
 
 #include "fuzz.h"

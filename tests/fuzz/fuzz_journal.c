@@ -1,4 +1,4 @@
-/* A journal: its head, the committed slots of its chunks, and their events. */
+/* Reads a journal: its head, the committed slots of its chunks, and their events. */
 #include "fuzz.h"
 #include "mpf/frame.h"
 #include "mpf/journal.h"

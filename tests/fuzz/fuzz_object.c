@@ -1,10 +1,10 @@
-/* An object file that nobody made, at a path that a log names, and the calls at its addresses. */
+/* Looks up calls at the addresses of an arbitrary object file at a path that a log names. */
 #include <string.h>
 
 #include "debug.h"
 #include "fuzz.h"
 
-enum { FROM = 0x10000, CODE = 0x1100, STEP = 8 }; /* seeds have all their code in that */
+enum { FROM = 0x10000, CODE = 0x1100, STEP = 8 }; /* all code of the seeds is in this range */
 
 static void look(void *arg, const char *function, const char *file, unsigned line)
 {

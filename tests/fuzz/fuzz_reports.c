@@ -1,5 +1,5 @@
-/* A log that was changed inside its frames, all checksums right, and one command that reads it:
- * replay, analysis and rendering get what no decoder refuses. */
+/* Runs a command on a log that was changed inside its frames and has valid checksums. Decoders
+ * accept such a log, so replay, analysis and rendering are tested. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum { ARGUMENTS = 5 };
 static const struct {
     int (*run)(int argc, char **argv);
     const char *argument[ARGUMENTS];
-    int logs; /* that it wants; the same one each time */
+    int logs; /* number of logs that the command takes, all of them this log */
 } commands[] = {
     { mpr_cmd_summary, { "summary" }, 1 },
     { mpr_cmd_summary, { "summary", "-fcsv" }, 1 },
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* ---- what is changed: the command, the order of frames, or the inside of one */
+/* ---- mutations: the command, the order of frames, or the inside of one */
 
 static size_t append(uint8_t *to, size_t size, size_t max, const uint8_t *data,
                      const struct packed *f)

@@ -1,5 +1,4 @@
-/* Names beside a log: LOG.symbols, as it is on disk, or the text that it unpacks to, and look-ups
- * of what it says to have. */
+/* Looks up names in LOG.symbols, either as the file on disk or as the text that it contains. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "fuzz.h"
 #include "store.h"
 
-enum { AS_IT_IS = 1 }; /* of the first byte */
+enum { AS_IT_IS = 1 }; /* in the first byte */
 
 static const char *packed_file(const uint8_t *text, size_t size)
 {
@@ -31,7 +30,7 @@ static void look(void *arg, const char *function, const char *file, unsigned lin
     FUZZ_HOLDS(line <= INT32_MAX && (!file || *file));
 }
 
-/* Each address that the text names, in each object that it names before it. */
+/* Looks up each address in the text in the object named before it. */
 static void look_all(const struct mpr_stored *s, char *text)
 {
     uint32_t object = 0;

@@ -1,4 +1,4 @@
-/* Makes seeds of a log: pack_log COMMAND LOG >SEED, as the fuzzer of reports has it (packed.h);
+/* Makes seeds from a log. pack_log COMMAND LOG >SEED: a seed for the fuzzer of reports (packed.h).
  * pack_log --bodies header|columns LOG NAME: a file for the body of each frame of that kind. */
 #include <err.h>
 #include <stdio.h>

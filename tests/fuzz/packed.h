@@ -1,8 +1,8 @@
-/* A log as the fuzzer of reports has it: its frames as they were before they were compressed, so
- * that what is changed in them has a right checksum again.
+/* A log as the fuzzer of reports uses it: with uncompressed frames, so that mutated frames get valid
+ * checksums when they are compressed.
  *
- * Bytes: which command is to read it (one byte), then the frames: kind (one byte), length (four
- * bytes, least first), body. */
+ * The bytes are: the command that reads it (one byte), then the frames: kind (one byte), length (four
+ * bytes, little-endian), body. */
 #ifndef PACKED_H
 #define PACKED_H
 
@@ -16,12 +16,13 @@ struct packed {
     uint8_t kind;
 };
 
-/* The frames of the bytes; what is no whole frame at their end is left out.  Their number. */
+/* Finds the frames in the bytes and returns their number. An incomplete frame at the end is
+ * ignored. */
 size_t packed_frames(const uint8_t *data, size_t size, struct packed frame[PACKED_FRAMES]);
-/* Appends a frame.  The new size; 0: there is no room. */
+/* Appends a frame. Returns the new size, or 0 if it does not fit. */
 size_t packed_add(uint8_t *data, size_t size, size_t cap, uint8_t kind, const uint8_t *body,
                   size_t bytes);
-/* The log, as it would be in a file.  Its size; 0: none of it could be written. */
+/* Writes the log in the format of a file. Returns its size, or 0 if nothing could be written. */
 size_t packed_log(const uint8_t *data, size_t size, uint8_t *log, size_t cap);
 
 #endif

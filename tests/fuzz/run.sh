@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes one target, from the logs of tests/golden and those that tests make: run.sh BUILD TARGET [SECONDS [OPTION-OF-LIBFUZZER...]]
-# What ends it is kept in BUILD/fuzz/TARGET; a copy in tests/fuzz/found/TARGET is tried first from then on.
+# run.sh BUILD TARGET [SECONDS [OPTION-OF-LIBFUZZER...]]: fuzzes one target, with seeds from tests/golden and from logs that tests write.
+# Failing inputs are kept in BUILD/fuzz/TARGET. Copy them to tests/fuzz/found/TARGET, which each run tries first.
 set -euo pipefail
 fuzz=$(cd "$(dirname "$0")" && pwd) build=$(cd "$1" && pwd) target=$2 seconds=${3:-${MEMPROF_FUZZ_SECONDS:-60}}
 shift $(($# < 3 ? $# : 3))
@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$kept/corpus" "$scratch/logs" "$scratch/seeds"
 
-# A whole log, one that is cut, one that was killed and left a journal, and so on.
+# Writes a complete log, a truncated one, one of a killed process with its journal, and others.
 make_logs() {
     local scenario
     cp "$tests"/golden/*.zst "$scratch/logs/"
@@ -25,7 +25,7 @@ make_logs() {
 
 little_endian() { printf '%08x' "$1" | sed -E 's/(..)(..)(..)(..)/\\x\4\\x\3\\x\2\\x\1/'; }
 
-# Names as they lie beside a log: the text, and where zstd is here the file.
+# Writes stored names: the text, and the file if zstd is installed.
 make_names() {
     local names="$scratch/seeds/names"
     { printf 'memprof symbols\t1\nlog\t%032d\n' 0
@@ -38,7 +38,7 @@ make_names() {
     fi
 }
 
-# Logs as the target wants them.
+# Converts logs to the target's input.
 make_seeds() {
     local log name journal command=0
     for log in "$scratch"/logs/*.zst; do

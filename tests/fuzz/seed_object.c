@@ -1,4 +1,5 @@
-/* Code for an object file of a few functions: some within others, one without a line. */
+/* Code for an object file with a few functions, some of them inlined into others, one without line
+ * numbers. */
 static inline __attribute__((always_inline)) int innermost(int *at, int n)
 {
     at[n] += n;

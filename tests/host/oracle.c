@@ -193,8 +193,8 @@ void free(void *p)
     next_free()(p);
 }
 
-/* The block is removed and added at once after the call. Until then no other thread can get its
- * address except by the real call, which runs under the lock. */
+/* The block is removed and added at once after the call. Until then other threads can get its
+ * address only by the real call, which runs under the lock. */
 void *realloc(void *p, size_t n)
 {
     if (!p) return made(next_realloc()(p, n), n);

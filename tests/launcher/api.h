@@ -1,5 +1,5 @@
-/* The books of a program that calls an allocator's own API: what a profiler must find in the range
- * "api". */
+/* Counters of a program that calls an allocator's own API. A profiler must find the same numbers in
+ * the range "api". */
 #ifndef API_H
 #define API_H
 
@@ -15,7 +15,7 @@ static struct {
     size_t bytes;
 } books;
 
-/* p is a new block. */
+/* Counts a new block p. */
 static inline void *made(void *p, size_t bytes)
 {
     if (!p) abort();
@@ -25,21 +25,21 @@ static inline void *made(void *p, size_t bytes)
     return p;
 }
 
-/* A block of `bytes` bytes is about to go. */
+/* Counts the free of a block of `bytes` bytes. */
 static inline void gone(size_t bytes)
 {
     books.blocks--;
     books.bytes -= bytes;
 }
 
-/* q is what became of a block: one allocation, one free. */
+/* Counts a reallocation with the result q as one allocation and one free. */
 static inline void *moved(void *q, size_t from, size_t to)
 {
     gone(from);
     return made(q, to);
 }
 
-/* The calls of the API. */
+/* Makes the calls of the API. */
 void use(void);
 
 int main(void)

@@ -5,8 +5,8 @@ void *rallocx(void *p, size_t bytes, int flags);
 size_t xallocx(void *p, size_t bytes, size_t extra, int flags);
 void dallocx(void *p, int flags);
 void sdallocx(void *p, size_t bytes, int flags);
-/* what C++ calls for `delete` of an over-aligned object; jemalloc's calls its own sdallocx by name
- */
+/* called by C++ for `delete` of an over-aligned object; jemalloc's version calls its own sdallocx
+ * by name */
 void *_ZnwmSt11align_val_t(size_t bytes, size_t alignment);
 void _ZdlPvmSt11align_val_t(void *p, size_t bytes, size_t alignment);
 
@@ -25,14 +25,14 @@ void use(void)
     sdallocx(p, 200, 0);
 
     p = made(mallocx(20 << 10, 0), 20 << 10);
-    if (xallocx(p, 1 << 30, 0, 0) >= 1 << 30) abort(); /* not in place: the block stays as it was */
+    if (xallocx(p, 1 << 30, 0, 0) >= 1 << 30) abort(); /* cannot grow in place, so the block is unchanged */
     if (xallocx(p, 20 << 10, 0, 0) < 20 << 10) abort();
     moved(p, 20 << 10, 20 << 10);
 
     p = made(_ZnwmSt11align_val_t(300, 64), 300);
     gone(300);
     _ZdlPvmSt11align_val_t(p, 300, 64);
-    p = made(malloc(400), 400); /* one library's block by another's function */
+    p = made(malloc(400), 400); /* a block of one library freed by another library's function */
     gone(400);
     dallocx(p, 0);
 }

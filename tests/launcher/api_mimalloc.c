@@ -31,7 +31,7 @@ char *mi_heap_strdup(struct heap *heap, const char *text);
 void mi_free(void *p), mi_cfree(void *p), mi_free_size(void *p, size_t bytes),
     mi_free_aligned(void *p, size_t alignment);
 void mi_free_size_aligned(void *p, size_t bytes, size_t alignment);
-/* these reach mi_ functions by name inside the allocator */
+/* these call mi_ functions by name inside the allocator */
 void *_ZnwmRKSt9nothrow_t(size_t bytes, const void *tag);
 void _ZdlPvm(void *p, size_t bytes);
 
@@ -57,8 +57,8 @@ static void allocate(void)
     made(mi_strndup("ten bytes", 3), 4);
     p = mi_realpath("/", NULL);
     made(p, strlen(p) + 1);
-    books.allocations++; /* the C library's realpath, of which mimalloc's makes a copy */
-    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort(); /* neither is a failed allocation */
+    books.allocations++; /* mimalloc's realpath copies the C library's result */
+    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort(); /* neither counts as a failed allocation */
 }
 
 static void reallocate(void)
@@ -98,18 +98,18 @@ static void release(void)
 
 static void use_heaps(void)
 {
-    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new(); /* the allocator's own blocks, no
-                                                                      program's */
+    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new(); /* blocks of the allocator itself,
+ * not of a program */
     made(mi_heap_malloc(kept, 2000), 2000);
     made(mi_heap_calloc(kept, 10, 201), 2010);
     moved(mi_heap_realloc(kept, made(mi_heap_strdup(kept, "four"), 5), 600), 5, 600);
-    mi_heap_delete(kept); /* its blocks live on */
+    mi_heap_delete(kept); /* its blocks stay live */
     for (int i = 0; i < 100; i++) made(mi_heap_malloc(destroyed, 300), 300);
     for (int i = 0; i < 100; i++) gone(300);
     mi_heap_destroy(destroyed);
 }
 
-/* libc's names: the library serves them by its mi_ functions. */
+/* The library implements libc's functions with its mi_ functions. */
 static void use_libc_names(void)
 {
     void *p;

@@ -1,5 +1,6 @@
-/* A program with jemalloc linked in, which reserves address space as runtimes with arenas of their
- * own do: 10 GiB, of which a few MiB are touched, and 64 MiB of blocks, all touched. */
+/* A program that is linked with jemalloc and reserves address space, as runtimes with their own
+ * arenas do: 10 GiB, of which it writes to a few MiB, and 64 MiB of blocks, all of which it writes
+ * to. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A program with an allocator linked in, as a static jemalloc is. */
+/* A program with a statically linked allocator, like one with a static jemalloc. */
 #include <stdlib.h>
 
 static char arena[1 << 20];

@@ -1,4 +1,4 @@
-"""Slurm on this machine alone: munge, a controller and a node's daemon, in a folder of their own, for as long as a test takes."""
+"""Runs Slurm on this machine for the time of a test: munge, a controller and a node's daemon, in a separate folder."""
 import contextlib
 import os
 import shutil
@@ -49,7 +49,7 @@ def wait_for(path, process):
 
 @contextlib.contextmanager
 def slurm():
-    """The environment for srun."""
+    """Returns the environment for srun."""
     missing = [program for program in PROGRAMS if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")]
     if missing:
         raise mp.Skip(f"{', '.join(missing)}: not installed")
@@ -80,7 +80,8 @@ def slurm():
         start("slurmd", "-D", "-f", conf, "-N", host)
         yield env
     finally:
-        # One after the other: a step that is about to end needs the controller and munge, and slurmd waits for it.
+        # Stops the daemons one after the other: a step that is about to end needs the controller and munge, and slurmd
+        # waits for it.
         for process in reversed(running):
             process.terminate()
             process.wait(mp.TIMEOUT)

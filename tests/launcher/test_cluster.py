@@ -1,4 +1,4 @@
-"""Recording, digesting and one answer for all ranks, under what starts the ranks of a job."""
+"""Launchers of jobs start ranks under memprof, whose logs are digested and compared by `ranks`."""
 import json
 import os
 import shutil
@@ -10,12 +10,12 @@ import slurm
 
 RANKS = 4
 MIB = 1 << 20
-# the last rank holds more
+# the last rank has more memory
 PROGRAM = "import os\nblock = bytearray((60 if os.environ[{rank!r}] == '3' else 20) << 20)\n"
 
 
 def works(*launcher, env):
-    """Skips where the launcher itself cannot start a task on this machine."""
+    """Skips the test if the launcher cannot start a task on this machine."""
     try:
         done = subprocess.run([*launcher, "true"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=mp.TIMEOUT)
@@ -26,7 +26,7 @@ def works(*launcher, env):
 
 
 def recorded(*launcher, rank, env):
-    """What ranks says of a job whose tasks are recorded into one folder, from its digests."""
+    """Records the tasks of a job into one folder and returns the output of `ranks` from its digests."""
     logs = os.path.join(mp.folder, "logs")
     done = subprocess.run([*launcher, os.environ["MEMPROF"], "run", "-q", "--digest", "-o", logs, "--", os.path.realpath(sys.executable), "-S", "-c",
                            PROGRAM.format(rank=rank)], env=env, cwd=mp.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -36,7 +36,7 @@ def recorded(*launcher, rank, env):
     mp.equal((done.returncode, done.stdout), (0, ""), "status and output of the job")
     mp.equal(len([name for name in os.listdir(logs) if name.endswith(".digest")]), RANKS, "digests")
     home = mp.fresh("home")
-    for name in os.listdir(logs):       # the logs stay where they are
+    for name in os.listdir(logs):       # the logs stay in the folder
         if name.endswith(".digest"):
             shutil.copy(os.path.join(logs, name), home)
     ranks = subprocess.run([os.environ["MEMPROF_REPORT"], "ranks", "--format", "json", home], stdout=subprocess.PIPE, check=True, timeout=mp.TIMEOUT)

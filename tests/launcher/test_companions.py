@@ -1,4 +1,4 @@
-"""Programs that call an allocator's own API, under the launcher: every block is seen once, and every free."""
+"""Under the launcher, programs that call an allocator's own API have every allocation and every free recorded once."""
 import os
 import subprocess
 
@@ -6,7 +6,7 @@ import mp
 
 
 def exact(name):
-    """The program's own books against the range that holds all its calls."""
+    """Compares the program's own counters with the range that contains all its calls."""
     program = mp.victim(f"api_{name}")
     if not os.path.exists(program):
         raise mp.Skip(f"{name} is not here")

@@ -1,4 +1,4 @@
-"""Completion for bash and zsh: what they offer is what the programs take."""
+"""Completion for bash and zsh offers exactly the options and commands of the programs."""
 import os
 import re
 import shutil
@@ -9,7 +9,7 @@ import mp
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FILE = os.path.join(ROOT, "completions", "memprof.bash")
 ZSH_FILE = os.path.join(ROOT, "completions", "_memprof")
-# Stands for zsh's own completion: says what would be offered.
+# Replaces zsh's own completion and prints what would be offered.
 ZSH = r"""
 compadd() { while [[ $1 != -- ]]; do shift; done; shift; local a; for a; do [[ $a == ${PREFIX}* ]] && print -r -- $a; done }
 compset() { PREFIX=${PREFIX#*=} }
@@ -23,7 +23,7 @@ source $file
 
 
 def offered(program, *words):
-    """What bash offers for the last of the words behind a program; it is found by its path."""
+    """Returns what bash offers for the last word of a command. The program is found by its path."""
     if not shutil.which("bash"):
         raise mp.Skip("bash is not installed")
     function = "_memprof" if program == "MEMPROF" else "_memprof_report"
@@ -42,13 +42,13 @@ def offered_by_zsh(program, *words):
 
 
 def taken(program, *command):
-    """The long options that --usage names: with = where a value belongs to them."""
+    """Returns the long options that --usage lists, with = if they have a value."""
     usage = subprocess.run([os.environ[program], *command, "--usage"], text=True, stdout=subprocess.PIPE, timeout=mp.TIMEOUT, check=True)
     return sorted(re.findall(r"\[(--[a-z-]+=?)", usage.stdout))
 
 
 def tables():
-    """The commands of memprof-report, and those of its command log."""
+    """Returns the commands of memprof-report, and those of its command log."""
     with open(os.path.join(ROOT, "postproc", "cmd", "main.c")) as f:
         return [sorted(re.findall(r'\{ "([a-z]+)", (?:mpr_cmd_|run_log)', table)) for table in f.read().split("log_commands[]")[:2]]
 
@@ -58,7 +58,7 @@ def commands():
 
 
 def all_commands():
-    """As the words of a command line."""
+    """Returns the commands as words of a command line."""
     first, of_log = tables()
     return [[command] for command in first] + [["log", command] for command in of_log]
 
@@ -94,7 +94,8 @@ def test_bash_completes_option_values_that_the_help_lists():
 
 
 def test_bash_completes_other_words_as_files():
-    """Values, logs and the arguments of the command that is recorded are files, or the command's own affair."""
+    """Values, logs and the arguments of the recorded command are files, or completed by that command's own
+    completion."""
     for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-"), ("log", "info", "")):
         mp.equal(offered("MEMPROF_REPORT", *words), [], f"offered for {words}")
     for words in (("run", "--", "cat", "--"), ("run", "-q", "cat", "--l"), ("run", "--level", "=", ""), ("help", "")):

@@ -1,4 +1,4 @@
-"""memprof run: what it refuses, what it hands on, what it returns and what it says."""
+"""memprof run refuses invalid use, passes signals and variables on, and returns the status of the command."""
 import contextlib
 import ctypes
 import fcntl
@@ -22,7 +22,7 @@ MIB, GIB = 1 << 20, 1 << 30
 
 
 def memprof(*arguments, env=None, launcher=None, **popen):
-    """Runs the launcher in the test's folder: subprocess.CompletedProcess with text."""
+    """Runs the launcher in the test's folder and returns a subprocess.CompletedProcess with text."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") or k == "MEMPROF_LIB"}
     clean.pop("LD_PRELOAD", None)
     return subprocess.run([launcher or os.environ["MEMPROF"], *arguments], env={**clean, **(env or {})}, cwd=mp.folder, text=True,
@@ -30,7 +30,7 @@ def memprof(*arguments, env=None, launcher=None, **popen):
 
 
 def start(*command, preexec_fn=os.setpgrp):
-    """Starts a command under the launcher, by default in a process group of its own, its output in a pipe."""
+    """Starts a command under the launcher, by default in a separate process group, with its output in a pipe."""
     return subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", *command], cwd=mp.folder, stdout=subprocess.PIPE,
                             text=True, preexec_fn=preexec_fn)
 
@@ -98,7 +98,7 @@ def as_root():
 
 
 def secure_copy():
-    """A copy of true(1), in a folder that everybody can read."""
+    """Copies true(1) into a folder that everybody can read."""
     os.chmod(mp.folder, 0o755)
     if os.statvfs(mp.folder).f_flag & os.ST_NOSUID:
         raise mp.Skip("the folder is mounted nosuid")
@@ -127,7 +127,7 @@ def test_programs_with_capabilities_are_refused():
     program = secure_copy()
     if not shutil.which("setcap") or subprocess.run(["setcap", "cap_net_raw+ep", program], stderr=subprocess.DEVNULL).returncode != 0:
         raise mp.Skip("no file capabilities here")
-    for file in ("MEMPROF", "MEMPROF_LIB"):        # where another user finds them
+    for file in ("MEMPROF", "MEMPROF_LIB"):        # so that another user can read them
         shutil.copy(os.environ[file], mp.folder)
     result = memprof("run", "--", program, launcher=path(os.path.basename(os.environ["MEMPROF"])),
                      env={"MEMPROF_LIB": path("libmemprof.so")}, preexec_fn=lambda: os.setuid(NOBODY))
@@ -162,7 +162,7 @@ def test_mappings_of_a_linked_allocator_are_recorded():
 
 
 def chromium(*before):
-    """What Chromium makes of a page, by its scripts: the document."""
+    """Returns the document that Chromium makes of a page with scripts."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:
         raise mp.Skip("chromium is not installed")
@@ -175,7 +175,7 @@ def chromium(*before):
 
 
 def test_chromium_renders_a_page_under_memprof():
-    """A malloc of its own that names its mappings under its lock, and a tree of processes."""
+    """Chromium's malloc names its mappings under its lock, and Chromium starts a tree of processes."""
     expected = chromium()
     if expected[0] != 0 or b"7,14,21" not in expected[1]:
         raise mp.Skip("chromium draws no page here by itself")
@@ -190,7 +190,7 @@ def test_user_entries_of_ld_preload_follow_memprof():
 
 
 def preloaded_with(name):
-    """LD_PRELOAD when a library of that name is preloaded by the user, with all companions beside libmemprof.so."""
+    """Returns LD_PRELOAD if the user preloads a library of that name, with all companions next to libmemprof.so."""
     library = shutil.copy(mp.library(), path("libmemprof.so"))
     for allocator in ("jemalloc", "mimalloc", "tcmalloc"):
         make(f"libmemprof-{allocator}.so", "")
@@ -236,7 +236,7 @@ int main()
 
 
 def sanitized(name, text, compiler):
-    """A program with gcc's AddressSanitizer, whose library checks that it is loaded first."""
+    """Builds a program with gcc's AddressSanitizer, whose library checks that it is loaded first."""
     source, program = make(name, text), path(name.split(".")[0])
     if not shutil.which(compiler) or subprocess.run([compiler, "-fsanitize=address", source, "-o", program], stderr=subprocess.DEVNULL).returncode:
         raise mp.Skip(f"{compiler} -fsanitize=address does not work here")
@@ -274,7 +274,8 @@ def test_program_with_a_preloaded_address_sanitizer_runs():
 
 
 def preloaded_for(*command, options=(), env=None):
-    """The files of LD_PRELOAD that a shell gets, with libmemprof-cuda.so beside libmemprof.so and a library of the user's."""
+    """Returns the files in LD_PRELOAD that a shell gets, with libmemprof-cuda.so next to libmemprof.so and a library of
+    the user."""
     library = shutil.copy(mp.library(), path("libmemprof.so"))
     make("libmemprof-cuda.so", "")
     make("libother.so", "")
@@ -355,7 +356,7 @@ def test_summary_of_many_processes_is_one_line():
 
 
 def test_summary_does_not_count_logs_of_running_processes():
-    """It stays small, and takes its log away when it ends."""
+    """The process stays small, so its log is removed when it ends."""
     result = memprof("run", "-o", "logs", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; until ls logs/sleep.*; do :; done >/dev/null 2>&1")
     try:
         mp.check("memprof: 1 log in logs, 1 more of processes that still run; the largest is sh." in result.stderr, result.stderr)
@@ -459,7 +460,7 @@ HOLDS = "import os, sys; x = bytearray(int(sys.argv[1]) << 20); os.kill(os.getpi
 
 
 def two_runs():
-    """Two runs in one directory.  The processes of the first one are older and larger."""
+    """Makes two runs in one directory. The processes of the first run are older and larger."""
     for name, size in (("first", 60), ("second", 20)):
         result = memprof("run", "-o", "logs", f"--run-id={name}", "--min-rss=0", "--", "sh", "-c",
                          f'{PYTHON} -S -c "{HOLDS}" {size}; {PYTHON} -S -c "{HOLDS}" {size} 9; true')
@@ -473,7 +474,7 @@ def report_of(*arguments):
 
 
 def has_a_process_of_60_mib(text):
-    """Looks at the columns largest and host/heap.  60.4 ms is not one, and neither is an RSS of 60.12 MiB."""
+    """Checks the columns largest and host/heap. 60.4 ms or an RSS of 60.12 MiB do not match."""
     return re.search(r" 60\.\d\d MiB +60\.\d\d MiB ", text) is not None
 
 
@@ -496,7 +497,7 @@ def test_processes_report_shows_runs_separately():
 
 
 def test_concurrent_runs_keep_their_exit_statuses_in_one_record():
-    """Two launchers append to memprof.run in turn, and then a third one on another host."""
+    """Two launchers append to memprof.run in turn, then a third one on another host."""
     for number in (9, 15):
         memprof("run", "-q", "-o", "logs", f"--run-id=signal{number}", "--", PYTHON, "-S", "-c", f"import os; os.kill(os.getpid(), {number})")
     with open(path("logs/memprof.run")) as f:
@@ -561,7 +562,7 @@ def test_digest_option_writes_digests():
         return
     missing = {n + ".digest" for n in logs} - set(os.listdir(path("logs")))
     mp.equal(missing, set(), "digests that are missing")
-    for name in set(os.listdir(path("logs"))):      # what the run before left, which may have ended in the same tick of the files' clock
+    for name in set(os.listdir(path("logs"))):      # remaining files of the run before, which may have ended within the same tick of the files' clock
         if name.removesuffix(".digest") in before:
             os.unlink(path(f"logs/{name}"))
     ranks = subprocess.run([os.environ["MEMPROF_REPORT"], "ranks", path("logs")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -590,14 +591,14 @@ def test_symbols_option_stores_function_names():
     mp.equal(memprof(*run, "--", "true").returncode, 0, "status, in a folder with names")
     os.unlink(program)
     log = path("logs/" + next(n for n in before if n.startswith("program.")))
-    for command in ("log", "symbolize"), ("peaks", "--tree"):       # names of the C library's calls do not hide that the program is gone
+    for command in ("log", "symbolize"), ("peaks", "--tree"):       # reports name functions of the C library although the program's file was deleted
         out = subprocess.run([os.environ["MEMPROF_REPORT"], *command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
         mp.check("file is not here: program" in out, f"{command}: {out}")
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
 
 def test_default_directory_is_always_a_new_one():
-    """Its name can be foretold: whoever makes it first would have the logs."""
+    """The name of the new directory can be predicted, so another process could create it first and get the logs."""
     script = f'mkdir memprof.true.$$ && exec {os.environ["MEMPROF"]} run -- true'
     result = subprocess.run(["sh", "-c", script], cwd=mp.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
     mp.equal(result.returncode, 0, f"status ({result.stderr})")
@@ -626,7 +627,7 @@ time.sleep(1000)
 
 
 def test_logs_of_running_processes_in_other_namespaces_are_unchanged():
-    """As of another host that has the directory, too."""
+    """Another host also has the directory."""
     as_root()
     script = (f"unshare --pid --uts --fork --kill-child sh -c 'hostname elsewhere && exec {PYTHON} -c \"$0\"' \"$0\" >/dev/null 2>failed & "
               "while ! test -e ready; do kill -0 $! || exit 9; sleep 0.02; done; echo $!")
@@ -644,13 +645,13 @@ def test_logs_of_running_processes_in_other_namespaces_are_unchanged():
 
 
 def run_record(directory):
-    """The lines of memprof.run: [(kind, {key: value})]."""
+    """Returns the lines of memprof.run: [(kind, {key: value})]."""
     with open(os.path.join(path(directory), "memprof.run")) as f:
         lines = [line.split() for line in f]
     return [(kind, dict(pair.split("=", 1) for pair in pairs)) for kind, *pairs in lines]
 
 
-# The launcher has a pidfd of each process that it watches.  It opens and closes other descriptors all the time.
+# The launcher has a pidfd of each process that it watches. It also opens and closes other descriptors.
 WATCHED = """
 import ctypes, os, signal, subprocess, sys, time
 def text(path):
@@ -684,7 +685,7 @@ print(*children)
 
 
 def oom(directory):
-    """What `memprof-report oom` says."""
+    """Returns the output of `memprof-report oom`."""
     return subprocess.run([os.environ["MEMPROF_REPORT"], "oom", directory], cwd=mp.folder, stdout=subprocess.PIPE, text=True,
                           timeout=mp.TIMEOUT).stdout
 
@@ -758,7 +759,7 @@ def test_signal_of_the_command_to_its_group_is_delivered_once():
     process = start(PYTHON, "-c", COUNTS_UNTIL_USR2, "its group")
     mp.equal(process.stdout.readline(), "ready\n", "start")
     mp.equal(process.stdout.readline(), "SIGUSR1\n", "arrived")
-    os.kill(process.pid, signal.SIGUSR2)       # the launcher takes it after the first one
+    os.kill(process.pid, signal.SIGUSR2)       # the launcher handles it after the first signal
     mp.equal(process.stdout.read(), "SIGUSR2\n", "arrived then")
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
@@ -774,13 +775,13 @@ def test_terminal_signal_is_delivered_once():
     mp.equal(process.stdout.readline(), "ready\n", "start")
     os.write(keyboard, b"\x03")                # ^C
     mp.equal(process.stdout.readline(), "SIGINT\n", "arrived")
-    os.kill(process.pid, signal.SIGUSR2)       # the launcher takes it after the first one
+    os.kill(process.pid, signal.SIGUSR2)       # the launcher handles it after the first signal
     mp.equal(process.stdout.read(), "SIGUSR2\n", "arrived then")
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
 
 def test_signal_from_the_same_process_group_is_forwarded():
-    """A script without job control is in the group of what it starts, and says `kill $!`."""
+    """A script without job control is in the process group of its children, and calls `kill $!`."""
     process = start(PYTHON, "-c", WAITS, preexec_fn=None)
     mp.equal(process.stdout.readline(), "ready\n", "start")
     os.kill(process.pid, signal.SIGTERM)
@@ -788,7 +789,7 @@ def test_signal_from_the_same_process_group_is_forwarded():
 
 
 def test_signal_from_outside_of_a_container_is_forwarded():
-    """There the launcher is the first process, and the sender has no number."""
+    """In a container the launcher is process 1, and the sender's process ID is unknown."""
     as_root()
     container = subprocess.Popen(["unshare", "--pid", "--fork", os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", PYTHON, "-c", WAITS],
                                  cwd=mp.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -831,19 +832,19 @@ sys.exit(5)
 
 
 def test_sigstop_of_the_command_does_not_stop_the_launcher():
-    """Who stops the command itself wakes the command itself, and would leave the launcher asleep."""
+    """A process that stops only the command also wakes only the command. The launcher must not stay stopped."""
     process = start(PYTHON, "-c", TAKES_ONE)
     child = int(process.stdout.readline())
     os.kill(child, signal.SIGSTOP)
     mp.wait_for(lambda: state(child) == "T")
-    os.kill(process.pid, signal.SIGWINCH)       # the launcher takes it after SIGCHLD, whose number is lower
+    os.kill(process.pid, signal.SIGWINCH)       # the launcher handles it after SIGCHLD, whose number is lower
     mp.wait_for(lambda: pending(child, signal.SIGWINCH))
     os.kill(child, signal.SIGCONT)
     mp.equal(process.wait(mp.TIMEOUT), 5, "status")
 
 
 class MemoryGroup:
-    """A memory cgroup of 64 MiB, of either version."""
+    """A memory cgroup of 64 MiB, version 1 or 2."""
 
     def __init__(self, size=64 << 20):
         self.path = None
@@ -891,7 +892,7 @@ ON_TMPFS = "on tmpfs, whose pages count towards the memory cgroup's limit of "
 
 
 def test_log_on_tmpfs_under_a_memory_limit_is_warned_about():
-    """One line, whoever starts the program, and none without a limit."""
+    """One line is printed, whether the launcher or the library starts first, and none without a limit."""
     with small_disk(256 << 20) as disk, MemoryGroup(1 << 30) as group:
         for options, log, words in ((["-o", f"{disk}/both"], f"{disk}/both.zst", "the log and its journal are"),
                                     (["-o", "disk", "--journal-dir", disk], None, "the journal is")):
@@ -961,7 +962,7 @@ os.kill(os.getpid(), 9)         # an END could fit into the log's last page
 
 @contextlib.contextmanager
 def small_disk(size):
-    """A tmpfs, mounted where only this test sees it."""
+    """Mounts a tmpfs that only this test sees."""
     disk = mp.fresh("disk")
     if ctypes.CDLL(None).unshare(0x00020000) != 0:      # CLONE_NEWNS
         raise mp.Skip("needs the right to mount")
@@ -975,7 +976,7 @@ def small_disk(size):
 
 
 def test_lost_events_and_failed_merge_are_reported_on_a_full_disk():
-    """The log has no END, its journal stays, and the two cannot be merged."""
+    """The log has no END, its journal is kept, and the two cannot be merged."""
     with small_disk(64 << 20) as disk:
         logs = os.path.join(disk, "logs")
         result = memprof("run", "-o", logs, "--", PYTHON, "-S", "-c", FILLS_ITS_DISK, os.path.join(disk, "filler"))

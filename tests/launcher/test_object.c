@@ -1,4 +1,5 @@
-/* The launcher's ELF reader, on this program and on damaged copies of it. */
+/* The launcher's ELF reader finds the facts of this program, and reads damaged copies of it without
+ * a crash. */
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 
 #include "object.h"
 
-#define HEADERS 4096u /* where the ELF header and the segments' headers are */
+#define HEADERS 4096u /* size of the ELF header and the segments' headers */
 
 static uint8_t *original;
 static size_t bytes;
@@ -43,7 +44,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Everything that can be asked. */
+/* Calls all functions of the reader. */
 static void ask(void)
 {
     struct mpl_object o;
@@ -87,7 +88,7 @@ static void other_files_are_told_apart(void **state)
     assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
 }
 
-/* The interpreter's name, with another one of at most its length written over it. */
+/* Replaces the interpreter's name by another one of at most its length. */
 static enum mpl_object_kind kind_with_loader(const char *loader)
 {
     const Elf64_Ehdr *e = (const Elf64_Ehdr *)original;
@@ -112,8 +113,8 @@ static void a_program_of_musl_is_told_by_its_loader(void **state)
     assert_int_equal(kind_with_loader("/ld-musl-1/ld.so"), MPL_OBJECT_DYNAMIC);
 }
 
-/* A reader that believed a length would read past the mapping: the last page of a cut file ends
- * where the file does. */
+/* The last page of a truncated file ends at the end of the file. A reader that trusted a length
+ * would read beyond the mapping. */
 static void a_flipped_byte_anywhere_in_the_headers_does_no_harm(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-"""The manual of memprof-report has the usage and the options of each command, as --help has them.  With UPDATE=1 its synopsis is written again.
-Texts and programs name commands as they are called now."""
+"""The manual of memprof-report has the usage and the options of each command as --help prints them. UPDATE=1 rewrites its synopsis.
+Documents and programs use the present names of commands."""
 import glob
 import os
 import re
@@ -18,7 +18,7 @@ def help_of(*command):
 
 
 def commands(*of):
-    """In the order of --help; those of log in its place."""
+    """Yields commands in the order of --help, with those of log at its place."""
     for command in re.findall(r"^  ([a-z]+) ", help_of(*of), re.M):
         if command == "log":
             yield from commands("log")
@@ -27,7 +27,7 @@ def commands(*of):
 
 
 def roff(usage, *command):
-    """'memprof-report peaks [OPTION...] LOG|DIR...' as lines of the synopsis."""
+    """Returns 'memprof-report peaks [OPTION...] LOG|DIR...' as lines of the synopsis."""
     lines = [" ".join([".B memprof-report", *command])]
     for word in usage.removeprefix(" ".join(["memprof-report", *command])).split():
         if word.startswith("--"):

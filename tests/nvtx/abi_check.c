@@ -1,4 +1,5 @@
-/* Our declaration of NVTX's interface against the toolkit's headers: compiling is the test. */
+/* Our declarations of NVTX's interface agree with the toolkit's headers. The test is that this file
+ * compiles. */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 

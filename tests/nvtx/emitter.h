@@ -1,5 +1,5 @@
-/* A program's side of NVTX, in our own words: what an instrumented DSO does to find its injection
- * library.  Serves where NVIDIA's headers are absent. */
+/* The program's side of NVTX: what a library with NVTX calls does to find its injection library.
+ * Used if NVIDIA's headers are not installed. */
 #ifndef NVTX_TEST_EMITTER_H
 #define NVTX_TEST_EMITTER_H
 
@@ -9,13 +9,14 @@ extern struct nvtx_core emit_core;
 extern struct nvtx_core2 emit_core2;
 extern struct nvtx_payload_extension emit_payload;
 extern struct nvtx_memory_extension emit_memory;
-extern uint16_t emitter_compatible; /* version of the extensions: the payload's, unless set */
+extern uint16_t emitter_compatible; /* version of the extensions: that of the payload extension, unless a test sets it */
 
-/* Puts no-ops back, then lets the library fill the tables.  Returns what the library answers. */
+/* Resets all functions to no-ops, then lets the library fill the tables. Returns the library's
+ * result. */
 int emitter_inject(nvtx_init init);
 int emitter_inject_extension(nvtx_extension_init init, unsigned module);
-/* Entries that NVTX shows to the library from now on: the usual 16, or fewer for an old NVTX; 0: no
- * such module. */
+/* Sets the number of entries that NVTX shows to the library from now on: 16 as usual, fewer as in
+ * an old NVTX, or 0 for no such module. */
 void emitter_entries(unsigned core, unsigned core2);
 
 #endif

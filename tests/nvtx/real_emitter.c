@@ -1,5 +1,5 @@
-/* A program that uses the toolkit's NVTX 3, and the levels that it must get.  argv[1]: "inert" when
- * no tool may answer. Exits with the number of the first check that failed. */
+/* A program that uses the toolkit's NVTX 3, and checks the range levels that it gets. argv[1]:
+ * "inert" if no tool must be active. Exits with the number of the first check that failed. */
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

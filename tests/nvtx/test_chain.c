@@ -1,5 +1,4 @@
-/* The user's own injection library goes on working, and memprof records beside it.  argv[1]: that
- * library. */
+/* The user's own injection library keeps working while memprof records. argv[1] is that library. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +87,7 @@ static void what_memprof_does_not_need_is_the_tools(void **state)
     assert_int_equal(seen->category, 12);
 }
 
-/* Its handles are not ours. */
+/* Its handles are not those of memprof. */
 static void memory_is_told_to_the_tool_alone(void **state)
 {
     (void)state;

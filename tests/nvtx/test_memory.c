@@ -1,4 +1,4 @@
-/* NVTX's memory extension as a program sees it, with descriptions as no header makes them. */
+/* Calls of NVTX's memory extension are recorded, also with descriptions that no header creates. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void a_heaps_handle_is_its_address(void **state)
     assert_int_equal(v[MPF_NVTX_NAME], double_id(MPF_OP_NAME, "arena"));
 }
 
-/* Neither its place nor its size is known then. */
+/* For these kinds neither the address nor the size is known. */
 static void heaps_of_other_kinds_have_no_handle(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void heaps_of_other_kinds_have_no_handle(void **state)
     assert_int_equal(double_total(), 0);
 }
 
-/* As a later version may have them. */
+/* Longer structs, as a later version may have. */
 struct longer {
     struct nvtx_range range;
     uint64_t more;
@@ -143,7 +143,7 @@ static void regions_are_known_by_address_or_handle(void **state)
     assert_int_equal(double_last(MPF_OP_NVTX_NAME)->size, double_id(MPF_OP_NAME, "weights"));
 }
 
-/* A heap that ends and one that is emptied; the process can only be emptied. */
+/* Ends one heap and empties another one. The process heap can only be emptied. */
 static void heaps_end(void **state)
 {
     (void)state;

@@ -147,7 +147,7 @@ static void threads_that_meet_agree_on_the_number(void **state)
     assert_int_equal(double_count(MPF_OP_NAME), NAMES);
 }
 
-/* last: the table stays full */
+/* the last test, because the table stays full */
 static void a_million_names_are_bounded_and_counted(void **state)
 {
     (void)state;

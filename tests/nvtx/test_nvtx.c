@@ -279,7 +279,7 @@ static void schemas_are_described(void **state)
     assert_memory_equal(e->data, data, sizeof data);
 }
 
-/* So are those of other tests. */
+/* The schemas of other tests are also recorded again. */
 static void schemas_are_told_again_after_a_lost_frame(void **state)
 {
     (void)state;

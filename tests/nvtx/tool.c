@@ -1,5 +1,5 @@
-/* Another injection library, as the user may have set one: counts its calls and hands out handles
- * of its own. */
+/* Another injection library, as a user may have set one. It counts its calls and returns its own
+ * handles. */
 #include <string.h>
 
 #include "nvtx/nvtx_abi.h"

@@ -1,4 +1,4 @@
-/* What the chained library has seen. */
+/* The calls that the chained library received. */
 #ifndef NVTX_TEST_TOOL_H
 #define NVTX_TEST_TOOL_H
 

@@ -1,26 +1,28 @@
-"""Clean roots of distributions, by debootstrap, kept in the build folder: what a package is installed into.
+"""Clean root file systems of distributions, made by debootstrap and kept in the build folder. The tests install packages into
+them.
 
-Each command in one runs in a mount namespace of its own, so that nothing stays mounted when a test is killed."""
+Each command in a root runs in a separate mount namespace, so that nothing stays mounted if a test is killed."""
 import os
 import shutil
 import subprocess
 
 import mp
 
-# Packages that memprof needs or recommends, by their names in that release: dpkg then installs it without a network
+# Packages that memprof needs or recommends, by their names in that release, so that dpkg can install memprof without a
+# network.
 SUITES = {
     "bookworm": ["python3", "libdw1"],
-    "trixie": ["python3", "libdw1t64", "ubuntu-keyring"],       # which the next one is checked by, elsewhere than on Ubuntu
+    "trixie": ["python3", "libdw1t64", "ubuntu-keyring"],       # has the keys of the next suite, except on Ubuntu
     "noble": ["python3", "libdw1t64"],
 }
 KEYRINGS = {"bookworm": "debian-archive-keyring.gpg", "trixie": "debian-archive-keyring.gpg", "noble": "ubuntu-archive-keyring.gpg"}
 SCRIPTS = "/usr/share/debootstrap/scripts"
 PLACE = os.environ["MEMPROF_ROOTS"]
-LIMIT = 600       # seconds that a root may take to be made
+LIMIT = 600       # seconds within which a root must be created
 
 
 def keyring(suite):
-    """The keys that a suite's packages are signed by, of this machine or of a root that has them."""
+    """Returns the keys that sign a suite's packages, from this machine or from a root that has them."""
     for place in ["/", *(os.path.join(PLACE, other) for other in SUITES)]:
         path = os.path.join(place, "usr/share/keyrings", KEYRINGS[suite])
         if os.path.exists(path):
@@ -29,7 +31,7 @@ def keyring(suite):
 
 
 def made(suite):
-    """The folder of a root; it is made where it is not there yet."""
+    """Returns the folder of a root, which is created if it does not exist."""
     root = os.path.join(PLACE, suite)
     if os.path.exists(root):
         return root
@@ -40,7 +42,7 @@ def made(suite):
     part = root + ".part"
     shutil.rmtree(part, ignore_errors=True)
     command = ["debootstrap", "--variant=minbase", "--keyring=" + keys, "--include=" + ",".join(SUITES[suite]), suite, part]
-    if not os.path.exists(os.path.join(SCRIPTS, suite)):        # newer than debootstrap; one script serves all of Ubuntu
+    if not os.path.exists(os.path.join(SCRIPTS, suite)):        # newer than debootstrap; all releases of Ubuntu use the same script
         command += ["", os.path.join(SCRIPTS, "gutsy")]
     try:
         done = subprocess.run(["unshare", "-m", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT)
@@ -55,12 +57,12 @@ def made(suite):
 
 
 def inside(root, *command):
-    """The command line that runs a command in a root."""
+    """Returns the command line that runs a command in a root."""
     return ["unshare", "-m", "sh", "-c", 'mount --make-rprivate / && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root, *command]
 
 
 def run(root, *command, status=0):
-    """What it prints on standard output."""
+    """Runs a command in a root and returns its standard output."""
     done = subprocess.run(inside(root, *command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT,
                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"})
     mp.check(done.returncode == status, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")

@@ -1,4 +1,5 @@
-"""What `cpack` makes of the build: what is in it, that it runs where it is unpacked, and in clean roots of distributions."""
+"""The packages that `cpack` makes have the right files, and run where they are unpacked and in clean roots of
+distributions."""
 import glob
 import gzip
 import json
@@ -15,7 +16,7 @@ import roots
 BUILD, SOURCE = os.environ["MEMPROF_BUILD"], os.environ["MEMPROF_SOURCE"]
 MADE = os.path.join(BUILD, "packages")
 OLDEST_GLIBC = (2, 34)
-BUILT_ON = (2, 37)      # the newest whose headers bind programs to nothing newer than that
+BUILT_ON = (2, 37)      # headers of newer versions would make the programs require a newer C library
 LIBRARIES = ["libmemprof.so", *(["libmemprof-cuda.so"] if os.environ["MEMPROF_CUDA"] == "1" else []), "libmemprof-jemalloc.so", "libmemprof-mimalloc.so", "libmemprof-tcmalloc.so"]
 SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name in LIBRARIES), "share/bash-completion/completions/memprof",
                  "share/bash-completion/completions/memprof-report", "lib/libmemprof-reader.a", "lib/pkgconfig/memprof-reader.pc",
@@ -36,14 +37,14 @@ def one(pattern):
 
 
 def deb():
-    """The package, unpacked: its usr."""
+    """Unpacks the package and returns its folder usr."""
     place = mp.fresh("deb")
     output("dpkg-deb", "-x", one("memprof_*.deb"), place)
     return os.path.join(place, "usr")
 
 
 def archive():
-    """The archive, unpacked into a folder of another name."""
+    """Unpacks the archive and returns its folder, under another name."""
     if os.environ["MEMPROF_ALONE"] != "1":
         raise mp.Skip("no archive is made without the static libraries of scripts/deps.sh package")
     place = mp.fresh("somewhere")
@@ -60,7 +61,7 @@ def files(top):
 
 
 def programs(top):
-    """Its ELF files."""
+    """Returns the ELF files of the folder."""
     for name in files(top):
         path = os.path.join(top, name)
         with open(path, "rb") as file:
@@ -72,7 +73,7 @@ def version():
     return re.search(r"VERSION ([0-9.]+)", open(os.path.join(SOURCE, "CMakeLists.txt")).read().split("project(", 1)[1])[1]
 
 
-# ---- what is in them
+# ---- contents
 
 def test_packages_are_built():
     shutil.rmtree(MADE, ignore_errors=True)
@@ -139,7 +140,7 @@ def test_archive_runs_on_an_old_c_library():
 # ---- running them
 
 def works(top):
-    """Records a program by what is unpacked at `top`, names its functions, and writes a page and a database of it."""
+    """Records a program with the files unpacked at `top`, resolves its functions, and writes a page and a database."""
     logs, report = mp.fresh(), os.path.join(top, "bin/memprof-report")
     env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}
     output(os.path.join(top, "bin/memprof"), "run", "-q", "-o", logs, "--stacks=all", "--", mp.victim("stacks"), "malloc", env={**env, "MEMPROF_MIN_RSS": "0"})
@@ -162,7 +163,7 @@ def test_package_runs_unpacked():
 
 
 def recipe():
-    """The instructions of the container's recipe, of each of its stages."""
+    """Returns the instructions of each stage of the container's recipe."""
     with open(os.path.join(SOURCE, "packaging/Dockerfile")) as file:
         lines = [line.split(None, 1) for line in file.read().splitlines() if line and not line.startswith("#")]
     stages = []
@@ -175,7 +176,8 @@ def recipe():
 
 
 def test_container_image_contains_the_unpacked_archive():
-    """Its last stage takes the folder that the stage before unpacks the archive into, and starts a program of it."""
+    """The last stage copies the folder into which the stage before it unpacks the archive, and starts one of its
+    programs."""
     archive()
     _, build, last = recipe()
     place = os.path.join(mp.folder, "opt")
@@ -189,15 +191,15 @@ def test_container_image_contains_the_unpacked_archive():
     path = dict(last)["ENV"].split("=")[1].split(":")[0].replace("/opt/memprof", place)
     (program, *arguments) = json.loads(dict(last)["ENTRYPOINT"])
     logs = mp.fresh()
-    os.chmod(logs, 0o777)       # as a mounted disk's top is
+    os.chmod(logs, 0o777)       # like the root folder of a mounted disk
     output(os.path.join(path, program), *(a.replace("/logs", logs) for a in arguments), mp.victim("stacks"), "malloc", env={**os.environ, "MEMPROF_MIN_RSS": "0"})
     mp.equal(len(glob.glob(logs + "/run/*.zst")), 1, "logs")
 
 
-# ---- in roots
+# ---- running them in roots
 
 def killed_in(root, memprof):
-    """The demo's program in a root, ended by SIGKILL when its third region is rendered."""
+    """Records the demo's program in a root. SIGKILL ends it when it renders its third region."""
     shutil.copy(os.path.join(SOURCE, "examples/orders.py"), root)
     shutil.copy(os.path.join(BUILD, "tests/packages/libnvtx_emit.so"), root)
     program = 'echo $$ && exec "$@"'
@@ -225,7 +227,7 @@ def demo(root, memprof="memprof"):
 def in_root(suite):
     root = roots.made(suite)
     before = set(roots.run(root, "dpkg-query", "-W", "-f", "${Package}\n").split())
-    if "memprof" in before:         # of a test that was killed
+    if "memprof" in before:         # left by a test that was killed
         roots.run(root, "dpkg", "--purge", "memprof")
     shutil.copy(one("memprof_*.deb"), os.path.join(root, "memprof.deb"))
     roots.run(root, "dpkg", "-i", "/memprof.deb")

@@ -19,7 +19,7 @@
 #include "mpf/header.h"
 #include "real/real.h"
 
-/* ---- what a log holds */
+/* ---- contents of a log */
 
 static void take_event(struct books *b, const struct mpf_event *e)
 {
@@ -101,7 +101,7 @@ static struct books read_log(const char *path)
     return b;
 }
 
-/* ---- a process that records */
+/* ---- a recorded process */
 
 static char path[] = "/tmp/memprof-unit.XXXXXX";
 
@@ -142,7 +142,7 @@ struct books recorded_with_losses(void (*f)(void))
     snprintf(file, sizeof file, "%s/log.zst", path);
     const struct books b = read_log(file);
     assert_int_equal(unlink(file), 0);
-    assert_int_equal(rmdir(path), 0); /* so the journal is gone too */
+    assert_int_equal(rmdir(path), 0); /* fails if the journal still exists */
     assert_true(b.ended);
     assert_true(b.in_order);
     assert_true(b.in_thread_order);

@@ -1,5 +1,4 @@
-/* A recording and what its log holds: a process of its own for each, since a process records once.
- */
+/* Records in a separate process, because a process can record only once, and reads the log. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -8,26 +7,26 @@
 
 #include "core/process.h"
 
-enum { THREADS = 4 }; /* whose order is looked at */
+enum { THREADS = 4 }; /* threads whose order of events is checked */
 
 struct books {
     uint64_t op[256];
     uint64_t bytes;                 /* of blocks */
-    uint64_t lost[MP_LOSSES];       /* by LOST events */
-    uint64_t lost_total;            /* by END */
+    uint64_t lost[MP_LOSSES];       /* as reported by LOST events */
+    uint64_t lost_total;            /* as reported by END */
     struct mpf_unwritten unwritten; /* of the last UNWRITTEN event, or of END */
     uint64_t last_time;
-    uint64_t after_sample;  /* blocks after the last SAMPLE_RSS */
-    uint64_t step[THREADS]; /* next number expected of each thread: its blocks carry 1, 2, 3, ... as
-                               size */
+    uint64_t after_sample;  /* number of blocks after the last SAMPLE_RSS */
+    uint64_t step[THREADS]; /* next expected number of each thread, whose
+ * blocks have the sizes 1, 2, 3, ... */
     bool in_order, in_thread_order, ended;
 };
 
-/* Runs f in a child that records, and reads its log.  Nothing may be lost. */
+/* Runs f in a child that records, and reads its log. Fails if an event was lost. */
 struct books recorded(void (*f)(void));
-/* The same, and the log says what is lost. */
+/* The same, but events may be lost, which the log must report. */
 struct books recorded_with_losses(void (*f)(void));
-/* Runs f in a child whose log gets no end: its journal stays. */
+/* Runs f in a child whose log has no end, so that its journal is kept. */
 void recorded_without_end(void (*f)(void));
 
 #endif

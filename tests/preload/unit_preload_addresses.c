@@ -1,4 +1,4 @@
-/* The set of sampled blocks' addresses: exact, whoever adds and takes out. */
+/* The set of sampled blocks' addresses is exact, with any number of threads that add and remove. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { BLOCKS = 100000, THREADS = 4, ROUNDS = 200000, HELD = 1024, PAGE = 4096 };
 
-/* Addresses as an allocator has them: 16 bytes apart. */
+/* Returns addresses like those of an allocator, 16 bytes apart. */
 static void *address(uint64_t i) { return (void *)(UINT64_C(0x555555560000) + 16 * i); }
 
 static struct mp_addresses *set;
@@ -39,7 +39,7 @@ static void members_are_those_that_were_added_and_not_taken_out(void **state)
     }
 }
 
-/* A page's count goes back with its members. */
+/* A page's count decreases when members are removed. */
 static void a_page_without_members_says_so(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void a_page_without_members_says_so(void **state)
     assert_false(mp_addresses_may_have(set, q));
 }
 
-/* As many in one page as its count does not go to: it says of all that they may be members. */
+/* A page with more members than its counter can count reports that any address may be a member. */
 static void a_page_full_of_members_is_not_miscounted(void **state)
 {
     (void)state;
@@ -100,14 +100,14 @@ static void a_child_has_none(void **state)
     assert_true(mp_addresses_take(set, address(1)));
 }
 
-/* ---- blocks that go from thread to thread */
+/* ---- blocks that threads pass to each other */
 
-static void *slot[HELD]; /* who takes one out of it owns it */
+static void *slot[HELD]; /* a block here belongs to the thread that removes it */
 static uint64_t next_address;
 
 static uint64_t wrong[THREADS];
 
-/* Makes a block or takes another thread's one, and frees it. */
+/* Allocates a block or takes that of another thread, and frees it. */
 static void *exchange(void *arg)
 {
     uint64_t *const errors = arg, r = (uintptr_t)arg;

@@ -1,4 +1,4 @@
-/* Waits end, and not because the process was stopped meanwhile. */
+/* Waits end after their time limit, but not because the process was stopped meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static bool waits(struct mp_patience *patience, uint64_t look)
     return mp_wait(patience, &word, word, look);
 }
 
-/* As if so much time had passed since the last look. */
+/* Simulates that this time has passed since the last check. */
 static void passed(struct mp_patience *patience, uint64_t ns) { patience->seen -= ns; }
 
 static void no_patience_is_over_at_once(void **state)

@@ -1,5 +1,4 @@
-/* Call frame information that is damaged: whatever stands there, nothing outside the segment that
- * it lies in is read. */
+/* The reader of damaged call frame information reads nothing outside of its segment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +13,12 @@
 
 enum { PAGE = 4096, HEADER = 12, ROWS = 40, RECORD = 160 };
 
-/* A copy of this program's tables that ends where nothing can be read, and begins less than a page
- * behind such a place. */
+/* A copy of this program's tables. Pages that cannot be read are next to it: one begins at its end,
+ * and one ends less than a page before its start. */
 static struct mp_cfi_tables ours, copy;
 
-/* The tables lie among others, and AddressSanitizer's gaps between them are no harm. */
+/* The tables are next to other data. Gaps that AddressSanitizer inserts between them do not
+ * matter. */
 __attribute__((no_sanitize("address"))) static void copy_bytes(uint8_t *to, const uint8_t *from,
                                                                size_t bytes)
 {
@@ -36,7 +36,7 @@ static void make_copy(void)
     copy = (struct mp_cfi_tables){ from, to, from + (ours.header - ours.from) };
 }
 
-/* Addresses in code are relative to the tables. */
+/* Code addresses are relative to the tables. */
 static struct mp_frame_rule rule_of(uintptr_t pc)
 {
     return mp_cfi_rule_in(&copy, (uintptr_t)copy.header + (pc - (uintptr_t)ours.header));
@@ -104,7 +104,7 @@ static void every_byte_of_the_header_and_its_table(void **state)
     change_every_byte(header, header + HEADER + ROWS * 8);
 }
 
-/* Records of this file's functions: the rows that lead to them are found by their addresses, which
+/* Records of functions in this file. Their rows in the table are found by their addresses, which
  * are relative to the header. */
 static void every_byte_of_some_records(void **state)
 {
@@ -133,7 +133,7 @@ static void every_byte_of_the_common_record(void **state)
     change_every_byte(frame, frame + RECORD);
 }
 
-/* The last bytes of the segment are all that there is of the tables. */
+/* The segment contains only the first bytes of the tables. */
 static void tables_that_end_early(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* When an event reads the clock, and that threads which learn from each other have their events in
- * that order. */
+/* Events read the clock when necessary, and events of threads that synchronise with each other are
+ * in the right order. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define SOMEWHERE (UINT64_C(1) << 50)
 
-/* How many of n such events read the clock. */
+/* Returns how many of n such events read the clock. */
 static unsigned readings(unsigned n, unsigned op, uint64_t size)
 {
     unsigned read = 0;
@@ -38,7 +38,7 @@ static void start(void)
 static void alone(void)
 {
     start();
-    if (readings(64, MPF_OP_FREE, 0) != 64) _exit(91); /* no encoder yet */
+    if (readings(64, MPF_OP_FREE, 0) != 64) _exit(91); /* there is no encoder yet */
     mp_clock_next_turns();
     if (readings(64, MPF_OP_ALLOC, 24) > 3 || readings(64, MPF_OP_FREE, 0) > 3) _exit(90);
     if (readings(640, MPF_OP_ALLOC, 24) < 14) _exit(92);
@@ -50,7 +50,7 @@ static void alone(void)
     }
 }
 
-/* ---- two threads, each waiting for the other */
+/* ---- two threads that wait for each other */
 
 enum { ROUNDS = 200, EACH_ROUND = 12 };
 _Static_assert(2 * ROUNDS < MP_TURNS, "both have room for their turns");
@@ -69,7 +69,7 @@ static void *take_turns(void *arg)
         if (i == 0) mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, 0, 0);
         for (unsigned k = 0; k < EACH_ROUND; k++) {
             pair.read[me] += readings(1, MPF_OP_FREE, 0);
-            if (mp_self->time < pair.last) _exit(87); /* earlier than what it has learnt */
+            if (mp_self->time < pair.last) _exit(87); /* earlier than a time that it has seen */
             pair.last = mp_self->time;
         }
         sem_post(&pair.go[!me]);

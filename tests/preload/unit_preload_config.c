@@ -1,4 +1,5 @@
-/* The MEMPROF_* variables: values, defaults, and the template of the log's path. */
+/* The MEMPROF_* variables have the documented values and defaults, and the log's path follows its
+ * template. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

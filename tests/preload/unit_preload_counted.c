@@ -1,4 +1,4 @@
-/* Counters of blocks that are not recorded each, and which of them are samples. */
+/* Blocks that are not recorded individually are counted exactly, and the right ones are samples. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,7 +15,8 @@
 #include "real/real.h"
 #include "recording.h"
 
-/* The flags word's bit that makes the processor stop after each instruction: x86's alone. */
+/* The bit of the flags register that makes the processor stop after each instruction. Only x86 has
+ * it. */
 #if defined(__x86_64__)
 #define STEPS_BEGIN "pushfq; orq $0x100, (%%rsp); popfq"
 #define STEPS_END   "pushfq; xorq $0x100, (%%rsp); popfq"
@@ -29,7 +30,7 @@ enum { BLOCK = 24, OTHER = 1000 };
 static struct mp_thread thread;
 static uint64_t handled;
 
-/* After each instruction: a block is made and one is freed. */
+/* Runs after each instruction: allocates a block and frees one. */
 static void handler(int signal)
 {
     (void)signal;
@@ -80,7 +81,7 @@ static void begin_sample(uint64_t mean, uint32_t seed)
     thread = (struct mp_thread){ .random = seed };
 }
 
-/* Blocks that are made and freed once each. */
+/* Blocks that are allocated and freed once each. */
 static uint64_t blocks, size, mean;
 static uint32_t seed;
 
@@ -96,7 +97,7 @@ static void make_and_free(void)
     if (memcmp(&thread.made, &thread.freed, sizeof thread.made) != 0) _exit(94);
 }
 
-/* As many are taken as their chance says, whatever their size. */
+/* Checks that the number of samples agrees with their probability, for any block size. */
 static void check_size(uint64_t of_size, uint64_t of_mean, uint64_t of_blocks)
 {
     size = of_size, mean = of_mean, blocks = of_blocks;
@@ -122,8 +123,8 @@ static void a_block_is_taken_as_often_as_its_size_says(void **state)
     check_size(4 * MEAN, MEAN, 10000);
 }
 
-/* Of blocks of all sizes, whose every third one is freed: what the samples stand for is what there
- * is, and the counters have the rest to the byte. */
+/* Blocks of all sizes, of which every third is freed. The samples estimate the present bytes, and
+ * the counters have the other numbers to the byte. */
 static void weigh(void)
 {
     double estimate = 0, variance = 0, truth = 0;
@@ -141,7 +142,7 @@ static void weigh(void)
         recorded_bytes += bytes;
     }
     if (fabs(estimate - truth) > SIGMAS * sqrt(variance)) _exit(95);
-    if (variance > truth * truth / 1000) _exit(96); /* it would hide anything */
+    if (variance > truth * truth / 1000) _exit(96); /* with a larger variance the test could not fail */
     if (thread.made.bytes - thread.freed.bytes + recorded_bytes != (uint64_t)truth) _exit(97);
 }
 
@@ -151,7 +152,7 @@ static void weights_sum_to_what_lives(void **state)
     for (seed = 1; seed <= SEEDS; seed++) recorded(weigh);
 }
 
-/* Where the set has no room for another one, the block is counted, and the log says so. */
+/* If the set is full, the block is counted, and the log reports it. */
 static void overflow(void)
 {
     begin_sample(1, 1);
@@ -167,7 +168,7 @@ static void what_has_no_room_is_counted(void **state)
     assert_in_range(b.lost[MPF_LOSS_SAMPLES], 1000, 1 << 18);
 }
 
-/* realloc: a block that stays a sample is one event, and one that fails to move stays one. */
+/* A sample that realloc keeps as a sample is one event. A sample that cannot be moved stays one. */
 static size_t usable_of(void *p)
 {
     (void)p;
@@ -178,8 +179,8 @@ static void move(void)
 {
     begin_sample(MEAN, 1);
     mp_counted.usable = usable_of;
-    mp_real_frees_libc = false;                       /* nothing stands in front of these */
-    mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* the thread has its record */
+    mp_real_frees_libc = false;                       /* blocks here have no size before them */
+    mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* creates the thread's record */
     for (uint64_t i = 1; i < 1000; i++) {
         void *const p = address(i), *const q = address(1000 + i);
         mp_counted_add_made(mp_self, p, 4 * MEAN);
@@ -203,10 +204,10 @@ static void a_move_ends_one_block_and_begins_another(void **state)
     (void)state;
     const struct books b = recorded(move);
     assert_true(b.op[MPF_OP_MOVE_END] > 900 && b.op[MPF_OP_ALLOC] > 900);
-    assert_true(b.op[MPF_OP_MOVE_BEGIN] > b.op[MPF_OP_MOVE_END]); /* what failed has none */
+    assert_true(b.op[MPF_OP_MOVE_BEGIN] > b.op[MPF_OP_MOVE_END]); /* failed calls have no END */
 }
 
-/* ---- bytes that stand in front of a block */
+/* ---- bytes before a block */
 
 enum { MADE = 100 };
 static size_t asked, answer;
@@ -217,7 +218,7 @@ static size_t usable_that_is_asked(void *p)
     return answer;
 }
 
-/* Blocks of 72 bytes, as the C library has them. */
+/* Returns blocks of 72 bytes, in the layout of the C library. */
 static size_t ask_for(size_t says)
 {
     static struct {
@@ -241,7 +242,7 @@ static size_t ask_for(size_t says)
 
 static void ask(void)
 {
-    mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* the thread has its record */
+    mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* creates the thread's record */
     mp_real_frees_libc = true;
     if (ask_for(72) != MADE * 72 || asked != 1) _exit(104);
     if (ask_for(64) != MADE * 64 || asked != 2 * MADE) _exit(105);

@@ -1,4 +1,4 @@
-/* What a NUMA node's meminfo says of files, and for which devices it is read. */
+/* A NUMA node's meminfo is parsed, and is read for the right devices only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void only_devices_that_are_nodes_have_one(void **state)
     (void)state;
     if (access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) skip();
     mp_file_cache_watch(1, 0);
-    mp_file_cache_watch(2, 100000); /* there is no such node */
+    mp_file_cache_watch(2, 100000); /* this node does not exist */
     mp_file_cache_watch(MPF_GPUS, 0);
     mp_file_cache_read();
     assert_true(mp_file_cache(1) != MPF_UNKNOWN);

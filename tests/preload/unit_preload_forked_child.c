@@ -1,4 +1,4 @@
-/* A forked child: its thread's record is the parent's until it has one of its own. */
+/* A forked child uses the parent's thread record until it has its own. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,15 +24,14 @@ static void *other_thread(void *arg)
     return NULL;
 }
 
-/* No chunk can be had, and nobody waits for one. */
+/* From now on no chunk is available, and no thread waits for one. */
 static void refuse_chunks(struct mp_pool *pool)
 {
     pool->chunks = MP_POOL_PLACES;
     pool->stalled = pool->frames + 1;
 }
 
-/* The forking thread has the first record, and so has the first thread of the child that registers.
- */
+/* The forking thread has the first record, as has the first thread of the child that registers. */
 static void child(void)
 {
     if (!mp_process_ready()) _exit(91);
@@ -49,7 +48,7 @@ static void child(void)
     if (!others || mp_self == others) _exit(92);
     record_one();
     if (!mp_self || mp_self == others) _exit(93);
-    mp_config.min_rss = UINT64_MAX; /* leaves no log */
+    mp_config.min_rss = UINT64_MAX; /* the process leaves no log */
     mp_process_finish("exit");
     _exit(0);
 }

@@ -1,4 +1,4 @@
-/* What cannot be kept is counted, exactly, and what can be kept is. */
+/* Lost events are counted exactly, and all others are kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -32,7 +32,7 @@
 
 enum { FEW = 300, STALLED = 7 };
 
-/* Blocks whose order is looked at (thread 0's), or that are to be lost. */
+/* Blocks of thread 0, whose order is checked, or blocks that are to be lost. */
 enum { KEPT = 0, LOST = THREADS };
 
 static void record_blocks(uint64_t whose, uint64_t from, uint64_t count)
@@ -57,14 +57,14 @@ static uint64_t watermark(void)
     return w;
 }
 
-/* An epoch leaves out what is younger than its margin, some 40 us. */
+/* An epoch omits events that are younger than its margin, about 40 us. */
 static void grow_old(void)
 {
     const uint64_t old = mp_sys_clock(CLOCK_MONOTONIC) + 1000000;
     while (mp_sys_clock(CLOCK_MONOTONIC) < old) {}
 }
 
-/* A pipe that nothing more goes into; its ends. */
+/* Creates a full pipe and returns its ends. */
 static void full_pipe(int end[2])
 {
     static const char bytes[4096];
@@ -77,7 +77,7 @@ static void full_pipe(int end[2])
 struct writer {
     pthread_t thread;
     unsigned number;
-    int instead; /* what its frame is written to instead of the log; -1: the log */
+    int instead; /* descriptor that gets its frame instead of the log, or -1 */
 };
 
 static void *write_a_frame(void *arg)
@@ -94,7 +94,7 @@ static void *write_a_frame(void *arg)
     return NULL;
 }
 
-/* The writer has taken what was recorded when this returns, and is at its frame. */
+/* When this returns, the writer has taken the recorded events and is writing its frame. */
 static void begin_frame(struct writer *w)
 {
     const uint64_t before = watermark();
@@ -103,8 +103,8 @@ static void begin_frame(struct writer *w)
     while (watermark() == before) mp_sys_yield();
 }
 
-/* The first writer hangs in its write until the second has a frame under way; then its write fails.
- */
+/* The first writer hangs in its write until the second one has started a frame. Then its write
+ * fails. */
 static void first_of_two_writers_fails(void)
 {
     int end[2];
@@ -125,7 +125,7 @@ static void first_of_two_writers_fails(void)
     record_blocks(KEPT, FEW + 1, FEW);
 }
 
-/* The log says when and why. */
+/* Checks that the log has the time and the reason of the failure. */
 static void assert_unwritten(const struct books *b, int error)
 {
     assert_int_equal(b->unwritten.error, error);
@@ -133,7 +133,7 @@ static void assert_unwritten(const struct books *b, int error)
     assert_true(b->unwritten.from && b->unwritten.from < b->unwritten.to && b->unwritten.bytes);
 }
 
-/* The program's events, and the first samples. */
+/* Two frames are lost: the one with the program's events, and the one with the first samples. */
 static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **sta
     assert_unwritten(&b, EPIPE);
 }
 
-/* Two frames are lost, and what the second says of the first. */
+/* Loses two frames. The second one contained the counts of the first loss. */
 static void log_that_opens_no_more(void)
 {
     char away[4096 + 8];
@@ -174,7 +174,7 @@ static void losses_of_several_frames_are_one_span_of_time(void **state)
     assert_unwritten(&b, ENOENT);
 }
 
-/* There is room for END alone. */
+/* Leaves space for END only. */
 static void full_at_the_end(void)
 {
     enum { END_BYTES = 500, MANY = 3000 };
@@ -204,7 +204,7 @@ static void use_a_name_and_a_stack(void)
     mp_range_pop(domain);
 }
 
-/* The frame that defines all of them is lost, the next one is written. */
+/* The frame that defines all names and stacks is lost. The next one is written. */
 static void names_and_stacks_lost_once(void)
 {
     int end[2];
@@ -217,7 +217,7 @@ static void names_and_stacks_lost_once(void)
     use_a_name_and_a_stack();
     begin_frame(&fails);
     pthread_join(fails.thread, NULL);
-    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack(); /* from one place */
+    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack(); /* so that all have one call site */
 }
 
 static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)
@@ -232,7 +232,7 @@ static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **st
     assert_int_equal(b.op[MPF_OP_THREAD], 1);
 }
 
-/* ---- what is left of a frame cannot be cut off */
+/* ---- a part of a frame that cannot be cut off */
 
 enum { TORN = 10 };
 
@@ -252,7 +252,7 @@ static void refuse(const int *call, unsigned count)
         _exit(95);
 }
 
-/* Takes the torn bytes out of the log, which is whole without them. */
+/* Removes the torn bytes from the log, which is then complete. */
 static void take_out(off_t from)
 {
     static uint8_t rest[1 << 20];
@@ -264,7 +264,7 @@ static void take_out(off_t from)
     close(log);
 }
 
-/* memprof can neither see the limit nor cut a file. */
+/* memprof can neither read the limit nor truncate a file. */
 static void frame_that_stays_torn(void)
 {
     const int calls[] = { SYS_ftruncate, SYS_prlimit64 };

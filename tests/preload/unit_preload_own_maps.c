@@ -1,4 +1,4 @@
-/* The registry of mappings that memprof has made. */
+/* memprof's own mappings are registered and recognised. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +9,11 @@
 #include "base/own_maps.h"
 #include "base/sys.h"
 
-enum { PAGE = 64 << 10 }; /* at least a page everywhere */
+enum { PAGE = 64 << 10 }; /* not smaller than a page of any processor */
 
 static void *at(unsigned page) { return (void *)((UINT64_C(1) << 40) + (uint64_t)page * PAGE); }
 
-/* The own pages within the first 64, as bits. */
+/* Returns the registered pages among the first 64 as bits. */
 static uint64_t own(void)
 {
     uint64_t bits = 0;

@@ -1,7 +1,7 @@
-/* The Python stack reader on interpreters that are not there: layouts, and objects made of the
- * bytes of a test.
+/* The reader of Python stacks checks layouts and objects before it uses them. The tests simulate
+ * interpreters: layouts, and objects made of a test's bytes.
  *
- * Every object ends where a page begins that cannot be read, so a byte too many is a crash. */
+ * The page after each object cannot be read, so reading one byte too many crashes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void fill(uint8_t *at, size_t bytes)
 
 /* ---- layouts */
 
-/* What 3.13.0 and 3.14.10 say of themselves, in groups as in pycore_debug_offsets.h. */
+/* The debug offsets of 3.13.0 and 3.14.10, grouped as in pycore_debug_offsets.h. */
 #define COOKIE UINT64_C(0x7970677562656478)
 // clang-format off
 static const uint64_t told_313[] = {
@@ -134,7 +134,8 @@ static struct mp_python python_of(unsigned version)
                                &type_tuple,        &type_dict, &type_odict };
 }
 
-/* Memory that ends with a page that cannot be read: objects of any size end there. */
+/* Memory with a page at its end that cannot be read. Objects of any size are placed directly before
+ * that page. */
 struct fence {
     uint8_t *end;
 };
@@ -199,7 +200,7 @@ static void strings_of_any_bytes_stay_in_their_bounds(void **state)
         const struct mp_python py = python_of(versions[i % VERSIONS]);
         const size_t cap = 1 + below(64);
         static const uint32_t broken[] = { 0 << 2 | 1 << 5, 3 << 2 | 1 << 5, 7 << 2 | 1 << 5,
-                                           1 << 2 }; /* of no kind, or not compact */
+                                           1 << 2 }; /* of an invalid kind, or not compact */
         uint8_t *text = random_text(in, &py);
         const bool bad_state = below(8) == 0, bad_type = below(8) == 0;
         if (bad_state) put_int(text, MP_PYTHON_TEXT_STATE, broken[below(4)]);
@@ -279,8 +280,8 @@ static void drop_chain(const struct chain *c)
     drop(c->state);
 }
 
-/* A frame of random bytes but for the pointers, which lead to objects, if not to those that should
- * be there. */
+/* Fills a frame with random bytes, except for pointers, which refer to objects of the right or of
+ * another kind. */
 static void random_frame(const struct chain *c, const struct mp_python *py, uint8_t *frame,
                          const uint8_t *code, const uint8_t *other)
 {
@@ -322,7 +323,7 @@ static void frames_in_any_order_come_to_an_end(void **state)
     drop_chain(&c);
 }
 
-/* ---- modules: a tree of objects of CPython 3.12 in one block of words, which is then broken in
+/* ---- modules: a tree of objects of CPython 3.12 in one block of words, which is then damaged in
  * all ways */
 
 enum {
@@ -356,7 +357,7 @@ static void put_ascii(struct heap *h, unsigned word, const char *text)
     memcpy(&h->word[word + 5], text, strlen(text) + 1);
 }
 
-/* A dict with one key, and a table of a power of two of bytes before its entries. */
+/* Writes a dict with one key. A table of a power of two of bytes precedes its entries. */
 static void put_dict(struct heap *h, unsigned word, uint64_t key, uint64_t value)
 {
     h->word[word + 1] = (uintptr_t)&type_dict;
@@ -427,8 +428,8 @@ static void a_module_has_a_class_and_a_path(void **state)
     assert_string_equal(small, "2");
 }
 
-/* Nothing that a module refers to is trusted: not to be there, nor to be of its type, nor to end.
- */
+/* The reader checks that objects referenced by a module exist, have the expected type, and form a
+ * finite chain. */
 static void broken_modules_do_no_harm(void **state)
 {
     (void)state;
@@ -461,8 +462,8 @@ static void broken_modules_do_no_harm(void **state)
     drop(gone);
 }
 
-/* A thousand modules that are all the first one: the search ends before it has seen them at each
- * level. */
+/* A thousand entries all refer to the first module. The search ends before it has visited all of
+ * them at each level. */
 static void modules_without_end_come_to_an_end(void **state)
 {
     (void)state;

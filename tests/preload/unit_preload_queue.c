@@ -1,4 +1,5 @@
-/* The queue of free chunks: every number comes out once, in order, whoever gives and takes. */
+/* Each number in the queue of free chunks is taken once and in order, with any number of
+ * threads. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,7 @@ static struct {
     uint32_t holder[CELLS];
 } shared;
 
-/* Takes a number, owns it alone for a moment, gives it back. */
+/* Takes a number, uses it alone for a moment, and returns it. */
 static void *borrow(void *arg)
 {
     uint32_t *collisions = arg, v;

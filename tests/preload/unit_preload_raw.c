@@ -1,4 +1,4 @@
-/* What is called where the program's files lack a hooked function. */
+/* If the program's files do not have a hooked function, a replacement is called. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "real/raw.h"
 #include "real/real.h"
 
-/* Before anything is looked up. */
+/* This also holds before any look-up. */
 static void hooks_always_have_something_to_call(void **state)
 {
     (void)state;

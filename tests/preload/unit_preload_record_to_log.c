@@ -1,5 +1,4 @@
-/* The core from mp_record to the log: threads record, the encoder runs, and what the log holds is
- * counted. */
+/* Events that threads pass to mp_record are in the log that the encoder writes. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -25,7 +24,7 @@
 
 enum { EACH = 100000, FRAMES_OF_BLOCKS = 20000 };
 
-/* ---- what is recorded */
+/* ---- recording */
 
 static void *record_numbers(void *arg)
 {
@@ -51,7 +50,7 @@ static void without_encoder(void)
     record_numbers((void *)0);
 }
 
-/* Only frees come when a chunk is full. */
+/* Only frees are recorded when a chunk becomes full. */
 static void frees_fill_the_chunks(void)
 {
     const uint64_t block = (uint64_t)THREADS << 40;
@@ -81,7 +80,7 @@ static void guarded(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
 }
 
-/* What memprof's own calls may reach: the guard, and whoever asks whether something can be
+/* Internal calls may only record with the guard set, and a caller can ask whether an event would be
  * recorded. */
 static void own_calls(void)
 {
@@ -98,7 +97,7 @@ static void a_thread_without_a_record_starts_the_encoder(void)
     if (mp_self || !mp_encoder_runs()) _exit(84);
 }
 
-/* One of the encoders, for as long as the threads record. */
+/* An encoder that runs for as long as the threads record. */
 struct writer {
     struct mp_raw_thread thread;
     uint32_t wrote;
@@ -106,8 +105,8 @@ struct writer {
 static struct writer writer[MP_WRITERS];
 static uint32_t next_writer, recording_ended;
 
-/* The bytes of its last frame show that it has made another one; before its first they are 0, or
- * the header's. */
+/* A change of the bytes of its last frame shows that it has written another one. Before the first
+ * frame they are 0, or those of the header. */
 static void encode(void)
 {
     const unsigned number = __atomic_fetch_add(&next_writer, 1, __ATOMIC_RELAXED);
@@ -120,7 +119,7 @@ static void encode(void)
     }
 }
 
-/* On the worker, whose table they share. */
+/* Runs on the worker, whose descriptor table the encoders share. */
 static bool start_writers(void)
 {
     for (unsigned i = 0; i < MP_WRITERS; i++)
@@ -128,7 +127,7 @@ static bool start_writers(void)
     return true;
 }
 
-/* Returns when the writer has made a frame: there is something to write for as long. */
+/* Records until the writer has written a frame, so that it always has events. */
 static void record_until_it_wrote(const struct writer *w)
 {
     while (!__atomic_load_n(&w->wrote, __ATOMIC_ACQUIRE)) {
@@ -137,7 +136,7 @@ static void record_until_it_wrote(const struct writer *w)
     }
 }
 
-/* Instead of the encoders.  A writer that never writes makes this hang. */
+/* Runs instead of the encoders. If one writer never writes, this hangs. */
 static void as_many_encoders_as_may_be(void)
 {
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
@@ -156,8 +155,8 @@ static void await_helper(unsigned number, uint32_t state)
         mp_encoder_wake();
 }
 
-/* The second one after a first wait for a chunk, the third one after a hundred, if there are
- * processors for it. */
+/* The second encoder starts after the first wait for a chunk, the third one after a hundred waits,
+ * if there are enough processors. */
 static void helpers_come_one_by_one(void)
 {
     const uint32_t two = mp_sys_processors() >= 2 ? MP_ENCODER_RUNS : MP_ENCODER_FAILED,
@@ -180,7 +179,7 @@ static void *take_a_record(void *arg)
     return NULL;
 }
 
-/* The records of threads that are gone must not make the encoders blind for what waits. */
+/* Records of threads that have ended must not hide waiting events from the encoders. */
 static void records_in_use(void)
 {
     enum { MANY = 100 };
@@ -194,7 +193,7 @@ static void records_in_use(void)
     if (mp_thread_records() != 0) _exit(95);
 }
 
-/* No encoder runs, so all of it is left to the end of the log: more than a frame. */
+/* No encoder runs, so all events are written at the end of the log, in more than one frame. */
 static void record_frames(void)
 {
     mp_process->encoder[0].state = MP_ENCODER_GONE;
@@ -234,7 +233,7 @@ static void chunks_are_short(void)
     if (came_back < ENOUGH) _exit(78);
 }
 
-/* Who waits is seen until something came back. */
+/* A waiting thread stays visible until a chunk was returned. */
 static void wanting(void)
 {
     mp_process->known = 0;
@@ -285,7 +284,7 @@ static void chunks_of_ended_threads_come_back_at_once_when_chunks_are_short(void
 {
     (void)state;
     const uint64_t ends = recorded(chunks_are_short).op[MPF_OP_THREAD_END];
-    assert_true(ends > 0 && ends % 240 == 0); /* each attempt has that many threads */
+    assert_true(ends > 0 && ends % 240 == 0); /* each attempt creates that many threads */
 }
 
 static void who_waits_for_a_chunk_is_seen(void **state)

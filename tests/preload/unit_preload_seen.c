@@ -1,4 +1,4 @@
-/* Sets of ids that are in the log. */
+/* Sets of IDs contain the IDs that are already in the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void what_was_added_is_there_until_it_is_cleared(void **state)
     for (uint64_t id = 1; id <= SLOTS; id++) assert_false(mp_seen(set, SLOTS, id * 7));
 }
 
-/* Otherwise each event of a program with more stacks than fit would record its stack. */
+/* Otherwise a program with more stacks than fit would record a stack with each event. */
 static void a_full_set_keeps_what_came_last(void **state)
 {
     (void)state;
@@ -44,7 +44,7 @@ static void a_hash_of_parts_is_that_of_the_whole(void **state)
     (void)state;
     uint64_t word[9];
     for (unsigned i = 0; i < 9; i++)
-        word[i] = i * 0x1000 % 0x3000; /* 0 among them, and some twice */
+        word[i] = i * 0x1000 % 0x3000; /* includes 0 and some values twice */
     for (size_t cut = 0; cut <= 9; cut++) {
         const struct mp_hash parts =
             mp_hash_join(mp_hash_of(word, cut), mp_hash_of(word + cut, 9 - cut));

@@ -1,5 +1,5 @@
-/* Look-ups in the objects' own tables against the loader's: every name that the libraries of this
- * program define, the hooks' names, and names that are not there. */
+/* Look-ups in the objects' own tables find the same as the loader, for every name that the
+ * libraries of this program define, the hooks' names, and names that do not exist. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,8 +46,8 @@ static void names_that_nobody_has_are_not_found(void **state)
     }
 }
 
-/* The C library's first version for this processor, and a function of which it has a later one, too
- * (AddressSanitizer has an fmemopen of its own). */
+/* The C library's first version for this processor, and a function that also has a later version
+ * (AddressSanitizer has its own fmemopen). */
 #if defined(__x86_64__)
 #define FIRST "GLIBC_2.2.5"
 #define OLD   "nftw"
@@ -58,7 +58,7 @@ static void names_that_nobody_has_are_not_found(void **state)
 #define LATER "GLIBC_2.22"
 #endif
 
-/* Versions for old programs are hidden, and the loader does not give them without their names. */
+/* Versions for old programs are hidden. The loader returns them only if the version is given. */
 static void old_versions_are_passed_over(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void old_versions_are_passed_over(void **state)
     assert_null(mp_symbol_next("svc_run"));
 }
 
-/* The number of a library's dynamic symbols, which only the older table says. */
+/* Returns the number of a library's dynamic symbols, which only the older hash table contains. */
 static uint32_t symbols_of(const struct link_map *l, const ElfW(Sym) * *symbol, const char **text)
 {
     const uint32_t *gnu = NULL;
@@ -91,7 +91,7 @@ static void all_names_of_a_library(const char *soname)
 {
     struct link_map *l;
     void *handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
-    if (!handle) return; /* no C++ here */
+    if (!handle) return; /* the C++ library is not installed */
     const ElfW(Sym) *symbol = NULL;
     const char *text = NULL;
     assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &l), 0);

@@ -1,4 +1,4 @@
-/* Short texts in a buffer. */
+/* Short texts are appended to a buffer without overflow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A filter of the program's refuses to block signals, so handlers come while memprof is at work in
- * their thread: what they do is recorded or counted as lost, and nothing waits for itself. */
+/* If a seccomp filter forbids blocking signals, handlers run while memprof works in their thread.
+ * Their events are recorded or counted as lost, and no thread waits for itself. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void record(uint64_t whose, uint64_t bytes)
 
 static bool do_nothing(void) { return true; }
 
-/* The worker is there before the filter, as where an encoder runs: it writes the log's end. */
+/* Starts the worker before the filter is installed. It writes the log's end. */
 static void keep_worker(void)
 {
     mp_process->encoder[0].state = MP_ENCODER_RUNS;
@@ -90,7 +90,7 @@ static void those_within_memprofs_own_calls_are_counted(void **state)
     assert_int_equal(b.lost_total, FEW + 1);
 }
 
-/* The thread's record is made just now. */
+/* The thread's record is being created. */
 static void come_before_there_is_a_record(void)
 {
     handle(record_few, nothing);
@@ -109,7 +109,7 @@ static void those_before_the_threads_record_are_counted(void **state)
     assert_int_equal(b.lost[MPF_LOSS_HANDLERS], FEW + 1);
 }
 
-/* It has what else it would wait for: large blocks have stacks, new names a lock. */
+/* Records what would otherwise wait: large blocks have stacks, and new names need a lock. */
 static void record_large(int signal)
 {
     (void)signal;
@@ -135,7 +135,7 @@ static void a_name_that_cannot_be_recorded_is_counted(void **state)
     assert_int_equal(b.lost[MPF_LOSS_HANDLERS], 1);
 }
 
-/* ---- at each instruction */
+/* ---- a signal at each instruction */
 
 #if defined __x86_64__
 static uint64_t handled;
@@ -156,7 +156,7 @@ static void run(void)
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "cc", "memory");
 }
 
-/* In mappings' order no time can be old: each reads the clock. */
+/* Events of mappings always read the clock, so their times cannot be old. */
 static void map_another(int signal)
 {
     (void)signal;
@@ -204,7 +204,8 @@ static void come_at_each_instruction(void)
     record(THREADS, handled);
 }
 
-/* What the handlers recorded and lost is what they did; the last block says how much that was. */
+/* The events that the handlers recorded and lost are all their events. The last block has their
+ * number. */
 static void at_each_instruction_it_is_recorded_or_counted(void **state)
 {
     (void)state;
@@ -217,7 +218,7 @@ static void at_each_instruction_it_is_recorded_or_counted(void **state)
 }
 #endif
 
-/* ---- threads of memprof's, on which the program's handlers would run */
+/* ---- threads of memprof in which the program's handlers would run */
 
 static void record_a_large_one(void)
 {

@@ -1,5 +1,5 @@
-/* Slots that are not committed: a thread was interrupted between reserving and storing, or jumped
- * away. */
+/* Slots that are not committed, because a thread was interrupted between reserving and storing or
+ * jumped away, do not hide later events. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -21,15 +21,15 @@
 
 enum { FEW = 300, MANY = 4000, VERY_MANY = 20000 };
 
-/* Of thread 0, whose order is looked at. */
+/* Records blocks of thread 0, whose order is checked. */
 static void record_blocks(uint64_t from, uint64_t count)
 {
     for (uint64_t i = from; i < from + count; i++)
         mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, i << 4, i);
 }
 
-/* Reserves slots and stores nothing, as a thread does that jumps out of a signal handler; the first
- * one. */
+/* Reserves slots and stores nothing, like a thread that jumps out of a signal handler. Returns the
+ * first slot. */
 static struct mpf_slot *jump_away(uint32_t slots)
 {
     struct mpf_slot *first = mp_cursor_slot(mp_self->cur);
@@ -55,7 +55,7 @@ static void torn_within_a_chunk(void)
     record_blocks(2 * FEW + 1, FEW);
 }
 
-/* The last slot of the first chunk; there are others behind it. */
+/* Only the last slot of the first chunk is not committed. */
 static void torn_at_a_chunks_end(void)
 {
     mp_process->known = 0;
@@ -83,7 +83,8 @@ static void in_flight_while_exec_fails(void)
 
 static uint32_t recording_threads = THREADS;
 
-/* A free and a block, whose slots are reserved together as those of a block and its stack are. */
+/* Records a free and a block, whose slots are reserved together, like those of a block and its
+ * stack. */
 static void record_pair(uint64_t addr, uint64_t size)
 {
     if (mp_cursor_valid(mp_self->cur + 2 * sizeof(struct mpf_slot))) {
@@ -108,7 +109,7 @@ static void *record_many(void *arg)
     return NULL;
 }
 
-/* Looks at the threads as at the log's end. */
+/* Surveys the threads as at the log's end. */
 static void look(void)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
@@ -126,14 +127,14 @@ static void look_while_threads_record(void)
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-/* ---- a thread that takes one chunk after the other while another one looks at it */
+/* ---- a thread that uses one chunk after the other while another thread surveys it */
 
 enum { ROUNDS = 60, CHUNKS = 100 };
 static struct {
     struct mp_thread *record;
-    uint32_t round;  /* in which chunks are taken */
-    uint32_t taken;  /* chunks */
-    uint64_t stored; /* events */
+    uint32_t round;  /* the round in which chunks are taken */
+    uint32_t taken;  /* number of chunks */
+    uint64_t stored; /* number of events */
 } busy;
 
 static void *take_chunks(void *arg)
@@ -152,7 +153,7 @@ static void *take_chunks(void *arg)
     return arg;
 }
 
-/* The thread's events that are known to be stored. */
+/* Returns the number of the thread's events that are known to be stored. */
 static uint64_t ready(const struct mp_thread *t)
 {
     uint64_t slots = 0;

@@ -1,4 +1,4 @@
-/* The same frames as the C ABI's unwinder finds, wherever a thread can be. */
+/* The unwinder finds the same frames as the C ABI's unwinder at any place of a program. */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,13 +35,13 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
     return _URC_NO_REASON;
 }
 
-/* Also by what is kept of walks before, where it can be had in that way: from all the places of
- * this file by the same one. */
+/* Also checks the walker that keeps earlier walks, if it can start here. All places of this file
+ * use the same one. */
 static struct mp_walker walker;
 static unsigned kept;
-static enum mpf_cut cut;           /* why the last walk ended */
-static bool root_is_marked = true; /* the C library says that a thread's first function has no
-                                      caller */
+static enum mpf_cut cut;           /* the reason why the last walk ended */
+static bool root_is_marked = true; /* the C library marks a thread's first
+ * function as having no caller */
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
 {
     const struct mp_frame from = mp_frame_of_caller();
@@ -55,8 +55,8 @@ static __attribute__((noinline)) unsigned walk(uint64_t *pc)
     return n;
 }
 
-/* The caller's frame is where the two begin to be the same: both skip what is inside this function.
- */
+/* Compares the two from the caller's frame on, because both first have frames inside this
+ * function. */
 static __attribute__((noinline)) unsigned compare(void)
 {
     struct frames mine = { .count = 0 }, other = { .count = 0 };
@@ -98,7 +98,7 @@ static void in_nested_calls(void **state)
     assert_int_equal(kept, 3);
 }
 
-/* From one frame, at the same address, to three callers by turns. */
+/* One frame at the same address is called by three callers in turn. */
 static unsigned (*volatile next)(unsigned) = nested;
 static __attribute__((noinline)) unsigned one(unsigned depth) { return next(depth) + 1; }
 static __attribute__((noinline)) unsigned two(unsigned depth) { return next(depth) + 2; }
@@ -142,8 +142,8 @@ static __attribute__((noinline)) unsigned with_alloca(size_t bytes)
     return n + (unsigned)block[0] - 1;
 }
 
-/* Aligned beyond what the ABI promises, and of a size that is known only now: the frame hangs on a
- * saved pointer. */
+/* The frame has a larger alignment than the ABI guarantees and a size known only at run time, so
+ * the unwinder must use a saved pointer. */
 static __attribute__((noinline)) unsigned with_alignment(size_t bytes)
 {
     volatile char aligned[64] __attribute__((aligned(64)));
@@ -237,8 +237,8 @@ static void in_coroutines(void **state)
     }
 }
 
-/* A function without call frame information, in a frame that looks like nothing: the walk ends, and
- * the test goes on. */
+/* A function without call frame information and with an unusual frame: the walk ends, and the test
+ * continues. */
 static void below_code_that_says_nothing(void **state)
 {
     (void)state;
@@ -270,8 +270,8 @@ static void below_code_that_says_nothing(void **state)
     munmap(page, 4096);
 }
 
-/* Code of a JIT: without call frame information, with a frame record that is the caller's or
- * another one. */
+/* Code of a JIT without call frame information. Its frame record is that of its caller or another
+ * one. */
 #if defined(__x86_64__)
 static unsigned below_record(uint64_t *pc, const uintptr_t *record)
 {

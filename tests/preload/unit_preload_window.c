@@ -1,4 +1,4 @@
-/* Windows that ranges open and close, on several threads at once. */
+/* Windows that ranges open and close on several threads are open at the right times. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void a_window_is_open_while_one_of_its_ranges_is(void **state)
 
 static pthread_barrier_t together;
 
-/* The range is its own thread's: the end of a thread ends all of its ranges. */
+/* A range belongs to its thread, so the end of a thread ends all of its ranges. */
 static void *begin_and_end(void *arg)
 {
     mp_record(MPF_OP_MARK, MPF_HEAP_NONE, MP_NAME_OTHER, 0);

@@ -1,5 +1,5 @@
-"""Brings programs and their tests into the work folder: Debian's packages and sources by apt-get, npm's by npm; nothing of the machine's own
-settings or packages changes."""
+"""Downloads programs and their tests into the work folder: Debian's packages and sources with apt-get, packages of npm with npm. The
+machine's settings and packages do not change."""
 import glob
 import os
 import subprocess
@@ -10,14 +10,15 @@ def call(command, **popen):
 
 
 def mirrors():
-    """Where the machine's own packages come from, as lines of apt's, and the sources of the same, which machines seldom have."""
+    """Returns the sources of the machine's packages as lines for apt, and the matching lines for source packages, which
+    machines seldom have."""
     command = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
     places = sorted(set(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()))
     return "".join(f"{kind} {place}\n" for kind in ("deb", "deb-src") for place in places)
 
 
 def apt(work):
-    """apt-get with lists of its own, filled."""
+    """Returns the arguments of apt-get for separate package lists, after updating these."""
     lists, cache, lines = f"{work}/apt/lists", f"{work}/apt/cache", f"{work}/apt/sources.list"
     get = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={lines}", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", f"Dir::State::Lists={lists}",
            "-o", f"Dir::Cache={cache}", "-o", "APT::Sandbox::User=root"]
@@ -31,7 +32,7 @@ def apt(work):
 
 
 def unpacked(work, packages):
-    """Debian's packages, unpacked into WORK/root, not installed."""
+    """Unpacks Debian packages into WORK/root without installing them."""
     marker = f"{work}/root/.{packages[0]}"
     if os.path.exists(marker):
         return
@@ -44,7 +45,7 @@ def unpacked(work, packages):
 
 
 def source(work, package, folder):
-    """The upstream source of Debian's package, in WORK/build/FOLDER."""
+    """Unpacks the upstream source of a Debian package into WORK/build/FOLDER."""
     where = f"{work}/build/{folder}"
     if os.path.exists(where):
         return where
@@ -59,7 +60,7 @@ def source(work, package, folder):
 
 
 def npm(work, package, folder):
-    """A package of npm's, in WORK/build/FOLDER, nothing of it run."""
+    """Unpacks a package of npm into WORK/build/FOLDER without running any of it."""
     where = f"{work}/build/{folder}"
     if os.path.exists(where):
         return where

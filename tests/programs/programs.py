@@ -1,6 +1,7 @@
-"""The programs: how each is had, its version, its units of tests, the command of one, and how what it printed is read.
+"""The programs: how to get each, its version, its units of tests, the command that runs a unit, and the parser of its output.
 
-A unit is what runs, and is compared, at once.  `work` is the folder of all; `scratch` a unit's own, which goes after it."""
+A unit is run and compared as a whole. `work` is the folder of all units. `scratch` is the folder of one unit, and is
+removed after it."""
 import glob
 import os
 import re
@@ -18,23 +19,23 @@ def output(*command, **popen):
 
 
 def listed(folder, patterns):
-    """Names of the files in a folder that match, in order."""
+    """Returns the names of the files in a folder that match, sorted."""
     return sorted(os.path.basename(p) for pattern in patterns for p in glob.glob(f"{folder}/{pattern}"))
 
 
 class Program:
-    """name: of the command line and of stored results.  title: in the table.  seconds: a unit that takes longer hangs.
-    alone: its units share a folder or ports, or keep all processors busy by themselves."""
+    """name: used on the command line and in stored results. title: used in the table. seconds: a unit that takes longer hangs.
+        alone: its units share a folder or ports, or use all processors."""
     seconds = 600
     alone = True
     env = {}
 
     def folder(self, work):
-        """Where units run."""
+        """Returns the folder in which units run."""
         return f"{work}/build/{self.name}"
 
     def all_units(self, work):
-        """What may be asked for by name; units() are those that run where none is."""
+        """Returns the units that can be requested by name. units() are those that run by default."""
         return self.units(work)
 
     def read(self, work, unit, scratch, text):
@@ -67,7 +68,7 @@ class CPython(Program):
 
 
 class Git(Program):
-    """Its own t/: a unit is a script of it.  All are 314, and hours; the selection is minutes."""
+    """A unit is a script of git's t/. All 314 take hours. The selection takes minutes."""
     name, title, alone = "git", "git", False
     env = {"GIT_TEST_DEFAULT_HASH": "sha1"}
     scripts = ("t0000-*.sh", "t0005-*.sh", "t006[0-4]-*.sh", "t1300-*.sh", "t1400-*.sh", "t5300-*.sh", "t5401-*.sh", "t5510-*.sh")
@@ -114,7 +115,7 @@ class Redis(Program):
         return self.tests
 
     def all_units(self, work):
-        """Those of redis's own list that are not of several servers at work together (integration/)."""
+        """Returns the tests of redis's own list without those that run several servers (integration/)."""
         with open(f"{work}/build/redis/tests/test_helper.tcl", encoding="ascii") as f:
             own = re.search(r"^set ::all_tests \{(.*?)^\}", f.read(), re.M | re.S)[1].split()
         return [*self.tests, *(u for u in own if u.startswith("unit/") and u not in self.tests)]
@@ -127,9 +128,9 @@ class Redis(Program):
 
 
 class Node(Program):
-    """Its test/parallel by its own tools/test.py: a unit is a subject."""
+    """A unit is a subject of Node's test/parallel, run by its own tools/test.py."""
     name, title = "node", "Node.js"
-    release = "18.20.4"         # of Debian 12's source, whose tests fit npm's binary of the same version
+    release = "18.20.4"         # the version of Debian 12's source; its tests fit npm's binary of the same version
     subjects = ("worker-m", "child-process-s", "zlib-b", "fs-read", "v8", "cluster-w")
 
     def prepare(self, work):
@@ -149,12 +150,12 @@ class Node(Program):
 
 
 class Subject(Program):
-    """A program of ours, which says what it does in lines of TAP."""
+    """A program in this folder that prints its results as lines of TAP."""
     env = {"LC_ALL": "C"}
     seconds = 300
 
     def built(self, work, *commands):
-        """Runs the commands in its folder, unless its sources are older than what they made of them."""
+        """Runs the build commands in the folder, unless their output is newer than the sources."""
         where = self.folder(work)
         os.makedirs(where, exist_ok=True)
         newest = max(os.path.getmtime(p) for p in glob.glob(f"{SUBJECTS}/*"))
@@ -171,7 +172,7 @@ class Subject(Program):
 
 
 class Java(Subject):
-    """Each of two programs under each collector."""
+    """Runs each of two programs with each garbage collector."""
     name, title = "java", "OpenJDK"
     collectors = ("Serial", "Parallel", "G1", "Z", "Shenandoah")
 
@@ -212,7 +213,7 @@ class Cgo(Subject):
 
 
 class Chromium(Subject):
-    """A page drawn without a window: its picture is, byte for byte, that of a run with no library preloaded at all."""
+    """Draws a page without a window. The picture must be identical to that of a run without any preloaded library."""
     name, title = "chromium", "Chromium"
     options = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--disable-partial-raster", "--hide-scrollbars",
                "--window-size=900,900", "--virtual-time-budget=4000")

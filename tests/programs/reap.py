@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""reap.py SECONDS USER COMMAND...: runs a command as a user, and ends what it left behind, as an init would, so that the next one finds the
-machine as it was.  Ends with the command's status, 128 + N for a signal, 124 where it ran out of time.  USER - is who calls."""
+"""reap.py SECONDS USER COMMAND...: runs a command as a user, then ends all of its remaining processes, as an init would, so that the
+next command finds no process of it. Exits with the command's status, 128 + N for signal N, or 124 after a timeout. USER - is the
+current user."""
 import ctypes
 import os
 import signal
@@ -17,7 +18,7 @@ def children():
 
 
 def sweep():
-    """Kills every process below this one: the children of a killed process become this one's."""
+    """Kills every process below this one. The children of a killed process become children of this one."""
     while left := children():
         for pid in left:
             os.kill(pid, signal.SIGKILL)
@@ -26,7 +27,7 @@ def sweep():
 
 
 class Late(Exception):
-    """The command has had its time."""
+    """Handles the timeout of the command."""
 
 
 def late(_signal, _frame):
@@ -34,7 +35,8 @@ def late(_signal, _frame):
 
 
 def ended(pid):
-    """Waits for a child, and for all that become this one's children meanwhile: the command's status."""
+    """Waits for the command, and for all processes that become children of this one, and returns the command's
+    status."""
     while True:
         who, status = os.wait()
         if who == pid:
@@ -45,9 +47,9 @@ def ended(pid):
 def main():
     seconds, user, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)        # a shell's background job ignores it, and so would the command
+    signal.signal(signal.SIGINT, signal.default_int_handler)        # a shell's background job ignores it, and the command would inherit that
     who = {} if user == "-" else {"user": user, "group": "nogroup", "extra_groups": []}
-    # The preloaded libraries are for the command, and were kept from this program.
+    # The preloaded libraries are for the command, so they were not set for this program.
     env = {k: v for k, v in os.environ.items() if k != "REAP_PRELOAD"}
     if os.environ.get("REAP_PRELOAD"):
         env["LD_PRELOAD"] = os.environ["REAP_PRELOAD"]

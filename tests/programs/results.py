@@ -1,4 +1,4 @@
-"""What test programs print, read as {name of a test: its result}."""
+"""Parses the output of test programs into {name of a test: its result}."""
 import re
 import xml.etree.ElementTree
 
@@ -10,7 +10,7 @@ REDIS = re.compile(r"^\[(ok|err|skip|ignore|exception)\]: (.*?)(?: \(\d+ ms\))?$
 
 
 def numbered(pairs):
-    """Tests of one name are told apart by their order."""
+    """Numbers tests that have the same name by their order."""
     tests, seen = {}, {}
     for name, result in pairs:
         seen[name] = seen.get(name, 0) + 1
@@ -19,7 +19,8 @@ def numbered(pairs):
 
 
 def tap(text):
-    """Test Anything Protocol: git's, Node's, our own programs'.  A test that is known not to work yet has the result it has."""
+    """Parses the Test Anything Protocol, as written by git, Node and the programs of this folder. A test that is
+    expected to fail keeps its result."""
     def pairs():
         for line in text.splitlines():
             if NONE.match(line):
@@ -37,7 +38,7 @@ def redis(text):
 
 
 def junit(path):
-    """As python3 -m test --junit-xml writes it."""
+    """Parses the XML that python3 -m test --junit-xml writes."""
     def result(case):
         if case.find("failure") is not None or case.find("error") is not None:
             return FAILED

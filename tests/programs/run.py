@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Real programs' own tests, bare and under memprof, compared test by test: the table of docs/VALIDATION.md.
+"""Runs the tests of real programs with and without memprof, and compares them test by test, for the table of docs/VALIDATION.md.
 
-  run.py [PROGRAM...]             fetches and builds what is not there yet, runs what has no result yet, prints the table
+  run.py [PROGRAM...]             downloads, builds and runs everything that has no result yet, then prints the table
   run.py --table [PROGRAM...]     prints the table of the results so far, and each difference
 
-Programs, their results and what they write are in --work; the machine needs root for nothing, but as root tests run as nobody.
-A unit whose tests differ runs again both ways, up to three times: a test that has a result in common then is no difference."""
+Programs, their results and their output are in --work. The script needs no root. If it runs as root, tests run as nobody.
+A unit whose tests differ is run again with and without memprof, up to three times. A test that has a result in common after
+that is not a difference."""
 import argparse
 import concurrent.futures
 import fnmatch
@@ -42,7 +43,7 @@ def arguments():
 
 
 def tools(args):
-    """Copies of the library and the report that no build changes meanwhile, where the tests' user can read them."""
+    """Copies the library and the report to a place that builds do not change and that the tests' user can read."""
     where = f"{args.work}/memprof"
     os.makedirs(where, exist_ok=True)
     paths = [f"{where}/libmemprof.so", f"{where}/memprof-report"]
@@ -65,7 +66,7 @@ def load(path):
 
 
 def attempt_both(args, program, allocator, unit, tools_):
-    """The attempts both ways, until they agree or have had their chances."""
+    """Runs a unit with and without memprof until the results agree, up to three times, and returns the attempts."""
     attempts = {ways.BARE: [], ways.MEMPROF: []}
     for _ in range(ATTEMPTS):
         for way, so_far in attempts.items():
@@ -96,7 +97,8 @@ def run_units(args, task, tools_):
 
 
 def tasks(args, program):
-    """Lists of (program, allocator, unit), of which each runs in its order; those of a program that has to be alone are one."""
+    """Returns lists of (program, allocator, unit). Each list runs in order. A program whose units run alone has one
+    list."""
     every = [(program, allocator, unit) for unit in units(args, program) for allocator in args.allocators.split(",")]
     return [every] if program.alone else [[one] for one in every]
 
@@ -119,7 +121,8 @@ def say(program, allocator, unit, attempts):
 
 
 def row(args, program, allocator, details):
-    """A row of the table, of the units that have run; what is to be explained goes to `details`."""
+    """Returns a row of the table from the units that have run. Differences that need an explanation are added to
+    `details`."""
     listed = program.all_units(args.work)
     ran = [(u, a) for u in (matching(args, listed) if args.units else listed) if (a := load(stored(args, program, allocator, u)))]
     if not ran:

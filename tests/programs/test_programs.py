@@ -1,4 +1,4 @@
-"""What run.py relies on: how results are read and compared, and that nothing of a unit is left behind."""
+"""run.py reads and compares results correctly, and leaves no process of a unit behind."""
 import argparse
 import os
 import signal
@@ -53,7 +53,7 @@ def test_result_differs_only_if_no_attempt_agrees():
 
 
 def test_timeout_counts_as_no_result():
-    """Neither for a unit nor for its tests: a hang under memprof is a difference, whatever another attempt did not come to."""
+    """A hang under memprof is a difference for the unit and its tests, even if another attempt did not reach them."""
     late = {"tests": {"a": "passed", "status": "status 124"}}
     whole = {"tests": {"a": "passed", "b": "passed", "status": "passed"}}
     mp.equal(compare.unlike([whole, late], [late, late]), ["b", "status"], "it never ends under memprof")
@@ -77,7 +77,8 @@ def tasks(alone, units):
 
 
 def test_only_selected_units_run():
-    """At once, or one after the other where the program has to be alone."""
+    """Runs the default selection, unless units are given, in parallel, or one after the other for a program that must
+    be alone."""
     mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "its selection, unless units are named")
     mp.equal(tasks(False, "t1?,none"), [[("a", "t10")], [("b", "t10")]], "by a pattern, of all that it has")
     mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("b", "t00"), ("a", "t01"), ("b", "t01")]], "alone, unit by unit")
@@ -88,13 +89,13 @@ def test_exit_statuses_are_passed_on():
 
 
 def test_units_do_not_ignore_signals():
-    """As they are for a job that a shell runs in the background."""
+    """Signals are as in a job that a shell runs in the background."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     mp.equal(reap(60, "kill -INT $$").returncode, 130, "status")
 
 
 def test_leftover_processes_of_a_unit_are_killed():
-    """Also where it has a session of its own and its parent is gone; and with what still runs when the time is over."""
+    """Also ends processes that have their own session and no parent, and processes that still run at the timeout."""
     for seconds, command, status in (60, "setsid sleep 1000 >/dev/null & echo $!", 0), (1, "sleep 1000 >/dev/null & echo $!; sleep 1000", 124):
         done = reap(seconds, command)
         mp.equal(done.returncode, status, "status")

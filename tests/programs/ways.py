@@ -1,4 +1,4 @@
-"""Runs one unit of a program's tests, bare or under memprof, and asks memprof-report of the logs that were left."""
+"""Runs one unit of a program's tests with or without memprof, and checks its logs with memprof-report."""
 import json
 import os
 import shutil
@@ -9,12 +9,12 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "../host"))
-import mp  # noqa: E402: the tests' names of the allocators
+import mp  # noqa: E402: has the names of the allocators
 
 BARE, MEMPROF = "bare", "memprof"
-LATE = 124          # reap.py's status of a unit that ran out of time
+LATE = 124          # the status of reap.py for a unit that timed out
 FAULTS = ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "damaged_places", "missing_frames")
-USER = "nobody"     # tests that ask for refusals need a plain user
+USER = "nobody"     # tests that expect refusals need an ordinary user
 
 
 def user():
@@ -22,7 +22,7 @@ def user():
 
 
 def own(path):
-    """Gives a tree to the user that tests run as."""
+    """Changes the owner of a tree to the user of the tests."""
     if os.getuid() == 0:
         subprocess.run(["chown", "-R", f"{USER}:nogroup", path], check=True)
 
@@ -33,11 +33,11 @@ def preloads(way, allocator, library):
 
 
 def environment(scratch, way, allocator, library):
-    """A plain one: nothing of who calls but the way to programs."""
+    """Returns a minimal environment, which has only PATH from the caller."""
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": f"{scratch}/home", "TMPDIR": f"{scratch}/tmp", "USER": USER,
            "LOGNAME": USER, "REAP_PRELOAD": preloads(way, allocator, library)}
     if way == MEMPROF:
-        # Without the line at a program's end: tests that want nothing on stderr would see it.
+        # Without the line at the end of a program, because tests that expect an empty stderr would fail.
         env.update(MEMPROF_OUT=f"{scratch}/logs/%p.zst", MEMPROF_MIN_RSS="0", MEMPROF_SUMMARY="0")
     return env
 
@@ -47,7 +47,7 @@ def reap(command, seconds, **popen):
 
 
 def verified(report, logs):
-    """(how many logs, the sums of what should be 0 in each, what is wrong with reading them)"""
+    """Returns (number of logs, sums of counts that should be 0, errors while reading them)."""
     if not os.listdir(logs):
         return 0, {}, ""
     done = reap([report, "log", "verify", "--format", "json", logs], 600, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -63,8 +63,8 @@ def verified(report, logs):
 
 
 def run(program, unit, way, allocator, work, tools):
-    """One attempt: {"tests": {name: result}, "status", "seconds", "logs", "faults", "unread"}.  tools: (libmemprof.so, memprof-report).
-    The folder stays where a log is not as it should be."""
+    """Runs one attempt and returns {"tests": {name: result}, "status", "seconds", "logs", "faults", "unread"}. tools: (libmemprof.so,
+        memprof-report). The folder is kept if a log is not as expected."""
     os.makedirs(f"{work}/s", exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="", dir=f"{work}/s")
     for name in ("home", "tmp", "logs"):
@@ -76,7 +76,7 @@ def run(program, unit, way, allocator, work, tools):
     with open(f"{scratch}/out", "wb") as out:
         done = reap(command, program.seconds, env=env, cwd=program.folder(work), stdout=out, stderr=subprocess.STDOUT)
     with open(f"{scratch}/out", encoding="utf-8", errors="replace") as f:
-        text = f.read().replace(scratch, "SCRATCH")         # which is another one each time, and in names of tests
+        text = f.read().replace(scratch, "SCRATCH")         # a different path each time, which also occurs in names of tests
     tests = {f"{unit}: {name}": result for name, result in program.read(work, unit, scratch, text).items()}
     tests[f"{unit}: status"] = "passed" if done.returncode == 0 else f"status {done.returncode}"
     seconds = round(time.monotonic() - begun, 1)

@@ -1,6 +1,6 @@
-/* sigbus LOG HANDLER: faults of its own and a signal that is sent, while the library reads a log
- * that is truncated meanwhile.  HANDLER: jump, siginfo, once, default or ignored is what it has; of
- * the last three a fault ends it, unless "sent" is said, too. */
+/* sigbus LOG HANDLER: causes faults and gets a signal while the library reads a log that is
+ * truncated meanwhile. HANDLER is the program's handler: jump, siginfo, once, default or ignored.
+ * With the last three a fault ends the program, unless "sent" is also given. */
 #include <mpr/stream.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static sigjmp_buf back;
 static volatile int calls, told;
-static const volatile char *page; /* behind the end of its file */
+static const volatile char *page; /* beyond the end of its file */
 
 static void jumps(int number)
 {

@@ -1,4 +1,4 @@
-"""libmemprof-reader as another program finds it: installed, moved, and linked by pkg-config and by CMake."""
+"""Another program can use libmemprof-reader after it was installed, moved, and linked by pkg-config and by CMake."""
 import glob
 import json
 import os
@@ -21,7 +21,7 @@ def output(*command, statuses=(0,), **popen):
 
 
 def installed():
-    """The installed tree, at another place than it was installed to."""
+    """Installs the tree, moves it, and returns its new path."""
     first, moved = os.path.join(mp.folder, "first"), os.path.join(mp.folder, "moved")
     output("cmake", "--install", BUILD, "--prefix", first)
     os.rename(first, moved)
@@ -50,7 +50,7 @@ def by_cmake(top):
 
 
 def says_what_peaks_says(program):
-    """For every log that others read, too."""
+    """Runs on every log that other tests read."""
     logs = glob.glob(GOLDEN + "/*.zst")
     mp.check(len(logs) > 10, "no golden logs")
     for log in logs:
@@ -87,7 +87,7 @@ def test_reader_is_used_from_c99():
 
 
 def test_reader_passes_other_faults_to_the_program():
-    """A fault that is not the library's, and a signal that was sent, are what they would be without it."""
+    """A fault of the program, and a signal sent by another process, have the same effect as without the library."""
     top = installed()
     program = os.path.join(mp.folder, "sigbus")
     output("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", top + "/include/memprof", os.path.join(SOURCE, "tests/reader/sigbus.c"),
@@ -102,7 +102,7 @@ def test_reader_passes_other_faults_to_the_program():
 
 
 def test_reader_is_found_with_an_absolute_library_directory():
-    """CMAKE_INSTALL_LIBDIR may be absolute, for which nothing is moved."""
+    """CMAKE_INSTALL_LIBDIR may be absolute. The installed tree then cannot be moved."""
     if not shutil.which("pkg-config"):
         raise mp.Skip("pkg-config is not installed")
     build, folder = os.path.join(mp.folder, "other"), os.path.join(mp.folder, "opt/x/lib64/pkgconfig")

@@ -1,5 +1,5 @@
-// What `ranks --tables` and `export --to sqlite` write is read by DuckDB as it is. duckdb.mjs, with READERS, the folder of the packages,
-// REPORT, MAKE_RANKS, GOLDEN, and CLUSTER and MAN, the pages whose queries are tried.
+// DuckDB reads the files of `ranks --tables` and `export --to sqlite` without conversion. duckdb.mjs, with READERS (the
+// folder of the packages), REPORT, MAKE_RANKS, GOLDEN, and CLUSTER and MAN (the pages whose queries are run).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const told = JSON.parse(report('ranks', '--format', 'json', join(folder, 'digest
 
 const instance = await DuckDBInstance.create(':memory:', { autoinstall_known_extensions: 'false' });
 const duckdb = await instance.connect();
-/** Rows of a query, as objects. */
+/* Returns the rows of a query as objects. */
 const rows = async (/** @type {string} */ sql) => (await duckdb.runAndReadAll(sql)).getRowObjectsJson();
 const table = (/** @type {string} */ name) => `read_csv('${folder}/job17/${name}/*/*.csv', hive_partitioning = true)`;
 
@@ -68,7 +68,8 @@ test("the manual's query runs", async () => {
   assert.ok(found.every((row) => Number(row.peak_bytes) > 0));
 });
 
-// What DuckDB's extension for SQLite does cannot be tried everywhere: it is no part of the package. The tables and the manual's queries can.
+// DuckDB's extension for SQLite is not part of the package, so it cannot be tested on every machine. The tables and the
+// manual's queries can.
 report('export', '--to', 'sqlite', '-o', join(folder, 'log.db'), log, join(GOLDEN, 'h200-graphs-oom.zst'));
 const sqlite = (/** @type {string[]} */ ...words) =>
   execFileSync('sqlite3', [join(folder, 'log.db'), ...words], { encoding: 'utf8', maxBuffer: 1 << 28 });
@@ -101,7 +102,8 @@ test("the manual's queries of an exported log have SQLite's answers", async () =
   }
 });
 
-/** Rows in one order: those that are alike in what is sorted by come in any. Sums are wide integers in DuckDB, and texts here. */
+/* Returns rows in a fixed order, because rows with equal sort keys have no order. Sums are wide integers in DuckDB, and
+ * texts here. */
 function plain(/** @type {any[]} */ all) {
   const number = (/** @type {any} */ x) => (x === null || isNaN(x) ? x : Number(Number(x).toPrecision(12)));
   return all.map((row) => JSON.stringify(Object.values(row).map(number))).sort();

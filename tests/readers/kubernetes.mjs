@@ -1,5 +1,6 @@
-// Each document of a manifest is what Kubernetes' API takes: its values by the API's schema, its names by the types made of it
-// (the schema itself lets unknown names pass). kubernetes.mjs MANIFEST..., with READERS, the folder of the packages, and TSC.
+// Kubernetes' API accepts each document of a manifest. Values are checked by the API's schema. Names are checked by the
+// types generated from it, because the schema accepts unknown names. kubernetes.mjs MANIFEST..., with READERS (the
+// folder of the packages) and TSC.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ const readers = process.env.READERS ?? '';
 const require = createRequire(join(readers, 'package.json'));
 const yaml = require('yaml');
 
-/** The documents of a manifest. */
+/* Returns the documents of a manifest. */
 function documents(text) {
   return yaml.parseAllDocuments(text).map((d) => {
     assert.deepEqual(d.errors, []);
@@ -19,7 +20,7 @@ function documents(text) {
   });
 }
 
-/** What the API's schema has against it. */
+/* Returns the errors of the API's schema. */
 function valuesOf(doc) {
   const model = require(`kubernetes-models/${doc.apiVersion}/${doc.kind}`)[doc.kind];
   try {
@@ -30,7 +31,7 @@ function valuesOf(doc) {
   }
 }
 
-/** What the types have against them. */
+/* Returns the errors of the types. */
 function namesOf(docs) {
   const folder = mkdtempSync(join(readers, 'manifest.'));
   try {

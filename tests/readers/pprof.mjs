@@ -1,4 +1,5 @@
-// What `export --to pprof` writes is read by a decoder of pprof's profiles as it is. pprof.mjs, with READERS, the folder of the packages, REPORT and GOLDEN.
+// A decoder of pprof's profiles reads the file of `export --to pprof`. pprof.mjs, with READERS (the folder of the
+// packages), REPORT and GOLDEN.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

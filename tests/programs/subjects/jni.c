@@ -1,5 +1,5 @@
-/* The library that Native.java loads: blocks of threads that Java does not know, and threads that
- * call it. */
+/* The library that Native.java loads. Threads that Java does not know allocate blocks and call
+ * Java. */
 #include <jni.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 #define THREADS 64
 
-/* Blocks are passed on to the next round, which frees them: each has its own number in it. */
+/* Each block gets its own number and is passed to the next round, which frees it. */
 static void *churn(void *rounds)
 {
     size_t good = 0;
