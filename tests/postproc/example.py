@@ -1,4 +1,5 @@
-"""example.py HACKING.md OUTPUT [COLUMN]: writes the small report of docs/HACKING.md as C. With COLUMN it has one more column, and other names."""
+"""example.py HACKING.md OUTPUT [COLUMN]: extracts the small report of docs/HACKING.md as a C file. With COLUMN it gets
+one more column, and other names."""
 import re
 import sys
 

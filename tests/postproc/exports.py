@@ -1,4 +1,5 @@
-"""What the tests of exports share.  CTest's environment: MEMPROF_REPORT, GOLDEN, and a variable for each program that makes logs."""
+"""Functions shared by the tests of exports. CTest's environment: MEMPROF_REPORT, GOLDEN, and a variable for each
+program that makes logs."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
-/* Frames as tests write them: "f [layers.3] (t.py:3)".  Only tests parse such a text;
- * memprof-report makes frames from the log and from symbols. */
+/* Frames as tests write them: "f [layers.3] (t.py:3)". Only tests parse such texts. memprof-report
+ * makes frames from the log and from symbols. */
 #ifndef FRAME_TEXT_H
 #define FRAME_TEXT_H
 
@@ -9,7 +9,7 @@
 #include "frame.h"
 #include "mpf/event.h"
 
-/* Cuts "(...)" or "[...]" off the name and returns the text inside. */
+/* Removes "(...)" or "[...]" from the end of the name and returns the text inside. */
 static inline const char *frame_text_tail(struct mpr_arena *arena, struct mpr_frame *f, char open)
 {
     const char *at = strrchr(f->name, open);
@@ -24,8 +24,8 @@ static inline bool frame_text_has_tail(const char *name, char open, char close)
     return at && at > name && at[-1] == ' ' && at[1] != close && name[strlen(name) - 1] == close;
 }
 
-/* A call of Python by its source, which is a .py, in memory or a script in bin/; another source
- * makes a native call. */
+/* Makes a Python call if the source is a .py file, in memory, or a script in bin/, and a native
+ * call otherwise. */
 static inline void frame_text_place(struct mpr_arena *arena, struct mpr_frame *f, const char *place)
 {
     const char *colon = strrchr(place, ':');
@@ -36,7 +36,7 @@ static inline void frame_text_place(struct mpr_arena *arena, struct mpr_frame *f
     if (colon) f->line = strtoul(colon + 1, NULL, 10);
 }
 
-/* call: a text without a source is a native call, else a range. */
+/* @call: makes a native call of a text without a source; otherwise such a text is a range. */
 static inline const struct mpr_frame *frame_of(struct mpr_arena *arena, const char *text, bool call)
 {
     static const char backward[] = "backward of ";

@@ -1,4 +1,4 @@
-/* What the tests of device memory share. */
+/* A log of one device that is replayed, shared by the tests of device memory. */
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
@@ -27,7 +27,7 @@
 static inline const struct mpr_gpu *gpu(void) { return &replay.gpu; }
 static inline const struct mpr_gpu_device *device(void) { return &replay.gpu.device[0]; }
 
-void alloc(unsigned code, uint64_t addr, uint64_t size); /* on thread 1 */
+void alloc(unsigned code, uint64_t addr, uint64_t size); /* allocates on thread 1 */
 void driver_free(uint32_t thread, uint64_t addr);
 void push(uint32_t thread, uint32_t domain, uint32_t name);
 void pop(uint32_t thread, uint32_t domain);
@@ -35,8 +35,8 @@ void enter(uint32_t thread, unsigned call, uint64_t used);
 void leave(uint32_t thread, unsigned call, uint64_t used, uint64_t a);
 void sample(uint64_t used, uint64_t own);
 void module(uint64_t from, uint64_t to, const char *path);
-void modules(void); /* libraries of CUDA, PyTorch and NCCL, and a program */
-/* The names of the path, innermost first, as one number: 3 > 4 > 5 is 0x543. */
+void modules(void); /* defines libraries of CUDA, PyTorch and NCCL, and a program */
+/* Returns the names of the path, innermost first, as one number: 3 > 4 > 5 is 0x543. */
 uint64_t path_of(uint64_t node);
 
 #endif

@@ -1,4 +1,4 @@
-/* The fixture of the tests of insights, which check rules near their limits and on evidence that no
+/* The fixture of the tests of findings, which check rules near their limits and on evidence that no
  * test log has. */
 #ifndef INSIGHTS_TEST_H
 #define INSIGHTS_TEST_H

@@ -1,4 +1,4 @@
-/* make_gpu_log SCENARIO PATH [N]: logs of device memory for the command line tests. */
+/* make_gpu_log SCENARIO PATH [N]: writes logs of device memory for the command line tests. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum { STEP = 10, LOSS, CAPTURE, ROPE };
 enum { BY_TORCH = 0x51, BY_NCCL, BY_PROGRAM };
 
 static struct testlog *target;
-static uint64_t now, pace = MS; /* between two events */
+static uint64_t now, pace = MS; /* time between two events */
 
 static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
@@ -120,8 +120,8 @@ static void call(unsigned what, uint64_t before, uint64_t after, uint64_t handle
     WORDS(MPF_OP_GPU_RETURN, USED, after * MIB, what, 0, handle, 0, 1000 + handle);
 }
 
-/* One of PyTorch's captures: a segment and a block in its pool, an executable (made afterwards, as
- * with keep_graph). */
+/* One of PyTorch's captures: a segment, a block in its pool, and an executable that is created
+ * later, as with keep_graph. */
 static void torch_capture(uint64_t number, uint64_t addr, uint64_t bytes, uint64_t used)
 {
     WORDS(MPF_OP_TORCH_CAPTURE, 0, 0x6000 + number, 0, 0);
@@ -135,7 +135,8 @@ static void torch_capture(uint64_t number, uint64_t addr, uint64_t bytes, uint64
     call(MPF_CALL_GRAPH_LAUNCH, used + 4, used + 5, number);
 }
 
-/* Two captures at once, one 5 s later, and an executable that was built by hand and destroyed. */
+/* Two captures in quick succession, one 5 s later, and an executable without a capture that is
+ * destroyed. */
 static void graphs(const char *path)
 {
     begin(path);
@@ -152,7 +153,7 @@ static void graphs(const char *path)
     testlog_close(target, "exit");
 }
 
-/* An executable that left more of the device free than there was. */
+/* An executable whose creation increased the free memory of the device. */
 static void lighter(const char *path)
 {
     begin(path);
@@ -160,7 +161,7 @@ static void lighter(const char *path)
     testlog_close(target, "exit");
 }
 
-/* A burst of a graph for each batch size, one size twice, and a graph of another name. */
+/* A burst with a graph for each batch size, one size twice, and a graph with another name. */
 static void sizes(const char *path)
 {
     static const char *const text[] = { "capture bs=16", "capture bs=8", "draft", "capture bs=8",
@@ -178,7 +179,7 @@ static void sizes(const char *path)
 }
 
 /* Segments in all states, one that a small old block pins, an expandable one, and a request that
- * finds no room. */
+ * does not fit. */
 static void segments(const char *path)
 {
     begin(path);
@@ -190,9 +191,9 @@ static void segments(const char *path)
     pop();
     push(STEP);
     torch_alloc(BASE + 5 * MIB, 10 * MIB);
-    torch_capture(1, BASE + 64 * MIB, 40 * MIB, 841);   /* the failure then finds 100 MiB free */
-    driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB); /* idle at the failure */
-    for (uint64_t i = 0; i < 2; i++) {                  /* expandable: two pieces in a row */
+    torch_capture(1, BASE + 64 * MIB, 40 * MIB, 841);   /* 100 MiB are then free at the failure */
+    driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB); /* unused at the failure */
+    for (uint64_t i = 0; i < 2; i++) {                  /* expandable: two adjacent pieces */
         event(MPF_OP_AT, 0, BY_TORCH, 0);
         event(MPF_OP_HANDLE_NEW, DEVICE, 0x70 + i, 20 * MIB);
         WORDS(MPF_OP_HANDLE_MAP, 0, 0x70 + i, BASE + 1024 * MIB + i * 20 * MIB, 20 * MIB, 0);
@@ -212,7 +213,7 @@ static void segments(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Two graphs of pools of their own, of which the first is reset half a second later. */
+/* Two graphs with separate pools. The first is reset half a second later. */
 static void reset(const char *path)
 {
     begin(path);
@@ -226,8 +227,8 @@ static void reset(const char *path)
     testlog_close(target, "exit");
 }
 
-/* What can be saved: a segment between old blocks (or, thrifty, one that grows), a cache, two
- * graphs with pools of their own, a large stack limit, and memory that malloc kept. */
+/* Memory that can be saved: a segment between old blocks (or, with @thrifty, one that grows), a
+ * cache, two graphs with separate pools, a large stack limit, and memory that malloc kept. */
 static void waste(const char *path, bool thrifty)
 {
     begin(path);
@@ -250,7 +251,7 @@ static void waste(const char *path, bool thrifty)
     torch_capture(1, BASE + 1024 * MIB, 100 * MIB, 500);
     if (!thrifty) torch_capture(2, BASE + 2048 * MIB, 80 * MIB, 605);
     call(MPF_CALL_LIMIT, 690, thrifty ? 691 : 790, 0);
-    if (!thrifty) now += 1100 * MS; /* what is so in the last second does not count */
+    if (!thrifty) now += 1100 * MS; /* memory that is allocated only in the last second does not count */
     push(ROPE);
     pop();
     testlog_close(target, "exit");
@@ -259,7 +260,7 @@ static void waste(const char *path, bool thrifty)
 static void wasteful(const char *path) { waste(path, false); }
 static void thrifty(const char *path) { waste(path, true); }
 
-/* Three steps, the third of which does not fit: activations grow, and a library's memory. */
+/* Three steps with growing activations and growing memory of a library. The third does not fit. */
 static void growing(const char *path)
 {
     begin(path);
@@ -285,8 +286,9 @@ static void growing(const char *path)
     testlog_close(target, "exit");
 }
 
-/* A model of eight layers, each with parameters and activations; in the second step most layers'
- * activations grow, those of layer 5 far more, and two layers' shrink, until nothing is free. */
+/* A model of eight layers, each with parameters and activations. In the second step the activations
+ * of most layers grow, those of layer 5 much more, and those of two layers shrink, until no memory
+ * is free. */
 static void layers(const char *path)
 {
     enum { LAYERS = 8, FIRST = 100 };
@@ -316,7 +318,7 @@ static void layers(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do
+/* Requests of a program without PyTorch, each with a different name. The second and the fourth do
  * not fit. */
 static void serving(const char *path)
 {
@@ -337,8 +339,8 @@ static void serving(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Who looks for the largest batch asks for more each time, and catches each refusal but the last.
- */
+/* A search for the largest batch: each attempt asks for more, and all refusals except the last are
+ * caught. */
 static void batches(const char *path)
 {
     begin(path);
@@ -356,7 +358,7 @@ static void batches(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Two at one time, each with as much free as the driver says. */
+/* Two refusals at one time. Each event has the free bytes that the driver reported. */
 static void refusals(const char *path)
 {
     begin(path);
@@ -369,7 +371,7 @@ static void refusals(const char *path)
     testlog_close(target, "exit");
 }
 
-/* The program holds more after its allocation failed. */
+/* The program allocates more after a failed allocation. */
 static void survivor(const char *path)
 {
     begin(path);
@@ -380,8 +382,8 @@ static void survivor(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Blocks at the beginning, and in the middle, of a segment of six pieces; and one in a segment that
- * does not expand. */
+/* Blocks at the beginning and in the middle of a segment of six pieces, and one in a segment that
+ * cannot grow. */
 static void expandable(const char *path)
 {
     begin(path);
@@ -399,7 +401,7 @@ static void expandable(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Ranges that are called what nobody would write. */
+/* Ranges with unusual names. */
 static void names(const char *path)
 {
     char text[600];
@@ -416,7 +418,7 @@ static void names(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Steps of the program's own around those that torch.profiler tells of. */
+/* The program's own steps, which contain those of torch.profiler. */
 static void profiler(const char *path)
 {
     char text[32];
@@ -434,7 +436,7 @@ static void profiler(const char *path)
     testlog_close(target, "exit");
 }
 
-/* More is tracked than the driver says is used. */
+/* The tracked bytes exceed the used bytes that the driver reports. */
 static void unaccounted(const char *path)
 {
     begin(path);
@@ -445,8 +447,8 @@ static void unaccounted(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Device memory that the host's kernel keeps files in (GH200), more and more of it; at last it has
- * taken more since the process was asked for than others have. */
+/* Device memory that the host's kernel also uses for files (GH200), more and more of it. At the end
+ * it has grown, since the process was last measured, by more than the bytes of other processes. */
 static void coherent(const char *path)
 {
     begin(path);
@@ -458,7 +460,7 @@ static void coherent(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Managed memory is used, and neither tracked nor of the process's own figure. */
+/* Managed memory is used, but it is not tracked and not in NVML's figure for the process. */
 static void managed(const char *path)
 {
     begin(path);
@@ -468,7 +470,7 @@ static void managed(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Validation keeps blocks after each eight steps. */
+/* Validation after every eight steps keeps blocks. */
 static void validating(const char *path)
 {
     uint64_t at = BASE;
@@ -483,7 +485,7 @@ static void validating(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Old blocks pin most of the second device when the first one has no room. */
+/* Old blocks pin most of the second device when the first one is full. */
 static void neighbours(const char *path)
 {
     const unsigned device = mpf_heap_gpu(MPF_HEAP_DEVICE, 1),
@@ -507,7 +509,7 @@ static void on(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint6
     testlog_event(target, now += MS, thread, op, heap, addr, size);
 }
 
-/* A node of autograd runs on thread 2 and allocates; number 99: no operator's. */
+/* A node of autograd runs on thread 2 and allocates. Number 99 belongs to no operator. */
 static void node(uint32_t text, uint64_t number, uint64_t addr, uint64_t bytes)
 {
     on(2, MPF_OP_PUSH, 0, UINT64_C(7) << 32 | text, 0);
@@ -516,8 +518,8 @@ static void node(uint32_t text, uint64_t number, uint64_t addr, uint64_t bytes)
     on(2, MPF_OP_POP, 0, UINT64_C(7) << 32, 0);
 }
 
-/* A forward of an operator under each of two ranges and one without, and the backward of all; then
- * a request that finds no room. */
+/* An operator's forward under each of two ranges and one without a range, and the backward of all.
+ * Then a request does not fit. */
 static void backward(const char *path)
 {
     enum { MUL = 20, ADD, SINK, BACKWARD, FORWARD, EMBED, HEAD };
@@ -556,7 +558,8 @@ static void backward(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Ranks of which 2 and 3 share a device; the loss of rank 1 takes more, and does not fit. */
+/* Ranks of a job. Ranks 2 and 3 share a device. The loss of rank 1 needs more memory and does not
+ * fit. */
 static void rank(const char *path, unsigned number)
 {
     char pid[16], text[16], uuid[64];
@@ -581,7 +584,7 @@ static void rank(const char *path, unsigned number)
     testlog_close(target, "exit");
 }
 
-/* A process of N devices, each told by "UUID KIND MIB": the driver gave so much of it. */
+/* A process with N devices, each given as "UUID KIND MIB": the driver allocated MIB MiB of KIND. */
 static void devices(const char *path, char **told, int count)
 {
     char uuid[64], kind[64];
@@ -599,7 +602,7 @@ static void devices(const char *path, char **told, int count)
     testlog_close(target, "exit");
 }
 
-/* What PyTorch's host side does around a kernel: small blocks that come and go. */
+/* Like the host side of PyTorch around a kernel: small blocks that are allocated and freed. */
 static void host_churn(uint64_t events)
 {
     enum { LIVE = 2000 };
@@ -611,8 +614,8 @@ static void host_churn(uint64_t events)
     }
 }
 
-/* N events of a launch-bound training run: steps of so many, 512 of them on the device, forward and
- * backward over 32 layers.  Layer 5 of one step is five times as large. */
+/* N events of a launch-bound training run: steps of @a_step events, 512 of them on the device,
+ * forward and backward over 32 layers. Layer 5 of one step is five times as large. */
 static void training(const char *path, uint64_t events, uint64_t a_step)
 {
     enum { LAYERS = 32, KERNELS = 8, FORWARD = 20, BACKWARD, LAYER };
@@ -660,7 +663,7 @@ static void training(const char *path, uint64_t events, uint64_t a_step)
 
 int main(int argc, char **argv)
 {
-    enum { A_STEP = 84000 }; /* of training, where nothing else is asked for */
+    enum { A_STEP = 84000 }; /* events per step of training by default */
     static const struct {
         const char *name;
         void (*make)(const char *path);

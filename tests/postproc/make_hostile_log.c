@@ -1,7 +1,7 @@
-/* make_hostile_log KIND N PATH: logs that no program would write, each of n events that once cost
- * more than n.
+/* make_hostile_log KIND N PATH: logs that no program would write. Each has n events, whose time or
+ * memory once grew faster than n.
  *
- * make_hostile_log --list: the kinds. */
+ * make_hostile_log --list: prints the kinds. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void maps_remapped(uint64_t n)
     }
 }
 
-/* Cut into pages by protections, from the top. */
+/* A mapping whose protections split it into pages, from the top. */
 static void maps_protected(uint64_t n)
 {
     event(MPF_OP_MAP, MPF_HEAP_MMAP, BASE, n * 8192);
@@ -87,8 +87,8 @@ static void maps_protected(uint64_t n)
         event(MPF_OP_PROTECT_NONE, MPF_HEAP_MMAP, BASE + i * 8192 - 4096, 4096);
 }
 
-/* Addresses whose products with the golden ratio have equal halves: one place of a table without a
- * secret. */
+/* Addresses whose products with the golden ratio have equal halves: they share one place in a hash
+ * table without a secret. */
 static void colliding(uint64_t n)
 {
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
@@ -124,7 +124,7 @@ static void domains(uint64_t n)
     for (uint64_t i = 1; i <= n; i++) event(MPF_OP_POP, 0, i << 32, 0);
 }
 
-/* Open ranges of many domains, and pops of one that none is of. */
+/* Open ranges in many domains, and pops in a domain without one. */
 static void pops_of_nothing(uint64_t n)
 {
     for (uint64_t i = 1; i <= n / 2; i++) event(MPF_OP_PUSH, 0, 3 | i << 32, 0);
@@ -137,7 +137,7 @@ static void threads_pushing(uint64_t n)
     for (uint32_t i = 1; i <= n; i++) on_thread(i, MPF_OP_POP, 0, 0, 0);
 }
 
-/* Blocks of a thread without ranges while each of many others has one, and ends it. */
+/* Blocks of a thread without ranges, while each of many other threads opens and closes a range. */
 static void carriers(uint64_t n)
 {
     for (uint32_t i = 2; i <= n + 1; i++) on_thread(i, MPF_OP_PUSH, 0, 3, 0);
@@ -154,7 +154,7 @@ static void thread_numbers(uint64_t n)
                   64);
 }
 
-/* Deep paths that differ at their ends. */
+/* Deep paths that differ only at their ends. */
 static void deep_paths(uint64_t n)
 {
     for (uint32_t i = 0; i < 500; i++) event(MPF_OP_PUSH, 0, 3 + i % 7, 0);
@@ -209,7 +209,7 @@ static void long_names(uint64_t n)
     event(MPF_OP_ALLOC, MPF_HEAP_HOST, BASE, 512);
 }
 
-/* A call of n template arguments. */
+/* A call with n template arguments. */
 static void templates(uint64_t n)
 {
     static const char argument[] = "a<bbbbbbbbbbbbbbb>,", source[] = " (f.c:1)";
@@ -223,7 +223,7 @@ static void templates(uint64_t n)
     free(text);
 }
 
-/* ---- where in the program */
+/* ---- modules and call stacks */
 
 static void modules(uint64_t n)
 {
@@ -254,7 +254,7 @@ static void stacks(uint64_t n)
 
 /* ---- device memory */
 
-/* Each block more is a new peak, each block less shrinks it: a snapshot a step. */
+/* Each allocation is a new peak, and each free shrinks memory, so every step needs a snapshot. */
 static void sawtooth(uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -286,7 +286,7 @@ static void handles(uint64_t n)
     for (uint64_t i = 0; i < n; i++) event(MPF_OP_HANDLE_UNMAP, 0, BASE + i * 2 * MIB, 2 * MIB);
 }
 
-/* Handles that are handed out again before anybody said that they were dropped. */
+/* Handles that are reused before their release is recorded. */
 static void handles_owed(uint64_t n)
 {
     for (int again = 0; again < 2; again++)
@@ -340,7 +340,7 @@ static void communicators(uint64_t n)
     }
 }
 
-/* Refusals inside of ranges that are all alike but for a number. */
+/* Refusals inside ranges whose names differ only in a number. */
 static void refusals(uint64_t n)
 {
     char text[32];
@@ -355,7 +355,7 @@ static void refusals(uint64_t n)
     }
 }
 
-/* Refusals, all of one time. */
+/* Refusals at one time. */
 static void at_once(uint64_t n)
 {
     event(MPF_OP_ALLOC, TORCH, BASE, 512);
@@ -366,7 +366,7 @@ static void at_once(uint64_t n)
     }
 }
 
-/* One request that is refused again and again, while much is live. */
+/* One request that is refused again and again, while there are many live blocks. */
 static void attempts(uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) event(MPF_OP_ALLOC, DEVICE, BASE + i * MIB, MIB);
@@ -389,9 +389,9 @@ static void failures(uint64_t n)
     }
 }
 
-/* ---- the largest numbers that fit */
+/* ---- numbers near the limits of their types */
 
-/* Measurements that jump by more than a signed number holds. */
+/* Measurements that change by more than a signed number can represent. */
 static void overflows(uint64_t n)
 {
     static const uint64_t value[] = { 0, UINT64_MAX - 1, INT64_MAX, (uint64_t)INT64_MAX + 1, 1 };
@@ -420,8 +420,8 @@ static void overflows(uint64_t n)
     }
 }
 
-/* More freed than made, more than there is, less than before; and blocks whose end is another
- * heap's. */
+/* Totals with more frees than allocations, more live bytes than allocated ones, and decreasing
+ * values, and blocks that end in another heap. */
 static void totals(uint64_t n)
 {
     const uint64_t most = UINT64_MAX;

@@ -1,5 +1,5 @@
-/* make_log SCENARIO PATH [N]: the logs of the command line tests, and a large one to measure with.
- */
+/* make_log SCENARIO PATH [N]: writes the logs of the command line tests, and large ones for
+ * measurements. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static void sample_in(struct testlog *log, uint64_t ns, uint64_t anonymous, uint
                       uint64_t limit)
 {
     const uint64_t rss[] = { anonymous, 3 * MIB,     0,           anonymous + 4 * MIB,
-                             0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB }; /* as of 1.1 */
-    const uint64_t cgroup[] = { usage, limit, usage, 0 };                /* as of 1.9 */
+                             0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB }; /* as in version 1.1 */
+    const uint64_t cgroup[] = { usage, limit, usage, 0 };                /* as in version 1.9 */
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
 }
@@ -33,7 +33,7 @@ static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
     sample_in(log, ns, anonymous, anonymous + 2 * MIB, 64 * MIB);
 }
 
-/* Two threads, nested ranges and a domain; the peak, 12 MiB and 300 bytes, is at 30 ms. */
+/* Two threads, nested ranges and a domain. The peak, 12 MiB and 300 bytes, is at 30 ms. */
 static void story(struct testlog *log)
 {
     const uint64_t nccl = UINT64_C(1) << 32;
@@ -66,8 +66,8 @@ static void whole(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Resident memory grows behind the peak of what the program has, and its parts are read less often
- * than the whole. */
+/* Resident memory grows after the peak of the program's blocks, and its parts are sampled less
+ * often than the total. */
 static void samples(const char *path)
 {
     static const uint64_t anonymous[] = { 12, 40, 300 };
@@ -84,7 +84,7 @@ static void samples(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Mapped and never touched, as garbage collectors do. */
+/* Memory that is mapped but never written to, as garbage collectors reserve it. */
 static void reserved(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -102,7 +102,7 @@ static void unended(const char *path)
     testlog_close(log, NULL);
 }
 
-/* It ends without a word, and lacked nothing. */
+/* A log without an end, of a process that did not run out of memory. */
 static void crashed(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -114,7 +114,7 @@ static void crashed(const char *path)
     testlog_close(log, NULL);
 }
 
-/* The journal brings a new peak: 8 MiB more at 60 ms. */
+/* The journal has a new peak: 8 MiB more at 60 ms. */
 static void killed(const char *path)
 {
     char journal_path[4096];
@@ -153,7 +153,7 @@ static void full(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Refused by a limit of its address space. */
+/* A request that a limit of the address space refused. */
 static void limited(const char *path)
 {
     const uint64_t rss[MPF_RSS_COUNT] = { 20 * MIB,  3 * MIB,     0,           23 * MIB,
@@ -168,8 +168,8 @@ static void limited(const char *path)
     testlog_close(log, "exit");
 }
 
-/* A request for huge pages that the kernel refuses, and the same without them; then a mapping whose
- * address is taken. */
+/* The kernel refuses a request for huge pages, and the same request without them succeeds. Then a
+ * mapping fails because its address is in use. */
 static void probed(const char *path)
 {
     const uint64_t taken = 17, no_memory = 12;
@@ -181,7 +181,7 @@ static void probed(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Two requests for huge pages that the pool does not have.  The program does not repeat them. */
+/* Two requests for huge pages that the pool does not have. The program does not repeat them. */
 static void huge_pages(const char *path)
 {
     const uint64_t no_memory = 12 | MPF_FAIL_HUGE_PAGES;
@@ -192,7 +192,7 @@ static void huge_pages(const char *path)
     testlog_close(log, "exit");
 }
 
-/* A refusal that the program answers with a request for half as much. */
+/* A refused request, after which the program requests half as much. */
 static void halved(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -210,7 +210,7 @@ static void hole(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Names that would break a terminal, a page or JSON. */
+/* Names that a terminal, a page or JSON could misinterpret. */
 static void nasty(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -226,7 +226,7 @@ static void nasty(const char *path)
     testlog_close(log, "exit");
 }
 
-/* One range of that name. */
+/* One range with this name. */
 static void named(const char *path, const char *text)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -236,7 +236,7 @@ static void named(const char *path, const char *text)
     testlog_close(log, "exit");
 }
 
-/* The call stack of the next block: one frame of Python, "f (file.c:12)". */
+/* The call stack of the next block: one Python frame, "f (file.c:12)". */
 static void call(struct testlog *log, uint64_t id, const char *text)
 {
     uint8_t bytes[256];
@@ -250,8 +250,8 @@ static void call(struct testlog *log, uint64_t id, const char *text)
     testlog_event(log, 1 * MS, 1, MPF_OP_AT_PYTHON, 0, id, 0);
 }
 
-/* "KIB range > range" makes a block of KIB KiB in these ranges, "KIB f (file.c:12)" one with that
- * call stack. */
+/* "KIB range > range" allocates a block of KIB KiB in these ranges, "KIB f (file.c:12)" one with
+ * that call stack. */
 static void ranges(const char *path, char *const *block, int blocks)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -277,7 +277,7 @@ static void ranges(const char *path, char *const *block, int blocks)
     testlog_close(log, "exit");
 }
 
-/* A process that was started by this command, with 40 MiB that have no name. */
+/* A process with this command, which has 40 MiB without a name. */
 static void command(const char *path, char *const *word, int words)
 {
     enum { MOST = 64 };
@@ -291,8 +291,8 @@ static void command(const char *path, char *const *word, int words)
     testlog_close(log, "exit");
 }
 
-/* N threads of a pool, each of which makes a block of 2 MiB, the third one of 64 MiB; then two
- * whose numbers are parts of their names, and two without numbers. */
+/* N threads of a pool, each with a block of 2 MiB, the third with 64 MiB. Then two threads whose
+ * numbers are parts of their names, and two without numbers. */
 static void pool(const char *path, uint64_t threads)
 {
     static const char *const others[] = { "io1", "io2", "loader", "loader" };
@@ -320,7 +320,7 @@ static void child(const char *path)
     testlog_close(log, "exit");
 }
 
-/* N events of a program that holds 100,000 blocks and frees in random order. */
+/* N events of a program that has 100,000 live blocks and frees them in random order. */
 static void churn(const char *path, uint64_t events)
 {
     enum { LIVE = 100000 };
@@ -340,8 +340,8 @@ static void churn(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
-/* N events of four threads in forty nested ranges that come again and again; sizes of all classes,
- * and a heap that swells and shrinks.  An allocation fails after a quarter. */
+/* N events of four threads in forty nested ranges that repeat. There are sizes of all classes, and
+ * the heap grows and shrinks. An allocation fails after a quarter of the events. */
 static void mixed(const char *path, uint64_t events)
 {
     enum { LIVE = 50000, RANGES = 40, THREADS = 4 };
@@ -377,8 +377,8 @@ static void mixed(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
-/* N changes on a clock of coarse steps, as a real one is: several share a time, blocks go and come
- * in it, mappings fall apart. */
+/* N changes on a clock with coarse steps, like a real one: several changes share a time, blocks are
+ * freed and allocated within it, and mappings are split. */
 static void ticks(const char *path, uint64_t events)
 {
     enum { LIVE = 500, STEP = 1024, PAGE = 4096 };
@@ -413,7 +413,7 @@ static void ticks(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
-/* N events of which one, in the middle, takes a gibibyte for a microsecond. */
+/* N events. One in the middle allocates a gibibyte for a microsecond. */
 static void spike(const char *path, uint64_t events)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -433,7 +433,7 @@ static void spike(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
-/* N threads that are at work all the while, and a loop of the first one. */
+/* N threads that work all the time, and a loop in the first one. */
 static void crowd(const char *path, uint64_t threads)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -452,8 +452,8 @@ static void crowd(const char *path, uint64_t threads)
     testlog_close(log, "exit");
 }
 
-/* A rank of a training run: N steps of forward and backward in nested ranges; rank 5 holds more and
- * meets two failures. */
+/* A rank of a training run with N steps of forward and backward in nested ranges. Rank 5 uses more
+ * memory and has two failures. */
 static void rank(const char *path, uint64_t number)
 {
     enum { STEPS = 30, LAYERS = 12 };
@@ -493,8 +493,8 @@ static void rank(const char *path, uint64_t number)
     testlog_close(log, "exit");
 }
 
-/* A loader (0) and its workers: each step of a second keeps some more; the second worker is refused
- * memory, and killed after 150 s; the ninth has a long name. */
+/* A loader (0) and its workers, which keep some memory in each step of a second. The second worker
+ * is refused memory, and killed after 150 s. The ninth has a long name. */
 static void worker(const char *path, uint64_t number)
 {
     char pid[16], ppid[16];
@@ -525,10 +525,10 @@ static void worker(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : "exit");
 }
 
-/* N steps of a server: 100 MiB stay from the beginning; each step takes 4 layers of 50 MiB, the 7th
- * one 1.7 GiB more for its logits, and gives all back; each leaves 41 sessions of 224 bytes behind,
- * and the first quarter of them an entry of 1 MiB in a cache.  numbered: "step 0", "step 1", ... in
- * place of "step". */
+/* N steps of a server. 100 MiB live from the beginning. Each step allocates 4 layers of 50 MiB, the
+ * 7th one 1.7 GiB more for its logits, and frees all of it. Each step leaves 41 sessions of 224
+ * bytes, and each of the first quarter an entry of 1 MiB in a cache. @numbered: ranges are "step
+ * 0", "step 1", ... instead of "step". */
 static void loop_of(const char *path, uint64_t steps, bool numbered)
 {
     enum { LAYERS = 4, SESSIONS = 41, WARM = 1, STEP = 2, FORWARD, LOGITS, SESSION, CACHE, LAYER };
@@ -586,8 +586,8 @@ static void loop_of(const char *path, uint64_t steps, bool numbered)
 static void loop(const char *path, uint64_t steps) { loop_of(path, steps, false); }
 static void numbered_loop(const char *path, uint64_t steps) { loop_of(path, steps, true); }
 
-/* N steps, of which no two in a row are alike; the one at four fifths holds 1.7 GiB, the one before
- * it keeps 64 MiB. */
+/* N steps, of which no two consecutive ones are equal. The step at four fifths allocates 1.7 GiB,
+ * and the one before it keeps 64 MiB. */
 static void jagged(const char *path, uint64_t steps)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -606,8 +606,8 @@ static void jagged(const char *path, uint64_t steps)
     testlog_close(log, "exit");
 }
 
-/* A process that executes another program, 0, and what it goes on with: 1, or 2, which is killed
- * when it has filled its cgroup. */
+/* A process that executes another program. @number: 0 for the first program, 1 or 2 for the next
+ * one. 2 is killed when it has filled its cgroup. */
 static void image(const char *path, uint64_t number)
 {
     const char *const pairs[] = { "pid",  "7000", "ppid",
@@ -622,7 +622,7 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
-/* A process that holds N MiB.  It is killed at the limit of its cgroup, 200 MiB. */
+/* A process with N MiB. It is killed at the limit of its cgroup, 200 MiB. */
 static void charged(const char *path, uint64_t n)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -635,7 +635,7 @@ static void charged(const char *path, uint64_t n)
     testlog_close(log, NULL);
 }
 
-/* A process that maps 200 GiB and touches MIBS of it.  It is killed a second later, and no cgroup
+/* A process that maps 200 GiB and writes to MIBS of it. It is killed a second later, and no cgroup
  * is known. */
 static void untouched(const char *path, uint64_t mibs)
 {
@@ -651,7 +651,7 @@ static void untouched(const char *path, uint64_t mibs)
     testlog_close(log, NULL);
 }
 
-/* A phase makes a block of 2 MiB every 40 ms, N in all, and frees them.  The next phase keeps 10
+/* A phase allocates a block of 2 MiB every 40 ms, N in all, and frees them. The next phase keeps 10
  * blocks of 5 MiB, and the program runs 400 ms longer. */
 static void phases(const char *path, uint64_t blocks)
 {
@@ -672,8 +672,8 @@ static void phases(const char *path, uint64_t blocks)
     testlog_close(log, "exit");
 }
 
-/* Two mappings, of which the larger one is not in memory any more when the second is made, N ms
- * before the only sample. */
+/* Two mappings. The larger one is not resident any more when the second one is made, N ms before
+ * the only sample. */
 static void dropped(const char *path, uint64_t n)
 {
     const uint64_t rss[] = { 20 * MIB, 2 * MIB, 0, 302 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
@@ -684,9 +684,9 @@ static void dropped(const char *path, uint64_t n)
     testlog_close(log, "exit");
 }
 
-/* A mapping of 300 MiB, and a sample 2 ms later, before the program touches it.  1: a later sample
- * has the touched pages.  2: the process is killed 50 ms after the mapping.  3: the program unmaps
- * it before the next sample, and the high-water mark is older. */
+/* A mapping of 300 MiB, and a sample 2 ms later, before the program writes to it. 1: a later sample
+ * includes its pages. 2: the process is killed 50 ms after the mapping. 3: the program unmaps it
+ * before the next sample, and the high-water mark is older. */
 static void touched_later(const char *path, uint64_t kind)
 {
     const uint64_t high = kind == 3 ? 500 * MIB : 8 * MIB;
@@ -705,9 +705,9 @@ static void touched_later(const char *path, uint64_t kind)
     testlog_close(log, kind == 2 ? NULL : "exit");
 }
 
-/* Two processes of a cgroup that 1 fills: it frees 100 of its 120 MiB, whose pages malloc keeps,
- * takes 2 MiB elsewhere and is killed half a second later; 2 has hardly anything, and its parent
- * ends it. */
+/* Two processes of a cgroup that process 1 fills: it frees 100 of its 120 MiB, whose pages malloc
+ * keeps, allocates 2 MiB elsewhere and is killed half a second later. Process 2 has almost no
+ * memory, and its parent ends it. */
 static void filled(const char *path, uint64_t number)
 {
     const char *const pid = number == 1 ? "7101" : "7102";
@@ -731,8 +731,8 @@ static void filled(const char *path, uint64_t number)
     testlog_close(log, NULL);
 }
 
-/* N workers of a team, of whom each holds 10 MiB, and two helpers of one name, when the process is
- * killed; hardly anything grew before. */
+/* N workers of a team with 10 MiB each, and two helpers with the same name, when the process is
+ * killed. Almost nothing grew before. */
 static void team(const char *path, uint64_t workers)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -750,8 +750,8 @@ static void team(const char *path, uint64_t workers)
     testlog_close(log, NULL);
 }
 
-/* A server of N requests, 40 ms each, which keep 40,000 B: blocks are counted every 120 ms, and a
- * sample of them is recorded, of which none to four live at a request's end. */
+/* A server with N requests of 40 ms that keep 40,000 B each. Blocks are counted every 120 ms, and a
+ * sample of them is recorded, of which none to four live at the end of a request. */
 static void counted(const char *path, uint64_t requests)
 {
     static const char *const pairs[] = { "pid",       "4242",   "argv",        "./server",
@@ -776,8 +776,8 @@ static void counted(const char *path, uint64_t requests)
     testlog_close(log, "exit");
 }
 
-/* N blocks that come one after the other, and go when the program ends, more than twice as fast; a
- * child of what "command" makes. */
+/* N blocks that are allocated one after the other and freed more than twice as fast when the
+ * program ends. A child of the process of `command`. */
 static void leaver(const char *path, uint64_t blocks)
 {
     const char *const pairs[] = { "pid",    "4243",  "ppid",         "4242",    "argv", "./leaver",
@@ -791,8 +791,8 @@ static void leaver(const char *path, uint64_t blocks)
     testlog_close(log, "exit");
 }
 
-/* A table of N blocks that is loaded in two seconds; then nothing happens for eight, which samples
- * alone tell, and a SIGKILL ends it. */
+/* A table of N blocks is loaded within two seconds. Then the process is idle for eight seconds, in
+ * which only samples are recorded, and SIGKILL ends it. */
 static void idler(const char *path, uint64_t blocks)
 {
     const char *const pairs[] = { "pid",   "4243",         "argv",    "./idler", "stacks",

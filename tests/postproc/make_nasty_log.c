@@ -1,8 +1,8 @@
 /* make_nasty_log PATH [NAME]: a log in which every name is a text that a terminal, a browser, a
- * spreadsheet or a parser would act on, at every place where a log has names; or NAME, at all of
- * them.
+ * spreadsheet or a parser would interpret, at every place where a log has names. With NAME all names
+ * are that text.
  *
- * make_nasty_log --list: the texts, a zero byte behind each. */
+ * make_nasty_log --list: prints the texts, each followed by a zero byte. */
 #include <err.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static const char *const texts[] = {
     "",
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
-static const char *only; /* NULL: all of them in turn */
+static const char *only; /* NULL: all texts in turn */
 
 static const char *name_of(size_t i) { return only ? only : texts[i % TEXTS]; }
 
@@ -124,7 +124,7 @@ static void text(uint32_t thread, unsigned op, uint64_t addr, const char *text)
     data(thread, op, 0, addr, text, strlen(text));
 }
 
-/* Two numbers, then strings, a zero byte behind each. */
+/* Two numbers, then strings, each followed by a zero byte. */
 static void strings(unsigned op, uint64_t addr, uint64_t a, size_t words, const char *one,
                     const char *two)
 {
@@ -136,7 +136,7 @@ static void strings(unsigned op, uint64_t addr, uint64_t a, size_t words, const 
     data(1, op, 0, addr, bytes, at);
 }
 
-/* What the device's driver says of itself. */
+/* The driver's description of a device. */
 static void device(uint32_t index)
 {
     static const char *const keys[] = { "uuid",  "name",       "pci",           "driver",
@@ -148,8 +148,8 @@ static void device(uint32_t index)
     data(1, MPF_OP_GPU_DEVICE, 0, index, bytes, at);
 }
 
-/* A thread, a range of a domain, a file, a function, a place in Python, and a heap and a region
- * told to NVTX of that name, and blocks of each. */
+/* A thread, a range of a domain, a file, a function, a place in Python, and an NVTX heap and region
+ * with this name, and blocks of each. */
 static void named(uint32_t i)
 {
     const uint32_t thread = 2 + i;
@@ -190,7 +190,7 @@ static void named(uint32_t i)
     text(thread, MPF_OP_THREAD_NAME, 100 + i, name_of(i));
 }
 
-/* A range that repeats, with a name that a step's number and name are made of. */
+/* A repeating range whose name combines a step's number and this name. */
 static void step(const char *name, uint32_t id)
 {
     text(1, MPF_OP_NAME, id, name);

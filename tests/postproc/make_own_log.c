@@ -1,5 +1,5 @@
-/* make_own_log PATH [other]: a log of this very program, with its own call stacks.  It is built
- * with -g, and load() is inlined. other: as if it had been another build. */
+/* make_own_log PATH [other]: a log of this program with its own call stacks. It is built with -g,
+ * and load() is inlined. other: as if it had been another build. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <err.h>
@@ -54,7 +54,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
         if (p->p_type == PT_NOTE)
             find_build_id((const char *)at, (const char *)at + p->p_memsz, own);
     }
-    return 1; /* the first is the program */
+    return 1; /* the first object is the program */
 }
 
 static void write_module(bool other)
@@ -77,9 +77,9 @@ static void write_module(bool other)
 
 static void keep(void);
 
-/* From here on lines have the numbers that the cases name, whatever stands above. */
+/* Sets the number of the next line, because the cases contain line numbers. */
 #line 74
-/* Stands for malloc, which records where it was called. */
+/* Replaces malloc, which records its caller. */
 static __attribute__((noinline, noclone)) void allocate(uint64_t bytes, uint64_t caller)
 {
     const uint64_t pc[] = { (uint64_t)(uintptr_t)__builtin_return_address(0), caller, end_of_main };
@@ -104,7 +104,7 @@ static __attribute__((noinline, noclone)) void images(void)
 static __attribute__((noinline, noclone)) void tables(void)
 {
     allocate(2 * MIB, (uint64_t)(uintptr_t)__builtin_return_address(0));
-    __asm__ volatile(""); /* no tail call */
+    __asm__ volatile(""); /* prevents a tail call */
 }
 
 static __attribute__((noinline, noclone)) void work(void)
@@ -126,12 +126,12 @@ int main(int argc, char **argv)
     return 0;
 }
 
-/* ---- a program with an allocator inside */
+/* ---- a program that contains an allocator */
 
 static uint64_t calls[4]; /* innermost first */
 
 #define ENTER(depth) calls[depth] = (uint64_t)(uintptr_t)__builtin_return_address(0)
-#define LEAVE        __asm__ volatile("") /* no tail call */
+#define LEAVE        __asm__ volatile("") /* prevents a tail call */
 
 static __attribute__((noinline, noclone)) void map(uint64_t bytes)
 {

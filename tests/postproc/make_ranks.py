@@ -1,6 +1,8 @@
-"""Digests of a job of many ranks, made from those of real logs: rank, node, communicators and clocks are changed, and seeded ranks differ.
+"""Digests of a job with many ranks, made from those of real logs: rank, node, communicators and clocks are changed, and chosen ranks
+differ.
 
-make_ranks.py REPORT FOLDER RANKS LOG...    a job for bench: rank i is of LOG i modulo their number; some ranks hold more in one line"""
+make_ranks.py REPORT FOLDER RANKS LOG...    a job for benchmarks: rank i is made from LOG i modulo their number; some ranks have more
+memory in one line"""
 import os
 import random
 import shutil
@@ -10,7 +12,7 @@ import sys
 
 A_NODE = 8
 START = 1700000000 * 10**9
-MADE_NS = 2 * 10**9             # after the job's start, when communicators are made
+MADE_NS = 2 * 10**9             # after the job's start, when communicators are created
 LINE = "step > experts.{0..7} > alltoall"
 ALIKE = "step > experts.{n} > alltoall"
 
@@ -27,7 +29,8 @@ def add(db, heap, more):
 
 
 def hold_more(db, heap, more, path=LINE, alike=ALIKE):
-    """The heap's peak, a line of its own and the device's account grow by so many bytes; so does the device's heap where it is PyTorch's."""
+    """Adds these bytes to the heap's peak, to a separate line and to the device's account, and for PyTorch's heap also
+    to the device's heap."""
     add(db, heap, more)
     db.execute("INSERT INTO lines SELECT 1, ?, ?, NULL, ?, ?, 1, 0, 1, 0, 0, 1", (heap, path, alike, more))
     if heap.endswith("/torch"):
@@ -39,9 +42,10 @@ def hold_more(db, heap, more, path=LINE, alike=ALIKE):
 
 
 def place(db, rank, ranks, clock_ns=0):
-    """The rank's own: who it is, and its communicators: of all, of its node, and of those that have its place on other nodes."""
+    """Sets a rank's identity and its communicators: of all ranks, of its node, and of the ranks with the same place on
+    other nodes."""
     node, own = divmod(rank, A_NODE)
-    late = random.Random(rank).randrange(10**8)             # ns that it started after the others
+    late = random.Random(rank).randrange(10**8)             # ns by which it started after the others
     db.execute("UPDATE processes SET rank = ?, host = ?, process = ?, parent_process = 1, start_realtime_ns = ?, file = ?",
                (str(rank), f"n{node:03}", 1000 + own, START + late + clock_ns, f"train.n{node:03}.{1000 + own}.zst"))
     db.execute("DELETE FROM communicators")
@@ -52,7 +56,7 @@ def place(db, rank, ranks, clock_ns=0):
 
 
 def make(folder, base, rank, ranks, clock_ns=0, change=None):
-    """The digest of a rank, from one that is there; `change` gets its database."""
+    """Makes the digest of a rank from an existing one. `change` is called with its database."""
     path = os.path.join(folder, f"train.n{rank // A_NODE:03}.{1000 + rank % A_NODE}.zst.digest")
     shutil.copy(base, path)
     db = sqlite3.connect(path)

@@ -1,4 +1,4 @@
-/* make_stack_log SCENARIO PATH: logs with call stacks for the command line tests. */
+/* make_stack_log SCENARIO PATH: writes logs with call stacks for the command line tests. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #define LIBC   UINT64_C(0x7f0000000000)
 #define LIBIMG UINT64_C(0x7f0000100000)
 
-enum { LOAD = 0x51, DECODE, RESIZE, START }; /* ids of stacks */
-enum { IN_LOAD = 0x91, IN_TRAIN };           /* of Python's */
+enum { LOAD = 0x51, DECODE, RESIZE, START }; /* IDs of stacks */
+enum { IN_LOAD = 0x91, IN_TRAIN };           /* IDs of Python stacks */
 
 static struct testlog *target;
 static uint64_t now;
@@ -55,7 +55,7 @@ static void frame(uint64_t id, uint64_t line, const char *function, const char *
     data(MPF_OP_FRAME, id, bytes, 8 + n + m);
 }
 
-/* No file of these names is there: frames stay object files and offsets. */
+/* There are no files with these names, so frames have object files and offsets. */
 static void begin(const char *path, const char *const *pairs)
 {
     target = testlog_open(path, pairs);
@@ -76,7 +76,7 @@ static void at(uint64_t stack, unsigned op, unsigned heap, uint64_t addr, uint64
     event(op, heap, addr, size);
 }
 
-/* Every block of a mebibyte has its stack; the peak is before the free. */
+/* Every block of 1 MiB has its stack. The peak is before the free. */
 static void native(const char *path)
 {
     static const char *const pairs[] = { "pid",   "4242",         "argv",    "./prog", "stacks",
@@ -96,7 +96,7 @@ static void native(const char *path)
     testlog_close(target, "exit");
 }
 
-/* A server whose requests are ranges: what it made before them has a call stack alone. */
+/* A server whose requests are ranges. The blocks that it allocated before have only call stacks. */
 static void ranged(const char *path)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
@@ -115,8 +115,8 @@ static void cut_at(uint64_t stack, uint64_t reason)
     data(MPF_OP_STACK_CUT, stack, &reason, sizeof reason);
 }
 
-/* Stacks that end before main: one with each reason, one with a reason of a later version, and one
- * of Python. */
+/* Stacks that end before main: one with each reason, one with a reason of a later version, and a
+ * Python stack. */
 static void cut(const char *path)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
@@ -136,7 +136,7 @@ static void cut(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Code that is in no object file, and code in a file that only memory has. */
+/* Code that is in no object file, and code in a file that exists only in memory. */
 static void generated(const char *path)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
@@ -150,7 +150,7 @@ static void generated(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Call stacks were not wanted. */
+/* Call stacks were switched off. */
 static void unstacked(const char *path)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "off", NULL };
@@ -159,7 +159,7 @@ static void unstacked(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Names are what a program makes them. */
+/* Names that a program can choose. */
 static void nasty(const char *path)
 {
     const uint64_t id = 0xf0;
@@ -171,7 +171,7 @@ static void nasty(const char *path)
     testlog_close(target, "exit");
 }
 
-/* The same as native, and the Python code that called; no ranges. */
+/* The same as `native` with the calling Python code and without ranges. */
 static void python_with(const char *path, const char *method)
 {
     static const char *const pairs[] = {
@@ -202,9 +202,10 @@ static double uniform(void)
     return (double)(seed >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-/* 20,000 blocks of 4 KiB by one stack, 5,000 of 12 KiB by another; one in 16 and one in 6 has its
- * stack: with 64 KiB between samples, 1 - exp(-4 / 64) and 1 - exp(-12 / 64).  A large block, which
- * always has.  Another run of it samples others, and decodes twice as much of each. */
+/* 20,000 blocks of 4 KiB by one stack and 5,000 of 12 KiB by another. One in 16 and one in 6 have
+ * their stack: with 64 KiB between samples, 1 - exp(-4 / 64) and 1 - exp(-12 / 64). A large block
+ * always has its stack. In another run other blocks are sampled, and each has twice as many bytes
+ * decoded. */
 static void sampled_of(const char *path, uint64_t other, uint64_t decoded, double chance)
 {
     static const char *const pairs[] = { "pid",          "4242",    "argv",
@@ -230,8 +231,8 @@ static void sampled_of(const char *path, uint64_t other, uint64_t decoded, doubl
 static void sampled(const char *path) { sampled_of(path, 0, 12, 0.170971); }
 static void resampled(const char *path) { sampled_of(path, 1, 24, 0.312711); }
 
-/* Chance may sample nearly all of the small blocks: what they stand for is not more than there is.
- */
+/* Nearly all small blocks happen to be sampled. Their estimate must not exceed the counted
+ * bytes. */
 static void lucky(const char *path)
 {
     static const char *const pairs[] = { "pid",          "4242",    "argv",
@@ -247,8 +248,8 @@ static void lucky(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Most blocks are too small to have a stack; a command that a shell reads only with quotes, or that
- * of a process which the user did not start. */
+/* Most blocks are too small to have a stack. The command needs quotes in a shell, or belongs to a
+ * process that the user did not start. */
 static void small_of(const char *path, const char *root)
 {
     static const char *const code = "import json\nprint('it')";
@@ -264,8 +265,8 @@ static void small_of(const char *path, const char *root)
     testlog_close(target, "exit");
 }
 
-/* Objects of Python: 32 arenas, and in the second log a sample of what lies in them.  With 64 KiB
- * between samples, each of 480 stands for 64 KiB and half of its bytes. */
+/* Python objects: 32 arenas, and in the second log a sample of the objects in them. With 64 KiB
+ * between samples, each of 480 samples represents 64 KiB and half of its bytes. */
 static void python_objects(const char *path, const char *key, const char *value)
 {
     const char *const pairs[] = {
@@ -298,7 +299,7 @@ static void arenas_of(const char *path, const char *key, const char *value)
     testlog_close(target, "exit");
 }
 
-/* The program ends, and gives all of it back within 50 ms. */
+/* The program ends and frees everything within 50 ms. */
 static void given_back(const char *path)
 {
     python_objects(path, "stacks.python", "sample");
@@ -316,7 +317,7 @@ static void objects(const char *path) { arenas_of(path, "stacks.python", "sample
 static void small(const char *path) { small_of(path, "1"); }
 static void small_child(const char *path) { small_of(path, "0"); }
 
-/* 180 requests in 0.9 s, of which each keeps 100 KiB and makes others that it frees. */
+/* 180 requests in 0.9 s. Each keeps 100 KiB, and allocates and frees other blocks. */
 static void hurried(const char *path, uint64_t others)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "all", NULL };
@@ -332,7 +333,7 @@ static void hurried(const char *path, uint64_t others)
 static void hurried_server(const char *path) { hurried(path, 2 * MIB); }
 static void hurried_loader(const char *path) { hurried(path, 64 * KIB); }
 
-/* A server that numbers its requests: each keeps two sessions, and the first three fill a cache. */
+/* A server that numbers its requests. Each keeps two sessions, and the first three fill a cache. */
 static void requests(const char *path)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "python3", "stacks", "all", NULL };

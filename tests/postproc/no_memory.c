@@ -1,5 +1,5 @@
-/* Preloaded into memprof-report: its own allocations fail from the NO_MEMORY_FROMth on, not those
- * of libraries.  At the end NO_MEMORY_TELL, a file, gets their number. */
+/* A library preloaded into memprof-report: its allocations fail from number NO_MEMORY_FROM on, but
+ * not those of libraries. At the end it writes their number to the file NO_MEMORY_TELL. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -13,7 +13,7 @@ void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t bytes);
 
-static uintptr_t from, to; /* of the program's code; to 0: not known yet */
+static uintptr_t from, to; /* of the program's code; to is 0 until it is known */
 static unsigned long calls, first = -1UL;
 
 static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
@@ -26,7 +26,7 @@ static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
             info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && end > to) to = end;
     }
-    return 1; /* the program comes first */
+    return 1; /* the first object is the program */
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -1,4 +1,4 @@
-/* Preloaded into memprof-report: a file system that makes no files without a name. */
+/* A library preloaded into memprof-report: the file system cannot create unnamed files. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@ static int refuse(void)
 
 static mode_t mode_of(va_list list) { return (mode_t)va_arg(list, int); }
 
-/* `flags` is followed by the mode. */
+/* The mode follows `flags`. */
 #define PASS(name, type, ...)                                                                      \
     va_list list;                                                                                  \
     va_start(list, flags);                                                                         \

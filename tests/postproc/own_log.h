@@ -1,4 +1,4 @@
-/* What the header of a log says whose process is one that runs here, for testlog_open. */
+/* The header of a log of a process that runs on this machine, for testlog_open. */
 #ifndef OWN_LOG_H
 #define OWN_LOG_H
 
@@ -7,15 +7,16 @@
 
 struct own_pairs {
     char boot[33], number[4][24];
-    const char *pair[15]; /* ended by NULL */
+    const char *pair[15]; /* terminated by NULL */
 };
 
-/* When a process of this machine began, in the kernel's ticks. */
+/* Returns the start time of a process of this machine in the kernel's ticks. */
 uint64_t own_start(pid_t pid);
-/* Of the process of that number that began then.  real: start.real; journal: its path. */
+/* Fills in the pairs of the process with this ID and start time. @real: the pair start.real;
+ * @journal: the journal's path. */
 void own_pairs_fill(struct own_pairs *own, pid_t pid, uint64_t started, const char *real,
                     const char *journal);
-/* Takes from a journal of testlog.h what says that its lock tells who lives. */
+/* Removes from a journal of testlog.h the mark that its lock shows whether the process lives. */
 void own_journal_unlocked(const char *journal);
 
 #endif

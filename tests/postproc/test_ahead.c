@@ -1,4 +1,5 @@
-/* A log that a thread decodes ahead of its reader says the same as one that is read directly. */
+/* A log that a thread decodes ahead of its reader has the same events as one that is read
+ * directly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include "ahead.h"
 #include "testlog.h"
 
-enum { EVENTS = 300000, NAMED = 7 }; /* more than half a MiB of log; each so many events a name */
+enum { EVENTS = 300000, NAMED = 7 }; /* more than half a MiB of log; each NAMED-th event is a name */
 
 static char folder[] = "/tmp/memprof-test-XXXXXX", log_path[64];
 
@@ -62,7 +63,7 @@ static void make_log(const char *end)
     testlog_close(log, end);
 }
 
-/* ---- what a reading saw */
+/* ---- results of reading a log */
 
 struct seen {
     uint64_t events, hash, position;
@@ -101,7 +102,7 @@ static struct seen read_directly(void)
     return s;
 }
 
-/* most: events after which the reader has enough. */
+/* @most: the reader stops after this number of events. */
 static struct seen read_ahead(uint64_t most)
 {
     struct seen s = { 0 };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_allocations.sh POSTPROC: who allocates how (docs/HACKING.md, "Memory of a report").  Above input by base/alloc.h alone; input never by it,
-# for the launcher has input in it and must not end.
+# test_allocations.sh POSTPROC: checks which sources allocate how (docs/HACKING.md, "Memory of a report"). Layers above
+# input must use base/alloc.h. input must not, because it is also part of the launcher, which must not end.
 cd "$1" || exit 1
 bare='(^|[^a-z_])(malloc|calloc|realloc|reallocarray|strdup|strndup|v?asprintf|open_memstream)\('
 above=$(grep -nE "$bare" -r . --include='*.[ch]' | grep -vE '^\./(base/alloc\.c|input/)')

@@ -1,4 +1,5 @@
-/* Arrays that grow, numbers by key, and what happens when there is no more memory for them. */
+/* Arrays grow, numbers are found by key, and a program that runs out of memory ends with a
+ * message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,14 +16,14 @@
 #include "nearest.h"
 #include "utf8.h"
 
-/* Too large an allocation fails here as elsewhere. */
+/* Requests that are too large fail as without AddressSanitizer. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
 static jmp_buf ended;
 static void end(void) { longjmp(ended, 1); }
 
-/* Does it end for lack of memory? */
+/* True if the code ends the process because memory ran out. */
 #define ENDS(...)                                                                                  \
     ({                                                                                             \
         volatile bool ends = true;                                                                 \
@@ -86,7 +87,7 @@ static void too_much_memory_ends(void **state)
 {
     (void)state;
     assert_true(ENDS(mpr_alloc(SIZE_MAX / 4, 2)));
-    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4 + 2, 4))); /* 4 bytes, were it not checked */
+    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4 + 2, 4))); /* 4 bytes if the product overflowed */
     assert_true(ENDS(mpr_resize(NULL, SIZE_MAX / 4 + 2, 4)));
 }
 
@@ -119,7 +120,7 @@ static void an_array_grows_by_doubling(void **state)
     free(array);
 }
 
-/* The number of its elements has 8 bits. */
+/* The element count has 8 bits. */
 static void an_array_has_no_more_than_its_number_can_say(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ static void an_array_stays_whole_when_it_cannot_grow(void **state)
     static size_t count = 1, cap;
     array = mpr_resize(NULL, 1, sizeof *array);
     array[0][0] = 'x';
-    count = cap = SIZE_MAX / sizeof *array / 2 + 1; /* twice as many have no size */
+    count = cap = SIZE_MAX / sizeof *array / 2 + 1; /* twice as many elements exceed the largest size */
     assert_true(ENDS(MPR_GROW(array, count, cap)));
     assert_int_equal(cap, count);
     assert_int_equal(array[0][0], 'x');
@@ -195,7 +196,7 @@ static void numbers_are_found_by_key(void **state)
     assert_int_equal(mpr_index_get(&index, 0), 0);
 }
 
-/* Keys are their own hashes: those of one residue share a home. */
+/* Keys are their own hashes, so keys with the same residue start at the same place. */
 static int plain_hash(void **state)
 {
     (void)state;
@@ -203,8 +204,8 @@ static int plain_hash(void **state)
     return 0;
 }
 
-/* Against an array, at random: runs of entries that lie elsewhere than at home, also around the
- * table's end. */
+/* Compares with an array, at random: runs of displaced entries, also around the end of the
+ * table. */
 static void keys_that_collide_are_told_apart(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void keys_that_collide_are_told_apart(void **state)
         random = random * 1664525u + 1013904223u;
         const uint32_t n = random >> 16 & 31, set = random >> 8 & 1 ? random >> 24 : 0;
         if (n >= KEYS) continue;
-        const uint64_t key = n % 5 * 64 + 60 + n / 5; /* of 64 places */
+        const uint64_t key = n % 5 * 64 + 60 + n / 5; /* in a table with 64 places */
         live = live + (set != 0) - (value[n] != 0);
         mpr_index_set(&index, key, value[n] = set);
         for (uint32_t i = 0; i < KEYS; i++)
@@ -243,7 +244,7 @@ static void entries_of_one_key_come_one_by_one(void **state)
     mpr_index_free(&index);
 }
 
-/* ---- words of a shell */
+/* ---- quoting for a shell */
 
 static void words_are_quoted_for_a_shell(void **state)
 {
@@ -266,7 +267,7 @@ static void words_are_quoted_for_a_shell(void **state)
     mpr_arena_free(&arena);
 }
 
-/* What bash makes of it is the word. */
+/* bash reads the quoted word as the original. */
 static void bash_reads_the_word(void **state)
 {
     (void)state;

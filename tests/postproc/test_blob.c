@@ -1,4 +1,4 @@
-/* Blobs that are packed in many pieces come back as they were. */
+/* Blobs that are packed in many pieces are the same after unpacking. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "blob.h"
 
-/* Bytes that do not pack, so that as many pieces come out as go in. */
+/* Returns incompressible bytes, so that there are as many packed pieces as unpacked ones. */
 static uint8_t *noise(size_t bytes)
 {
     uint8_t *at = malloc(bytes + 1);
@@ -57,7 +57,7 @@ static void expect_whole(uint8_t *gzip, size_t count, const uint8_t *wanted, siz
     free(got);
 }
 
-/* In place. */
+/* Decodes in place. */
 static size_t decode(uint8_t *text, size_t count)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,5 +1,5 @@
-/* The live table against an array that is indexed by the key: at random, where lines are full and
- * blocks lie elsewhere. */
+/* The live table has the same content as an array indexed by key, at random, also when lines are
+ * full and blocks are displaced. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static void toggle(struct mpr_blocks *b, uint32_t *live, uint32_t n, uint32_t si
     }
 }
 
-/* Half of the keys are live in the mean: the first table just does not grow, and is as full as it
- * may be. */
+/* On average half of the keys are live, so the first table is as full as possible without
+ * growing. */
 static void at_random(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Roles of blocks in training as a log has it.  Block k has 2^k MiB, so a role's bytes say which
- * blocks it has. */
+/* Blocks get the roles in training that the events of a log show. Block k has 2^k MiB, so the bytes
+ * of a role identify its blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ enum {
     EMPTY,
     FILE_CACHE,
     STACKS
-}; /* Python's stacks */
+}; /* Python stacks */
 
 static struct testlog *out;
 static char path[] = "/tmp/test_breakdown.XXXXXX";
@@ -60,7 +60,7 @@ static void frame(uint64_t id, const char *function, const char *file)
     testlog_data(out, now += 1000000, MAIN, MPF_OP_FRAME, id, bytes, end);
 }
 
-/* main > main and function, innermost first. */
+/* Defines the stacks main > main and function, innermost first. */
 static void stack(uint64_t id, const char *function, const char *file)
 {
     const uint64_t frames[] = { id + 100, 100 };
@@ -92,7 +92,7 @@ static void begin(void)
     stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
 }
 
-/* What malloc serves is nothing to a device's blocks. */
+/* Host blocks have no effect on a device's blocks. */
 static void compare(void)
 {
     assert_int_equal(without.heaps, result.heaps);
@@ -143,7 +143,7 @@ static void push(uint32_t thread, uint64_t range)
 }
 static void pop(uint32_t thread) { event(thread, MPF_OP_POP, 0, (uint64_t)TORCH << 32, 0); }
 
-/* The number that the next node gets. */
+/* Sets the number that the next node gets. */
 static void next(uint64_t number) { event(MAIN, MPF_OP_TORCH_NEXT, 0, number, MAIN); }
 
 static void run(uint32_t thread, uint64_t number)
@@ -156,7 +156,7 @@ static void run(uint32_t thread, uint64_t number)
 
 enum { WEIGHT, STATE, GRADIENT, SAVED, LOGITS, BATCH, WORKSPACE, TEMPORARY, TOP };
 
-/* One step; number: of its only node. */
+/* One step. @number: of its only node. */
 static void train(uint64_t number, bool first)
 {
     if (!first) drop(MAIN, BATCH);
@@ -207,7 +207,7 @@ static void a_chosen_instant_has_its_own_blocks(void **state)
     train(0, true);
     push(MAIN, MINE);
     pop(MAIN);
-    run(AUTOGRAD, 0); /* the same pass goes on: nothing was made in between */
+    run(AUTOGRAD, 0); /* the same pass continues, because nothing was allocated in between */
     make(AUTOGRAD, NOBODY, TOP);
     const uint64_t then = now;
     drop(AUTOGRAD, TOP);
@@ -223,7 +223,7 @@ static void a_chosen_instant_has_its_own_blocks(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* As PyTorch Lightning has it. */
+/* As with PyTorch Lightning. */
 static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Of a graph a part runs on the program's own thread, which makes memory in between. */
+/* A part of the graph runs on the program's own thread, which allocates in between. */
 static void a_backward_pass_goes_on_until_there_is_work(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static void a_backward_pass_goes_on_until_there_is_work(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Made before the first forward pass as parameters are, and without a stack. */
+/* Like parameters, it is allocated before the first forward pass, and it has no stack. */
 static void the_first_batch_is_an_input(void **state)
 {
     (void)state;
@@ -301,7 +301,7 @@ static void the_first_batch_is_an_input(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* set_to_none=False; GRADIENT differs from WEIGHT by less than the allocator splits off. */
+/* set_to_none=False. GRADIENT and WEIGHT differ by less than the allocator splits off. */
 static void gradients_that_are_kept_are_as_large_as_parameters(void **state)
 {
     (void)state;
@@ -324,8 +324,8 @@ static void gradients_that_are_kept_are_as_large_as_parameters(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* A number that is told after a backward pass and is no larger than that of its nodes is no forward
- * pass: what is made then is the next batch. */
+/* A sequence number after a backward pass that is no larger than the pass's nodes does not start a
+ * forward pass: the next blocks are the next batch. */
 static void what_a_pass_ran_is_no_new_forward_pass(void **state)
 {
     (void)state;
@@ -384,7 +384,7 @@ static void only_calls_of_a_key_value_cache_make_one(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* A range of the program's own is nobody's node, whatever its name. */
+/* A range of the program is not a node, whatever its name is. */
 static void without_passes_there_are_parameters_caches_and_temporaries(void **state)
 {
     (void)state;
@@ -413,8 +413,8 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
     mpr_breakdown_free(&result);
 }
 
-/* No pass is known to end, and no block is made after these went: the interpreter's end freed them.
- */
+/* No pass ends, and no block is allocated after these were freed: the end of the interpreter freed
+ * them. */
 static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
 {
     (void)state;
@@ -438,7 +438,8 @@ static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Validation after training, without torch.no_grad(), until the interpreter frees what it kept. */
+/* Validation after training, without torch.no_grad(), until the interpreter frees the kept
+ * blocks. */
 static void the_end_of_a_training_program_frees_no_temporary(void **state)
 {
     (void)state;
@@ -458,7 +459,7 @@ static void the_end_of_a_training_program_frees_no_temporary(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Validation without torch.no_grad(): each batch's graph is kept. */
+/* Validation without torch.no_grad() keeps the graph of each batch. */
 static void what_each_call_or_a_later_pass_keeps_is_no_workspace(void **state)
 {
     (void)state;
@@ -479,7 +480,7 @@ static void what_each_call_or_a_later_pass_keeps_is_no_workspace(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* The address of a live block is handed out again: its free was lost. */
+/* The address of a live block is allocated again, because its free was lost. */
 static void a_block_whose_free_was_lost_is_gone(void **state)
 {
     (void)state;
@@ -492,8 +493,8 @@ static void a_block_whose_free_was_lost_is_gone(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Where one pass is all there is, what lives behind it may be an output, a gradient or a workspace:
- * a module's weight is told by what made it, its gradient by its size. */
+/* If there is only one pass, a block that outlives it may be an output, a gradient or a workspace.
+ * A module's weight is recognised by its stack, its gradient by its size. */
 static void one_pass_alone_tells_no_workspaces(void **state)
 {
     (void)state;
@@ -522,7 +523,8 @@ static void one_pass_alone_tells_no_workspaces(void **state)
     mpr_breakdown_free(&result);
 }
 
-/* Killed in its first backward pass: what the forward pass made has not had the time to go. */
+/* The process is killed in its first backward pass, before activations of the forward pass are
+ * freed. */
 static void a_pass_that_broke_off_has_its_activations(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
-"""Columns are described once: in tables that people and programs both see, at least nine of ten columns that people see have a key.
+"""Columns are described once: in tables for both people and programs, at least nine of ten columns that people see have a key.
 
-test_columns.py FOLDER: reads the lists of columns in the C files of the folder and prints the figures. A list belongs to a table of both if it has
-columns with a key and a title. Lists of exported databases, and fields of one object, which people see as a sentence, have keys only and do not count."""
+test_columns.py FOLDER: reads the lists of columns in the C files of the folder and prints the figures. A list belongs to a table for
+both if it has columns with a key and a title. Lists of exported databases, and fields of one object, which people see as a sentence,
+have only keys and do not count."""
 import pathlib
 import re
 import sys

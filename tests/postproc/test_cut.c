@@ -1,4 +1,5 @@
-/* Paths in a column: cut in their middle, no two alike, as wide as a terminal shows them. */
+/* Paths in a column are cut in their middle, stay different, and are as wide as a terminal shows
+ * them. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +32,7 @@ static int free_arena(void **state)
     return 0;
 }
 
-/* Of "step > f (t.py:3)"; a name without a source is a range. */
+/* Makes a path from "step > f (t.py:3)". A name without a source is a range. */
 static struct mpr_cut path_as(const char *text, const char *caller)
 {
     const struct mpr_frame **frame = mpr_arena_alloc(&arena, 8 * sizeof *frame);
@@ -74,7 +75,8 @@ static void columns_of_a_terminal(void **state)
 
 static size_t escaped(uint32_t code) { return code < 0x80 ? 1 : strlen("\\u{00}"); }
 
-/* Written as ASCII a byte that is no UTF-8 is \xff, whatever character has its number. */
+/* In ASCII output a byte that is not UTF-8 is written as \xff, even if a character has this
+ * number. */
 static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
 {
     (void)state;
@@ -85,7 +87,8 @@ static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
     mpr_utf8_set_width(NULL);
 }
 
-/* The longest first, and of two that are as long the first; no more than it takes. */
+/* Folders are removed from the longest word first, from the first of equally long words, and only
+ * as many as necessary. */
 static void folders_of_a_command_go_before_its_words(void **state)
 {
     const struct mpr_cut command = {
@@ -114,13 +117,12 @@ static void the_middle_is_cut(void **state)
     cuts("step > forward > torch:AddmmBackward0", 24, "… > torch:AddmmBackward0");
     cuts("step > forward > torch:AddmmBackward0", 20, "step…:AddmmBackward0");
     cuts("\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64", 16,
-         "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64"); /* no half of one */
-    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb"); /* marks stay
-                                                                                      with their
-                                                                                      letter */
+         "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64"); /* no half characters */
+    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb"); /* marks stay with
+ * their letter */
 }
 
-/* "<-" stays with the end of who called. */
+/* "<-" stays with the end of the caller. */
 static void callers_stay_callers(void **state)
 {
     (void)state;
@@ -143,7 +145,7 @@ static size_t pieces_left_out(const char *text)
     return count;
 }
 
-/* Cuts all, and sees that they fit and that no two are alike. */
+/* Cuts all paths, and checks that they fit and that they stay different. */
 static void check(const struct mpr_cut *path, size_t paths, size_t width,
                   const char *const *expected)
 {
@@ -158,7 +160,7 @@ static void check(const struct mpr_cut *path, size_t paths, size_t width,
     free(text);
 }
 
-/* Folded numbers, the place, and the method stay; no more than one piece is left out. */
+/* Grouped numbers, the place and the method are kept. At most one piece is left out. */
 static void what_tells_is_not_cut(void **state)
 {
     (void)state;
@@ -189,7 +191,7 @@ static void a_place_goes_before_what_it_called(void **state)
     check(some + 2, 2, 24, NULL);
 }
 
-/* What a class is called goes before the function, but not what templates are made of. */
+/* The names of classes are removed before the function, but not template arguments. */
 static void a_function_stays_without_its_classes(void **state)
 {
     (void)state;
@@ -210,7 +212,8 @@ static void a_function_stays_without_its_classes(void **state)
     check(alike, 2, 20, NULL);
 }
 
-/* The module and the line of code; the function between them goes first, then the beginning. */
+/* The module and the line of code are kept. The function between them is removed first, then the
+ * beginning. */
 static void the_end_of_a_path_of_modules_stays(void **state)
 {
     (void)state;
@@ -280,7 +283,7 @@ static void callers_go_first_but_where_they_tell(void **state)
     check(alike, 2, 28, NULL);
 }
 
-/* A hundred that differ in one place each, in too little room for it. */
+/* A hundred paths that each differ at another place, with too few columns to show it. */
 static void any_number_of_them(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which file SQLite opens. */
+/* SQLite writes to the file that was opened, not to another one with its name. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static int64_t size_of(const char *path)
     return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-/* Who may write the folder can lay another file there between two calls. */
+/* Another user who may write to the folder can replace the file between two calls. */
 static void what_is_written_is_the_descriptor_not_the_name(void **state)
 {
     char mine[64], other[64];

@@ -1,6 +1,7 @@
-"""Debug files that are installed, or that servers of debuginfod have: a file of the build id gives names, any other is as none, and a server that does not answer is asked once.
+"""Debug files are found if they are installed or servers of debuginfod have them: a file with the build ID gives names, any other file
+is ignored, and a server that does not answer is asked once.
 
-test_debuginfod.py TEST, with MEMPROF_REPORT and MAKE_OWN_LOG set.  77: what it needs is not here."""
+test_debuginfod.py TEST, with MEMPROF_REPORT and MAKE_OWN_LOG set. Exit status 77: a requirement is missing."""
 import os
 import re
 import shutil
@@ -26,7 +27,7 @@ def skip(why):
 
 
 class Server:
-    """Sends that content to who asks; None: it knows no file; "": it says nothing and waits."""
+    """Answers each request with this content. None: the file is unknown. "": the server does not answer."""
 
     def __init__(self, content):
         self.content, self.asked, self.open = content, [], []
@@ -41,7 +42,7 @@ class Server:
 
     def answer(self, peer):
         self.asked.append(peer.recv(65536).split(b"\r\n")[0].decode())
-        self.open.append(peer)              # else it would be closed
+        self.open.append(peer)              # keeps the connection open
         if self.content == "":
             return
         status, body = ("404 no", b"") if self.content is None else ("200 OK", self.content)
@@ -54,7 +55,7 @@ def content_of(path):
 
 
 class Recorded:
-    """A log of a program that was stripped since."""
+    """A log of a program that was stripped after it was recorded."""
 
     def __init__(self, folder):
         self.folder, self.program, self.log = folder, os.path.join(folder, "program"), os.path.join(folder, "log.zst")
@@ -76,7 +77,7 @@ class Recorded:
 
 
 def here(folder):
-    """Is there a library that asks servers?"""
+    """Skips the test if the library that asks servers is not installed."""
     server = Server(None)
     Recorded(tempfile.mkdtemp(dir=folder)).stacks(server.url)
     return bool(server.asked)
@@ -114,7 +115,7 @@ def server_that_does_not_answer_is_asked_once(folder):
 
 
 def server_that_accepts_no_connection_is_given_up(folder):
-    """As a firewall that drops what is sent."""
+    """A firewall that drops packets behaves like this."""
     r = Recorded(folder)
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-/* Names of C++ and Rust. */
+/* Mangled names of C++ and Rust are readable. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ static void names_of_rust_lose_their_hash_and_escapes(void **state)
         "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
 }
 
-/* RFC 2603's examples, and one of each kind of its grammar. */
+/* The examples of RFC 2603, and one of each kind in its grammar. */
 static void names_of_rust_in_its_own_scheme(void **state)
 {
     (void)state;
@@ -80,20 +80,20 @@ static void what_rust_cannot_have_made_stays(void **state)
 {
     (void)state;
     stays("_R");
-    stays("_R1C3abc"); /* a scheme to come */
-    stays("_RC9abc");  /* longer than there is */
+    stays("_R1C3abc"); /* a future scheme */
+    stays("_RC9abc");  /* longer than the text */
     stays("_RC99999999999999999999abc");
     stays("_RNvC3abc3def!");
     stays("_RNvB_3abc");   /* a reference to itself, */
-    stays("_RNvB99_3abc"); /* and to what is behind it */
+    stays("_RNvB99_3abc"); /* and to a later place */
     stays("_RINvC3abc3defKc110000000_E");
     stays("_RNvC3abcu9_99999999z");
-    stays("_RC1aIC1bFGzzzzzzzzzz_EuE");      /* 62^10 lifetimes, where nothing is printed, */
-    stays("_RNvMIC1bFGzzzzzzzzzz_EuEC1a1c"); /* and in an impl's path */
+    stays("_RC1aIC1bFGzzzzzzzzzz_EuE");      /* 62^10 lifetimes, in a part that is not printed, */
+    stays("_RNvMIC1bFGzzzzzzzzzz_EuEC1a1c"); /* and in the path of an impl */
     static char deep[1 << 20] = "_R";
     memset(deep + 2, 'M', sizeof deep - 3);
     stays(deep);
-    /* each pair says the one before it twice: 2^40 of them */
+    /* each pair contains the previous one twice, which gives 2^40 of them */
     char wide[1024] = "_RINvC3abc3defTuuE";
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (size_t last = 14 - 2, i = 0; i < 40; i++) {
@@ -109,8 +109,8 @@ static void what_rust_cannot_have_made_stays(void **state)
     stays(wide);
 }
 
-/* Letters of the grammar in any order, and valid names with a letter changed: nothing but a result
- * or the name itself. */
+/* Random letters of the grammar, and valid names with one letter changed, give a result or the name
+ * itself. */
 static void any_letters(void **state)
 {
     (void)state;

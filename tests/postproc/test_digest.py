@@ -1,4 +1,4 @@
-"""A digest says what the reports of its log say, is small whatever the log holds, and is left alone while it says what a new one would.
+"""A digest has the numbers that reports on its log print, is small for any log, and is not rewritten while it is up to date.
 
 test_digest.py, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, GOLDEN and MAN set."""
 import fcntl
@@ -15,7 +15,7 @@ import tempfile
 REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 MADE = {"MAKE_LOG": [["whole"], ["unended"], ["full"], ["lossy"], ["killed"], ["spike", "20"], ["worker", "2"]],
         "MAKE_GPU_LOG": [["graphs"], ["segments"], ["layers"], ["serving"], ["rank", "1"]], "MAKE_STACK_LOG": [["native"], ["python"], ["sampled"]]}
-LARGEST = 400 << 10             # bytes, of any digest
+LARGEST = 400 << 10             # bytes of any digest
 
 
 def check(good, *what):
@@ -23,7 +23,7 @@ def check(good, *what):
         sys.exit(" ".join(str(w) for w in what))
 
 
-# A file system that makes no files without a name: a part is there while one writes.
+# A file system that cannot create unnamed files, so a partial file exists during the write.
 NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
 
 
@@ -38,7 +38,7 @@ def report(command, log, *options):
 
 
 def rows(db, table):
-    """Each as an object; of a table of no rows nothing."""
+    """Returns each row as an object. A table without rows gives nothing."""
     found = db.execute(f"SELECT * FROM {table} ORDER BY rowid")
     names = [c[0] for c in found.description]
     return [dict(zip(names, row)) for row in found]
@@ -59,7 +59,7 @@ def made(log):
     return opened(log + ".digest")
 
 
-# ---- the same numbers as in reports
+# ---- the numbers are those of reports
 
 
 def heaps(db, log):
@@ -84,7 +84,7 @@ def heaps(db, log):
 
 
 def text_lines(db, log):
-    """What people see of a heap: the digest's lines are those of peaks."""
+    """Compares the digest's lines with the text of peaks."""
     done = run("peaks", "--top=1000", "--width=500", "--color=never", log)
     for line in rows(db, "lines"):
         last = line["path"].rpartition(" > ")[2]            # a long path is cut in its middle
@@ -120,7 +120,7 @@ def instances(db, log):
     steps = json.loads(done.stdout)
     for h in steps["heaps"][:6]:
         own = [i for i in told if i["heap"] == h["heap"]]
-        if not own:                                         # summary asks for none where the outermost range is another
+        if not own:                                         # summary does not look for one if another range is the outermost
             continue
         check(len(own) <= 48, log, len(own), "instances")
         check(sum(i["instances"] for i in own) == sum(i["instances"] for i in h["instances"]), log, h["heap"], "instances")
@@ -142,7 +142,7 @@ def failures(db, log):
           [(f["finding"], f["where"], f["saves_at_most_bytes"]) for f in findings][:16], log, "findings")
 
 
-# ---- small, and fresh
+# ---- size and freshness
 
 
 def bounded(folder):
@@ -169,7 +169,7 @@ def fresh(folder):
     shutil.copy(os.path.join(GOLDEN, "h200-walk.zst"), log)
     made(log).close()
     check(os.stat(log + ".digest").st_ino != first, "an old digest stays")
-    with open(log + ".digest", "r+b") as f:                                 # its pages, but not what it is
+    with open(log + ".digest", "r+b") as f:                                 # changes its pages, but not its type
         f.seek(4096)
         f.write(b"x" * 5000)
     made(log).close()
@@ -178,7 +178,7 @@ def fresh(folder):
 
 
 def refused(folder):
-    """What cannot be written leaves what was there."""
+    """If the digest cannot be written, the old one is kept."""
     log = os.path.join(folder, "full.zst")
     shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), log)
     shutil.copy(os.path.join(folder, "fresh.zst.digest"), log + ".digest")
@@ -189,7 +189,7 @@ def refused(folder):
     with open(log + ".digest", "rb") as f:
         check(f.read() == before, "the old file is gone")
     check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
-    for owner, good in ("nobody", True), ("somebody", False):          # a part that was left, and one that is written
+    for owner, good in ("nobody", True), ("somebody", False):          # a leftover partial file, and one that is being written
         part = open(log + ".digest.part", "wb")
         part.write(b"half")
         if owner == "somebody":
@@ -204,7 +204,7 @@ def refused(folder):
             os.unlink(log + ".digest.part")
         if good:
             os.unlink(log + ".digest")
-    with open(log + ".digest.part", "wb") as part:                       # a part that somebody else put there
+    with open(log + ".digest.part", "wb") as part:                       # a partial file of another process
         part.write(b"mine")
     os.link(log + ".digest.part", log + ".kept")
     done = run("log", "digest", log, env=NAMED)
@@ -212,7 +212,7 @@ def refused(folder):
     with open(log + ".kept", "rb") as part:
         check(part.read() == b"mine", "planted")
     os.unlink(log + ".digest.part")
-    for turn in range(4):                                                   # several runs that end at once in one folder
+    for turn in range(4):                                                   # several runs in one folder that end at the same time
         for path in glob.glob(os.path.join(folder, "*.digest")):
             os.unlink(path)
         many = [subprocess.Popen([REPORT, "log", "digest", log], env=NAMED if turn % 2 else None, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
@@ -229,7 +229,7 @@ def refused(folder):
 
 
 def others(folder):
-    """What lies in a digest's place and is none, or of a newer version, is not replaced without -o."""
+    """A file at the digest's path that is not a digest, or of a newer version, is only replaced with -o."""
     log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "others.zst"))
     place = log + ".digest"
 
@@ -261,7 +261,7 @@ def others(folder):
 
 
 def of_another_user(folder):
-    """Who may write to a folder says nothing of another user's log there."""
+    """Another user who may write to the folder cannot influence the digest of a log there."""
     log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "theirs.zst"))
     made(log).close()
     with sqlite3.connect(log + ".digest") as db:
@@ -289,7 +289,7 @@ def rights(path):
 
 
 def for_readers_of_the_log(folder):
-    """A digest beside a log tells nobody what the log does not tell him."""
+    """A digest has the same access rights as its log."""
     log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "own.zst"))
     before = os.umask(0)
     for mode in 0o600, 0o640, 0o644:
@@ -298,7 +298,7 @@ def for_readers_of_the_log(folder):
         check(rights(log + ".digest") == oct(mode), "a digest of", rights(log + ".digest"), "of a log of", oct(mode))
         os.unlink(log + ".digest")
     os.chmod(log, 0o600)
-    with open(log + ".digest.part", "w"):                                # what a killed process left
+    with open(log + ".digest.part", "w"):                                # left by a killed process
         pass
     made(log).close()
     check(rights(log + ".digest") == "0o600", "over a part", rights(log + ".digest"))
@@ -309,7 +309,7 @@ def for_readers_of_the_log(folder):
 
 
 def in_no_folder_of_others(folder):
-    """Where others may change the folder nothing is written that was not named."""
+    """If other users may change the folder, no file is written that the command line does not name."""
     log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), os.path.join(folder, "private.zst"))
     theirs = os.path.join(folder, "of-others")
     os.mkdir(theirs)
@@ -332,7 +332,7 @@ def in_no_folder_of_others(folder):
 
 
 def manual(digest):
-    """The manual names every table and column."""
+    """The manual lists every table and column."""
     with open(os.environ["MAN"]) as f:
         page = f.read().partition(".SH OPTIONS OF LOG DIGEST")[2].partition(".SH ")[0].replace("\\-", "-")
     db = opened(digest)

@@ -1,4 +1,4 @@
-/* Stacks in a column are told by what tells, and no two different ones look alike. */
+/* Stacks in a column are shown by the frames that differ, and no two different ones look alike. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void what_is_told_already_or_is_no_path_stays(void **state)
     check(MPR_GROUP_RANGE, &value[1], 1, (const char *const[]){ "" });
 }
 
-/* A path of ranges stays whole. */
+/* A path of ranges is shown in full. */
 static void all_names_of_native_stacks_are_calls(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_d
                                  "fill (a.c:2) <- main (a.c:12)" });
 }
 
-/* It was not called by itself. */
+/* It did not call itself. */
 static void what_differs_in_the_call_that_ends_them_is_told_there(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Documents made by hand, in all four formats. */
+/* Documents made by hand are rendered correctly in all four formats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,7 +34,7 @@ static const struct mpr_frame *const step[] = { &frames[0], &frames[1] };
 
 typedef void writes(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
-/* The caller frees it. */
+/* The caller frees the result. */
 static char *written(writes *write, const struct mpr_document *doc, size_t top, bool color)
 {
     char *text = NULL;
@@ -240,7 +240,7 @@ static size_t lines(const char *text)
     return count;
 }
 
-/* How the text ends, how many lines it has, and what of it is looked for. */
+/* Checks the end of the text, its number of lines, and a part of it. */
 static void ends(writes *write, const struct mpr_table *table, size_t top, size_t wanted_lines,
                  const char *wanted)
 {
@@ -631,7 +631,7 @@ static void rows_of_one_path_are_one_line_for_people(void **state)
     mpr_doc_free(&doc);
 }
 
-/* Lines are joined, sorted and ranked as the table and its columns say. */
+/* Lines are grouped, sorted and ranked according to the table and its columns. */
 
 static void count_rows(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {

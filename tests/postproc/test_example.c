@@ -1,5 +1,5 @@
-/* The small report of docs/HACKING.md, compiled as it stands there, and again with one more line
- * for one more column. */
+/* The small report of docs/HACKING.md compiles and prints its table, also with one more line for
+ * one more column. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

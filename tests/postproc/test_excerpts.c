@@ -1,4 +1,4 @@
-/* Excerpts against a naive model that keeps the state after every event. */
+/* Excerpts have the same states as a simple model that keeps the state after every event. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static int end(void **unused)
     return 0;
 }
 
-/* Blocks come and go; several changes may be at one instant. */
+/* Allocates and frees blocks. Several changes may have the same time. */
 static void churn(size_t events)
 {
     enum { BLOCKS = 64 };
@@ -89,7 +89,7 @@ static struct mpr_excerpt_series replayed(enum mpr_excerpt_kind kind, size_t ind
     return out;
 }
 
-/* The largest state of an instant. */
+/* Returns the largest state of an instant. */
 static const struct state *largest_at(uint64_t time)
 {
     const struct state *found = NULL;
@@ -114,8 +114,8 @@ static size_t instants(uint64_t from, uint64_t to)
     return count;
 }
 
-/* Every instant from the first to the last has a bucket with the exact vector; the rest are states
- * that last. */
+/* Checks that every instant from the first to the last has a bucket with the exact vector, and that
+ * the others are states that last. */
 static void check(const struct mpr_excerpt_series *e)
 {
     uint64_t of[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
@@ -177,7 +177,7 @@ static void a_peak_that_the_first_change_makes_has_one(void **unused)
     mpr_series_free(&e.series);
 }
 
-/* A failure's excerpt holds what was before and after it, whatever happens later. */
+/* The excerpt of a failure has the states before and after it, whatever happens later. */
 static void around_a_failure_too(void **unused)
 {
     (void)unused;
@@ -202,7 +202,7 @@ static void of_many_failures_the_newest_are_kept(void **unused)
         churn(4 * HALF);
         last = now;
         mpr_excerpts_mark(excerpts, &replay.accounts, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0),
-                          MPR_EXCERPT_FAILURE); /* not of this side */
+                          MPR_EXCERPT_FAILURE); /* of the other side */
         mpr_excerpts_mark(excerpts, &replay.accounts, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
     }
     mpr_excerpts_finish(excerpts, &replay.accounts);

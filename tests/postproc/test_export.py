@@ -1,4 +1,4 @@
-"""A log as a database says what the reports say of it, opened by Python's SQLite.
+"""A log exported as a database has the numbers of the reports when Python's SQLite reads it.
 
 test_export.py, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, GOLDEN and MAN set."""
 import glob
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
-BY_PAGES = "host/mmap", "host/shm"                          # no blocks
+BY_PAGES = "host/mmap", "host/shm"                          # have no blocks
 IN_PARTS = "host/python", "host/pinned"                     # a sample; may be rounded
 MADE = {"MAKE_LOG": ["whole", "unended", "full", "lossy", "spike 20", "hole"], "MAKE_GPU_LOG": ["graphs", "segments", "layers", "serving", "expandable"],
         "MAKE_STACK_LOG": ["native", "python", "sampled"]}
@@ -43,7 +43,7 @@ def opened(folder, *words):
 
 
 def compare(folder, log):
-    """Every sum of the database against the report's."""
+    """Compares every sum of the database with that of the report."""
     db, peaks = opened(folder, log), report("peaks", log, "--by", "range")["logs"][0]
     ask = lambda sql, *values: db.execute(sql, values).fetchall()
     heaps = {h["heap"]: h for h in peaks["heaps"]}
@@ -51,7 +51,7 @@ def compare(folder, log):
     for name, h in heaps.items():
         row = ask("SELECT peak_bytes, peak_ns, end_bytes, allocations, frees FROM heaps WHERE heap = ?", name)[0]
         wanted = h["peak_bytes"], h["peak_time_ns"], h["end_bytes"], h["allocations"], h["frees"]
-        told = slice(0, 3) if name == "host/python" else slice(None)        # reports tell what its sample stands for
+        told = slice(0, 3) if name == "host/python" else slice(None)        # reports print the estimate of its sample
         check(row[told] == wanted[told], log, name, row, wanted)
         uses = ask("SELECT sum(peak_bytes), sum(end_bytes) FROM uses WHERE heap = ?", name)[0]
         check(uses == (h["peak_bytes"], h["end_bytes"]), log, name, "uses", uses)
@@ -62,12 +62,12 @@ def compare(folder, log):
             path = " > ".join(r["path"]) or "outside any range"
             if r["bytes_at_peak"]:
                 wanted[path] = wanted.get(path, 0) + r["bytes_at_peak"]
-        if ask("SELECT count(*) FROM sites")[0][0] == 0:    # else a Python stack may stand for a wrapper's range
+        if ask("SELECT count(*) FROM sites")[0][0] == 0:    # otherwise a Python stack may replace a wrapper's range
             check(dict(rows) == wanted, log, name, dict(rows), wanted)
         check(ask("SELECT max(max_bytes) FROM series WHERE heap = ?", name)[0][0] == h["peak_bytes"], log, name, "series")
         if name in BY_PAGES + IN_PARTS or "-large" in log or "-off" in log:
             continue
-        if name.replace("device", "pool") in heaps:         # what a pool of the driver's holds is no block
+        if name.replace("device", "pool") in heaps:         # blocks of the driver's pools are not device blocks
             continue
         alive = ask("SELECT coalesce(sum(bytes), 0) FROM blocks WHERE heap = ? AND freed_ns IS NULL", name)[0][0]
         check(alive == h["end_bytes"], log, name, "blocks at the end", alive, h["end_bytes"])
@@ -90,7 +90,8 @@ def compare(folder, log):
 
 
 def same_time(ask, heap, h):
-    """Did a block of the heap begin or end at the very time of the peak, so that times alone do not tell what lived?"""
+    """Returns true if a block of the heap began or ended exactly at the peak's time, so that times do not determine
+    which blocks lived."""
     at = h["peak_time_ns"]
     return ask("SELECT count(*) FROM blocks WHERE heap = ? AND (made_ns = ? OR freed_ns = ?)", heap, at, at)[0][0] > 0
 
@@ -104,7 +105,7 @@ def devices(ask, log, peaks):
 
 
 def marks(folder, made):
-    """What is no exact number says so, as reports do."""
+    """Estimates are marked as in reports."""
     for log, heap, wanted in ((made["whole"], "host/heap", {None}), (made["sampled"], "host/heap", {None, ">="}),
                               (os.path.join(GOLDEN, "host-sample.zst"), "host/heap", {None, "~"}), (os.path.join(GOLDEN, "python-small.zst"), "host/python", {"~"})):
         db = opened(folder, log)
@@ -136,7 +137,7 @@ def selection(folder, log):
 
 
 def queries(folder, logs):
-    """What the manual shows is taken, and most of it has an answer."""
+    """The manual's queries are valid, and most of them have a result."""
     with open(os.environ["MAN"]) as f:
         page = f.read().partition(".SS A database")[2].partition(".SS ")[0].replace("\\-", "-")
     shown = re.findall(r"\.EX\n(.*?)\.EE", page, re.DOTALL)
@@ -184,7 +185,7 @@ def failures(folder, good):
 
 
 def full(folder, log):
-    """A disk that is full: as large as a file may be."""
+    """The disk is full: files have a maximum size."""
     path = os.path.join(folder, "full.sqlite")
     done = subprocess.run(["bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "sqlite", "-o", path, log],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

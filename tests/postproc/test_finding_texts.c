@@ -1,4 +1,4 @@
-/* The sentences of findings: values, plurals, optional parts and variants of their templates. */
+/* Sentences of findings have the right values, plurals, optional parts and variants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static void a_part_without_its_value_is_left_out(void **state)
                         "40.00 MiB in half of them");
 }
 
-/* A variant beyond the last alternative of a sentence has the last one. */
+/* A variant number beyond the last alternative of a sentence selects the last one. */
 static void variants_choose_sentences(void **state)
 {
     struct mpr_finding f = {
@@ -128,7 +128,7 @@ static void variants_choose_sentences(void **state)
                         "host/mmap grew by 8.00 MiB in 8.00 s of a short run");
 }
 
-/* The parts of templates nest and end: a finding without values leaves no sign of them. */
+/* The parts of templates are nested correctly. A finding without values has no leftover markup. */
 static void templates_are_well_formed(void **state)
 {
     (void)state;

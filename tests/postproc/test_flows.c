@@ -1,4 +1,5 @@
-/* Which slices blocks come and go in, and that joining slices loses nothing. */
+/* Blocks are counted by the time slices in which they were allocated and freed, and joining slices
+ * loses nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static const struct mpr_alloc_free_table *table_of(const struct mpr_alloc_free_m
     return &flows->heap[MPF_HEAP_HOST]->table;
 }
 
-/* Bytes of a cell's blocks that came and went in such slices. */
+/* Returns the bytes of a cell's blocks that were allocated and freed in these slices. */
 static uint64_t bytes_of(const struct mpr_alloc_free_matrix *flows, uint32_t cell, uint32_t born,
                          uint32_t gone)
 {
@@ -38,7 +39,7 @@ static void each_change_has_a_slice_while_they_are_few(void **state)
     mpr_alloc_free_matrix_add(flows, key(1), 64, CELL, 100);
     mpr_alloc_free_matrix_add(flows, key(2), 32, OTHER, 200);
     mpr_alloc_free_matrix_remove(flows, key(1), 300);
-    mpr_alloc_free_matrix_remove(flows, key(9), 400); /* nobody saw it being made */
+    mpr_alloc_free_matrix_remove(flows, key(9), 400); /* its allocation was not seen */
     mpr_alloc_free_matrix_finish(flows);
     assert_int_equal(bytes_of(flows, CELL, 0, 2), 64);
     assert_int_equal(bytes_of(flows, OTHER, 1, MPR_NEVER_FREED), 32);
@@ -48,7 +49,7 @@ static void each_change_has_a_slice_while_they_are_few(void **state)
     mpr_alloc_free_matrix_free(flows);
 }
 
-/* N blocks, of which every other one is freed at once and the rest stays. */
+/* N blocks, of which every other one is freed at once and the others stay live. */
 static void joined_slices_hold_the_same_bytes(void **state)
 {
     enum { BLOCKS = 100000 };
@@ -75,7 +76,7 @@ static void joined_slices_hold_the_same_bytes(void **state)
     mpr_alloc_free_matrix_free(flows);
 }
 
-/* Blocks that were known before it was left out, too. */
+/* The same for blocks that were known before. */
 static void a_heap_that_is_left_out_has_no_flows(void **state)
 {
     struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();

@@ -1,4 +1,4 @@
-/* A log that grows while it is read. */
+/* A log that grows while it is read is read completely. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "testlog.h"
 
 static char folder[] = "/tmp/memprof-test-XXXXXX", whole_path[64], log_path[64], journal_path[64];
-static pid_t recorded; /* the process whose log it is: it waits to be killed */
+static pid_t recorded; /* the process of the log, which waits to be killed */
 
 static int start(void **state)
 {
@@ -99,7 +99,7 @@ static void append(const uint8_t *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- who follows it */
+/* ---- a reader that follows the log */
 
 struct followed {
     struct mpr_log *log;
@@ -183,7 +183,7 @@ static void an_idle_process_has_more_some_time(void **state)
     mpr_log_close(f.log);
 }
 
-/* What a killed process left in its journal comes once it is dead, and not before. */
+/* The journal of a killed process is read after its death, and not before. */
 static void a_killed_process_ends_with_its_journal(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Frames: what people read of them, and which belong together. */
+/* Frames have readable texts and are grouped by their fields. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void the_text_has_what_is_known(void **state)
     reads((struct mpr_frame){ .kind = MPR_FRAME_RANGE }, "");
 }
 
-/* Another text is another name, unless the name is only a part of the text. */
+/* Another text gives another name only if the name is the whole text. */
 static void numbers_are_replaced_where_they_count(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void numbers_are_replaced_where_they_count(void **state)
     assert_string_equal(mpr_frame_renumbered(&arena, call, "*")->text, "conv_1 [*] (t.py:3)");
 }
 
-/* Tables of frames outlive the arena of the frames, whose addresses others get. */
+/* Tables of frames outlive the frames' arena, and other frames may get the same addresses. */
 static void no_frame_has_the_id_of_one_that_is_gone(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Replay of device memory: PyTorch's blocks whose memory an allocator unmaps below them, and whose
- * what is mapped there later is. */
+/* Replay of device memory: PyTorch's blocks whose memory an allocator unmaps, and the owners of
+ * memory that is mapped there later. */
 #include "gpu.h"
 #include "gpu_test.h"
 
@@ -15,7 +15,7 @@ static void take_away(uint64_t handle, uint64_t at, uint64_t bytes)
     event(1, MPF_OP_HANDLE_DROP, 0, handle, 0);
 }
 
-/* Of the block of PyTorch, now. */
+/* Returns the sleeping bytes of PyTorch's block at this time. */
 static uint64_t asleep(uint64_t addr)
 {
     struct mpr_device_snapshot p = { 0 };
@@ -27,7 +27,7 @@ static uint64_t asleep(uint64_t addr)
     return bytes;
 }
 
-/* ---- how many bytes */
+/* ---- bytes */
 
 static void a_block_sleeps_until_its_memory_is_mapped_again(void **state)
 {
@@ -40,7 +40,7 @@ static void a_block_sleeps_until_its_memory_is_mapped_again(void **state)
     assert_int_equal(asleep(A + MIB), 2 * MIB);
     assert_int_equal(heap(T)->bytes, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 0);
-    alloc(T, A, MIB); /* PyTorch does not know */
+    alloc(T, A, MIB); /* PyTorch does not know this change */
     assert_int_equal(asleep(A), MIB);
     map(0x22, A, 4 * MIB);
     assert_int_equal(asleep(A), 0);
@@ -104,7 +104,7 @@ static void a_picture_shows_what_slept_at_its_instant(void **state)
     mpr_replay_free(&replay);
 }
 
-/* ---- against a model that looks at each page */
+/* ---- compared with a model that checks each page */
 
 enum { PAGES = 48, PIECE = 6, STEPS = 3000 };
 
@@ -157,7 +157,7 @@ static void random_traces_agree_with_pages(void **state)
     over();
 }
 
-/* ---- whose */
+/* ---- owners */
 
 static void plug_in(void)
 {
@@ -165,10 +165,10 @@ static void plug_in(void)
     module(0xb000, 0xc000, "/site-packages/vllm/cumem_allocator.abi3.so");
     module(0xd000, 0xe000, "/site-packages/torch/lib/libtorch_cuda.so");
     WORDS(1, MPF_OP_STACK, 0, 0x61, 0x1100, 0xb100, 0xb200, 0xd100, 0x3100, 0x7100);
-    WORDS(1, MPF_OP_STACK, 0, 0x62, 0x1100, 0xb100, 0x7100);         /* from Python */
-    WORDS(1, MPF_OP_STACK, 0, 0x63, 0x1100, 0xd100, 0x7100);         /* libtorch's own */
-    WORDS(1, MPF_OP_STACK, 0, 0x64, 0x1100, 0x5100, 0xd100, 0x3100); /* NCCL, told of segments */
-    WORDS(1, MPF_OP_STACK, 0, 0x65, 0x1100, 0xb100, 0x3100, 0x7100); /* in place of cudaMalloc */
+    WORDS(1, MPF_OP_STACK, 0, 0x62, 0x1100, 0xb100, 0x7100);         /* by Python */
+    WORDS(1, MPF_OP_STACK, 0, 0x63, 0x1100, 0xd100, 0x7100);         /* by libtorch itself */
+    WORDS(1, MPF_OP_STACK, 0, 0x64, 0x1100, 0x5100, 0xd100, 0x3100); /* by NCCL, which is notified of segments */
+    WORDS(1, MPF_OP_STACK, 0, 0x65, 0x1100, 0xb100, 0x3100, 0x7100); /* replaces cudaMalloc */
 }
 
 static void map_by(uint64_t stack, uint64_t handle, uint64_t at)
@@ -217,10 +217,10 @@ static void memory_that_wakes_is_whose_it_was(void **state)
     take_away(0x22, A, 2 * MIB);
     map_by(0x62, 0x33, A);
     assert_true(is_segment(A));
-    map_by(0x62, 0x44, A + 2 * MIB); /* elsewhere */
+    map_by(0x62, 0x44, A + 2 * MIB); /* at another place */
     assert_false(is_segment(A + 2 * MIB));
     take_away(0x33, A, 2 * MIB);
-    map_by(0x52, 0x55, A); /* somebody else */
+    map_by(0x52, 0x55, A); /* by another library */
     assert_false(is_segment(A));
     over();
 }

@@ -1,9 +1,9 @@
-/* Replay of device memory: whose backward a range is. */
+/* Replay of device memory: backward passes are attributed to their forward operator. */
 #include "backward.h"
 #include "gpu_test.h"
 
 enum { TORCH = 7, STEP = 1, FORWARD, LAYER, OTHER, NODE = 9, STACK = 0x91, STACK_2 };
-enum { MAIN = 1, AUTOGRAD }; /* memprof's numbers of the threads; PyTorch's are 10 more */
+enum { MAIN = 1, AUTOGRAD }; /* memprof's thread numbers; PyTorch's are larger by 10 */
 
 static void begin_backward(enum mpr_group by)
 {
@@ -17,7 +17,7 @@ static void next(uint32_t thread, uint64_t number)
     event(thread, MPF_OP_TORCH_NEXT, 0, number, thread + 10);
 }
 
-/* A node runs on the thread and allocates the block; its range stays open. */
+/* A node runs on the thread and allocates the block. Its range stays open. */
 static void run(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
 {
     push(thread, TORCH, NODE);
@@ -31,7 +31,8 @@ static void run_and_end(uint32_t thread, uint64_t number, uint32_t maker, uint64
     pop(thread, TORCH);
 }
 
-/* Its names, outermost first, as digits: b is "backward of", f a Python frame. */
+/* Returns the names of the node, outermost first, as digits: b is "backward of", f a Python
+ * frame. */
 static uint64_t digits(uint64_t node)
 {
     uint64_t path = 0;
@@ -61,7 +62,7 @@ static void frame(uint64_t id, const char *function)
     data(MAIN, MPF_OP_FRAME, 0, id, bytes, 8 + strlen(function) + 1 + sizeof "a.py");
 }
 
-/* Of one frame and of two. */
+/* One with one frame and one with two. */
 static void python_stacks(void)
 {
     frame(0xf1, "main");
@@ -84,11 +85,11 @@ static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state
     push(MAIN, 0, STEP);
     push(MAIN, 0, FORWARD); /* makes 0 and 1 */
     next(MAIN, 2);
-    push(MAIN, 0, LAYER); /* 2 */
+    push(MAIN, 0, LAYER); /* makes 2 */
     next(MAIN, 3);
     pop(MAIN, 0);
-    push(MAIN, 0, OTHER); /* none */
-    pop(MAIN, 0);         /* forward again makes 3 */
+    push(MAIN, 0, OTHER); /* makes none */
+    pop(MAIN, 0);         /* forward makes 3 */
     next(MAIN, 4);
     pop(MAIN, 0); /* step makes 4 */
     for (uint64_t number = 0; number < 5; number++)
@@ -114,7 +115,7 @@ static void without_being_asked_for_nothing_changes(void **state)
     over();
 }
 
-/* Of another thread than is known, made before the first number, and not a node's. */
+/* Blocks of an unknown thread, from before the first number, and outside of nodes. */
 static void what_is_not_known_stays_where_it_was(void **state)
 {
     (void)state;
@@ -153,8 +154,8 @@ static void each_thread_has_numbers_of_its_own(void **state)
     over();
 }
 
-/* A checkpoint's backward runs its forward once more, and the backward of that, on its own thread.
- */
+/* A checkpoint's backward runs its forward again, and then the backward of that, on its own
+ * thread. */
 static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
 {
     (void)state;
@@ -165,8 +166,8 @@ static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
     pop(MAIN, 0);
     next(AUTOGRAD, 0);
     run(AUTOGRAD, 0, MAIN, A);
-    next(AUTOGRAD, 1);        /* 0 of this thread */
-    push(AUTOGRAD, 0, OTHER); /* by the user's function: 1 */
+    next(AUTOGRAD, 1);        /* number 0 of this thread */
+    push(AUTOGRAD, 0, OTHER); /* by the user's function: number 1 */
     event(AUTOGRAD, MPF_OP_ALLOC, T, A + MIB, MIB);
     next(AUTOGRAD, 2);
     pop(AUTOGRAD, 0);
@@ -184,27 +185,27 @@ static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
     over();
 }
 
-/* An operator makes its node, and then its result. */
+/* An operator creates its node, and then its result. */
 static void an_operator_has_the_python_stack_of_its_result(void **state)
 {
     (void)state;
     begin_backward(MPR_GROUP_PYTHON);
     python_stacks();
-    next(MAIN, 1); /* 0 */
+    next(MAIN, 1); /* makes 0 */
     block_at(STACK, A);
-    block_at(STACK_2, A + MIB); /* no node's result */
-    next(MAIN, 3);              /* 1, without a block of its own, and 2 */
+    block_at(STACK_2, A + MIB); /* not the result of a node */
+    next(MAIN, 3);              /* makes 1, which has no block, and 2 */
     block_at(STACK_2, A + 2 * MIB);
     for (uint64_t number = 0; number < 3; number++)
         run_and_end(AUTOGRAD, number, MAIN, B + number * MIB);
     assert_int_equal(python_of_block(B), 0xbf);
     assert_int_equal(python_of_block(B + MIB), 0);
     assert_int_equal(python_of_block(B + 2 * MIB), 0xbff);
-    assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9); /* where there were no ranges */
+    assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9); /* outside of ranges */
     over();
 }
 
-/* Of more marks than are kept. */
+/* There are more marks than are kept. */
 static void the_newest_nodes_are_known(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Replay of device memory: blocks of the driver, memory with handles, pools. */
+/* Replay of device memory: blocks of the driver, memory with handles, and pools. */
 #include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
@@ -18,7 +18,7 @@ static void a_block_counts_until_the_driver_has_freed_it(void **state)
     over();
 }
 
-/* Whichever thread it is. */
+/* Whichever thread frees it. */
 static void what_is_being_freed_is_in_a_picture(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void a_context_that_is_still_active_keeps_its_blocks(void **state)
 {
     (void)state;
     begin();
-    event(2, MPF_OP_ALLOC, D, B, 2 * MIB); /* by a thread whose context is not known */
+    event(2, MPF_OP_ALLOC, D, B, 2 * MIB); /* by a thread whose context is unknown */
     event(1, MPF_OP_GPU_CONTEXT, 0, 0xc1, 0);
     alloc(D, A, MIB);
     WORDS(1, MPF_OP_GPU_RETURN, U, MPF_UNKNOWN, MPF_CALL_CONTEXT_GONE, 0, 0, 0, 0);
@@ -250,9 +250,9 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
     event(1, MPF_OP_HANDLE_NEW, D, 0x11, 2 * MIB);
     const uint64_t made = now;
     event(1, MPF_OP_HANDLE_IMPORT, 0, 0x33, 0);
-    map(0x33, B, 64 * MIB); /* another process's bytes */
+    map(0x33, B, 64 * MIB); /* bytes of another process */
     map(0x11, A, 2 * MIB);
-    map(0x11, B + 64 * MIB, 2 * MIB); /* once more: the same bytes */
+    map(0x11, B + 64 * MIB, 2 * MIB); /* the same bytes mapped again */
     mpr_large_each(large, D, show, &live);
     assert_int_equal(live.count, 1);
     assert_int_equal(live.block[0].addr, A);
@@ -275,7 +275,7 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
     over();
 }
 
-/* The driver gives the number to new memory while the old one is still mapped. */
+/* The driver reuses the number for new memory while the old memory is still mapped. */
 static void a_handle_may_be_used_again(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void a_handle_may_be_used_again(void **state)
     over();
 }
 
-/* Thread 1's last drop is reported after thread 2 got the same number for new memory. */
+/* The last release by thread 1 is recorded after thread 2 got the same number for new memory. */
 static void a_late_drop_is_not_taken_for_one_of_the_new_memory(void **state)
 {
     (void)state;
@@ -352,7 +352,7 @@ static void a_pools_level_is_absolute(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Blocks inside a pool are shown in a heap of their own: the device counts the pool. */
+/* Blocks inside a pool are in a separate heap. The device counts only the pool. */
 static void blocks_of_a_pool_are_not_counted_twice(void **state)
 {
     (void)state;

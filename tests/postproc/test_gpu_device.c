@@ -1,4 +1,4 @@
-/* Replay of device memory: what no allocation names, and the peak of a device. */
+/* Replay of device memory: memory without an allocation call, and the peak of a device. */
 #include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
@@ -42,7 +42,8 @@ static void shrinking_is_booked_as_negative(void **state)
     over();
 }
 
-/* Thread 2 measures inside thread 1's call: what it has booked, thread 1 does not book again. */
+/* Thread 2 measures inside thread 1's call. Thread 1 does not count the growth that thread 2 has
+ * counted. */
 static void overlapping_calls_book_growth_once(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
     begin();
     WORDS(1, MPF_OP_SAMPLE_GPU, U, 0, 100 * MIB, 1024 * MIB, 100 * MIB, 0);
     event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 700 * MIB);
-    event(1, MPF_OP_GPU_LEVEL, D, 0, 24 * MIB); /* of graphs: the driver does not take it */
+    event(1, MPF_OP_GPU_LEVEL, D, 0, 24 * MIB); /* a level of graphs that is larger than the driver's memory */
     alloc(D, A, 600 * MIB);
     assert_int_equal(heap(D)->bytes, 1024 * MIB);
     assert_int_equal(gpu()->pool_bytes[0], 400 * MIB);
@@ -131,7 +132,7 @@ static void a_call_that_was_not_measured_books_nothing(void **state)
     over();
 }
 
-/* Eight ranks make their contexts on one GPU at a time. */
+/* Eight ranks create their contexts on one GPU at the same time. */
 static void growth_that_other_processes_caused_is_no_context(void **state)
 {
     (void)state;
@@ -142,7 +143,7 @@ static void growth_that_other_processes_caused_is_no_context(void **state)
     sample(4100 * MIB, 500 * MIB);
     alloc(D, A, 10 * MIB);
     enter(1, MPF_CALL_MODULE, 4110 * MIB);
-    leave(1, MPF_CALL_MODULE, 4140 * MIB, 0); /* later than the newest sample */
+    leave(1, MPF_CALL_MODULE, 4140 * MIB, 0); /* after the newest sample */
     end();
     assert_true(device()->peak.parts_cut);
     assert_int_equal(device()->peak.part[MPR_PART_CONTEXT] + device()->peak.part[MPR_PART_MODULES],
@@ -184,8 +185,7 @@ static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state
     mpr_replay_free(&replay);
 }
 
-/* A measurement by another thread is often between the driver's growth and the event that tells of
- * it. */
+/* Another thread often measures after the driver's growth and before the event that reports it. */
 static void growth_that_was_measured_before_its_event_counts_once(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static const char *user(unsigned number)
     return mpr_sites_library_name(&replay.sites, device()->peak.pool_user[number]);
 }
 
-/* It is the first library outside CUDA that asked for the pool's newest block. */
+/* The first library outside CUDA requested the pool's newest block. */
 static void pool_grows(uint64_t pool, uint64_t stack, uint64_t bytes)
 {
     event(1, MPF_OP_AT, 0, stack, 0);
@@ -233,7 +233,7 @@ static void who_used_pools_is_told_of_the_peak(void **state)
     mpr_replay_free(&replay);
 }
 
-/* XLA's arena of 60 GiB takes the driver 40 ms; measurements are 10 ms apart. */
+/* The driver needs 40 ms to allocate XLA's arena of 60 GiB. Measurements are 10 ms apart. */
 static void growth_over_several_measurements_counts_once(void **state)
 {
     (void)state;
@@ -288,7 +288,8 @@ static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
     mpr_replay_free(&replay);
 }
 
-/* The block that the driver is about to free is out of the table of addresses, and still there. */
+/* The block that the driver is about to free is not in the table of addresses any more, but it
+ * still exists. */
 static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
 {
     (void)state;
@@ -303,7 +304,7 @@ static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
     mpr_replay_free(&replay);
 }
 
-/* What a process has of its own and what is used at all are asked for one after the other. */
+/* The bytes of a process and the bytes used in total are measured one after the other. */
 static void a_process_never_uses_more_than_all_do(void **state)
 {
     (void)state;
@@ -316,7 +317,7 @@ static void a_process_never_uses_more_than_all_do(void **state)
     mpr_replay_free(&replay);
 }
 
-/* PyTorch's sleep mode, for one, gives memory back below blocks that stay live. */
+/* PyTorch's sleep mode, for example, releases memory of blocks that stay live. */
 static void freed_bytes_that_were_not_in_use_are_no_peak(void **state)
 {
     (void)state;
@@ -331,7 +332,7 @@ static void freed_bytes_that_were_not_in_use_are_no_peak(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Used bytes stand still while tensors come and go inside segments. */
+/* Used bytes stay constant while tensors are allocated and freed inside segments. */
 static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void **state)
 {
     (void)state;
@@ -351,7 +352,8 @@ static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void 
     mpr_replay_free(&replay);
 }
 
-/* Less than 1/32 more: a new peak where all is there still, none where something has gone. */
+/* A measurement that is less than 1/32 higher is a new peak if all blocks still exist, and not if
+ * some were freed. */
 static void a_measurement_moves_the_peak_to_where_no_less_is_tracked(void **state)
 {
     (void)state;

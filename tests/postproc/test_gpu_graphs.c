@@ -13,7 +13,7 @@ static void a_capture_counts_what_is_made_in_its_window(void **state)
     event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
     alloc(D, B, 40 * MIB);
     alloc(T, B, 3 * MIB);
-    event(2, MPF_OP_ALLOC, T, A, MIB); /* another thread's */
+    event(2, MPF_OP_ALLOC, T, A, MIB); /* of another thread */
     event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
     WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x61, 0, 9);
     alloc(T, A + 8 * MIB, MIB);
@@ -52,9 +52,8 @@ static void a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool(void *
     over();
 }
 
-/* PyTorch makes the tensors of its random numbers, before its allocator takes from the graph's
- * pool.
- */
+/* PyTorch allocates the tensors of its random numbers before its allocator uses the graph's
+ * pool. */
 static void what_pytorch_makes_before_the_driver_begins_is_no_graphs(void **state)
 {
     (void)state;
@@ -74,7 +73,7 @@ static void what_pytorch_makes_before_the_driver_begins_is_no_graphs(void **stat
     over();
 }
 
-/* CUPTI was another tool's. */
+/* Another tool used CUPTI. */
 static void a_capture_without_the_drivers_calls_begins_with_pytorchs(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
     leave(1, MPF_CALL_GRAPH, 104 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH_GONE, 104 * MIB);
     leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
-    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB); /* of one whose instantiation was not seen */
+    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB); /* an executable whose instantiation was not seen */
     leave(1, MPF_CALL_GRAPH_LAUNCH, 103 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH_GONE, 103 * MIB);
     leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
@@ -169,7 +168,7 @@ static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
     over();
 }
 
-/* One of PyTorch's captures, of the graph object, in the pool 0:pool. */
+/* One of PyTorch's captures of the graph object in the pool 0:pool. */
 static void capture(uint64_t graph, uint64_t pool)
 {
     WORDS(1, MPF_OP_TORCH_CAPTURE, 0, graph, 0, 0);
@@ -188,7 +187,7 @@ static void a_pool_is_held_until_its_last_graph_is_reset(void **state)
     assert_true(mpr_graph_holds(gpu(), 2, now));
     const uint64_t before = now;
     event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x62, 0);
-    assert_true(mpr_graph_holds(gpu(), 1, before)); /* as it was then */
+    assert_true(mpr_graph_holds(gpu(), 1, before)); /* at that time */
     assert_false(mpr_graph_holds(gpu(), 1, now));
     assert_false(mpr_graph_holds(gpu(), 2, now));
     assert_true(mpr_graph_holds(gpu(), 3, now));

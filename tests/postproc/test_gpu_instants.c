@@ -1,5 +1,5 @@
-/* Pictures at instants that are spread over a run: each is the one that a replay to that instant
- * takes, and there are never more than were asked for; some stay wherever they lie. */
+/* Snapshots at instants that are spread over a run are the same as those of a replay up to each
+ * instant. There are never more than requested, and some are always kept. */
 #include "device_snapshots.h"
 #include "gpu.h"
 #include "gpu_test.h"
@@ -7,12 +7,12 @@
 enum { PLACES = 24, STEPS = 3000, MOST = 16, GRAPHS = MOST / 4 };
 enum { ROOM = MOST + 1 + MPF_GPUS };
 
-/* Of the newest run: when a graph was captured, and PyTorch held most. */
+/* times of the newest run: when a graph was captured, and the peak of PyTorch */
 static uint64_t captured[GRAPHS], torch_peak;
 
 static uint64_t place(int i) { return A + (uint64_t)i * 64 * MIB; }
 
-/* Memory with a handle, which may live on without an address. */
+/* Memory with a handle, which may exist without an address. */
 static void change_handle(bool *made, int i)
 {
     const uint64_t handle = 100 + (uint64_t)i, at = place(PLACES + i);
@@ -87,7 +87,7 @@ static void same_blocks(const struct mpr_gpu_block *a, size_t as, const struct m
     }
 }
 
-/* Of a replay to its instant. */
+/* Compares a snapshot with that of a replay up to its instant. */
 static void check_picture(unsigned seed, const struct mpr_device_snapshot *p)
 {
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(p->time) });
@@ -154,7 +154,7 @@ static void graphs_and_the_peak_of_PyTorch_stay(void **state)
     }
 }
 
-/* Half as many as fit are the fewest; the gaps between those that were spread are alike. */
+/* At least half as many as fit are kept. The gaps between spread instants are equal. */
 static void instants_are_spread_over_the_run(void **state)
 {
     (void)state;
@@ -172,7 +172,8 @@ static void instants_are_spread_over_the_run(void **state)
     mpr_replay_free(&replay);
 }
 
-/* A run that does little for long and much in a while at its end, as warming up and training do. */
+/* A run that is idle for a long time and busy for a short time at its end, like warm-up and
+ * training. */
 static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
 {
     enum { SLOW = 100, BUSY = 2000 };

@@ -1,4 +1,4 @@
-/* Replay of device memory: requests that found no room. */
+/* Replay of device memory: requests that did not fit. */
 #include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
@@ -41,7 +41,7 @@ static void the_free_bytes_of_a_refusal_are_newer_than_a_sample(void **state)
     (void)state;
     begin();
     sample(10 * MIB, 4 * MIB);
-    refuse(1, 200 * MIB, 2, 78 * MIB, 0); /* of 80 MiB: within what two readings differ by */
+    refuse(1, 200 * MIB, 2, 78 * MIB, 0); /* of 80 MiB, which is within the difference of two readings */
     assert_int_equal(gpu()->oom[0].snapshot.used, 2 * MIB);
     assert_int_equal(gpu()->oom[0].snapshot.others, 6 * MIB);
     sample(10 * MIB, 4 * MIB);
@@ -143,7 +143,7 @@ static void a_failure_keeps_what_was_live_then(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Who catches each refusal, as one does who looks for the largest batch. */
+/* The program catches each refusal, as in a search for the largest batch. */
 static void refuse_for_good(uint64_t bytes)
 {
     torch_refused(10 * MIB);

@@ -1,4 +1,4 @@
-/* Replay of device memory: which library, Python stack or communicator a block belongs to. */
+/* Replay of device memory: blocks belong to the right library, Python stack or communicator. */
 #include "gpu_test.h"
 
 /* ---- owners */
@@ -82,7 +82,7 @@ static void frames_that_listen_to_the_driver_are_no_part_of_a_stack(void **state
     over();
 }
 
-/* The address of an unloaded file is given to another one. */
+/* The address of an unloaded file is reused for another file. */
 static void a_newer_file_takes_the_place_of_an_unloaded_one(void **state)
 {
     (void)state;
@@ -133,8 +133,8 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     over();
 }
 
-/* A block of the stack layer < forward < main, in PyTorch's range of that name and, with `inner`,
- * one more. */
+/* Returns the node of a block with the stack layer < forward < main, in PyTorch's range of that
+ * name and, with `inner`, in another one. */
 static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *domain,
                                               const char *name, bool inner)
 {
@@ -195,9 +195,8 @@ static void other_ranges_do_not(void **state)
         { MPR_GROUP_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forward", true, "inner" },
-        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" }, /* it is the
-                                                                                   innermost frame
-                                                                                 */
+        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" }, /* the
+ * innermost frame */
     };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const struct mpr_node *n =
@@ -228,7 +227,8 @@ static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
     over();
 }
 
-/* 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104 times. */
+/* Blocks of 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104
+ * times. */
 static void sampled_blocks_of_pytorch_stand_for_others(void **state)
 {
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
@@ -240,13 +240,13 @@ static void sampled_blocks_of_pytorch_stand_for_others(void **state)
                                             .sample_below = MIB });
     frame(0xf1, 41, "loss", "/app/cross_entropy.py");
     WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1);
-    for (uint64_t i = 0; i < 3; i++) { /* the third is one that all have their stack of */
+    for (uint64_t i = 0; i < 3; i++) { /* all blocks of the third kind have their stack */
         event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
         alloc(T, A + i * MIB, i < 2 ? SMALL : MIB);
     }
     alloc(T, B, SMALL);
     event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
-    alloc(D, A, SMALL); /* the driver's all have theirs */
+    alloc(D, A, SMALL); /* all blocks of the driver have their stack */
     event(1, MPF_OP_FREE, T, A, 0);
     for (uint32_t i = 0; i < replay.accounts.cells; i++)
         more +=
@@ -308,12 +308,12 @@ static void nccls_memory_belongs_to_the_communicator_at_work(void **state)
     push(1, NCCL, INIT);
     init_payload(0x9f3c, 8, 5);
     nccl_alloc(1, A);
-    nccl_alloc(2, A + MIB); /* a helper without ranges */
+    nccl_alloc(2, A + MIB); /* by a helper thread without ranges */
     pop(1, NCCL);
     push(1, NCCL, REDUCE);
     WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
     pop(1, NCCL);
-    alloc(D, B, MIB); /* not NCCL's */
+    alloc(D, B, MIB); /* not by NCCL */
     assert_int_equal(gpu()->comms.count, 1);
     const struct mpr_comm *comm = gpu()->comms.comm;
     assert_int_equal(comm->id, 0x9f3c);
@@ -347,7 +347,7 @@ static void communicators_are_told_apart(void **state)
 
 static uint32_t comm_of(uint64_t addr) { return mpr_gpu_blocks_find(&gpu()->driver, addr)->comm; }
 
-/* NCCL's init learns its communicator only when it is done, and says so with the pop. */
+/* NCCL's init knows its communicator only at its end, and reports it with the pop. */
 static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     push(1, NCCL, INIT);
     push(1, NCCL, REDUCE);
     pop(1, NCCL);
-    nccl_alloc(2, B); /* a helper without ranges */
+    nccl_alloc(2, B); /* by a helper thread without ranges */
     event(2, MPF_OP_AT, 0, 0x52, 0);
     event(2, MPF_OP_HANDLE_NEW, D, 0x70, MIB);
     assert_int_equal(comm_of(B), 1);
@@ -381,8 +381,8 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     over();
 }
 
-/* ncclCommSuspend takes the memory and keeps the addresses; ncclCommResume says not whose it maps.
- */
+/* ncclCommSuspend releases memory and keeps the addresses. ncclCommResume does not report whose
+ * memory it maps. */
 static void memory_that_a_communicator_gets_back_is_its_own(void **state)
 {
     (void)state;
@@ -401,13 +401,13 @@ static void memory_that_a_communicator_gets_back_is_its_own(void **state)
     assert_int_equal(heap(D)->bytes, MIB);
     event(1, MPF_OP_AT, 0, 0x52, 0);
     event(1, MPF_OP_HANDLE_NEW, D, 0x72, MIB);
-    assert_int_equal(gpu()->object[0].block.comm, 2); /* a guess: the newest */
+    assert_int_equal(gpu()->object[0].block.comm, 2); /* guessed: the newest one */
     WORDS(1, MPF_OP_HANDLE_MAP, 0, 0x72, A, MIB, 0);
     assert_int_equal(gpu()->object[0].block.comm, 1);
     over();
 }
 
-/* A payload of a pop opens no communicator. */
+/* The payload of a pop does not open a communicator. */
 static void after_an_init_a_range_names_its_own_communicator(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
-/* Replay of device memory: random traces against a naive model that keeps every block in a list. */
+/* Replay of random device events has the same results as a simple model that keeps every block in a
+ * list. */
 #include "gpu_test.h"
 
-/* ---- random traces against a model that keeps every block in a list */
+/* ---- random traces and the model */
 
 enum { PLACES = 40, STEPS = 4000, MODEL_HEAPS = 5 };
 

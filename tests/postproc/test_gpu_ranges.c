@@ -1,4 +1,5 @@
-/* Replay of device memory: whose ranges a block belongs to. */
+/* Replay of device memory: blocks belong to the right ranges, including those inherited from
+ * another thread. */
 #include "gpu_test.h"
 
 /* ---- ranges */
@@ -95,7 +96,7 @@ static void the_newest_stack_of_ranges_is_inherited(void **state)
     over();
 }
 
-/* The same stack of the thread itself, under another one's that has moved on. */
+/* The thread has the same stack, but the other thread's stack has changed. */
 static void inheritance_follows_the_other_threads_ranges(void **state)
 {
     (void)state;
@@ -130,7 +131,7 @@ static void a_path_has_an_end_whoever_puts_it_together(void **state)
     data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
     for (uint32_t i = 0; i < DEEP; i++) push(1, 0, 3 + i);
     for (uint32_t i = 0; i < DEEP; i++) push(2, TORCH, 3 + i);
-    event(2, MPF_OP_ALLOC, T, A, MIB); /* inherits, and has its own below */
+    event(2, MPF_OP_ALLOC, T, A, MIB); /* inherits ranges, and has its own below them */
     event(1, MPF_OP_ALLOC, T, B, MIB);
     assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth,
                      MPR_PATH_MAX);

@@ -1,4 +1,4 @@
-/* What cells held at instants in a row, against a model that keeps all of them. */
+/* The values of cells at consecutive instants agree with a model that keeps all values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static void values(uint32_t cell, struct mpr_history_value *value)
     mpr_history_view_free(&view);
 }
 
-/* The value of a thread's cell at an instant. */
+/* Returns the value of a thread's cell at an instant. */
 static struct mpr_history_value at(uint64_t key, size_t instant)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
@@ -83,12 +83,12 @@ static void an_instant_has_the_values_of_then(void **state)
     begin_threads(0, UINT64_MAX);
     event(1, 1, MPF_OP_ALLOC, 0x1000, 100);
     mpr_history_take(&history, 10);
-    event(11, 1, MPF_OP_ALLOC, 0x2000, 50); /* gone before the next one: it was never there */
+    event(11, 1, MPF_OP_ALLOC, 0x2000, 50); /* freed before the next instant, so it does not appear */
     event(12, 1, MPF_OP_FREE, 0x2000, 0);
-    event(13, 2, MPF_OP_ALLOC, 0x3000, 7); /* a cell that came later had nothing before */
+    event(13, 2, MPF_OP_ALLOC, 0x3000, 7); /* a cell that appeared later has no earlier values */
     mpr_history_take(&history, 20);
     mpr_history_take(&history, 30);       /* nothing happened */
-    event(31, 2, MPF_OP_FREE, 0x1000, 0); /* of who made it */
+    event(31, 2, MPF_OP_FREE, 0x1000, 0); /* counts for the allocating thread */
     mpr_history_take(&history, 40);
     assert_int_equal(history.count, 4);
     static const uint64_t expected[][4] = { { 100, 100, 100, 0 }, { 0, 7, 7, 7 } };
@@ -117,7 +117,7 @@ static void a_cell_that_nobody_saw_held_nothing(void **state)
 
 /* ---- too many instants */
 
-/* Thread 1 makes a block before each instant, thread 2 before every third one. */
+/* Thread 1 allocates a block before each instant, thread 2 before every third one. */
 static void those_that_stay_are_as_they_were(void **state)
 {
     enum { INSTANTS = 1000 };
@@ -149,9 +149,9 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
     begin_threads(100, UINT64_MAX);
     event(1, 1, MPF_OP_ALLOC, 0x1000, 10);
     event(99, 1, MPF_OP_ALLOC, 0x2000, 10);
-    event(100, 1, MPF_OP_ALLOC, 0x3000, 10); /* at the tick: it is of the next instant */
+    event(100, 1, MPF_OP_ALLOC, 0x3000, 10); /* at the tick, so it belongs to the next instant */
     event(199, 1, MPF_OP_ALLOC, 0x4000, 10);
-    event(450, 1, MPF_OP_ALLOC, 0x5000, 10); /* ticks without a change are instants, too */
+    event(450, 1, MPF_OP_ALLOC, 0x5000, 10); /* ticks without a change are also instants */
     event(500, 1, MPF_OP_FREE, 0x5000, 0);
     static const uint64_t bytes[] = { 20, 40, 40, 40, 50 };
     assert_int_equal(history.count, 5);
@@ -162,7 +162,7 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
     end();
 }
 
-/* A process lives on after the newest change: what else is in the log tells until when. */
+/* A process lives on after the last change. Other events in the log show until when. */
 static void the_clock_goes_on_until_the_log_ends(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void the_clock_goes_on_until_the_log_ends(void **state)
     event(150, 1, MPF_OP_ALLOC, 0x1000, 10);
     event(1000, 0, MPF_OP_SAMPLE_RSS, 0, 0);
     mpr_history_end(&history);
-    mpr_history_end(&history); /* which is over already */
+    mpr_history_end(&history); /* is already over */
     assert_int_equal(history.count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(history.at[i].time, 100 * (i + 1));
@@ -179,7 +179,7 @@ static void the_clock_goes_on_until_the_log_ends(void **state)
     end();
 }
 
-/* The beginning of a log may be folded. */
+/* The beginning of a log may be thinned. */
 static void the_clock_starts_where_it_may(void **state)
 {
     static const uint64_t from[] = { 350, 400 };
@@ -195,7 +195,7 @@ static void the_clock_starts_where_it_may(void **state)
     }
 }
 
-/* A whole day at 1 ns: as if each tick had been taken, in no time. */
+/* A whole day at 1 ns has the same result as if each tick had been taken, and takes little time. */
 static void a_short_interval_is_thinned_at_once(void **state)
 {
     const uint64_t day = UINT64_C(86400000000000), stopped = 1000;
@@ -214,7 +214,7 @@ static void a_short_interval_is_thinned_at_once(void **state)
     end();
 }
 
-/* What happens after `until` is not known at an instant before it. */
+/* Events after `until` are unknown at an instant before it. */
 static void the_clock_ends(void **state)
 {
     static const uint64_t until[] = { 250, 700, 99 };
@@ -235,7 +235,7 @@ static void the_clock_ends(void **state)
 
 /* ---- estimates */
 
-/* A block of a sampled stack, native or Python's. */
+/* A block with a sampled native or Python stack. */
 static void sampled_block(uint64_t time, unsigned op, uint8_t heap, uint64_t addr)
 {
     static const uint64_t frame[] = { FRAME };
@@ -262,7 +262,7 @@ static void begin_samples(enum mpr_group by)
           0, UINT64_MAX);
 }
 
-/* What sampled blocks stand for is taken from those without a stack: the sum is the heap's. */
+/* Estimates are subtracted from the blocks without a stack, so the sum is that of the heap. */
 static void estimates_sum_to_the_heap(void **state)
 {
     (void)state;
@@ -281,13 +281,13 @@ static void estimates_sum_to_the_heap(void **state)
         assert_int_equal(at(0, i).bytes + at(site, i).bytes, all);
         assert_int_equal(history.at[i].heap[H].bytes, all);
     }
-    assert_int_equal(at(site, 1).blocks, 17); /* 16.5 */
+    assert_int_equal(at(site, 1).blocks, 17); /* 16.5, rounded */
     assert_true(is_estimate(cell_of(site)));
     assert_true(is_estimate(cell_of(0)));
     end();
 }
 
-/* Chance may let samples stand for more than there is. */
+/* By chance, samples may represent more than was counted. */
 static void estimates_are_no_more_than_there_is(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void estimates_are_no_more_than_there_is(void **state)
     sampled_block(2, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 10);
     for (uint64_t i = 3; i <= 40; i++) event(11, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
-    mpr_history_take(&history, 20); /* there are as many: the site did not change, its share did */
+    mpr_history_take(&history, 20); /* the counts are equal: the site did not change, but its share did */
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
     static const struct mpr_history_value of_site[] = { { .bytes = 3 * SAMPLED, .blocks = 3 },
                                                         { .bytes = STANDS_FOR, .blocks = 17 } };
@@ -309,8 +309,8 @@ static void estimates_are_no_more_than_there_is(void **state)
     end();
 }
 
-/* By Python's stacks, a block whose stack is native lies with those that have none: what it stands
- * for is theirs. */
+/* When grouped by Python stack, a block with a native stack is in the group without stacks, and its
+ * estimate belongs to that group. */
 static void samples_without_a_name_stand_for_their_like(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void samples_without_a_name_stand_for_their_like(void **state)
     end();
 }
 
-/* What changes at a tick is of the next instant: the number of samples, too, and the ages. */
+/* Changes at a tick belong to the next instant, also for the number of samples and the ages. */
 static void count_marked(void *arg, const struct mpr_live_block *birth)
 {
     (void)birth;
@@ -353,7 +353,7 @@ static void a_tick_comes_before_the_change(void **state)
     end();
 }
 
-/* A site that has other blocks, too, is not known by the number of its samples. */
+/* The number of samples does not determine a site that also has other blocks. */
 static void samples_among_other_blocks_do_not_count(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void samples_among_other_blocks_do_not_count(void **state)
     end();
 }
 
-/* By ranges or threads, every block counts. */
+/* Every block counts by ranges or threads. */
 static void who_is_known_exactly_is_no_estimate(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void who_is_known_exactly_is_no_estimate(void **state)
     end();
 }
 
-/* Its samples stand for the same blocks by whatever they are grouped. */
+/* Python's samples represent the same blocks in every grouping. */
 static void python_is_estimated_by_every_grouping(void **state)
 {
     static const enum mpr_group by[] = { MPR_GROUP_THREAD, MPR_GROUP_STACK, MPR_GROUP_PYTHON };
@@ -396,7 +396,7 @@ static void python_is_estimated_by_every_grouping(void **state)
         struct mpr_history_value value[MPR_HISTORY_MAX];
         values(0, value);
         assert_int_equal(value[0].bytes, STANDS_FOR);
-        assert_int_equal(value[0].blocks, 17); /* 16.5 */
+        assert_int_equal(value[0].blocks, 17); /* 16.5, rounded */
         assert_int_equal(history.at[0].heap[MPF_HEAP_PYTHON].blocks, 17);
         assert_true(is_estimate(0));
         end();
@@ -414,7 +414,7 @@ static void totals(uint64_t time, uint64_t bytes, uint64_t blocks)
     mpr_replay_batch(&replay, &e, 1);
 }
 
-/* What samples stand for since the last total, of which a part went. */
+/* Estimates of blocks since the last total, some of which were freed. */
 static void what_was_made_and_freed_since_the_last_total_counts(void **state)
 {
     (void)state;
@@ -431,7 +431,7 @@ static void what_was_made_and_freed_since_the_last_total_counts(void **state)
     end();
 }
 
-/* Blocks that were counted come many at a time. */
+/* Counted blocks arrive in large numbers at a time. */
 static void the_clock_takes_bytes_and_blocks_of_one_instant(void **state)
 {
     (void)state;
@@ -468,8 +468,8 @@ static void begin_sampled(void)
           0, UINT64_MAX);
 }
 
-/* Of blocks that are sampled the totals are those of a while ago: what the samples say came since
- * counts where it is more than chance, until the next totals. */
+/* The totals of sampled blocks are older than the samples. Changes that the samples show since then
+ * count if they are larger than chance, until the next totals. */
 static void samples_are_newer_than_totals(void **state)
 {
     enum { FEW = 30, MANY = 60, COUNTED = 1000000 };
@@ -495,7 +495,7 @@ static void samples_are_newer_than_totals(void **state)
     end();
 }
 
-/* Blocks that come and go between two totals are as many before as after. */
+/* There are as many blocks before as after that are allocated and freed between two totals. */
 static void what_comes_and_goes_hides_no_burst(void **state)
 {
     enum { MANY = 60, ROUNDS = 400, COUNTED = 1000000 };
@@ -514,7 +514,7 @@ static void what_comes_and_goes_hides_no_burst(void **state)
     end();
 }
 
-/* Of a burst that is given back the rest counts, while it is no chance. */
+/* If blocks of a burst are freed, the remainder counts as long as it is larger than chance. */
 static void a_burst_ends_once(void **state)
 {
     enum { MANY = 60, LEFT = 12, COUNTED = 1000000 };

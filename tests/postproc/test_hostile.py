@@ -1,6 +1,6 @@
-"""Logs that no program would write: every command ends soon, within its memory, with a message where it cannot go on.
+"""For logs that no program would write, every command ends soon and within its memory, with a message if it cannot continue.
 
-test_hostile.py NAME, with MEMPROF_REPORT, MAKE_HOSTILE_LOG and MEMPROF_PAGE set.  Nothing is timed: what hangs meets TIMEOUT."""
+test_hostile.py NAME, with MEMPROF_REPORT, MAKE_HOSTILE_LOG and MEMPROF_PAGE set. Nothing is timed. A hang reaches TIMEOUT."""
 import os
 import re
 import resource
@@ -12,8 +12,8 @@ import tempfile
 import threading
 
 REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
-PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
-TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
+PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is available
+TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest needs; bytes, not counting the log itself
 COMMANDS = {
     "summary": ["summary"], "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"], "insights": ["summary", "--all"],
     "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "leaks": ["leaks"], "processes": ["processes"],
@@ -22,11 +22,11 @@ COMMANDS = {
     "top": ["top"], "pprof": ["export", "--to", "pprof", "-o", "/dev/null"], "perfetto": ["export", "--to", "perfetto", "-o", "/dev/null"],
 }
 ANY = list(COMMANDS)
-COMMANDS["snapshot"] = ["export", "--to", "torch-snapshot", "-o", "/dev/null"]     # of logs with PyTorch
-LOGS = {"diff": 2, "against": 2}      # how many a command wants, where that is not one
+COMMANDS["snapshot"] = ["export", "--to", "torch-snapshot", "-o", "/dev/null"]     # for logs with PyTorch
+LOGS = {"diff": 2, "against": 2}      # the number of logs that a command needs, if not one
 HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary", "top", "pprof", "perfetto"]
 DEVICE = ["peaks", "oom", "segments", "breakdown", "insights", "summary"]
-# kind of log: how many events, and the commands whose work it is about
+# kind of log: number of events, and the commands that do the expensive work
 KINDS = {
     "maps_down": (400000, ["peaks", "html", "leaks"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
     "colliding": (200000, ["peaks", "html", "leaks", "temporary", "threads"]), "colliding_device": (200000, [*DEVICE, "leaks", "snapshot"]), "domains": (60000, ["peaks", "html", "leaks", "perfetto"]),
@@ -47,7 +47,7 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def report(*arguments, statuses=(0, 3, 4), **more):     # 4: a limit is broken
+def report(*arguments, statuses=(0, 3, 4), **more):     # 4: a limit is exceeded
     done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
                           preexec_fn=limit_memory, env={**os.environ, "LC_ALL": "C.UTF-8"}, **more)
     if done.returncode not in statuses:
@@ -60,12 +60,13 @@ def make(kind, count, path):
     return path
 
 
-FIRST = 3                               # commands of each kind, which logs_of_every_kind_do_not_hang_reports runs
-WHOLE = ("overflows", "totals")         # small logs, with which it runs all of them
+FIRST = 3                               # commands of each kind that logs_of_every_kind_do_not_hang_reports runs
+WHOLE = ("overflows", "totals")         # small logs with which it runs all commands
 
 
 def first_commands():
-    """Pairs of a kind and its first commands, with those added that no earlier kind has, so that every command is run."""
+    """Yields pairs of a kind and its first commands, and commands that no earlier kind has, so that every command
+    runs."""
     seen = set()
     for kind, (_, commands) in KINDS.items():
         first = [c for i, c in enumerate(commands) if i < FIRST or c not in seen or kind in WHOLE]
@@ -93,7 +94,7 @@ def logs_of_every_kind_do_not_hang_reports(folder):
 
 
 def logs_do_not_hang_any_command(folder):
-    """Each kind with all of its commands."""
+    """Runs each kind with all of its commands."""
     all_end(folder, all_commands())
 
 
@@ -106,7 +107,7 @@ def log_that_needs_too_much_memory_is_refused(folder):
 
 
 def false_zstd_magic_numbers_are_reported_as_damage(folder):
-    """Beginnings of zstd frames, each with a valid head: nearly as long as may be, and blocks that lead far."""
+    """Beginnings of zstd frames with valid heads: of nearly the maximum length, and with blocks that expand a lot."""
     head = struct.pack("<IB", 0xFD2FB528, 0x84 | 0x20) + struct.pack("<I", 60 << 20)
     jump = struct.pack("<I", (100000 << 3) | 0)[:3]
     path = os.path.join(folder, "log.zst")
@@ -118,7 +119,7 @@ def false_zstd_magic_numbers_are_reported_as_damage(folder):
 
 
 def sparse_journal_of_1_tib_is_read_quickly(folder):
-    """Holes take neither time nor memory."""
+    """Reading holes takes neither time nor memory."""
     path = os.path.join(folder, "log.zst.journal")
     head = struct.pack("<8sHHIII16sQ3Q3QIIQQ", b"MEMPROFJ", 1, 1, 4096, 32768, 24, bytes(16), 4242, 1, 1, 1, 2, 2, 2, 1 << 25, 0, 0, 0)
     with open(path, "wb") as journal:
@@ -128,7 +129,7 @@ def sparse_journal_of_1_tib_is_read_quickly(folder):
 
 
 def log_truncated_while_it_is_read_is_reported(folder):
-    """A symbolic link to a file that is truncated when the first of its pages have been read: by the reader's stop."""
+    """A symbolic link to a file that is truncated after the reader has read the first of its pages."""
     path = os.path.join(folder, "log.zst")
     make("names", 400000, path)
     size = os.path.getsize(path)
@@ -142,20 +143,20 @@ def log_truncated_while_it_is_read_is_reported(folder):
     reader.send_signal(signal.SIGCONT)
     out, err = reader.communicate(timeout=TIMEOUT)
     if reader.returncode == 0 and size > 4096:
-        return                          # it was faster
+        return                          # the reader was faster
     said = reader.returncode == 1 and b"truncated while it was read" in err
-    if not said and not (reader.returncode == 3 and b"cut at offset" in out):       # between two readings of it
+    if not said and not (reader.returncode == 3 and b"cut at offset" in out):       # or truncated between two readings
         sys.exit(f"status {reader.returncode}: {err}")
 
 
 TESTS = [logs_of_every_kind_do_not_hang_reports, logs_do_not_hang_any_command, log_that_needs_too_much_memory_is_refused, false_zstd_magic_numbers_are_reported_as_damage, sparse_journal_of_1_tib_is_read_quickly, log_truncated_while_it_is_read_is_reported]
 
-# What a terminal would act on or nobody could see.
+# Characters that a terminal interprets or that are invisible.
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe0f\ufeff\ufff9\U000e0000-\U000e007f]")
 
 
 def words(command):
-    """Of a command whose words are not its name alone."""
+    """Returns the words of a command, if they are not only its name."""
     return COMMANDS[command] if command in ("check", "against") else [command]
 
 
@@ -167,7 +168,7 @@ def nothing_unseen(what, text):
 
 def names_are_escaped_in_messages(folder):
     name = os.path.join(folder, "no\033]0;x\a\nsuch\u202e.zst")
-    for command in set(COMMANDS) - {"python", "backward", "folded", "suggest", "html", "top"}:        # which are no commands, or none of a log alone
+    for command in set(COMMANDS) - {"python", "backward", "folded", "suggest", "html", "top"}:        # these are not commands, or need more than a log
         for arguments in ([*words(command), name], [*words(command), folder + "/\033[31m"], [COMMANDS[command][0], "--\033[31m", name]):
             text = report(*arguments, statuses=[1, 2]).stderr.decode()
             nothing_unseen(arguments, text)

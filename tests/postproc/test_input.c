@@ -1,4 +1,5 @@
-/* The stream of a log's events: whole, cut, damaged, with a journal, recovered. */
+/* The events of a log are read in order from complete, truncated, damaged and recovered logs, and
+ * from logs with a journal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +55,7 @@ struct seen {
     struct mpf_event last;
 };
 
-/* 0 or -1 as mpr_log_open and mpr_log_next say. */
+/* Returns 0, or -1 if mpr_log_open or mpr_log_next failed. */
 static int read_log(const char *path, struct seen *seen)
 {
     struct mpr_log *log;
@@ -116,8 +117,8 @@ static void journal_is_joined_in_order_of_time(void **state)
     const uint64_t frames = testlog_frames(log);
     testlog_close(log, NULL);
     struct testjournal *j = testjournal_open(journal_path);
-    /* a later chunk stands first; its first event is in the log already; times of a thread may step
-     * back */
+    /* a later chunk is first; its first event is already in the log; times of a thread may
+     * decrease */
     testjournal_chunk(j, 1, 9, 0, frames - 1, 1);
     testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
     testjournal_event(j, 5000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000, 5);
@@ -139,7 +140,7 @@ static void journal_is_joined_in_order_of_time(void **state)
     assert_false(seen.incomplete);
 }
 
-/* It was cut between two frames: nothing but the journal says so. */
+/* The log was cut between two frames, which only the journal shows. */
 static void frames_that_the_journal_names_are_missed(void **state)
 {
     (void)state;
@@ -249,9 +250,9 @@ static void lone_journal_is_read_and_incomplete(void **state)
     assert_true(seen.incomplete);
 }
 
-/* ---- whose log it is */
+/* ---- the process of a log */
 
-/* A log of this very program, whose process began at `started`, and a journal without a lock. */
+/* Writes a log of this program, which started at `started`, and a journal without a lock. */
 static void make_own(uint64_t started, const char *real, const char *journal)
 {
     struct own_pairs own;
@@ -272,7 +273,7 @@ static enum mpr_life life_of_log(void)
     return seen.status.process.life;
 }
 
-/* Not even one that is ten years ahead. */
+/* Not even a clock that is ten years fast. */
 static void clocks_do_not_say_who_lives(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void a_header_names_no_file_to_remove(void **state)
     assert_int_equal(unlink(elsewhere), 0);
 }
 
-/* The bytes of a file. */
+/* Returns the bytes of a file. */
 static uint8_t *slurp(const char *path, size_t *bytes)
 {
     FILE *file = fopen(path, "r");
@@ -351,7 +352,7 @@ static void log_cut_at_any_byte_is_incomplete(void **state)
     free(data);
 }
 
-/* Noticed, or without effect: zstd has bits that mean nothing. */
+/* A changed byte is detected or has no effect, because zstd ignores some bits. */
 static void any_flipped_byte_is_noticed(void **state)
 {
     (void)state;
@@ -425,7 +426,7 @@ static void write_run(const char *text)
     spill(path, (const uint8_t *)text, strlen(text));
 }
 
-/* A log that began at 1 s of the clock, and what the record says of its number, in this boot and
+/* A log that began at 1 s of the clock, and records with its process ID in this boot and in
  * others. */
 static void the_runs_record_is_taken_for_the_process_that_it_means(void **state)
 {

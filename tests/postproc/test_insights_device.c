@@ -1,4 +1,5 @@
-/* Rules on device memory outside of PyTorch, and on the memory pools of graphs. */
+/* Rules about device memory outside of PyTorch and about memory pools of graphs report the right
+ * findings. */
 #include "insights_test.h"
 
 static void look(struct fixture *f, const struct mpr_comm_row *comm, size_t comms)
@@ -41,7 +42,7 @@ static void communicators_over_all_ranks_are_doubled(void **state)
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
 }
 
-/* Rank 1 of a mesh of 2 x 2: it is rank 1 of its row, and 0 of its column. */
+/* Rank 1 of a mesh of 2 x 2 is rank 1 of its row and rank 0 of its column. */
 static void communicators_of_a_mesh_are_not_doubled(void **state)
 {
     struct fixture *f = *state;
@@ -61,7 +62,7 @@ static void communicators_of_a_mesh_are_not_doubled(void **state)
                         "300.00 MiB");
 }
 
-/* Rank 3 is rank 1 of both; the logs of the other ranks show it. */
+/* Rank 3 is rank 1 of both, as the logs of the other ranks show. */
 static void communicators_of_a_part_of_the_ranks_are_not_doubled(void **state)
 {
     struct fixture *f = *state;
@@ -128,8 +129,8 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     struct mpr_segment_pool pool[] = {
         { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
         { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
-        { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs are gone: a default one's now */
-        { .bytes = 100 * MIB, .graph = true },    /* of unknown number */
+        { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs were destroyed, so it is a default pool now */
+        { .bytes = 100 * MIB, .graph = true },    /* with an unknown number */
     };
     struct mpr_segments_device device = { .pool = pool, .pools = 4 };
     const struct mpr_segments segments = { .device = &device, .devices = 1 };

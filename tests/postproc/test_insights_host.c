@@ -1,11 +1,11 @@
-/* Rules on memory that malloc keeps, on growth, and on forked workers. */
+/* Rules about memory that malloc keeps, growth, and forked workers report the right findings. */
 #include "frame_text.h"
 #include "insights_test.h"
 #include "leaks.h"
 
 /* ---- malloc */
 
-/* 400 MiB of the process are in no block; 50 MiB of these existed at the heap's peak. */
+/* 400 MiB of the process are in no block. 50 MiB of these existed at the heap's peak. */
 static void look_at_retained(struct fixture *f, uint64_t fallen, uint64_t kept)
 {
     struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .allocations = 1 };
@@ -37,7 +37,7 @@ static void freed_blocks_may_have_been_kept_by_malloc(void **state)
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
 }
 
-/* The remainder is memory that memprof does not see: system calls of a library. */
+/* The remainder is memory that memprof does not see, such as direct system calls of a library. */
 static void memory_that_was_never_freed_is_not_kept_by_malloc(void **state)
 {
     struct fixture *f = *state;
@@ -46,7 +46,7 @@ static void memory_that_was_never_freed_is_not_kept_by_malloc(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
-/* malloc gave the blocks back, and other memory appeared later. */
+/* malloc returned the memory of the blocks, and other memory was allocated later. */
 static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
 {
     struct fixture *f = *state;
@@ -60,7 +60,7 @@ static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
 
 /* ---- growth */
 
-/* One site of that stack grew by 100 MiB in ten seconds. */
+/* One site with that stack grew by 100 MiB in ten seconds. */
 static void look_at_growth(struct fixture *f, const char *const *path, size_t depth)
 {
     struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .peak_bytes = 200 * MIB };
@@ -132,7 +132,7 @@ static void growth_without_a_stack_has_no_known_reason(void **state)
 
 /* ---- workers */
 
-/* A parent and its children, which have the same command and these bytes.  The log is that of the
+/* A parent and its children, which have the same command and these bytes. The log is that of the
  * first child. */
 enum { CHILDREN = 8 };
 static void look_at_children(struct fixture *f, struct mpr_process child, const uint64_t *bytes,
@@ -168,7 +168,7 @@ static void look_at_workers(struct fixture *f, struct mpr_process child, const u
     look_at_children(f, child, bytes, 3);
 }
 
-/* A worker that leaks is reported by itself, and not with the similar ones. */
+/* A worker that leaks is reported separately from the similar ones. */
 static void a_worker_above_similar_ones_is_reported(void **state)
 {
     struct fixture *f = *state;
@@ -202,7 +202,7 @@ static void workers_with_similar_bytes_are_reported_together(void **state)
                         "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
 }
 
-/* A pool of two workers, then another pool: never more than two held memory. */
+/* A pool of two workers, then another pool: at most two workers had memory at the same time. */
 static void workers_of_consecutive_pools_are_not_added_up(void **state)
 {
     struct fixture *f = *state;
@@ -238,7 +238,7 @@ static void a_small_worker_is_not_one_of_the_large_ones(void **state)
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
 }
 
-/* Python's objects are in mappings; mappings that were never touched hold nothing. */
+/* Python's objects are in mappings. Mappings that were never written to use no memory. */
 static void touched_mappings_count_as_the_workers_bytes(void **state)
 {
     struct fixture *f = *state;
@@ -280,8 +280,8 @@ static void pages_that_workers_copied_are_reported(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
-/* The process that uses a fork server is not the parent of the workers: the server executed another
- * command. */
+/* The process that uses a fork server is not the parent of the workers, because the server executed
+ * another command. */
 static void workers_of_a_fork_server_are_reported(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Rules on what PyTorch's blocks are for. */
+/* Rules about the roles of PyTorch's blocks report the right findings. */
 #include "insights_test.h"
 
 static struct mpr_row a_place(uint64_t bytes)
@@ -8,7 +8,7 @@ static struct mpr_row a_place(uint64_t bytes)
     return (struct mpr_row){ .path = { path, 1 }, .bytes = bytes, .blocks = 1 };
 }
 
-static uint64_t passes = 1; /* of the log */
+static uint64_t passes = 1; /* number of passes in the log */
 
 static void look_at_roles(struct fixture *f, struct mpr_breakdown_heap *h)
 {
@@ -63,7 +63,7 @@ static void gradients_outside_of_buckets_are_copies(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRADIENT_COPIES);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
-    look_at_buckets(f, 400 * MIB, 70 * MIB); /* no more than the buckets hold */
+    look_at_buckets(f, 400 * MIB, 70 * MIB); /* not more than the buckets */
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 70 * MIB);
 }
@@ -71,7 +71,7 @@ static void gradients_outside_of_buckets_are_copies(void **state)
 static void gradients_in_buckets_or_without_are_fine(void **state)
 {
     struct fixture *f = *state;
-    look_at_buckets(f, 160 * MIB, 160 * MIB); /* gradient_as_bucket_view is in force */
+    look_at_buckets(f, 160 * MIB, 160 * MIB); /* gradient_as_bucket_view is active */
     look_at_buckets(f, 400 * MIB, 0);
     look_at_buckets(f, 223 * MIB, 160 * MIB);
     assert_int_equal(f->out.findings, 0);

@@ -1,7 +1,7 @@
-/* Rules on the instances of a repeated range. */
+/* Rules about the instances of a repeated range report the right findings. */
 #include "insights_test.h"
 
-/* Five instances of "step" on one heap.  The third has the largest peak, @worst; each ends with
+/* Five instances of "step" on one heap. The third has the largest peak, @worst. Each ends with
  * @rise bytes more than the previous one. */
 static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64_t kept,
                           uint64_t rise)
@@ -84,13 +84,14 @@ static void memory_that_each_instance_keeps_is_growth(void **state)
     look_at_steps(f, MPF_HEAP_HOST, 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GROWTH);
-    assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* in 2 of 5 */
     assert_string_equal(text(f, 0).what,
                         "5 instances of step keep 50.00 MiB of host/heap each at the median, "
                         "100.00 MiB in half of them");
 }
 
-/* Once is not with each: the optimizer's state. */
+/* An allocation that happens once, such as the optimizer's state, does not happen with each
+ * instance. */
 static void memory_that_was_allocated_once_is_not_growth(void **state)
 {
     struct fixture *f = *state;
@@ -136,7 +137,7 @@ static void kept_memory_is_reported_per_instance(void **state)
                         "200.00 MiB in half of them");
 }
 
-/* The limits are 64 MiB on a device and a twentieth of the peak on the host.  Two of five instances
+/* The limits are 64 MiB on a device and a twentieth of the peak on the host. Two of five instances
  * count as half of them. */
 static void memory_that_is_freed_between_instances_is_not_growth(void **state)
 {

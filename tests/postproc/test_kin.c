@@ -1,4 +1,4 @@
-/* Who started whom, told by the logs' starts, numbers and names. */
+/* Parents of processes are found by the start times, process IDs and names in the logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void find(const struct mpr_summary *all, size_t count, struct mpr_process
     mpr_process_tree_find(log, count, kin);
 }
 
-/* In whatever order they are given. */
+/* In any order of the logs. */
 static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void numbers_of_other_runs_are_others(void **state)
         find(all, 2, kin);
         assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
         assert_int_equal(kin[1].above, MPR_NO_PROCESS);
-        all[1].process.run = NULL; /* a log without an id */
+        all[1].process.run = NULL; /* a log without an ID */
         find(all, 2, kin);
         assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
         all[1].process.run = "first";
@@ -115,12 +115,12 @@ static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **st
     assert_int_equal(kin[2].above, 1);
     assert_int_equal(kin[3].above, MPR_NO_PROCESS);
     assert_int_equal(kin[4].above, MPR_NO_PROCESS);
-    all[4].process.start_ns = 2; /* of two roots nobody knows which */
+    all[4].process.start_ns = 2; /* which of two roots is meant is unknown */
     find(all, 5, kin);
     assert_int_equal(kin[2].above, MPR_NO_PROCESS);
 }
 
-/* A number that the system gave to another process meanwhile is not the root's. */
+/* The process ID of the root may be reused for another process, which is not the root. */
 static void a_root_is_not_its_number(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void a_root_is_not_its_number(void **state)
     find(all, 3, kin);
     assert_int_equal(kin[1].above, 0);
     assert_int_equal(kin[2].above, 0);
-    all[0].duration_ns = 1; /* over before the worker began: that was another run */
+    all[0].duration_ns = 1; /* ended before the worker began, so it belongs to another run */
     find(all, 3, kin);
     assert_int_equal(kin[1].above, 0);
     assert_int_equal(kin[2].above, MPR_NO_PROCESS);

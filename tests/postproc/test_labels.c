@@ -1,4 +1,4 @@
-/* Names for numbers of the log, also of those that it does not define. */
+/* Numbers in a log have names, also those that the log does not define. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void names_that_the_log_does_not_define_have_a_number(void **state)
     is(0, 0, "(no name)");
 }
 
-/* Names of frames have no number in the log that a reader could look for. */
+/* A reader could not find the numbers of such frames in the log. */
 static void python_frames_beyond_the_limit_say_so(void **state)
 {
     (void)state;

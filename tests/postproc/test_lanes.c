@@ -1,4 +1,4 @@
-/* The lanes of ranges where there are more boxes than wanted. */
+/* If there are more boxes than requested, the lanes of ranges keep the most useful ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void once(uint32_t thread)
     event(thread, MPF_OP_POP, 0, NULL);
 }
 
-/* How often the thread's boxes say that its range was open, and how many they are. */
+/* The number of a thread's boxes, and how many range entries they represent. */
 struct lane {
     uint64_t instances;
     size_t boxes;
@@ -101,7 +101,7 @@ static void one_thread_is_halved(void **state)
     assert_int_equal(timeline.boxes_left_out, 0);
 }
 
-/* Each of them has a box that cannot go, and together they are more than half. */
+/* Each thread has a box that cannot be removed, and together these are more than half. */
 static void a_lane_keeps_its_detail_beside_many_threads(void **state)
 {
     enum { MANY = BOXES / 8 * 5, MORE = 20000 };
@@ -114,7 +114,7 @@ static void a_lane_keeps_its_detail_beside_many_threads(void **state)
     assert_int_equal(timeline.boxes_left_out, 0);
 }
 
-/* Were all boxes looked at for each range that begins, this would not end. */
+/* If each new range examined all boxes, this would not end. */
 static void what_has_no_room_is_left_out(void **state)
 {
     enum { ROUNDS = 300 };

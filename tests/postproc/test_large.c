@@ -1,5 +1,5 @@
-/* The largest blocks at the peak and at any other time, while blocks come and go in numbers that no
- * list could hold. */
+/* The largest blocks at the peak and at any other time are kept, although more blocks are allocated
+ * and freed than any list could hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,8 +110,8 @@ static void blocks_of_the_peak_survive_any_number_of_later_ones(void **state)
     assert_true(find(0).all <= MPR_LARGE_LIVE + MPR_LARGE_GONE);
 }
 
-/* Phases of ever smaller blocks: the largest of each are kept, though any number of smaller ones
- * came in between. */
+/* In phases of ever smaller blocks, the largest blocks of each phase are kept, although any number
+ * of smaller ones follow. */
 static void the_largest_of_any_time_are_kept(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void the_largest_of_any_time_are_kept(void **state)
         for (uint64_t k = 0; k < 4; k++) assert_int_equal(find((phase << 8 | k) + 1).found, 1);
 }
 
-/* A time of large blocks does not hide the smaller ones of a later time. */
+/* A time with large blocks does not hide the smaller ones of a later time. */
 static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **state)
 {
     (void)state;
@@ -144,8 +144,8 @@ static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **stat
     for (uint64_t i = 0; i < 10; i++) assert_int_equal(find(i * 0x1000 + 0x1000).block.size, 5000);
 }
 
-/* Of blocks of one size a sample is kept, all the time and at little cost; of the rare larger ones
- * each. */
+/* A sample of equally large blocks is examined, all the time and at little cost. Each of the rare
+ * larger ones is examined. */
 static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **sta
     for (uint64_t i = 0; i < ROUNDS; i += RARE) assert_int_equal(find((i + 1) << 32).found, 1);
 }
 
-/* Only the largest of very many live blocks stay, each of them. */
+/* Of very many live blocks only the largest are kept, and all of these. */
 static void among_many_live_blocks_the_largest_are_kept(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void among_many_live_blocks_the_largest_are_kept(void **state)
     }
 }
 
-/* One more than there is room for: the smaller half goes, the largest of it, too. */
+/* If there is one block too many, the smaller half is removed, including its largest block. */
 static void of_one_too_many_the_larger_half_stays(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void of_one_too_many_the_larger_half_stays(void **state)
     assert_int_equal(large->heap[H]->min_size, (UINT64_C(1) << 20) + MPR_LARGE_LIVE / 2 + 1);
 }
 
-/* ---- which of very many a report keeps */
+/* ---- the blocks that a report keeps */
 
 enum { CELL = 1000, END = MPR_NOTABLE_CELLS * CELL };
 

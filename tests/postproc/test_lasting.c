@@ -1,5 +1,4 @@
-/* How long blocks live, the median that a tally tells, and how old those are that lived at a mark.
- */
+/* The lifetimes of blocks, their median, and the ages of blocks at a mark are measured exactly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +18,8 @@ static void a_block_counts_in_the_cell_that_made_it(void **state)
     (void)state;
     mpr_lifetime_histogram_add(&lasting, 1, 64, CELL, 100);
     mpr_lifetime_histogram_add(&lasting, 2, 32, OTHER, 200);
-    mpr_lifetime_histogram_remove(&lasting, 1, 64, 1100); /* as long as is asked for */
-    mpr_lifetime_histogram_remove(&lasting, 2, 32, 1201); /* a ns longer */
+    mpr_lifetime_histogram_remove(&lasting, 1, 64, 1100); /* exactly the requested time */
+    mpr_lifetime_histogram_remove(&lasting, 2, 32, 1201); /* a nanosecond longer */
     const struct mpr_lifetime_stats cell = mpr_lifetime_stats_of(&lasting, CELL),
                                     other = mpr_lifetime_stats_of(&lasting, OTHER);
     assert_int_equal(cell.blocks, 1);
@@ -34,7 +33,8 @@ static void a_block_counts_in_the_cell_that_made_it(void **state)
     mpr_lifetime_histogram_free(&lasting);
 }
 
-/* Blocks of a busy address are told apart, and what nobody saw being made ends nothing. */
+/* Blocks at the same address are distinguished, and a block whose allocation was not seen is
+ * ignored. */
 static void an_address_is_used_again(void **state)
 {
     struct mpr_lifetime_histogram lasting = { .within = 10 };
@@ -45,13 +45,13 @@ static void an_address_is_used_again(void **state)
     }
     mpr_lifetime_histogram_remove(&lasting, 1, 8, 1000000);
     mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000000);
-    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001); /* the end of the one before was not
-                                                                  seen */
+    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001); /* the end of the previous block was
+ * not seen */
     const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&lasting, CELL);
     assert_int_equal(tally.blocks, 1002);
     assert_int_equal(tally.freed, 1000);
     assert_int_equal(tally.soon, 1000);
-    assert_int_equal(lasting.live.count, 1); /* its place is used again, too */
+    assert_int_equal(lasting.live.count, 1); /* its place is also reused */
     mpr_lifetime_histogram_free(&lasting);
 }
 
@@ -62,7 +62,7 @@ static void the_median_is_the_middle_of_its_class(void **state)
     assert_true(mpr_lifetime_stats_median(&tally) == MPR_LIFETIME_UNKNOWN);
     tally.freed = 3;
     tally.life[0] = tally.life[11] = tally.life[20] = 1;
-    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512); /* class 11: from 1024 ns on */
+    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512); /* class 11 starts at 1024 ns */
     mpr_lifetime_stats_add(&sum, &tally);
     mpr_lifetime_stats_add(&sum, &tally);
     assert_int_equal(sum.freed, 6);
@@ -88,7 +88,7 @@ static void lives_have_classes(void **state)
     }
 }
 
-/* Of three cells; the third has no block. */
+/* There are three cells. The third has no block. */
 static void ages_are_those_of_blocks_at_the_mark(void **state)
 {
     static const uint32_t cell[] = { OTHER, CELL, CELL + 1 };
@@ -99,12 +99,12 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     (void)state;
     for (uint64_t i = 1; i <= 9; i++) mpr_lifetime_histogram_add(&lasting, i, 8, CELL, i * 10);
     mpr_lifetime_histogram_add(&lasting, 100, 8, OTHER, 100);
-    mpr_lifetime_histogram_mark(&lasting); /* of which nobody wants to know any more */
+    mpr_lifetime_histogram_mark(&lasting); /* of a mark that is not needed any more */
     for (uint64_t i = 1; i <= 8; i++)
         if (i != 7) mpr_lifetime_histogram_remove(&lasting, i, 8, 150);
     mpr_lifetime_histogram_add(&lasting, 200, 8, CELL, 200); /* in a place that is free again */
     mpr_lifetime_histogram_mark(&lasting);
-    mpr_lifetime_histogram_remove(&lasting, 9, 8, 210); /* it lived then */
+    mpr_lifetime_histogram_remove(&lasting, 9, 8, 210); /* it lived at the mark */
     mpr_lifetime_histogram_add(&lasting, 300, 8, CELL, 200);
     mpr_lifetime_histogram_add(&lasting, 301, 8, CELL, 200);
     mpr_lifetime_histogram_remove(&lasting, 301, 8, 220);
@@ -117,7 +117,7 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     assert_int_equal(ages[2].blocks, 0);
     const struct mpr_ages all = mpr_ages_join(&arena, ages, 3);
     assert_int_equal(all.blocks, 4);
-    assert_int_equal(mpr_ages_median(&all), 90); /* two are no younger */
+    assert_int_equal(mpr_ages_median(&all), 90); /* two are not younger */
     mpr_arena_free(&arena);
     mpr_lifetime_histogram_free(&lasting);
 }

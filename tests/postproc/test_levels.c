@@ -1,4 +1,5 @@
-/* Levels of detail against a naive model that keeps the state after every event. */
+/* Levels of detail have the same values as a simple model that keeps the state after every
+ * event. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,7 @@ static void release(void)
     free(state);
 }
 
-/* Bursts, pauses, growth and decline; blocks move between sizes by realloc. */
+/* Bursts, pauses, growth and decline. Blocks change their size class by realloc. */
 static void random_trace(uint64_t with_seed)
 {
     enum { BLOCKS = 64 };
@@ -103,7 +104,7 @@ static const struct state *state_at(uint64_t time)
     return found;
 }
 
-/* The largest of the states that begin in [from, to). */
+/* Returns the largest of the states that begin in [from, to). */
 static const struct state *largest(uint64_t from, uint64_t to)
 {
     const struct state *found = NULL;
@@ -160,7 +161,7 @@ static void every_vector_is_the_one_at_the_maximum(void **unused)
     }
 }
 
-/* Widened many times, down to two. */
+/* The buckets are widened many times, until there are two. */
 static void few_buckets_are_as_exact_as_many(void **unused)
 {
     (void)unused;
@@ -177,7 +178,7 @@ static void few_buckets_are_as_exact_as_many(void **unused)
     }
 }
 
-/* Where nothing is stored, the newest vector holds. */
+/* If nothing is stored, the newest vector applies. */
 static void pauses_show_the_level_that_lasts(void **unused)
 {
     (void)unused;
@@ -243,7 +244,7 @@ static void realloc_is_no_minimum(void **unused)
     release();
 }
 
-/* A window begins with what is there, and ends. */
+/* A window begins with the state at its start, and ends. */
 static void only_the_window_is_looked_at(void **unused)
 {
     (void)unused;
@@ -278,7 +279,7 @@ static void a_group_changes_once_in_a_bucket(void **unused)
     release();
 }
 
-/* More groups change than may be kept: wider buckets instead of more memory. */
+/* If more groups change than may be kept, buckets become wider instead of using more memory. */
 static void memory_is_bounded(void **unused)
 {
     (void)unused;

@@ -1,6 +1,7 @@
-"""Lets one allocation of a report after the other fail: the report is whole, or nothing is written and a message says why.
+"""If one allocation of a report fails, the report is complete, or nothing is written and a message has the reason.
 
-test_memory.py NAME [--all]: some of the allocations of each report fail, with --all four times as many; with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG, MAKE_OWN_LOG and MEMPROF_PAGE set."""
+test_memory.py NAME [--all]: lets some of the allocations of each report fail, with --all four times as many. MEMPROF_REPORT, NO_MEMORY
+(no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG, MAKE_OWN_LOG and MEMPROF_PAGE must be set."""
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import tempfile
 
 REPORT, NO_MEMORY, GOLDEN, MAKE_LOG = (os.environ[name] for name in ("MEMPROF_REPORT", "NO_MEMORY", "GOLDEN", "MAKE_LOG"))
-PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
+PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is available
 TIMEOUT = 20
 
 
@@ -20,8 +21,8 @@ def contents(path):
 
 
 def run(arguments, folder, first=None):
-    """Status, what was written behind -o (None: there is no such file) and the message, with allocations failing from that one on; the
-    number of all, where they do not."""
+    """Returns the status, the output file (None if there is none) and the message, with allocations failing from number `at` on.
+        If none fails, returns the number of allocations."""
     out, tell = os.path.join(folder, "out"), os.path.join(folder, "tell")
     if os.path.exists(out):
         os.unlink(out)
@@ -37,7 +38,7 @@ def is_said(status, message):
 
 
 def chosen(count):
-    """The numbers of the allocations that fail: the first ones, the last ones, and some that are spread over those between."""
+    """Returns the numbers of the allocations that fail: the first ones, the last ones, and some in between."""
     parts = 60 if "--all" in sys.argv else 15
     numbers = {*range(1, parts), *range(parts, count, 1 + count // parts), *range(max(1, count - parts * 2 // 3), count + 1)}
     return sorted(n for n in numbers if n <= count)
@@ -76,7 +77,7 @@ def exhaustion_never_writes_a_partial_report(folder):
 
 
 def exhaustion_never_writes_a_partial_leaks_report(folder):
-    """With sites that grow."""
+    """A log with sites that grow."""
     log = os.path.join(folder, "log.zst")
     subprocess.run([MAKE_LOG, "loop", log, "40"], check=True)
     each_failure(["leaks", "--every=20ms", log], folder)
@@ -118,7 +119,7 @@ def exhaustion_never_leaves_a_partial_recovery(folder):
 
 
 def exhaustion_never_drops_stored_names_silently(folder):
-    """No report takes the lack of memory for damage of LOG.symbols."""
+    """No report treats a failed allocation as damage of LOG.symbols."""
     program, log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
     shutil.copy(os.environ["MAKE_OWN_LOG"], program)
     subprocess.run([program, log], check=True)

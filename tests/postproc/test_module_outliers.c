@@ -1,4 +1,4 @@
-/* Modules stand out by all that lives below them, however many rows that is. */
+/* Modules are compared by all memory below them, whatever the number of rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A block of `mib` MiB made in a method of the module, below a range. */
+/* Adds a block of `mib` MiB allocated in a method of the module, below a range. */
 static void add(struct fixture *f, const char *method, const char *module, uint64_t mib)
 {
     const char *const path[] = { "step",
@@ -108,7 +108,7 @@ static void what_is_little_of_the_heap_is_not_told(void **state)
     assert_int_equal(f->found, 0);
 }
 
-/* An expert beside the experts of its own layer. */
+/* An expert is compared with the experts of its own layer. */
 static void a_second_number_has_siblings_of_its_own(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Rows become lines: whatever the rows, their sums stay, and no two lines look alike. */
+/* Rows are grouped into lines that keep the sums, and no two lines look alike. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,9 +40,9 @@ static const char *name(struct mpr_arena *arena)
                                           "" };
     char text[100];
     snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6)); /* NOLINT:
-                                                                                           formats
-                                                                                           are those
-                                                                                           above */
+ * the formats
+ * are those
+ * above */
     return mpr_arena_text(arena, text);
 }
 
@@ -138,7 +138,7 @@ static void of_nothing_all_rows_are_shown(void **unused)
     mpr_arena_free(&arena);
 }
 
-/* At the peak its line has those bytes, and all allocations of that text. */
+/* At the peak its line has those bytes, and all allocations with that text. */
 static void a_row_of_nothing_is_in_its_line(void **unused)
 {
     (void)unused;

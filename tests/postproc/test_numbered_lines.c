@@ -1,4 +1,4 @@
-/* Lines whose paths differ in a number become one, and nothing is lost. */
+/* Lines whose paths differ in a number are grouped, and nothing is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A path of names parted by " > ". */
+/* A path with names separated by " > ". */
 static void add(struct fixture *f, const char *path, uint64_t bytes)
 {
     char *text = (char *)mpr_arena_text(&f->arena, path), *rest = text, *name;
@@ -115,8 +115,8 @@ static void one_place_folds(void **state)
     assert_int_equal(line->row.bytes, 352 * MIB);
     assert_int_equal(line->row.blocks, 16);
     assert_int_equal(line->rows, 16);
-    assert_int_equal(line->row.own_peak, 352 * MIB);   /* no less than what was there at once, */
-    assert_int_equal(line->own_peaks, 352 * MIB + 16); /* no more than the sum */
+    assert_int_equal(line->row.own_peak, 352 * MIB);   /* at least the bytes that existed at once, */
+    assert_int_equal(line->own_peaks, 352 * MIB + 16); /* at most the sum */
     assert_int_equal(line->sibling_most, 0);
 }
 
@@ -131,7 +131,7 @@ static void two_lines_fold_where_neither_stands_out(void **state)
     assert_int_equal(f->live, 3);
     assert_int_equal(line_of(f, "layers.{0,1}")->row.bytes, 6 * MIB);
     line_of(f, "capture 64");
-    assert_int_equal(line_of(f, "capture 256")->sibling_most, 0); /* it stands beside it */
+    assert_int_equal(line_of(f, "capture 256")->sibling_most, 0); /* it is next to it, not in it */
 }
 
 static void what_stands_out_is_told_apart(void **state)
@@ -196,8 +196,8 @@ static void two_places_fold_where_each_pair_is_there(void **state)
     assert_int_equal(line_of(f, "step {0..3} > layer {0..15}")->row.bytes, 448);
 }
 
-/* Each pair of two layers and two batches is there; what varies with the batch alone stands apart.
- */
+/* Each pair of two layers and two batches exists. Lines that vary only with the batch are shown
+ * separately. */
 static void the_place_in_which_nothing_stands_out_folds(void **state)
 {
     struct fixture *f = *state;
@@ -227,7 +227,7 @@ static void pairs_that_are_missing_are_not_made_up(void **state)
     line_of(f, "step 3 > layer {0..12}");
 }
 
-/* What is shown of them is the same: "{0..20, 8 of them}". */
+/* They would be shown with the same text: "{0..20, 8 of them}". */
 static void sets_that_differ_between_their_ends_are_not_one(void **state)
 {
     struct fixture *f = *state;
@@ -282,7 +282,7 @@ static void other_paths_are_not_merged(void **state)
     assert_int_equal(f->live, 6);
 }
 
-/* Names may be any bytes, those that mark a place among them. */
+/* Names may have any bytes, including those that mark the place of a number. */
 static void names_of_any_bytes(void **state)
 {
     struct fixture *f = *state;

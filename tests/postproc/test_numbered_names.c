@@ -1,4 +1,4 @@
-/* Which numbers of a name count things that are alike. */
+/* Numbers in names are grouped if they count things of one kind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 #include "frame_text.h"
 #include "numbered_names.h"
 
-/* The text with # for each place: of a range's name, or of what of a call may have numbers. */
+/* Checks the text with # for each number, of a range's name or of the parts of a call that may have
+ * numbers. */
 static void becomes(const char *text_of_frame, const char *expected)
 {
     struct mpr_arena arena = { 0 };
@@ -35,7 +36,7 @@ static void becomes(const char *text_of_frame, const char *expected)
 
 static void stays(const char *name) { becomes(name, name); }
 
-/* It has no place for numbers, whatever it is called. */
+/* Checks that the call has no number to group. */
 static void has_none(const char *call) { becomes(call, ""); }
 
 static void indices_are_places(void **state)

@@ -1,4 +1,4 @@
-/* Heaps and regions that a library told NVTX of. */
+/* Heaps and regions that a library reports through NVTX are counted. */
 #include "gpu_test.h"
 
 #include "mpf/sample.h"
@@ -48,7 +48,7 @@ static int stop(void **state)
 
 static const struct mpr_nvtx *nvtx(void) { return &replay.nvtx; }
 
-/* Of the heaps of that name; all zero: there was none. */
+/* Returns the sum of the heaps of that name, or zeros if there are none. */
 static struct mpr_heap told(uint32_t id)
 {
     const uint32_t row = mpr_index_get(&nvtx()->row_number, id);
@@ -75,7 +75,7 @@ static void regions_are_a_space_of_their_own(void **state)
     assert_int_equal(heap(R)->peak_bytes, 3 * MIB);
 }
 
-/* What a device's account is made of. */
+/* A region counts for the device that its address belongs to. */
 static void no_byte_of_a_device_is_counted_twice(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void a_reset_frees_all_of_its_heap_and_no_other(void **state)
     assert_int_equal(heap(R)->frees, 2);
     event(1, MPF_OP_NVTX_HEAP_END, R, 0, 1);
     assert_int_equal(heap(R)->bytes, 10);
-    put(B, B, 5); /* the heap is there still */
+    put(B, B, 5); /* the heap still exists */
     assert_int_equal(told(SCRATCH).bytes, 5);
     event(1, MPF_OP_NVTX_HEAP_END, R, B, 0);
     assert_int_equal(heap(R)->bytes, 10);
@@ -175,7 +175,7 @@ static void a_region_told_twice_counts_once(void **state)
     assert_int_equal(heap(R)->bytes, 0);
 }
 
-/* Its registration was lost, or there was none. */
+/* Its registration was lost or did not exist. */
 static void regions_of_unknown_heaps_count(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void heaps_of_one_name_are_one_row(void **state)
     assert_int_equal(nvtx()->regions, 2);
 }
 
-/* There is one for the others. */
+/* One row contains the remaining heaps. */
 static void there_are_no_more_rows_than_heaps_of_the_books(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void there_are_no_more_rows_than_heaps_of_the_books(void **state)
     assert_int_equal(told(100).bytes, 10);
 }
 
-/* A name comes behind its region, which may have made the peak. */
+/* A name is recorded after its region, which may have caused the peak. */
 static void a_region_has_its_name_at_the_peak(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void a_region_has_its_name_at_the_peak(void **state)
     event(1, MPF_OP_NVTX_NAME, R, A, WEIGHTS);
     put(A, A + 100, 50);
     event(1, MPF_OP_FREE, R, A + 100, 0);
-    put(A, A + 200, 20); /* behind the peak */
+    put(A, A + 200, 20); /* after the peak */
     event(1, MPF_OP_NVTX_NAME, R, A + 200, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
@@ -282,7 +282,7 @@ static void an_event_of_a_library_leaves_no_stack_for_the_next(void **state)
     assert_int_equal(cells, 1);
 }
 
-/* Of a Python stack alone, as of a native one. */
+/* With only a Python stack, as with a native one. */
 static void a_region_with_a_sampled_stack_stands_for_others(void **state)
 {
     static const unsigned stack[] = { MPF_OP_AT_PYTHON, MPF_OP_AT };
@@ -308,7 +308,7 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
     }
 }
 
-/* A child's log begins with what its parent told. */
+/* A child's log begins with the parent's reports. */
 static void a_fork_frees_what_its_parent_told(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which runs are compared, and which of them differs. */
+/* Similar processes are compared, and those that differ are outliers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static struct mpr_timeline run[RUNS];
 static struct mpr_heap_timeline heap[RUNS][2];
 static char path[RUNS][32];
 
-/* Processes without a common parent that has a log; each holds 100 MiB. */
+/* Processes without a common parent that has a log. Each has 100 MiB. */
 static int alone(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static void a_fork_among_independent_runs_hides_no_outlier(void **state)
     (void)state;
     forked(5, 4);
     heap[1][0].peak_bytes = 300 * MIB;
-    heap[5][0].peak_bytes = 900 * MIB; /* is of another kind than those */
+    heap[5][0].peak_bytes = 900 * MIB; /* belongs to another kind */
     assert_true(mpr_outlier_find(run, RUNS, &out));
     assert_int_equal(out.outlier, 1);
 }

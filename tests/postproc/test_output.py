@@ -1,4 +1,4 @@
-"""A file behind -o is replaced once the new one is whole: a command that fails or is killed leaves the old one only.
+"""A file named by -o is replaced when the new one is complete. A command that fails or is killed leaves only the old file.
 
 test_output.py NAME, with MEMPROF_REPORT, MAKE_LOG, GOLDEN and NO_TMPFILE set."""
 import os
@@ -10,13 +10,13 @@ import tempfile
 REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 LOG = os.path.join(GOLDEN, "h200-pytorch.zst")
 NOBODY = 65534
-# Whatever writes a file; FILE is its name.
+# All commands that write a file. FILE is its name.
 COMMANDS = [command.split() for command in (
     "peaks -o FILE", "timeline -o FILE", "peaks --format json -o FILE", "peaks --tree --format folded -o FILE", "steps -o FILE", "log verify -o FILE",
     "summary --all -o FILE", "top -o FILE", "check --suggest -o FILE", "check --max host/heap=1TiB,optional -o /dev/null --junit FILE",
     "export --to torch-snapshot -o FILE", "export --to pprof -o FILE", "export --to perfetto -o FILE")]
 OPTIONAL = [command.split() for command in ("html -o FILE", "export --to sqlite -o FILE", "log digest -o FILE")]
-UNNAMED, NAMED = {}, {"LD_PRELOAD": os.environ["NO_TMPFILE"]}   # file systems that make files without a name, and others
+UNNAMED, NAMED = {}, {"LD_PRELOAD": os.environ["NO_TMPFILE"]}   # file systems that can create unnamed files, and others
 
 
 def check(good, *what):
@@ -25,14 +25,14 @@ def check(good, *what):
 
 
 def run(command, file, env=UNNAMED, limit="", **options):
-    """limit: a command of the shell before it."""
+    """limit: a shell command that runs before it."""
     words = [file if word == "FILE" else word for word in command]
     return subprocess.run(["sh", "-c", f'{limit}\nexec "$@"', "sh", REPORT, *words, LOG], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env={**os.environ, **env}, check=False, **options)
 
 
 def commands(folder):
-    """Those that this build has."""
+    """Returns the commands that this build has."""
     return COMMANDS + [command for command in OPTIONAL if run(command, os.path.join(folder, "probe")).returncode == 0]
 
 
@@ -72,7 +72,8 @@ def of_a_killed_command_leaves_only_the_old_file(folder):
 
 
 def part_file_of_a_killed_command_is_removed(folder):
-    """Only a file system without files that have no name keeps one; the next command removes it, on any file system."""
+    """A partial file remains only on a file system that cannot create unnamed files. The next command removes it, on
+    any file system."""
     for command in commands(folder):
         place = fresh(folder)
         path = old_file(place)
@@ -146,7 +147,7 @@ def file_keeps_its_owner(folder):
 
 
 def file_is_overwritten_if_it_cannot_be_replaced(folder):
-    """A file of another user, and a folder that is not to be written: the file itself is, and only at the end."""
+    """A file of another user in a folder that cannot be written to: the file itself is written, and only at the end."""
     as_root()
     for mode, own in (0o755, True), (0o755, False), (0o777, False):
         place = fresh(folder)

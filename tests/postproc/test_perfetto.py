@@ -1,6 +1,6 @@
-"""A log as a trace for Perfetto: it keeps the format's rules, and its slices, counters and instants are what reports say.
+"""A log exported as a trace for Perfetto follows the format's rules, and its slices, counters and instants agree with reports.
 
-test_perfetto.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG and GOLDEN set.  protoc_decodes_the_trace needs protoc on the PATH."""
+test_perfetto.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG and GOLDEN set. protoc_decodes_the_trace needs protoc on PATH."""
 import collections
 import glob
 import os
@@ -28,7 +28,7 @@ Slice = collections.namedtuple("Slice", "name begin end track depth")
 
 
 class Trace:
-    """By the rules of trace_packet.proto, track_event.proto and track_descriptor.proto."""
+    """Checks the rules of trace_packet.proto, track_event.proto and track_descriptor.proto."""
 
     def __init__(self, data):
         self.tracks, self.counters, self.slices, self.instants = {}, collections.defaultdict(list), [], []
@@ -91,7 +91,7 @@ def logs(folder):
             *(made(folder, "MAKE_GPU_LOG", s) for s in ("graphs", "serving", "expandable", "names"))]
 
 
-# ---- what it says
+# ---- content
 
 def counters_match_the_heaps(folder):
     for log in logs(folder):
@@ -100,7 +100,7 @@ def counters_match_the_heaps(folder):
         for h in report("peaks", log)["logs"][0]["heaps"]:
             points = told.counters[process, h["heap"]]
             check(max(v for _, v in points) == h["peak_bytes"], log, h["heap"], "peak")
-            check(points[-1][1] == h["end_bytes"] or "host-sample" in log, log, h["heap"], "end", points[-1], h["end_bytes"])     # estimates end behind the last event
+            check(points[-1][1] == h["end_bytes"] or "host-sample" in log, log, h["heap"], "end", points[-1], h["end_bytes"])     # estimates end after the last event
             check(len(points) <= 2 * 4096 + 2, log, h["heap"], "is bounded", len(points))
     told = trace(golden("h200-pytorch"))
     check({"RSS", "gpu0 used"} <= {name for _, name in told.counters}, "what the kernel and the driver say")
@@ -189,7 +189,7 @@ def names_can_contain_any_bytes(folder):
 
 
 def protoc_decodes_the_trace(folder):
-    """Google's own reader knows each field."""
+    """Google's own parser knows each field."""
     if not shutil.which("protoc"):
         print("skipped: protoc is not installed")
         sys.exit(SKIPPED)
@@ -202,7 +202,7 @@ def protoc_decodes_the_trace(folder):
         check(wanted in text, wanted)
 
 
-# ---- what can go wrong
+# ---- failures
 
 def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pftrace")

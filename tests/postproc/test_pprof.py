@@ -1,6 +1,7 @@
-"""A log as a profile for pprof: it keeps the format's rules, and sums to what reports say.
+"""A log exported as a profile for pprof follows the format's rules, and its sums are those of reports.
 
-test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set.  tool_prints_the_sums_of_the_reports needs go on the PATH."""
+test_pprof.py NAME, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set. tool_prints_the_sums_of_the_reports needs go on
+PATH."""
 import collections
 import glob
 import gzip
@@ -15,7 +16,7 @@ from exports import GOLDEN, REPORT, check, golden, made, report
 from wire import message, numbers
 
 TYPES = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
-NOT_BLOCK_BY_BLOCK = "host/mmap", "host/shm", "host/python", "host/pinned"      # by pages, a sample, and more frees than are seen
+NOT_BLOCK_BY_BLOCK = "host/mmap", "host/shm", "host/python", "host/pinned"      # counted by pages, a sample, and more frees than allocations seen
 SKIPPED = 77
 
 
@@ -44,7 +45,7 @@ class Profile:
         return out
 
     def lines(self, location):
-        """(function, file, line), innermost first."""
+        """Returns (function, file, line), innermost first."""
         told = self.location[location]
         check(told[2] and told[2][0] in self.mapping, "a location is nowhere")
         out = []
@@ -143,7 +144,7 @@ def several_logs_become_one_profile(folder):
 
 
 def tool_prints_the_sums_of_the_reports(folder):
-    """go tool pprof says the same sums."""
+    """go tool pprof prints the same sums."""
     if not shutil.which("go"):
         print("skipped: go is not installed")
         sys.exit(SKIPPED)
@@ -159,7 +160,7 @@ def tool_prints_the_sums_of_the_reports(folder):
     check(go("-tags").count("step > forward"), "tags")
 
 
-# ---- what can go wrong
+# ---- failures
 
 def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pb.gz")

@@ -1,5 +1,5 @@
-/* Accounts that are projected from a replay by place are those of a replay by the grouping itself,
- * at the peak and at other instants. */
+/* Accounts that are projected from a replay by place equal those of a replay by the grouping
+ * itself, at the peak and at other instants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void assert_estimates(const struct mpr_replay *a, const struct mpr_replay
     assert_true(variance <= other * (1 + 1e-9) && other <= variance * (1 + 1e-9));
 }
 
-/* Of one heap, or of all (0). */
+/* Compares one heap, or all if it is 0. */
 static void assert_same(const struct mpr_replay *a, const struct mpr_replay *b, uint8_t heap)
 {
     assert_int_equal(a->accounts.cells, b->accounts.cells);
@@ -89,7 +89,7 @@ static void peaks_are_those_of_the_grouping(void **state)
     }
 }
 
-/* No sum of finer cells tells when a cell had its own peak. */
+/* A sum of finer cells does not show when a cell had its own peak. */
 static void own_peaks_are_those_of_the_grouping(void **state)
 {
     static const struct mpr_progress none;
@@ -163,7 +163,7 @@ static void snapshots_are_the_chosen_instants(void **state)
     }
 }
 
-/* A log that ends before the instants has its end as the state of both. */
+/* If a log ends before the instants, both have the state of its end. */
 static void snapshots_after_the_end_are_the_end(void **state)
 {
     struct mpr_reader place;

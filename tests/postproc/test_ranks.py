@@ -1,4 +1,4 @@
-"""Ranks side by side: who differs, by what and by how much, who is missing, who failed first; and what is no digest is told.
+"""`ranks` lists ranks that differ with the cause and amount, missing ranks, the first failure, and files that are not digests.
 
 test_ranks.py, with MEMPROF_REPORT, MAKE_GPU_LOG and GOLDEN set."""
 import csv
@@ -41,7 +41,7 @@ def edit(path, *statements):
 
 
 class Job:
-    """A folder of digests, one of each rank, made from one of a real log."""
+    """A folder with one digest per rank, made from a digest of a real log."""
 
     def __init__(self, base, count=RANKS, clocks=(), changes=()):
         self.folder = tempfile.mkdtemp()
@@ -62,11 +62,11 @@ def by_name(rows, key="name"):
     return {row[key]: row for row in rows}
 
 
-# ---- who differs
+# ---- outliers
 
 
 def seeded(base):
-    """Ranks that hold more are found, farthest first, each with its line; nobody else is."""
+    """Ranks that have more memory are listed, the farthest first, each with its line. No other rank is."""
     chance = random.Random(7)
     more = {rank: chance.randrange(GIB // 4, 8 * GIB) for rank in chance.sample(range(RANKS), 5)}
     changes = {rank: (lambda db, bytes=bytes: make_ranks.hold_more(db, "gpu0/torch", bytes)) for rank, bytes in more.items()}
@@ -88,7 +88,7 @@ def seeded(base):
 
 
 def spread(job, told):
-    """By the databases themselves; apart is more than a twentieth from the median."""
+    """Reads the databases directly. A rank is an outlier if it differs from the median by more than a twentieth."""
     peaks = {}
     for path in job.path:
         db = sqlite3.connect(path)
@@ -114,7 +114,8 @@ def heat(told):
 
 
 def causes(base):
-    """A line that is alike in two ranks is one, whatever its numbers; what differs by several lines, and less, says so."""
+    """A line that occurs in two ranks with different numbers is one line. A difference that several lines cause is
+    reported as such."""
     def shift(db):
         make_ranks.hold_more(db, "gpu0/torch", GIB, "layers.{4..7} > mlp", "layers.{n} > mlp")
         make_ranks.hold_more(db, "gpu0/torch", 2 * GIB)
@@ -145,7 +146,7 @@ def causes(base):
 
 
 def account(base):
-    """A device that differs by what is no block of PyTorch's."""
+    """A device that differs by memory outside of PyTorch's blocks."""
     def nccl(db):
         db.execute("UPDATE heaps SET peak_bytes = peak_bytes + ? WHERE heap = 'gpu0/device'", (4 * GIB,))
         db.execute("UPDATE device_parts SET bytes = bytes + ? WHERE part = 'nccl'", (4 * GIB,))
@@ -160,13 +161,13 @@ def account(base):
 
 # ---- stages
 
-TENSOR, DATA, PIPELINE = 2, 4, 4                        # 32 ranks: a stage of the pipeline is {0..7}, {8..15}, ...
+TENSOR, DATA, PIPELINE = 2, 4, 4                        # 32 ranks; the stages of the pipeline are {0..7}, {8..15}, ...
 USES = {"tensor": "ncclAllReduce", "data": "ncclReduceScatter", "pipeline": "ncclSend", "pairs": "ncclSend", "stage": "ncclAllGather", "all": "ncclAllReduce"}
 STAGES = ["{0..7}", "{8..15}", "{16..23}", "{24..31}"]
 
 
 def groups_of(rank, kinds):
-    """(name, size, place, first use) of the communicators of a rank, by what its number says."""
+    """Returns (name, size, place, first use) of the communicators of a rank, which depend on its number."""
     tensor, data, stage = rank % TENSOR, rank // TENSOR % DATA, rank // (TENSOR * DATA)
     all_kinds = {
         "tensor": [(f"{data}.{stage}", TENSOR, tensor)], "data": [(f"{tensor}.{stage}", DATA, data)], "pipeline": [(f"{tensor}.{data}", PIPELINE, stage)],
@@ -178,7 +179,7 @@ def groups_of(rank, kinds):
 
 
 def staged(rank, kinds, more):
-    """The rank's communicators, and what it holds more by its stage, or alone."""
+    """Returns a function that sets the rank's communicators and adds the memory of its stage or of the rank."""
     def change(db):
         db.execute("DELETE FROM communicators")
         for of in groups_of(rank, kinds):
@@ -189,7 +190,7 @@ def staged(rank, kinds, more):
 
 
 def stages_of(base, kinds, more, without=()):
-    """By heap what is told of stages, and everything; as text, wide and as the manual has it."""
+    """Returns by heap the reported stages, and the whole report as text, as wide text and in the manual's form."""
     count = TENSOR * DATA * PIPELINE
     with Job(base, count, changes={rank: staged(rank, kinds, more) for rank in range(count)}) as job:
         for rank in without:
@@ -206,14 +207,15 @@ def manual():
 
 
 def stages(base):
-    """Peaks that go with a dimension of the job are told by stages, and who lies apart by those of its stage; what communicators do not tell is not."""
+    """Peaks that depend on a dimension of the job are reported by stage, and outliers are those of their stage. Without
+    communicators there are no stages."""
     more = {"{0..7}": [("step > embedding", 8 * GIB)], "{24..31}": [("step > head", 3 * GIB)], 21: [(make_ranks.LINE, 2 * GIB)]}
     for kinds, by in ((("all", "tensor", "data", "pipeline"), "place"), (("pairs", "tensor", "data"), "joined"), (("stage",), "group")):
         found, told, (text, narrow), rows = stages_of(base, kinds, more)
         of = found["gpu0/torch"]
         check(of["by"] == by and of["within_bytes"] == 0, kinds, of["by"], of["within_bytes"])
         got = [(s["members"], s["change_bytes"], s["apart"], [(c["path"], c["change_bytes"]) for c in s["causes"]]) for s in of["stages"]]
-        less = "step > head", -3 * GIB          # the median is of the last stage
+        less = "step > head", -3 * GIB          # the median belongs to the last stage
         check(got == [("{0..7}", 5 * GIB, 0, [("step > embedding", 8 * GIB), less]), ("{8..15}", -3 * GIB, 0, [less]), ("{16..23}", -3 * GIB, 1, [less]), ("{24..31}", 0, 0, [])], kinds, got)
         check([(o["rank"], o["change_bytes"], [c["path"] for c in o["causes"]]) for o in told["outliers"]] == [(21, 2 * GIB, [make_ranks.LINE])], kinds, told["outliers"])
         check("ranks {0..7}" in text and "+5.00 GiB: +8.00 GiB step > embedding; against it -3.00 GiB step > head" in text and "-3.00 GiB: all of it step > head" in text and "within one ranks differ by at most 0 B, but for the 1 above" in text, kinds, text)
@@ -228,7 +230,7 @@ def stages(base):
         check(not found and "stage" not in text[0] and not any(row["stage"] for row in rows), kinds, found)
 
 
-# ---- which ranks
+# ---- missing ranks and processes
 
 
 def missing(base):
@@ -271,7 +273,7 @@ def missing(base):
 
 
 def executed(job):
-    """A process is one, whatever it executed; a number that is used again is another one."""
+    """A process is one, whatever programs it executed. A reused process ID is another process."""
     for name, after, *changes in (("sh", -2, "ended = 'exec'"), ("env", -1, "ended = 'exec'"), ("again", 3600)):
         path = os.path.join(job.folder, f"{name}.zst.digest")
         shutil.copy(job.path[1], path)
@@ -292,7 +294,8 @@ def fails(at):
 
 
 def clocks(base):
-    """Node 1 runs 5 s ahead: its rank fails first all the same; without communicators the first range says it, where it is far."""
+    """Node 1's clock is 5 s fast, but its rank is still the first failure. Without communicators the first range shows
+    the difference, if it is large."""
     made = make_ranks.MADE_NS
     changes = {9: fails(made), 2: fails(made + 3 * SECOND)}
     with Job(base, 16, clocks={1: 5 * SECOND}, changes=changes) as job:
@@ -315,7 +318,7 @@ def clocks(base):
 
 
 def from_logs(folder):
-    """Of logs without digests the same is told, of digests alone too; an old digest is not believed."""
+    """Logs without digests and digests alone give the same report. An outdated digest is not used."""
     logs = [os.path.join(folder, f"{rank}.zst") for rank in range(4)]
     for rank, log in enumerate(logs):
         subprocess.run([os.environ["MAKE_GPU_LOG"], "rank", log, str(rank)], check=True)
@@ -333,7 +336,7 @@ def from_logs(folder):
 
 
 def tables(base):
-    """Folders of CSV have what the digests have."""
+    """Folders of CSV have the same content as the digests."""
     with Job(base, 12) as job:
         out = os.path.join(job.folder, "out")
         check(run("--tables", out, job.folder).returncode == 0, "--tables")
@@ -351,7 +354,7 @@ def tables(base):
 
 
 def bad(base):
-    """What is no digest is told in one line; the others are still compared."""
+    """A file that is not a digest is reported in one line. The other digests are still compared."""
     def edited(*statements):
         return lambda path: edit(path, *statements)
 

@@ -1,4 +1,4 @@
-/* How often a log is read: analyses share a reading, and none asks again what one has found out. */
+/* Analyses share readings of a log, and none reads again what another one has found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ static struct mpr_error error;
 
 static uint64_t readings_since(uint64_t before) { return mpr_readings_so_far().readings - before; }
 
-/* The peaks and the instances; and the owners at the peaks of two of them. */
+/* One reading for the peaks and the instances, and one for the owners at the peaks of two
+ * instances. */
 static void findings_of_an_outlier_take_two(void **state)
 {
     struct mpr_insights in;
@@ -74,7 +75,7 @@ static void steps_with_an_outlier_take_two(void **state)
     mpr_steps_free(&steps);
 }
 
-/* By ranges and by call stacks. */
+/* One reading by ranges and one by call stacks. */
 static void leaks_take_two(void **state)
 {
     struct mpr_leaks leaks;

@@ -1,4 +1,5 @@
-/* Which ranges repeat, what their instances are called, and which of them is open at a peak. */
+/* Repeating ranges are found with the names of their instances, and with the instance that is open
+ * at a peak. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +68,7 @@ static void push_in(struct fixture *f, uint32_t thread, uint64_t domain, const c
 static void push(struct fixture *f, const char *name) { push_in(f, 1, 0, name); }
 static void pop(struct fixture *f) { event(f, 1, MPF_OP_POP, 0, 0, NULL); }
 
-/* Takes so many bytes for the time of the call. */
+/* Allocates this number of bytes and frees them again. */
 static void spike(struct fixture *f, uint64_t bytes)
 {
     event(f, 1, MPF_OP_ALLOC, ++f->address << 12, bytes, NULL);
@@ -136,7 +137,7 @@ static void the_outer_one_comes_first(void **state)
     assert_string_equal(outermost(f), "epoch");
 }
 
-/* What repeats while the program starts is not what it does. */
+/* A range that repeats while the program starts is not its main loop. */
 static void one_that_covers_little_is_not_meant(void **state)
 {
     struct fixture *f = *state;
@@ -147,7 +148,7 @@ static void one_that_covers_little_is_not_meant(void **state)
     assert_string_equal(outermost(f), "step");
 }
 
-/* Instances that overlap are a server's: they do not come one after the other. */
+/* Instances that overlap are requests of a server: they are not consecutive. */
 static void overlapping_ones_count_in_turn(void **state)
 {
     struct fixture *f = *state;
@@ -158,7 +159,7 @@ static void overlapping_ones_count_in_turn(void **state)
     assert_int_equal(f->repeats->repeat[1].in_turn, 1);
 }
 
-/* A thread that ends in a range has left it. */
+/* A thread that ends inside a range has left it. */
 static void a_threads_end_ends_its_ranges(void **state)
 {
     struct fixture *f = *state;
@@ -209,7 +210,7 @@ static void a_peak_outside_is_in_none(void **state)
     assert_null(mpr_repeats_at_peak(f->repeats, H));
 }
 
-/* The peak may be the last thing that happens. */
+/* The peak may be the last event. */
 static void a_peak_in_the_last_instance(void **state)
 {
     struct fixture *f = *state;
@@ -220,7 +221,7 @@ static void a_peak_in_the_last_instance(void **state)
     assert_int_equal(mpr_repeats_at_peak(f->repeats, H)->number, 4);
 }
 
-/* The requests of a server's threads: the peak is in all that are open, of which so many are
+/* Requests in a server's threads: the peak is in all open ones, of which MPR_FOLLOW_MAX are
  * followed. */
 static void a_peak_with_many_open(void **state)
 {
@@ -238,11 +239,11 @@ static void a_peak_with_many_open(void **state)
     spike(f, 1000);
     assert_string_equal(outermost(f), "request");
     assert_non_null(found = mpr_repeats_at_peak(f->repeats, H));
-    assert_int_equal(mpr_repeats_open(f->repeats, H, found), MPR_FOLLOW_MAX - 1); /* and inner */
+    assert_int_equal(mpr_repeats_open(f->repeats, H, found), MPR_FOLLOW_MAX - 1); /* and the inner one */
     assert_true(mpr_repeats_beyond(f->repeats, H));
 }
 
-/* A few epochs of many steps: growth is told by the steps. */
+/* If there are a few epochs of many steps, growth is measured by steps. */
 static void growth_is_told_by_a_range_that_repeats_often(void **state)
 {
     struct fixture *f = *state;
@@ -287,7 +288,7 @@ static void names_mean_ranges(void **state)
             fail_msg("%s", names[i].name);
 }
 
-/* Far more at a time than are followed. */
+/* Many more than are followed are open at a time. */
 static void many_open_ones_cost_no_more(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Replay: rules one by one. */
+/* Each rule of replay has its effect on the accounts. */
 #include "alloc_context.h"
 #include "replay_test.h"
 

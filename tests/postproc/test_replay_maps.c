@@ -1,4 +1,4 @@
-/* Mappings: only writable bytes count, wherever they move. */
+/* Only writable bytes of mappings count, wherever they are moved. */
 #include "replay_test.h"
 
 static void reservations_are_no_memory(void **state)
@@ -37,7 +37,7 @@ static void mremap_moves_and_grows(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Once the kernel has moved the pages another thread may have their addresses, and records that
+/* When the kernel has moved the pages, another thread may get their addresses, and record that
  * before the call has returned. */
 static void what_mremap_left_is_mapped_by_another_thread(void **state)
 {
@@ -75,8 +75,7 @@ static void a_handlers_mremap_comes_between(void **state)
     mpr_replay_free(&replay);
 }
 
-/* The log does not say whether it was mmap or mremap that was refused: the end of the mremap does.
- */
+/* The log does not show whether mmap or mremap was refused. The end of the mremap does. */
 static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
 {
     (void)state;
@@ -98,7 +97,7 @@ static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
     mpr_replay_free(&replay);
 }
 
-/* However often it is lost where the pages went to. */
+/* The place to which the pages moved is lost, any number of times. */
 static void mremaps_without_an_end_leave_their_bytes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Events that two threads recorded in another order than they were in. */
+/* Events of two threads that were recorded in the wrong order are put into the right one. */
 #include <inttypes.h>
 
 #include "replay_test.h"
@@ -57,8 +57,8 @@ static void own_frees_of_unknown_blocks_are_unmatched(void **state)
     mpr_replay_free(&replay);
 }
 
-/* What two threads did within 20 us of each other, as it stands in the log: their times are 100 ns
- * apart.  A: an allocation of 0x1000; F: a free of it. */
+/* Events of two threads within 20 us, in the order of the log. Their times are 100 ns apart. A: an
+ * allocation of 0x1000, F: a free of it. */
 static void replay_exchange(const char *log)
 {
     begin();
@@ -89,28 +89,29 @@ static void check_exchanges(const struct exchange *x, size_t count)
 static void frees_of_two_threads_change_places(void **state)
 {
     static const struct exchange x[] = {
-        { "F2 F1 A1", 0, 0, 1 },                 /* was F1 A1 F2 */
-        { "F2 F1 A1 F1 A1", 0, 0, 2 },           /* F1 A1 F1 A1 F2 */
-        { "F2 F1 A1 A1 F1", 0, 0, 1 },           /* F1 A1 F2 A1 F1 */
-        { "F2 F1 A2 F3 A1", 0, 0, 2 },           /* F2 A2 F1 A1 F3 */
-        { "F2 F1 A3 F3 A3", 0, 0, 2 },           /* F1 A3 F3 A3 F2 */
-        { "F2 F1 A3 F1 A1", 0, 0, 2 },           /* F1 A3 F1 A1 F2 */
-        { "F3 F1 A2 F2 A1 F1 A1 A2", 60, 0, 3 }, /* F1 A2 F2 A1 F1 A1 F3 A2 */
-        { "F1 A2 F3 F2 A2", 0, 0, 1 },           /* F1 A2 F2 A2 F3 */
+        { "F2 F1 A1", 0, 0, 1 },                 /* actual order F1 A1 F2 */
+        { "F2 F1 A1 F1 A1", 0, 0, 2 },           /* actual order F1 A1 F1 A1 F2 */
+        { "F2 F1 A1 A1 F1", 0, 0, 1 },           /* actual order F1 A1 F2 A1 F1 */
+        { "F2 F1 A2 F3 A1", 0, 0, 2 },           /* actual order F2 A2 F1 A1 F3 */
+        { "F2 F1 A3 F3 A3", 0, 0, 2 },           /* actual order F1 A3 F3 A3 F2 */
+        { "F2 F1 A3 F1 A1", 0, 0, 2 },           /* actual order F1 A3 F1 A1 F2 */
+        { "F3 F1 A2 F2 A1 F1 A1 A2", 60, 0, 3 }, /* actual order F1 A2 F2 A1 F1 A1 F3 A2 */
+        { "F1 A2 F3 F2 A2", 0, 0, 1 },           /* actual order F1 A2 F2 A2 F3 */
     };
     (void)state;
     check_exchanges(x, sizeof x / sizeof *x);
 }
 
-/* However near they are: what no order of the threads' events explains is told at once. */
+/* A free that no order of the threads' events explains is reported at once, however close other
+ * events are. */
 static void frees_that_nothing_explains_do_not_change_places(void **state)
 {
     static const struct exchange x[] = {
         { "F1 F1 A1", 60, 1, 0 },       /* freed twice by one thread */
-        { "F2 A1 F1 F1 A1", 60, 1, 0 }, /* the same, behind another one's */
+        { "F2 A1 F1 F1 A1", 60, 1, 0 }, /* the same after an event of another thread */
         { "F2 F1 A1 F1 F1 A1", 0, 1, 2 },
-        { "F1 F1 A1 F2 A1", 60, 1, 0 }, /* the other one's came later */
-        { "F2 F1", 0, 1, 0 },           /* freed twice by two: nothing comes that could be it */
+        { "F1 F1 A1 F2 A1", 60, 1, 0 }, /* the other thread's event was later */
+        { "F2 F1", 0, 1, 0 },           /* freed by both threads: no later event explains it */
     };
     (void)state;
     check_exchanges(x, sizeof x / sizeof *x);
@@ -131,13 +132,13 @@ static void frees_that_are_far_apart_do_not_change_places(void **state)
     mpr_replay_free(&replay);
 }
 
-/* An allocation that is seen too early: the thread's own free is taken for the end of the block
- * that was there, and the other one's block ends with its own, however late. */
+/* If an allocation is seen too early, the thread's own free is taken for the end of the previous
+ * block, and the other thread's block ends with its own free, however late. */
 static void an_early_allocation_changes_nothing(void **state)
 {
     (void)state;
     begin();
-    event_at(1000, 2, MPF_OP_ALLOC, H, 0x1000, 100); /* was A1 F1 A2 F2 */
+    event_at(1000, 2, MPF_OP_ALLOC, H, 0x1000, 100); /* actual order A1 F1 A2 F2 */
     event_at(1100, 1, MPF_OP_ALLOC, H, 0x1000, 100);
     event_at(1200, 1, MPF_OP_FREE, H, 0x1000, 0);
     event(2, MPF_OP_FREE, H, 0x1000, 0);
@@ -148,8 +149,8 @@ static void an_early_allocation_changes_nothing(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Reallocs, and sampled blocks, are allocations and frees like any other; what lies between is of
- * other addresses, and more than a batch. */
+/* Reallocs and sampled blocks are like other allocations and frees. The events in between have
+ * other addresses and are more than a batch. */
 static void reallocs_change_places_over_other_events(void **state)
 {
     (void)state;
@@ -170,11 +171,11 @@ static void reallocs_change_places_over_other_events(void **state)
     mpr_replay_free(&replay);
 }
 
-/* ---- threads that hand one address on, and one event that is seen too early or too late */
+/* ---- threads that pass one address on, and one event that is seen too early or too late */
 
 enum { EXCHANGES = 24, FEW = 3, AROUND = 8 };
 
-/* Allocations and frees in turn, each by any thread. */
+/* Alternating allocations and frees, each by any thread. */
 static void make_exchange(struct mpf_event *e)
 {
     for (unsigned i = 0; i < EXCHANGES; i++)
@@ -185,7 +186,7 @@ static void make_exchange(struct mpf_event *e)
                                    .op = i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC };
 }
 
-/* As far as it can go: a thread's own events stay in order. */
+/* Moves an event as far as possible without changing the order of its thread's events. */
 static void displace(struct mpf_event *e)
 {
     const unsigned most = pick(AROUND);

@@ -1,13 +1,14 @@
-/* Random traces against a naive model that keeps everything and sums it up anew. */
+/* Replay of random traces has the same results as a simple model that keeps everything and
+ * recomputes all sums. */
 #include "replay_test.h"
 
 enum { ADDRESSES = 64, THREADS = 4, NAMES = 3, PAGES = 48, PATHS = 1 + NAMES };
 
-/* Live blocks, pages and open ranges as plain arrays; a path is the name of the one range that a
+/* Live blocks, pages and open ranges as plain arrays. A path is the name of the only range that a
  * thread has open. */
 struct model {
     uint64_t size[ADDRESSES], peak, best[PATHS];
-    int owner[ADDRESSES], page_owner[PAGES]; /* 0: free; path + 1; pages also -1: reserved */
+    int owner[ADDRESSES], page_owner[PAGES]; /* 0: free; otherwise path + 1; -1 for reserved pages */
     int path[THREADS];
     uint64_t page_peak, page_best[PATHS];
 };

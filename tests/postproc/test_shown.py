@@ -1,12 +1,11 @@
-"""What a document shows is what its commands print: an indented line that begins with "$ memprof-report" and the lines below it;
-in a manual page (*.1) such a line behind .EX, and the lines up to .EE.
+"""Documents show the output that their commands print: the lines below an indented line that begins with "$ memprof-report", or, in a manual page
+(*.1), the lines from such a line after .EX up to .EE.
 
-test_shown.py DOCUMENT, with MEMPROF_REPORT set.  Commands run in tests/golden, in a terminal of 96 columns (a manual's of 80).  With UPDATE=1 the
-document is written again.
+test_shown.py DOCUMENT, with MEMPROF_REPORT set. Commands run in tests/golden, in a terminal of 96 columns (80 for a manual). UPDATE=1 rewrites the
+document.
 
-test_shown.py --parts DOCUMENT is of examples that leave lines out, of logs in tests/golden, in no terminal: what is shown is printed, in that order.
-A line that ends in "..." is the beginning of one.
-"""
+test_shown.py --parts DOCUMENT checks examples that omit lines, of logs in tests/golden, without a terminal: the shown lines are printed in this
+order. A line that ends in "..." is the beginning of a line."""
 import difflib
 import os
 import re
@@ -20,7 +19,7 @@ EXAMPLE = re.compile(r"^    \$ (memprof-report .*)\n((?:(?:    (?!\$ ).*)?\n)*?)
 
 PARTS = re.compile(r"^    \$ (memprof-report .*tests/golden/.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)", re.M)
 MANUAL = re.compile(r"^\.EX\n\$ (memprof.?-report .*)\n(?:.*\n)*?\.EE$", re.M)
-FINE = 0, 4                     # check's, where a limit is broken
+FINE = 0, 4                     # the latter for check, if a limit is exceeded
 
 
 def run(command, columns, cwd=GOLDEN, **options):
@@ -42,7 +41,7 @@ def roff(line):
 
 
 def manual(match):
-    """An example of a manual page, with what it says on standard error."""
+    """Runs an example of a manual page and returns its output with standard error."""
     lines = run(match[1].replace("\\-", "-"), 80, stderr=subprocess.STDOUT)
     return "\n".join([".EX", f"$ {match[1]}", *map(roff, lines), ".EE"])
 

@@ -1,4 +1,4 @@
-/* Where blocks are made: stacks, modules and sites, and the cells that they lead to. */
+/* Blocks are assigned to stacks, modules and sites, and those to cells. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,7 @@ static void stacks_share_their_outer_frames(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Unloaded and loaded elsewhere, or of another folder. */
+/* Also if the library was loaded at another address or from another folder. */
 static void a_library_is_known_by_its_name(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void the_owner_is_the_innermost_library_outside_cuda(void **state)
     mpr_replay_free(&replay);
 }
 
-/* operator new lies in libstdc++. */
+/* operator new is in libstdc++. */
 static void a_runtime_owns_only_what_nobody_else_does(void **state)
 {
     (void)state;
@@ -201,8 +201,7 @@ static void a_runtime_owns_only_what_nobody_else_does(void **state)
     mpr_replay_free(&replay);
 }
 
-/* What was loaded later at the same place counts from then on; stacks of before keep their object.
- */
+/* A module loaded later at the same place counts from then on. Older stacks keep their object. */
 static void a_module_replaces_what_was_there(void **state)
 {
     (void)state;
@@ -276,7 +275,7 @@ static void blocks_of_the_host_count_by_library_and_python(void **state)
     }
 }
 
-/* By everything, the cells of one range, thread and size are told apart by their site. */
+/* With all groupings, cells with the same range, thread and size differ by their site. */
 static void cells_by_everything_know_their_site(void **state)
 {
     (void)state;
@@ -306,7 +305,7 @@ static void cells_by_everything_know_their_site(void **state)
     mpr_replay_free(&replay);
 }
 
-/* After frames were lost: the place stays that of the thread's next event, too. */
+/* After frames were lost: the place also stays that of the thread's next event. */
 static void definitions_told_again_change_nothing(void **state)
 {
     (void)state;
@@ -325,7 +324,7 @@ static void definitions_told_again_change_nothing(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Many stacks and sites: the tables grow. */
+/* With many stacks and sites the tables grow. */
 static void thousands_of_sites(void **state)
 {
     (void)state;
@@ -364,7 +363,7 @@ static uint32_t cell_of(uint64_t key)
     return UINT32_MAX;
 }
 
-/* 4096 bytes have their stack once in 1 / (1 - exp(-1/16)) = 16.505 times. */
+/* Blocks of 4096 bytes have their stack once in 1 / (1 - exp(-1/16)) = 16.505 times. */
 static void sampled_blocks_stand_for_others(void **state)
 {
     (void)state;
@@ -392,7 +391,7 @@ static void sampled_blocks_stand_for_others(void **state)
     mpr_replay_free(&replay);
 }
 
-/* In a range blocks have their name without a stack. */
+/* Blocks in a range have a name without a stack. */
 static void by_the_best_name_blocks_in_ranges_stand_for_themselves(void **state)
 {
     (void)state;
@@ -420,7 +419,7 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
     (void)state;
     const uint64_t words[] = { 0x2000, 1000, 0 };
     begin(MPR_GROUP_STACK);
-    feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words); /* a build id beyond its end */
+    feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words); /* a build ID beyond the end */
     feed(MPF_OP_MODULE, 0, 0x1000, 8, words);
     feed(MPF_OP_MODULE, 0, 0x3000, 16, (const uint64_t[]){ 0x2000, 0 }); /* ends before it begins */
     feed(MPF_OP_STACK, 0, 0x51, 0, words);
@@ -429,7 +428,7 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
     mpr_replay_free(&replay);
 }
 
-/* Ids that a damaged log may have. */
+/* IDs that a damaged log may have. */
 static void an_id_names_only_what_it_was_defined_as(void **state)
 {
     (void)state;
@@ -438,7 +437,7 @@ static void an_id_names_only_what_it_was_defined_as(void **state)
     STACK(0x51, 0x1100);
     python(0x91, "load");
     assert_int_equal(mpr_sites_python(sites(), 0x51), 0);
-    assert_int_equal(mpr_sites_python(sites(), 0x91 + 1000), 0); /* its frame */
+    assert_int_equal(mpr_sites_python(sites(), 0x91 + 1000), 0); /* of its frame */
     assert_int_equal(mpr_sites_stack(sites(), 0x91), 0);
     STACK(0, 0x1200);
     for (uint64_t id = 0x10000; id < 0x11000; id++)

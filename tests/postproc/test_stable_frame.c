@@ -1,4 +1,4 @@
-/* Which lines of two runs are one, and that no byte is lost between them. */
+/* Lines of two runs are matched, and no byte is lost between them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void names_of_ranges_stay(void **state)
     becomes(*state, "libfoo.so.1+0x12", "libfoo.so.1+0x12");
 }
 
-/* Of Python's "Model.part.f" it is a class. */
+/* In Python's "Model.part.f", "part" is a class. */
 static void only_compilers_of_native_code_add_to_names(void **state)
 {
     becomes(*state, "Model.part.f (m.py:3)", "Model.part.f (m.py)");
@@ -92,7 +92,8 @@ static void function_is(struct mpr_arena *arena, const struct mpr_frame *frame,
         mpr_frame_stable_function(arena, mpr_frame_stable(arena, "prog-1.3", frame)), expected);
 }
 
-/* What is left of a call where its source file has another name now; a library is no such file. */
+/* The part of a call that remains if its source file was renamed. A library is not a source
+ * file. */
 static void functions_are_told_without_their_files(void **state)
 {
     static const char *const call[][2] = {
@@ -137,7 +138,7 @@ static void lines_that_moved_are_one(void **state)
     mpr_pairs_free(&pairs);
 }
 
-/* One function allocates in two places: nobody can tell which is which. */
+/* If one function allocates at two places, the places cannot be matched. */
 static void places_of_a_function_are_one(void **state)
 {
     static const char *const first[] = { "f (a.c:12)" }, *const second[] = { "f (a.c:40)" };
@@ -153,7 +154,7 @@ static void places_of_a_function_are_one(void **state)
     mpr_pairs_free(&pairs);
 }
 
-/* The common frame is still a call: only a module's path has numbers that count. */
+/* The common frame is still a call. Only numbers in a module's path are grouped. */
 static void a_function_without_its_line_is_still_a_call(void **state)
 {
     static const char *const text[][2] = { { "conv_1 (net.py:3)", "conv_1 (net.py:4)" },
@@ -170,7 +171,7 @@ static void a_function_without_its_line_is_still_a_call(void **state)
     }
 }
 
-/* Both are of one function, but different bytes. */
+/* Both belong to one function, but are different bytes. */
 static void the_backward_pass_of_a_function_stays_apart(void **state)
 {
     static const char *const forward[] = { "f (t.py:3)" }, *const backward[] = {
@@ -199,7 +200,7 @@ static void other_paths_are_others(void **state)
     mpr_pairs_free(&pairs);
 }
 
-/* ---- leftovers: the last name of a path is the caller */
+/* ---- remaining lines: the last name of a path is the caller */
 
 static void leave(struct mpr_pairs *pairs, struct mpr_arena *arena)
 {
@@ -262,8 +263,8 @@ static void of_several_the_caller_decides(void **state)
     mpr_pairs_free(&pairs);
 }
 
-/* Of two files' functions of one name nobody knows which the third file's is; one that has no
- * bytes is one, too. */
+/* Two files have a function with the same name, so that of the third file cannot be matched. A
+ * function without bytes also counts. */
 static void what_several_would_fit_stays_apart(void **state)
 {
     struct mpr_pairs pairs;

@@ -1,4 +1,4 @@
-/* The library for other programs. */
+/* The reader library returns the events of a log to other programs. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ static int end(void **state)
     return unlink(path);
 }
 
-/* Two blocks live at 20 ns, one at the end; and a device's. */
+/* Writes a log with two blocks that live at 20 ns, one of them at the end, and a block of a
+ * device. */
 static void write_log(const char *reason)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -56,7 +57,7 @@ static void heaps_have_their_peaks(void **state)
     struct mpr_stream *stream = mpr_stream_open(path);
     struct mpr_stream_heap heap[8];
     assert_int_equal(mpr_stream_heaps(stream, heap, 8), 0);
-    assert_false(mpr_stream_whole(stream)); /* it was not read yet */
+    assert_false(mpr_stream_whole(stream)); /* the log has not been read yet */
     assert_int_equal(read_all(stream), 4);
     assert_int_equal(mpr_stream_heaps(stream, heap, 8), 2);
     assert_string_equal(heap[0].name, "host/heap");
@@ -71,7 +72,7 @@ static void heaps_have_their_peaks(void **state)
     assert_int_equal(heap[1].peak_bytes, 1 << 20);
     assert_true(mpr_stream_whole(stream));
     assert_string_equal(mpr_stream_error(stream), "");
-    assert_int_equal(read_all(stream), 0); /* and stays at its end */
+    assert_int_equal(read_all(stream), 0); /* stays at its end */
     mpr_stream_close(stream);
 }
 

@@ -1,4 +1,4 @@
-/* Survivors: live bytes before each of a cell's allocations. */
+/* The live bytes before each of a cell's allocations are measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void spans_widen_and_keep_the_least(void **state)
     for (int i = 0; i < 200; i++) {
         allocate(w, site);
         allocate(w, site);
-        give_back(w, site); /* each round keeps one of two */
+        give_back(w, site); /* each round keeps one of two blocks */
     }
     const struct mpr_survivor *f = w->survivors.followed;
     assert_int_equal(f->each, 32);

@@ -1,4 +1,4 @@
-"""Names that are stored beside a log: reports have them where the program's file is not, and believe no file that is not whole, of the log and of its build ids.
+"""Stored names of a log are used if the program's file is not there. They are used only if the file is complete and fits the log and its build IDs.
 
 test_symbolize.py TEST, with MEMPROF_REPORT, MAKE_OWN_LOG and MAKE_LOG set, and zstd on PATH."""
 import gzip
@@ -22,7 +22,7 @@ def check(good, *what):
         sys.exit(" ".join(str(w) for w in what))
 
 
-# A file system that makes no files without a name: a part is there while one writes.
+# A file system that cannot create unnamed files, so a partial file exists during the write.
 NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
 
 
@@ -33,7 +33,7 @@ def run(*words, status=0, env=None):
 
 
 class Recorded:
-    """A log of a program, which is here until it is moved away."""
+    """A log of a program, whose file can be moved away."""
 
     def __init__(self, folder, *words):
         self.program, self.log = os.path.join(folder, "program"), os.path.join(folder, "log.zst")
@@ -145,7 +145,7 @@ def gives_no_names_for_another_build(folder):
     subprocess.run([r.program, r.log, "other"], check=True)
     without_names(r.moved().log, "no names, for the file is not here")
     r.write(re.sub(r"(?m)^object\t[0-9a-f]+", "object\t", stored))
-    without_names(r.log)            # a file without a build id may be any
+    without_names(r.log)            # a file without a build ID may be any
 
 
 def reports_and_ignores_a_damaged_file(folder):
@@ -161,7 +161,7 @@ def reports_and_ignores_a_damaged_file(folder):
     for at in range(len(good)):
         with open(r.symbols, "wb") as file:
             file.write(good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1:])
-        if run("peaks", "--tree", r.log) != whole:       # zstd has bits that say nothing: what was unpacked fits the checksum
+        if run("peaks", "--tree", r.log) != whole:       # zstd ignores some bits, so the checksum of the content still fits
             without_names(r.log, said)
     for more in b"\0", good:
         with open(r.symbols, "wb") as file:
@@ -241,7 +241,7 @@ def invisible_characters_in_stored_names_are_escaped(folder):
 
 
 def doubling(levels):
-    """A mangled name, each of whose arguments is twice the one before."""
+    """A mangled name in which each argument is twice as long as the previous one."""
     number = lambda n: "" if n < 0 else (number(n // 36 - 1) if n >= 36 else "") + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 36]
     substituted = lambda n: "S" + (number(n - 1) if n else "") + "_"
     return "_Z1f1AIiiE" + "".join(f"S_I{substituted(n)}{substituted(n)}E" for n in range(1, levels + 1)) + "v"
@@ -258,7 +258,7 @@ def stored_names_are_not_demangled(folder):
 def stored_name_can_have_4096_bytes(folder):
     r = Recorded(folder).symbolized().moved()
     good = r.text()
-    draw = random.Random(1)                     # what is all alike packs too well
+    draw = random.Random(1)                     # random, because equal lines would compress too well
     for characters in "abcdefgh", ["\\t", "\\n", "\\\\"]:
         most = "".join(draw.choices(characters, k=4096))
         for field in r"\tload\b", r"\t/[^\t]*make_own_log\.c":
@@ -309,7 +309,7 @@ def leaves_special_files_alone(folder):
 
 def ignores_a_file_of_another_user(folder):
     if os.geteuid() != 0:
-        return                                  # who is not root gives no file away
+        return                                  # only root can give a file to another user
     r = Recorded(folder).symbolized().moved()
     os.chown(r.symbols, 4242, -1)
     without_names(r.log, "is not used, for it belongs to another user than the log")

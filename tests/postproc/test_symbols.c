@@ -1,4 +1,5 @@
-/* Names of return addresses, of this program's own: it is built with -g, and inlined() is. */
+/* Return addresses of this program have the names of functions. It is built with -g, and inlined()
+ * is inlined. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -55,13 +56,13 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     (void)arg;
     own = describe(info, "/proc/self/exe", build_id);
-    return 1; /* the first is the program */
+    return 1; /* the first object is the program */
 }
 
 static int begin(void **state)
 {
 #ifdef MEMPROF_LIBDW
-    assert_true(mpr_dw_load()); /* for tests that call object.h's functions themselves */
+    assert_true(mpr_dw_load()); /* for tests that call object.h's functions directly */
 #endif
     dl_iterate_phdr(find_own, NULL);
     *state = mpr_symbols_new(NULL, NULL);
@@ -86,7 +87,8 @@ static void *volatile here;
 #elif defined(__aarch64__)
 #define ADDRESS_OF_LABEL "adr %0, 0f"
 #endif
-/* The test counts these lines. */
+/* Lines that the test counts.
+ * clang-format off */
 // clang-format off
 enum { LINE_OF_INLINED = __LINE__ + 4, LINE_OF_CALL = __LINE__ + 9 };
 
@@ -125,8 +127,8 @@ static void an_inlined_call_is_a_frame_of_its_own(void **state)
     assert_int_equal(count, 2);
 }
 
-/* The instruction before the return address counts: what follows a call that never returns is
- * another function. */
+/* The instruction before the return address counts, because the code after a call that never
+ * returns belongs to another function. */
 static void the_call_is_before_the_return_address(void **state)
 {
     size_t count;
@@ -136,8 +138,8 @@ static void the_call_is_before_the_return_address(void **state)
     assert_string_equal(symbol[count - 1].function, "outer");
 }
 
-/* libdwfl takes what lies between two functions of a unit as that unit's: behind main, for which
- * gcc has a section of its own. */
+/* libdwfl assigns the code between two functions of a unit to that unit. Here it is after main, for
+ * which gcc has a separate section. */
 static void what_a_unit_does_not_say_to_have_has_none_of_its_lines(void **state)
 {
     extern const char behind_main[];
@@ -175,7 +177,7 @@ static void what_is_not_there_is_missing(void **state)
     assert_int_equal(mpr_symbols_state(*state, 5), MPR_SYMBOLS_NOT_ASKED);
 }
 
-/* By its debug file where that is installed, else by its dynamic symbols. */
+/* Uses its debug file if that is installed, otherwise its dynamic symbols. */
 static int look_into_the_c_library(struct dl_phdr_info *info, size_t size, void *state)
 {
     size_t count;
@@ -215,7 +217,7 @@ static void is_missing(void **state, uint32_t number, const char *path)
     assert_int_equal(mpr_symbols_state(*state, number), MPR_SYMBOLS_MISSING);
 }
 
-/* A folder with a pipe in it: whoever opened that would wait for a writer. */
+/* A folder with a pipe. Opening the pipe would wait for a writer. */
 static char folder[] = "/tmp/symbols.XXXXXX", pipe_path[sizeof folder + 8];
 
 static int make_pipe(void **state)
@@ -237,7 +239,7 @@ static int remove_pipe(void **state)
 
 static void a_pipe_is_not_opened(void **state) { is_missing(state, 8, pipe_path); }
 
-/* What it says to its reader it says to nobody else. */
+/* Reading these files may have effects, or wait. */
 static void the_kernels_files_are_not_opened(void **state)
 {
     is_missing(state, 9, "/proc/self/maps");
@@ -255,7 +257,7 @@ static Elf64_Ehdr head(uint16_t sections, uint64_t offset)
                          .e_shoff = offset };
 }
 
-/* An object file without a build id that has its debug file there. */
+/* Writes an object file without a build ID that has a link to a debug file. */
 static void write_object(const char *path, const char *link)
 {
     struct {
@@ -286,7 +288,7 @@ static void write_object(const char *path, const char *link)
     close(fd);
 }
 
-/* Two ways out of the folder of debug files: by the link's name, and by that of the object. */
+/* Two ways to leave the folder of debug files: by the link's name, and by that of the object. */
 static void a_pipe_as_debug_file_is_not_opened(void **state)
 {
     size_t count;
@@ -319,8 +321,8 @@ static void copy_own(const char *path)
     close(to);
 }
 
-/* Its pages are gone, of which most have not been looked at.  The first of all, for SIGBUS is taken
- * with the first object that is open, and each test has cmocka's. */
+/* The pages of the file are removed before most of them were read. The test runs first because the
+ * handler of SIGBUS is installed with the first open object, and each test has cmocka's. */
 static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
 {
     char path[64];
@@ -343,7 +345,7 @@ static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
     unlink(path);
 }
 
-/* ---- what others may change */
+/* ---- files that other users may change */
 
 static bool is_copied(const char *path)
 {
@@ -370,7 +372,7 @@ static void what_others_may_change_is_copied(void **state)
         assert_true(is_copied(path));
     }
     chmod(path, 0600);
-    if (geteuid() == 0) { /* who is not root gives no file away */
+    if (geteuid() == 0) { /* only root can give a file to another user */
         assert_int_equal(chown(path, 4242, (gid_t)-1), 0);
         assert_true(is_copied(path));
     }
@@ -414,7 +416,8 @@ static void a_file_that_another_user_changes_while_it_is_read_says_what_it_said(
     unlink(path);
 }
 
-/* The second log has the object at another address.  It would find no file if it looked for one. */
+/* The second log has the object at another address. If it looked for the file, it would find
+ * none. */
 static void an_object_is_opened_once_for_all_logs_of_a_run(void **state)
 {
     enum { APART = 0x1000000 };
@@ -438,7 +441,7 @@ static void an_object_is_opened_once_for_all_logs_of_a_run(void **state)
     mpr_symbols_free(second);
 }
 
-/* Every rank's log names it. */
+/* The log of every rank names it. */
 static void a_file_is_copied_once(void **state)
 {
     char path[64];
@@ -455,7 +458,7 @@ static void a_file_is_copied_once(void **state)
     unlink(path);
 }
 
-/* Its owner needs no room for it. */
+/* A file that belongs to the current user needs no copy, whatever its size. */
 static void a_file_that_is_too_large_to_be_copied_is_given_up(void **state)
 {
     char path[64];
@@ -473,7 +476,8 @@ static void a_file_that_is_too_large_to_be_copied_is_given_up(void **state)
     unlink(path);
 }
 
-/* An object file with one compressed section, which says what it unpacks to. */
+/* Returns an object file with one compressed section that has this uncompressed size in its
+ * head. */
 static int object_that_unpacks_to(uint64_t bytes)
 {
     struct {
@@ -521,7 +525,7 @@ static void without_libdw_nothing_has_a_name(void **state)
 
 #endif
 
-#if __has_attribute(no_reorder) /* behind_main stays behind it */
+#if __has_attribute(no_reorder) /* behind_main must follow it */
 __attribute__((no_reorder))
 #endif
 int main(void)

@@ -1,5 +1,5 @@
-/* A thinned log says at its peaks, at failures and at the end what the whole one said, whatever is
- * thinned and however often; and of instances of a range their peaks. */
+/* A thinned log has the same peaks, failures and end as the complete one, whichever part was
+ * thinned and however often, and the same peaks of range instances. */
 #include <stdio.h>
 
 #include "log.h"
@@ -26,7 +26,7 @@ static void golden_logs_keep_what_they_said(void **state)
 
 /* ---- steps */
 
-/* In step n a block of n KiB comes and goes, and 8 bytes stay. */
+/* Step n allocates and frees a block of n KiB, and 8 bytes stay live. */
 enum { STEPS = 40 };
 static void make_steps(const char *path)
 {
@@ -44,7 +44,7 @@ static void make_steps(const char *path)
     testlog_close(log, "exit");
 }
 
-/* The largest state of host/heap since the range before. */
+/* The largest state of host/heap since the previous range. */
 struct steps {
     struct mpr_heap_maxima highs;
     uint64_t peak[STEPS + 1], steps;
@@ -83,7 +83,7 @@ static void instances_keep_their_peaks(void **state)
     remove_files();
 }
 
-/* ---- what only some logs have */
+/* ---- events that only some logs have */
 
 static void what_is_gone_is_counted(void **state)
 {
@@ -102,7 +102,7 @@ static void what_is_gone_is_counted(void **state)
     }
 }
 
-/* A mark's payload is the mark's, whatever range was closed before it. */
+/* The payload belongs to the mark, whichever range was closed before it. */
 static void marks_keep_their_payloads(void **state)
 {
     uint64_t now = 0;
@@ -128,7 +128,7 @@ static void marks_keep_their_payloads(void **state)
     remove_files();
 }
 
-/* Of more instances than are measured the later ones go as others do. */
+/* If there are more instances than are measured, the later ones are thinned like other events. */
 static void there_may_be_many_instances(void **state)
 {
     enum { MANY = (1 << 17) + 200000 };
@@ -154,7 +154,7 @@ static void there_may_be_many_instances(void **state)
     remove_files();
 }
 
-/* A range that its thread leaves open is closed by the thread's end, and others are measured. */
+/* The end of a thread closes its ranges, and other ranges are measured. */
 static void threads_end_inside_their_ranges(void **state)
 {
     static const struct mpr_progress none;

@@ -1,4 +1,4 @@
-/* Random programs, and events in the wrong order, thinned. */
+/* Random programs, and events in the wrong order, have the same peaks and end after thinning. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -13,9 +13,9 @@ enum { PLACES = 200, NAMES = 6, REGIONS = 30 };
 
 struct program {
     struct testlog *log;
-    uint64_t now, size[PLACES]; /* of what is live */
+    uint64_t now, size[PLACES]; /* of live blocks */
     uint32_t depth[THREADS];
-    bool region[REGIONS]; /* is live */
+    bool region[REGIONS]; /* set if live */
 };
 
 static uint64_t address(unsigned place) { return 0x100000 + place * UINT64_C(0x10000); }
@@ -48,7 +48,7 @@ static void resize(struct program *p, uint32_t thread, unsigned place)
     const unsigned to = (unsigned)rand() % PLACES;
     happen(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, address(place), 0);
     if (to % 3 == 0 || (p->size[to] && to != place)) {
-        if (rand() % 50) { /* it stays where it is */
+        if (rand() % 50) { /* realloc keeps the address */
             p->size[place] = 1 + (uint64_t)rand() % 5000;
             happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(place), p->size[place]);
             return;
@@ -61,7 +61,7 @@ static void resize(struct program *p, uint32_t thread, unsigned place)
     happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(to), p->size[to]);
 }
 
-/* Now and then more is made than freed, and the other way round. */
+/* In some phases more blocks are allocated than freed, in others fewer. */
 static void make_block(struct program *p, uint32_t thread, int phase)
 {
     const unsigned place = (unsigned)rand() % PLACES;
@@ -76,7 +76,7 @@ static void make_block(struct program *p, uint32_t thread, int phase)
     }
 }
 
-/* What a library tells NVTX of, at addresses that blocks have, too: in a heap or in the process. */
+/* An NVTX region, in a heap or in the process, at an address that blocks also have. */
 static void make_region(struct program *p, uint32_t thread)
 {
     const unsigned n = (unsigned)rand() % REGIONS;
@@ -156,7 +156,7 @@ static void thinned_again_they_still_do(void **state)
 
 /* ---- order */
 
-/* Threads hand addresses on, and their events are up to 8 us off. */
+/* Threads pass addresses on, and their events are up to 8 us out of order. */
 struct event {
     uint64_t time, addr, size;
     unsigned op;
@@ -213,8 +213,8 @@ static void what_was_seen_in_the_wrong_order_stays(void **state)
     assert_true(removed > 2000);
 }
 
-/* Two frees that changed places: which ones tells a block that is at no instant of note, and that a
- * realloc may work on meanwhile. */
+/* Two frees in the wrong order. Which one was first can be known only from a block that no kept
+ * instant has, and that a realloc may use meanwhile. */
 static void put_swap(struct testlog *log, uint64_t time, bool moves)
 {
     const struct event e[] = {

@@ -1,5 +1,5 @@
-"""A log as a snapshot of PyTorch's allocator: what tools for its snapshots compute from it is what the reports say, and it is written whole
-or not at all.  No PyTorch is needed.
+"""A log exported as a snapshot of PyTorch's allocator gives tools for such snapshots the numbers of the reports, and is written completely or not at all.
+No PyTorch is needed.
 
 test_torch_snapshot.py NAME, with MEMPROF_REPORT, MAKE_GPU_LOG and GOLDEN set."""
 import fcntl
@@ -15,7 +15,7 @@ import tempfile
 
 from exports import GOLDEN, REPORT, check, made, report
 
-# What the viewer of PyTorch (torch/utils/viz/MemoryViz.js) can read.
+# The opcodes that the viewer of PyTorch (torch/utils/viz/MemoryViz.js) can read.
 VIEWER = set("""PROTO STOP MARK EMPTY_LIST EMPTY_DICT EMPTY_TUPLE APPEND APPENDS SETITEM SETITEMS LIST DICT TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWTRUE NEWFALSE
 BININT BININT1 BININT2 LONG1 BINFLOAT SHORT_BINUNICODE BINUNICODE MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET FRAME""".split())
 FREED = {"segment_free", "segment_unmap"}
@@ -49,10 +49,11 @@ def with_torch():
     return logs
 
 
-# ---- what tools do with one
+# ---- simulation of tools
 
 class Memory:
-    """Segments and blocks while entries are applied, as the viewer draws them; whatever it could not draw is an error."""
+    """Segments and blocks while entries are applied, as the viewer draws them. Anything that it could not draw is an
+    error."""
 
     def __init__(self):
         self.segment, self.block, self.reserved, self.allocated = {}, {}, 0, 0
@@ -65,7 +66,7 @@ class Memory:
             addr, size = addr + past, size - past
 
     def cut(self, addr, size):
-        """Segments that expand are given back in other pieces than they were taken in."""
+        """Expandable segments are unmapped in other pieces than they were mapped in."""
         while size > 0:
             a = next((a for a, s in self.segment.items() if a <= addr < a + s), None)
             check(a is not None, hex(addr), "is given back, and was none")
@@ -98,7 +99,7 @@ class Memory:
 
 
 def shapes(snapshot, log):
-    """What segsum, memory and others take for granted."""
+    """Checks the properties that segsum, memory and others rely on."""
     for s in snapshot["segments"]:
         check(set(s) == {"device", "address", "total_size", "allocated_size", "active_size", "requested_size", "stream", "segment_type", "segment_pool_id",
                          "is_expandable", "frames", "blocks"}, log, s.keys())
@@ -114,7 +115,8 @@ def shapes(snapshot, log):
 
 
 def peaks_match_pytorch(folder):
-    """The trace, applied one by one, has the peaks that PyTorch itself said, and ends with the segments and blocks that are told."""
+    """The entries of the trace, applied one by one, have the peaks that PyTorch itself printed, and end with the listed
+    segments and blocks."""
     for log in [*with_torch(), *(made(folder, "MAKE_GPU_LOG", s) for s in ("expandable", "segments", "graphs", "layers"))]:
         snapshot, told = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
         shapes(snapshot, log)
@@ -218,7 +220,7 @@ def names_can_contain_any_bytes(folder):
     check(any("\ufffd" in n for n in names) and any(len(n) > 300 for n in names), names)
 
 
-# ---- what can go wrong
+# ---- failures
 
 def failed_export_keeps_the_old_file(folder):
     good, none, old = golden("h200-pytorch")[0], golden("host-large")[0], os.path.join(folder, "old.pickle")
@@ -243,7 +245,7 @@ def failed_export_keeps_the_old_file(folder):
 
 
 def is_not_left_behind_on_a_full_disk(folder):
-    """As large as a file may be."""
+    """The disk is full: files have a maximum size."""
     path = os.path.join(folder, "full.pickle")
     done = subprocess.run(["bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "torch-snapshot", "-o", path, *golden("h100-spike")],
                           stderr=subprocess.PIPE, text=True)
@@ -260,12 +262,12 @@ def can_be_written_to_a_fifo(folder):
     check(written == export("-o", "-", log).stdout and pickle.loads(written)["segments"], "what came")
 
 
-# A file system that makes no files without a name: a part of that name is there while one writes.
+# A file system that cannot create unnamed files, so a partial file with a fixed name exists during the write.
 NAMED = {**os.environ, "LD_PRELOAD": os.environ["NO_TMPFILE"]}
 
 
 def refuses_a_second_writer(folder):
-    """A second writer gets an error; a part that a killed one left is removed."""
+    """A second writer gets an error. The partial file of a killed writer is removed."""
     path, log = os.path.join(folder, "out.pickle"), golden("h200-pytorch")[0]
     with open(f"{path}.part", "w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
@@ -279,7 +281,7 @@ def refuses_a_second_writer(folder):
 
 
 def does_not_replace_a_part_file_of_another_user(folder):
-    """A file that lies where the part is to be, by another name, too, or of another user."""
+    """A file at the path of the partial file, also one with another link, or of another user."""
     path, other, log = os.path.join(folder, "out.pickle"), os.path.join(folder, "other"), golden("h200-pytorch")[0]
     with open(other, "w") as f:
         f.write("mine")
@@ -297,7 +299,7 @@ def does_not_replace_a_part_file_of_another_user(folder):
 
 
 def of_an_oom_shows_the_instant_of_the_failure(folder):
-    """The program frees all of it before it ends."""
+    """The program frees all blocks before it ends."""
     def active(snapshot):
         return sum(s["active_size"] for s in snapshot["segments"])
     log, = golden("h200-graphs-oom")
@@ -320,7 +322,7 @@ def of_a_damaged_log_exits_with_status_3(folder):
 
 
 def of_several_logs_shows_the_first_rank(folder):
-    """One process is one snapshot."""
+    """One snapshot has one process."""
     done = export("-o", "-", *golden("h200-nccl-rank0", "h200-nccl-rank1"))
     check(done.returncode == 0 and b"2 logs; this is rank 0" in done.stderr and pickle.loads(done.stdout)["segments"], done.stderr)
 

@@ -1,4 +1,4 @@
-/* Names of XLA's ranges, without the numbers of a compilation. */
+/* Names of XLA's ranges are shown without the numbers of a compilation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

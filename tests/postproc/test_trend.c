@@ -1,5 +1,4 @@
-/* What a site did, told from values that are made here: of samples, with the chance that they have.
- */
+/* Sites are judged by their growth. The tests use generated samples with known probabilities. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +27,7 @@ static double chance(void)
     return (double)(state_of_chance >> 11) / 0x1p53;
 }
 
-/* How many samples are seen of blocks that have so many on average. */
+/* Returns a random number of samples with this average. */
 static unsigned samples(double average)
 {
     unsigned count = 0;
@@ -36,8 +35,8 @@ static unsigned samples(double average)
     return count;
 }
 
-/* ---- sites: each sample is born and goes at a share of the time from the first to the last
- * instant; what begins before is there at first */
+/* ---- sites: each sample begins and ends at fractions of the time between the first and the last
+ * instant; earlier samples exist at the first instant */
 
 static void begin(void)
 {
@@ -63,7 +62,7 @@ static void sample(double born, double gone)
     }
 }
 
-/* That stay, between two times. */
+/* Adds samples that stay, allocated between two times. */
 static void stay(unsigned count, double from, double to)
 {
     for (unsigned i = 0; i < count; i++) sample(from + (to - from) * chance(), 2);
@@ -71,7 +70,7 @@ static void stay(unsigned count, double from, double to)
 
 static double exponential(double mean) { return -mean * log(1 - chance()); }
 
-/* So many live at any time. */
+/* Adds samples that are freed, of which `living` exist at any time. */
 static void pass(double living, double life)
 {
     const double before = 6 * life;
@@ -81,13 +80,14 @@ static void pass(double living, double life)
     }
 }
 
-/* A cache of so many entries' samples, hit at random: it fills up ever more slowly. */
+/* Adds the samples of a cache with this number of entries and random hits, which fills more and
+ * more slowly. */
 static void fill_up(unsigned count, double time)
 {
     for (unsigned i = 0; i < count; i++) sample(exponential(time), 2);
 }
 
-/* A site is made of two numbers: what they are is said below. */
+/* Makes a site from two numbers, whose meaning depends on the kind. */
 typedef void make_site(double count, double time);
 
 static void leak(double count, double passing)
@@ -95,7 +95,7 @@ static void leak(double count, double passing)
     stay(samples(count), 0, 1);
     if (passing > 0) pass(passing, 0.001);
 }
-/* Exactly so many since the warm-up, and a third of that before. */
+/* Exactly `count` since the warm-up, and a third of that before. */
 static void leak_of(double count, double time)
 {
     stay((unsigned)count, time, 1);
@@ -107,7 +107,7 @@ static void leak_after_loading(double count, double loaded)
     stay((unsigned)loaded, 0.01, 0.03);
     stay(samples(count), 0, 1);
 }
-/* At each tenth of the time, as of one request. */
+/* In one burst at each tenth of the time, as of a request. */
 static void leak_in_bursts(double count, double time)
 {
     (void)time;
@@ -116,14 +116,14 @@ static void leak_in_bursts(double count, double time)
 static void full_after(double count, double time) { stay(samples(count), 0, time); }
 static void filling(double count, double time) { fill_up(samples(count), time); }
 static void steady(double living, double life) { pass(living, life); }
-/* Loaded within a tenth of the time, at any. */
+/* Loaded within a tenth of the time, starting at any time. */
 static void loaded(double count, double time)
 {
     const double from = 0.2 + 0.7 * chance();
     stay(samples(count), from, from + time);
 }
 
-/* How many of SITES such sites are judged so. */
+/* Returns how many of SITES such sites are judged in this way. */
 static unsigned that_are(int as, make_site *make, double count, double time)
 {
     unsigned sites = 0;
@@ -204,7 +204,7 @@ static void a_cache_of_samples_is_no_leak(void **state)
     assert_in_range(that_are(MPR_TREND_LEVELLED, full_after, 36, 0.5), PERCENT(95), SITES);
 }
 
-/* A handful of samples is neither a leak nor a cache. */
+/* A few samples indicate neither a leak nor a cache. */
 static void too_few_samples_do_not_tell(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void too_few_samples_do_not_tell(void **state)
 static void blocks_that_live_at_both_instants_have_no_error(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < INSTANTS; i++) { /* 50 samples that stay, and one an instant */
+    for (size_t i = 0; i < INSTANTS; i++) { /* 50 samples that stay, and one per instant */
         const double came = (double)(50 + i);
         value[i] = (struct mpr_history_value){ .bytes = (uint64_t)(50 + i) * MEAN,
                                                .came = came * MEAN * MEAN };
@@ -231,7 +231,7 @@ static void blocks_that_live_at_both_instants_have_no_error(void **state)
     assert_true(fabs(t.error - sqrt(grown) * MEAN) < 1);
 }
 
-/* However much came and went between the two, what lives at neither is no error of theirs. */
+/* Blocks that were allocated and freed between two instants do not contribute to their error. */
 static void blocks_that_live_at_neither_instant_have_no_error(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static uint64_t each_fifth_until_three_quarters(size_t i) { return (i < 34 ? i :
 static uint64_t until_nine_tenths(size_t i) { return i < 41 ? i : 41; }
 static uint64_t until_the_middle(size_t i) { return i < 23 ? i : 23; }
 static uint64_t now_and_then_less(size_t i) { return 10 * i - (i % 3 ? 0 : 15); }
-/* An arena of 1 MiB at a time, with a pause; one of them given back and taken again. */
+/* Arenas of 1 MiB that are added one at a time, with a pause. One is released and added again. */
 static uint64_t arenas(size_t i) { return i < 16 ? i / 3 : i < 22 ? 5 : 5 + (i - 20) / 2; }
 static uint64_t arenas_with_one_less(size_t i) { return arenas(i) - (i == 29); }
 static uint64_t arenas_to_and_fro(size_t i) { return arenas(i) - (i % 4 == 0); }
@@ -270,7 +270,7 @@ static uint64_t at_random(size_t i)
     return (uint64_t)(1000 * chance());
 }
 
-/* A little more comes at each instant after the start. */
+/* A small growth at each instant after the start. */
 static uint64_t start_up(size_t i) { return i < 20 ? 100 * i : 2000 + i; }
 
 static void exact_sites_are_told_apart(void **state)

@@ -1,4 +1,4 @@
-"""Tests that names in a log cannot do harm, for every command and every format that it writes.
+"""Names in a log cannot do harm, in every command and every format that it writes.
 
 A name can contain any bytes. No output may contain invisible characters. Text contains no terminal controls, CSV no formulas and HTML no
 markup from a name. A name cannot end a string in JSON or in JUnit's XML, stays text in a database, and contains no code in a pickle.
@@ -27,11 +27,11 @@ REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_NASTY_LOG"]
 PAGE, SQLITE = os.environ["MEMPROF_PAGE"] == "1", os.environ["MEMPROF_SQLITE"] == "1"
 TIMEOUT = 60
 ALL = ["text", "ascii", "color", "json", "csv"]
-STACKS = [*ALL, "folded"]                  # of reports whose rows have call stacks or ranges
-COMPARED = {"oom", "steps", "diff"}        # two numbers a stack
-NAME = "=1\033]0;x\a\u202e<b>\u200b"       # of the folder that the logs are in
+STACKS = [*ALL, "folded"]                  # for reports whose rows have call stacks or ranges
+COMPARED = {"oom", "steps", "diff"}        # two numbers per stack
+NAME = "=1\033]0;x\a\u202e<b>\u200b"       # of the folder that contains the logs
 
-# command: what follows it, how many logs, formats
+# command: its arguments, number of logs, formats
 TABLE = {
     "summary": ([], 1, STACKS), "oom": ([], 1, STACKS), "timeline": ([], 1, STACKS), "graphs": ([], 1, STACKS),
     "segments": ([], 1, STACKS), "breakdown": ([], 1, STACKS), "leaks": ([], 1, STACKS), "steps": ([], 1, STACKS),
@@ -40,8 +40,8 @@ TABLE = {
     "check": (["--max=host/heap=1"], 1, [*ALL, "junit"]), "html": ([], 2, ["html"]), "export": (["--to=sqlite"], 1, ["sqlite"]), "log digest": ([], 1, ["sqlite"]),
     "log recover": ([], 1, ["message"]), "log symbolize": ([], 1, ["message"]), "log compact": (["--keep=1M"], 1, ["message"]),
 }
-EXPORTS = ["pprof", "perfetto", "torch-snapshot"]     # which need no SQLite
-# the same with other options: each way to name a block, and reports that show more
+EXPORTS = ["pprof", "perfetto", "torch-snapshot"]     # do not need SQLite
+# the same with other options: each grouping, and reports that show more
 MORE = {f"peaks --by {by}": (["peaks", "--by", by], 1, STACKS) for by in ("range", "stack", "python", "library", "thread", "size", "heap", "comm", "graph")}
 MORE |= {
     "peaks --all": (["peaks", "--all"], 2, ["text", "json", "folded"]), "peaks --frames all": (["peaks", "--frames", "all", "--unfold"], 1, ALL), "timeline --by thread": (["timeline", "--by", "thread"], 1, ALL),
@@ -52,7 +52,7 @@ MORE |= {
 MORE |= {f"export --to {form}": (["export", "--to", form], 1, [form]) for form in EXPORTS}
 SUITE = {**{name: ([*name.split(), *rest], logs, formats) for name, (rest, logs, formats) in TABLE.items()}, **MORE}
 
-# commands that this build is without
+# commands that this build does not have
 ABSENT = ([] if PAGE else ["html"]) + ([] if SQLITE else ["export", "log digest"])
 
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
@@ -60,7 +60,7 @@ UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\
 COLOR = re.compile("\033\\[[0-9;]*m")
 
 
-COMMAND = re.compile(r"^\s*::|##(\[|vso)", re.M)        # of GitHub and Azure, which read what a job prints
+COMMAND = re.compile(r"^\s*::|##(\[|vso)", re.M)        # of GitHub and Azure, which interpret the output of a job
 
 
 def fail(what, text):
@@ -79,7 +79,7 @@ def report(*arguments, locale="C.UTF-8", statuses=(0, 3, 4)):
     return done
 
 
-# ---- what a format must be
+# ---- checks of each format
 
 def seen(what, text, controls=UNSEEN):
     found = controls.search(text)
@@ -118,7 +118,7 @@ def is_csv(what, output):
     text = seen(what, output.decode())
     rows = [cell for row in csv.reader(io.StringIO(text), strict=True) for cell in row]
     for cell in rows:
-        for part in cell.split(";"):        # which separates cells in some languages
+        for part in cell.split(";"):        # some languages separate cells by it
             if re.match(r"\s*[=+@\-\uff1d\uff0b\uff0d\uff20]", part) and not re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", part):
                 fail(what, f"a formula: {cell!r}")
 
@@ -139,7 +139,7 @@ def is_folded(what, output):
 
 
 class Page(html.parser.HTMLParser):
-    """What a browser would make of a page: its elements with their attributes' names, and its text."""
+    """Parses a page as a browser would: its elements with their attributes' names, and its text."""
 
     def __init__(self):
         super().__init__()
@@ -187,13 +187,13 @@ def is_database(what, path):
         for row in db.execute(f'SELECT * FROM "{table}"'):
             for value in row:
                 if isinstance(value, bytes):
-                    value.decode()      # what the program said, as a text that every reader takes
+                    value.decode()      # the program's output must be valid text for every reader
     if not {"heaps", "lines"} & set(tables):
         fail(what, f"tables {tables}")
 
 
 def texts_are_there(what, names):
-    """Names as they are, but for bytes that are no UTF-8."""
+    """The names must be unchanged, except for bytes that are not UTF-8."""
     if not any("<script>alert(1)</script>" in name for name in names) or not any("a\nb" in name for name in names):
         fail(what, "the names are not there")
 
@@ -261,7 +261,7 @@ STREAMS = {"text": is_text, "ascii": is_ascii, "color": is_color, "json": is_jso
 OPTIONS = {"ascii": ["--format=text"], "color": ["--format=text", "--color=always"], "message": []}
 
 
-# ---- rows
+# ---- rows of the table
 
 def logs_in(folder, count):
     place = os.path.join(folder, NAME)
@@ -273,13 +273,13 @@ def logs_in(folder, count):
 
 
 def with_options(arguments, *options):
-    """The options stand behind the command's name: what ends the arguments may want a log as its value."""
+    """Options follow the command's name, because the last argument may need a log as its value."""
     words = 2 if arguments[0] == "log" else 1
     return [*arguments[:words], *options, *arguments[words:]]
 
 
 def write(arguments, logs, form, folder):
-    """Runs a command that writes files, and looks at them."""
+    """Runs a command that writes files, and checks them."""
     what = f"{arguments} {form}"
     if form == "tables":
         place = os.path.join(folder, "tables")
@@ -319,7 +319,7 @@ def untrusted_name_tests_cover_every_command(_):
 
 
 def untrusted_name_tests_cover_every_format(folder):
-    """What a row does not name the command refuses."""
+    """The command refuses formats that its row does not list."""
     (log,) = logs_in(folder, 1)
     for name, (rest, count, formats) in TABLE.items():
         for form in set() if name in ABSENT else {"text", "json", "csv", "folded"} - set(formats):
@@ -329,7 +329,7 @@ def untrusted_name_tests_cover_every_format(folder):
 
 
 def untrusted_names_are_unchanged_in_json(folder):
-    """They are the names of the log, not some that were made harmless."""
+    """The names are those of the log, not changed ones."""
     (log,) = logs_in(folder, 1)
     document = report("peaks", "--by", "range", "--format=json", log).stdout.decode()
     for text in texts():
@@ -341,10 +341,10 @@ def untrusted_names_are_unchanged_in_json(folder):
             fail("peaks json", f"without {name!r}")
 
 
-# ---- paths in a log are names, not orders
+# ---- paths in a log are names, not instructions
 
 def state(folder):
-    """What is in a folder: each file's kind, length, content and time of change."""
+    """Returns the kind, length, content and modification time of each file in a folder."""
     found = {}
     for top, folders, files in os.walk(folder):
         for name in folders + files:
@@ -356,7 +356,7 @@ def state(folder):
 
 
 def untrusted_paths_in_a_log_are_not_opened(folder):
-    """A log that names other files wherever it can: no command waits for them, writes to them or removes them."""
+    """A log that names other files wherever it can. No command waits for them, writes to them or removes them."""
     there = os.path.join(folder, "there")
     os.mkdir(there)
     os.mkfifo(os.path.join(there, "fifo"))
@@ -384,7 +384,7 @@ BESIDE = ["journal", "fold", "fold.tmp", "fold.thin", "digest", "digest.part", "
 
 
 def lay(kind, path, there):
-    """What is no file of a log's, where one would be."""
+    """Creates something other than a regular file at a path where a log would have a file."""
     if kind == "fifo":
         os.mkfifo(path)
     elif kind == "folder":
@@ -396,7 +396,7 @@ def lay(kind, path, there):
 
 
 def untrusted_special_files_next_to_a_log_do_no_harm(folder):
-    """Others may write to the folder: no command waits for what they put there, or follows it to write."""
+    """Other users may write to the folder. No command waits for their files, or follows their links to write."""
     there = os.path.join(folder, "there")
     os.mkdir(there)
     os.mkfifo(os.path.join(there, "pipe"))
@@ -421,7 +421,7 @@ def untrusted_special_files_next_to_a_log_do_no_harm(folder):
 
 
 def untrusted_names_are_harmless_in_launcher_messages(folder):
-    """The names of a command that is not there, of one that fails, and of the folder that logs go to."""
+    """Tests names of a missing command, of a failing one, and of the folder of logs."""
     for number, text in enumerate(t for t in texts() if t and b"/" not in t):
         place = os.path.join(os.fsencode(folder), b"%d" % number)
         os.mkdir(place)

@@ -1,4 +1,4 @@
-/* What a call stack tells in one line. */
+/* A call stack is shown in one line by its user frame. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +143,7 @@ static void native(void **state)
           PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"),
           true, "malloc (libc.so.6)");
     tells(f, PATH("parse (p.c:9)", "parse (p.c:9)", "parse (p.c:7)"), true, "parse (p.c:7)");
-    /* debug information may lack std:: */
+    /* debug information may not contain std:: */
     tells(f,
           PATH("main (v.cpp:30)", "fill_fs (v.cpp:17)",
                "emplace_back<fill_fs(int)::<lambda()> > (vector.tcc:114)",
@@ -227,7 +227,7 @@ static void python(void **state)
     tells(f, PATH("<module> (<string>:4)"), true, "<module> (<string>:4)");
 }
 
-/* A file of the program's own may be called as one of a library's, or of a package's. */
+/* A file of the program may have the same name as one of a library or package. */
 static void own_files_are_told_by_their_folder(void **state)
 {
     struct fixture *f = *state;
@@ -242,7 +242,7 @@ static void own_files_are_told_by_their_folder(void **state)
           true, "[layers.3.mlp] main (t.py:9) > MLP.forward");
 }
 
-/* As their documentation calls what the program asked for. */
+/* These names follow the documentation of the function that the program called. */
 static void functions_of_jax_and_numba(void **state)
 {
     struct fixture *f = *state;
@@ -272,7 +272,7 @@ static void functions_of_jax_and_numba(void **state)
         true, "main (sum.py:10) > to_device");
 }
 
-/* Where all is a package's, it stands for the program. */
+/* If all frames belong to a package, it represents the program. */
 static void packages_without_own_code(void **state)
 {
     struct fixture *f = *state;
@@ -343,7 +343,7 @@ static void what_ran_backward_stands_behind_its_operator(void **state)
                "Linear.forward [head] (torch/nn/modules/linear.py:134)", "torch:AddmmBackward0"),
           false, "[head] Net.forward (t.py:3) > torch:AddmmBackward0");
     tells(f, PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)"), true,
-          "[head] Net.forward (t.py:3)"); /* a file's body does not count as a caller */
+          "[head] Net.forward (t.py:3)"); /* the body of a file does not count as a caller */
     tells(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
           "backward of step > forward > torch:AddmmBackward0");
     tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
@@ -390,7 +390,7 @@ static void templates_are_shortened(void **state)
                         "batch<some long name of a range>");
 }
 
-/* Of so many signs a look back or ahead at each would not end. */
+/* If the code looked back or ahead at each of these characters, this would not end. */
 static void signs_without_end_stay(void **state)
 {
     enum { SIGNS = 4 << 20 };
@@ -428,7 +428,8 @@ static void operators_are_shortened(void **state)
         assert_string_equal(shortened(f, name[i][0], true), name[i][1]);
 }
 
-/* Decorators and dispatch of PyTorch and transformers say nothing of what was called. */
+/* Decorators and dispatch functions of PyTorch and transformers do not show which function was
+ * called. */
 static void what_wraps_a_call_is_no_call(void **state)
 {
     struct fixture *f = *state;

@@ -1,7 +1,8 @@
-"""No line of a report is wider than --width says, whatever the log holds, except words that are wider than a line. Names are cut in one place, never
-in grouped numbers; no two lines of a table look alike.
+"""No line of a report is wider than --width, except for words that are wider than a line. Names are cut in one place, never in grouped numbers. No two
+lines of a table look alike.
 
-test_width.py [--all]: each report of each log at one width, or at all of them; with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set."""
+test_width.py [--all]: each report of each log at one width, or at all of them, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and
+GOLDEN set."""
 import os
 import re
 import subprocess
@@ -19,9 +20,9 @@ REPORTS = [
     [],                                                     # the summary
 ]
 AMOUNT = re.compile(r"[≥~+-]*[\d:.,]+( ([KMGT]i)?B| %| [mun]?s)?$|-$")
-TREES = "steps", "log", "processes", "timeline", "graphs"     # whose lines are told apart by where they stand, a number or a time
-COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # stays whole, to be copied
-LONG = 40                       # such a word may be wider than the line, too: a path, a setting
+TREES = "steps", "log", "processes", "timeline", "graphs"     # lines of these differ by their position, a number or a time
+COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # kept in full, so that it can be copied
+LONG = 40                       # such a word may also be wider than the line: a path, a setting
 MADE = {
     "MAKE_LOG": [
         ["whole"], ["unended"], ["reserved"], ["samples"], ["full"], ["limited"], ["killed"], ["lossy"], ["hole"], ["child"], ["worker", "2"],
@@ -66,12 +67,13 @@ def cells(line):
 
 
 def badly_cut(line, width):
-    """Twice; in a number; in folded numbers, which may take more than a narrow table has."""
+    """Returns true if a cell is cut twice, in a number, or in grouped numbers, which may need more than a narrow table
+    has."""
     return any(cell.count("…") > 1 or re.search(r"^…[\d,.]+( ([KMGT]i)?B)?$", cell) or (width >= 80 and re.search(r"\{\d[^}]*…|…[\d., ]*\}", cell)) for cell in cells(line))
 
 
 def alike(lines):
-    """Lines of a table that differ in amounts only."""
+    """Returns the lines of a table that differ only in amounts."""
     seen = set()
     for line in lines:
         if not re.match(r"  \S", line):
@@ -84,7 +86,8 @@ def alike(lines):
 
 
 def by_number(report, width):
-    """Segments of one size differ in what is free, or by a note below; from 80 columns on by who made their oldest block, too."""
+    """Returns true for reports whose lines may look alike. Segments of equal size differ in their free bytes, or by a
+    note below. From 80 columns on they also differ by the owner of their oldest block."""
     return bool(report) and (report[0] in TREES or "--tree" in report or (report[0] == "segments" and width < 80))
 
 
@@ -100,7 +103,8 @@ def wrong(report, width, lines):
 
 
 def widths(log_number, report_number):
-    """The widths that a report of a log is checked at.  Every report has each width with a third of the logs, and every log with a third of the reports."""
+    """Returns the widths at which a report of a log is checked. Every report is checked at each width with a third of
+    the logs, and every log with a third of the reports."""
     return WIDTHS if "--all" in sys.argv else (WIDTHS[(log_number + report_number) % len(WIDTHS)],)
 
 

@@ -237,7 +237,7 @@ void testjournal_torn(struct testjournal *j) { j->used++; }
 
 void testjournal_beat(struct testjournal *j, uint64_t ns) { j->head.beat = clock_at(ns).mono; }
 
-/* Its process has ended: it is locked, as the head says, by nobody. */
+/* Its process has ended: it is not locked, and its head says that a lock shows whether it lives. */
 static void tie(struct testjournal *j)
 {
     struct stat self, log = { 0 };

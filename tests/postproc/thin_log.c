@@ -1,10 +1,9 @@
-/* thin_log LOG OUT [SECONDS]: a recorded log without the events of host/heap, host/mmap and
- * host/shm, and the call stacks and object files that only these had, small enough to be
- * kept with the tests.  With SECONDS it ends
- * there.
+/* thin_log LOG OUT [SECONDS]: copies a recorded log without the events of host/heap, host/mmap and
+ * host/shm, and without the call stacks and object files that only these had, so that it is small
+ * enough to be kept with the tests. With SECONDS the copy ends there.
  *
- * What is left is as it was: device memory, ranges, call stacks, samples, times.  Blocks of the
- * host have their own tests. */
+ * The remaining events are unchanged: device memory, ranges, call stacks, samples, times. Other tests
+ * have blocks of the host. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 
 enum { THREADS = 1 << 16 };
 
-/* What says where the thread's next event happens waits for that event. */
+/* An event with the place of the thread's next event waits for that event. */
 struct waiting {
     struct mpf_event at[2];
     unsigned count;
@@ -35,10 +34,10 @@ static bool is_place(const struct mpf_event *e)
     return e->op == MPF_OP_AT || e->op == MPF_OP_AT_PYTHON;
 }
 
-/* Definitions come between a place and its event. */
+/* Definitions may be between a place and its event. */
 static bool is_definition(const struct mpf_event *e) { return e->op >= MPF_OP_MODULE; }
 
-/* What kept events need: stacks, native and Python's, and frames of the latter, by id. */
+/* IDs that kept events need: native stacks, Python stacks, and frames of the latter. */
 static struct mpr_index wanted[3];
 enum { STACKS, PYTHONS, FRAMES };
 
@@ -51,8 +50,8 @@ static void want(const struct mpf_event *place)
 static uint64_t *pc;
 static size_t pcs, pc_cap;
 
-/* A stack is told after its frames and before its first use, so what is wanted is known from the
- * end on: stacks by the first reading, what they are made of by the second. */
+/* A stack is defined after its frames and before its first use. So the first reading finds the
+ * needed stacks, and the second one their parts. */
 static void want_parts(const struct mpf_event *e)
 {
     const bool python = e->op == MPF_OP_PYTHON;
@@ -86,7 +85,7 @@ static bool is_needless(const struct mpf_event *e)
     }
 }
 
-/* Each event that is kept, after its place. */
+/* Calls `kept` for each event that is kept, after its place. */
 static void keep(const struct mpf_event *e, void (*kept)(const struct mpf_event *e))
 {
     struct waiting *w = &waiting[e->thread % THREADS];

@@ -28,7 +28,7 @@ void remove_files(void)
     unlink(thinned_log);
 }
 
-/* ---- thinning: what `compact` and `recover` do, in one */
+/* ---- thinning: the same as `compact` and `recover` together */
 
 static void put(int fd, const void *bytes, size_t count)
 {
@@ -80,7 +80,7 @@ struct mpr_thinned thin(const char *from, const char *to, unsigned share, uint64
     return out;
 }
 
-/* ---- what a log says */
+/* ---- content of a log */
 
 static void read_log(struct mpr_reader *reader, const char *path, enum mpr_group by)
 {
@@ -104,7 +104,8 @@ static uint64_t hash_of_path(const struct mpr_replay *r, uint64_t node)
     return hash;
 }
 
-/* Of who has what, at the heap's peak and at the end: the same for the same, in any order. */
+/* Returns a checksum of the owners at the heap's peak and at the end. It does not depend on their
+ * order. */
 static uint64_t print_of(const struct mpr_replay *r, uint8_t heap)
 {
     uint64_t sum = 0;
@@ -135,7 +136,7 @@ static void assert_same_by(const char *a, const char *b, enum mpr_group by)
         assert_int_equal(x->frees, y->frees);
         assert_int_equal(x->failures, y->failures);
         assert_int_equal(x->unmatched, y->unmatched);
-        if (by != MPR_GROUP_STACK) /* whose numbers are the log's */
+        if (by != MPR_GROUP_STACK) /* stack IDs differ between logs */
             assert_int_equal(print_of(&was.replay, (uint8_t)i), print_of(&is.replay, (uint8_t)i));
     }
     mpr_reader_close(&was);

@@ -1,5 +1,4 @@
-/* What the tests of thinning share: a log and what it is thinned to, and whether both say the same.
- */
+/* Thins a log and compares both, for the tests of thinning. */
 #ifndef THIN_TEST_H
 #define THIN_TEST_H
 
@@ -18,12 +17,12 @@ extern char whole_log[], thinned_log[]; /* paths */
 
 void make_files(void);
 void remove_files(void);
-/* What `compact` and `recover` do, in one: `from` up to the share-th part of its frames of events
- * (1: all), and the rest as it is. */
+/* Does the same as `compact` and `recover` together: thins `from` up to the share-th part of its
+ * frames of events (1: all), and copies the rest. */
 struct mpr_thinned thin(const char *from, const char *to, unsigned share, uint64_t budget);
-/* Two logs say the same of all heaps, and of who has what, at peaks and at the end. */
+/* Checks that two logs have the same heaps with the same owners, at peaks and at the end. */
 void assert_same(const char *a, const char *b);
-/* Of that operation; of all: -1. */
+/* Returns the number of events with that operation, or of all if it is -1. */
 uint64_t count_events(const char *path, int op);
 
 #endif

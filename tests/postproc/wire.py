@@ -1,4 +1,4 @@
-"""Protocol Buffers as they are on the wire: what the tests of exports read them by."""
+"""A parser of Protocol Buffers for the tests of exports."""
 import collections
 
 
@@ -12,7 +12,7 @@ def varint(data, at):
 
 
 def numbers(data):
-    """A packed field."""
+    """Returns the numbers of a packed field."""
     at, out = 0, []
     while at < len(data):
         value, at = varint(data, at)
@@ -21,7 +21,7 @@ def numbers(data):
 
 
 def fields(data):
-    """(field, value) of a message: a number, or bytes."""
+    """Yields (field, value) of a message. A value is a number, or bytes."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -36,7 +36,7 @@ def fields(data):
 
 
 def message(data):
-    """The values of each field."""
+    """Returns the values of each field."""
     out = collections.defaultdict(list)
     for field, value in fields(data):
         out[field].append(value)
