@@ -23,8 +23,8 @@ struct mpl_logs {
     struct timespec since; /* logs that were written last before belong to an earlier run */
     struct mpl_log *log;   /* of processes that have ended, by name */
     size_t count;
-    unsigned running; /* more, of processes that still run: one that stays small takes its log away
-                         when it ends */
+    /* More, of processes that still run: one that stays small takes its log away when it ends. */
+    unsigned running;
     unsigned recovered, lossy;
     unsigned cut;             /* logs that have no end, and no journal was found */
     unsigned unmerged;        /* logs that could not be merged with their journals */

@@ -101,11 +101,8 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     if (kind == MPL_OBJECT_MUSL) return MPL_UNSEEN_MUSL;
     if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
     if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
-    return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO; /* a program
-                                                                                        may write
-                                                                                        over its
-                                                                                        environment
-                                                                                      */
+    /* A program may write over its environment. */
+    return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO;
 }
 
 /* A program that was found the same twice stays what it is until an exec. */

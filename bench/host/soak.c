@@ -1,11 +1,11 @@
 /* soak --events=N [--threads=T] [--rate=A_SECOND] [--hold=FILE] --truth=FILE: a long run whose
  * memory use is known.
  *
- * T threads make N calls of malloc and free in total, in 16 phases. Between two phases they wait, and
- * the main thread makes a peak of a chosen height, to the byte. The highest peak is in phase 5. The one
- * in phase 11 is a single byte lower. In each phase the main thread also leaks blocks, in separate
- * functions. The program counts the bytes of each NVTX range itself, and writes them to FILE: those at
- * the highest peak and those at the end, with the names that reports use.
+ * T threads make N calls of malloc and free in total, in 16 phases. Between two phases they wait,
+ * and the main thread makes a peak of a chosen height, to the byte. The highest peak is in phase 5.
+ * The one in phase 11 is a single byte lower. In each phase the main thread also leaks blocks, in
+ * separate functions. The program counts the bytes of each NVTX range itself, and writes them to
+ * FILE: those at the highest peak and those at the end, with the names that reports use.
  *
  * While the first byte of the file given by --hold is not 0, the threads pause.
  *

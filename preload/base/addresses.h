@@ -13,8 +13,9 @@
 enum { MP_ADDRESS_BUCKETS = 1 << 16, MP_ADDRESS_PLACES = 8, MP_ADDRESS_PAGES = 1 << 20 };
 
 struct mp_addresses {
-    uint8_t on_page[MP_ADDRESS_PAGES]; /* members in the pages with this hash; the most that it can
-                                          be: or more than that, and so for ever */
+    /* Members in the pages with this hash; the most that it can be: or more than that, and so
+     * for ever. */
+    uint8_t on_page[MP_ADDRESS_PAGES];
     uint64_t at[MP_ADDRESS_BUCKETS][MP_ADDRESS_PLACES]; /* 0: an empty place */
 };
 

@@ -194,8 +194,8 @@ static inline uint64_t mp_sys_clock(clockid_t which)
  * Time in which the process was stopped (SIGSTOP, a frozen cgroup) does not count: whoever is
  * waited for was stopped, too. */
 struct mp_patience {
-    uint64_t seen, left; /* when it was looked last; ns that are left, never 0 unless that was asked
-                          */
+    /* When it was looked last; ns that are left, never 0 unless that was asked. */
+    uint64_t seen, left;
 };
 struct mp_patience mp_patience(uint64_t ns);
 /* Sleeps a little while *word is `value`, at most `look` ns; false, at once: the time is over. */

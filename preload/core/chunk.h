@@ -30,8 +30,8 @@ struct mp_chunk_meta {
     uint32_t pending; /* the encoder's: slots in the log once the frame at hand is written */
     uint32_t filled;  /* slots from this one on are empty, whatever the chunk was used for before */
     uint8_t tag;      /* of the chunk's last use */
-    uint8_t retired;  /* a slot of it may still be written by a thread that was given up: never used
-                         again */
+    /* A slot of it may still be written by a thread that was given up: never used again. */
+    uint8_t retired;
 };
 
 struct mp_pool {

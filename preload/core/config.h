@@ -26,8 +26,8 @@ struct mp_config {
         MP_PYTHON_OFF,
         MP_PYTHON_ON,
         MP_PYTHON_SMALL
-    } python; /* record Python call stacks; MP_PYTHON_SMALL: also those of a sample of small
-                 objects */
+        /* Record Python call stacks; MP_PYTHON_SMALL: also those of a sample of small objects. */
+    } python;
     uint64_t python_mean; /* MP_PYTHON_SMALL: bytes between samples on average */
     enum mp_stacks {
         MP_STACKS_OFF,

@@ -10,9 +10,9 @@ static double logarithm(double x)
         uint64_t u;
     } v = { x };
     const int exponent = (int)(v.u >> 52) - 1022;
-    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;       /* 0.5 to 1 */
-    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t; /* ln(v) = ln(sqrt(1/2)) +
-                                                                             2 artanh(t) */
+    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52; /* 0.5 to 1 */
+    /* ln(v) = ln(sqrt(1/2)) + 2 artanh(t). */
+    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t;
     return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
 }
 

@@ -34,8 +34,8 @@ struct mp_epoch {
     uint32_t ticket;       /* of the next frame */
     uint32_t turn;         /* futex: of the frame that is to be written next */
     bool busy;             /* a frame was full */
-    uint32_t dead; /* threads that were seen dead and are not given back, at most; read without the
-                      lock */
+    /* Threads that were seen dead and are not given back, at most; read without the lock. */
+    uint32_t dead;
     uint64_t next_look, next_hurried; /* for such, ns: as a rule, and while chunks are short */
     uint32_t notes;
     struct mp_note note[MP_NOTES];

@@ -23,9 +23,8 @@ struct ids {
 };
 
 static uint32_t version; /* changes of the program's ids that were seen */
-static __thread uint32_t mine __attribute__((tls_model("initial-exec"))); /* version that the
-                                                                             calling thread follows
-                                                                           */
+/* Version that the calling thread follows. */
+static __thread uint32_t mine __attribute__((tls_model("initial-exec")));
 
 /* ---- reading */
 

@@ -46,8 +46,9 @@ struct mp_process {
     bool root;          /* the user started this process (or what it became by exec) */
     int32_t starter;    /* thread that is in mp_process_start */
     bool start_overdue; /* it hangs: no thread waits for it any more */
-    uint32_t known; /* to the C library: not a child of _Fork or a raw clone.  Such a child may end
- by a raw exit of its only thread, so no second thread may stay */
+    /* To the C library: not a child of _Fork or a raw clone. Such a child may end by a raw exit
+     * of its only thread, so no second thread may stay. */
+    uint32_t known;
     struct mpf_clock start;
     struct mpf_identity identity;
 
@@ -61,14 +62,15 @@ struct mp_process {
     struct mp_worker worker;
     struct mp_encoder encoder[MP_WRITERS]; /* the first one, and those that help it */
     uint32_t wake;                         /* futex: bumped to wake the encoders */
-    uint32_t ended; /* no frame is to be written behind what is in the log, its END as a rule; under
-                       all writers' locks */
-    uint32_t away;  /* enum mp_away */
+    /* No frame is to be written behind what is in the log, its END as a rule; under all writers'
+     * locks. */
+    uint32_t ended;
+    uint32_t away; /* enum mp_away */
     uint32_t finishing;
-    struct mp_lock writer_lock[MP_WRITERS]; /* held from the taking of slots for a frame until it is
-                                               written */
-    struct mp_lock epoch_lock;              /* which slots are taken; within a writer's lock */
-    struct mp_epoch *epoch;                 /* the encoder's memory */
+    /* Held from the taking of slots for a frame until it is written. */
+    struct mp_lock writer_lock[MP_WRITERS];
+    struct mp_lock epoch_lock; /* which slots are taken; within a writer's lock */
+    struct mp_epoch *epoch;    /* the encoder's memory */
     unsigned tick_shift;
     uint64_t watermark; /* ticks: all up to here is in the log or on its way there */
 

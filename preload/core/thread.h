@@ -17,12 +17,12 @@ struct mp_totals {
  * not a slot, so the child's first event takes the slow path. Recording touches one cache line, and
  * the second one if blocks are counted (counted.h). */
 struct mp_thread {
-    uint64_t cur;         /* next free slot and its chunk's tag; only this thread moves it, in one
-                             instruction */
-    uint32_t guard;       /* enum mp_guard: events that do not take the fast path */
-    int32_t tid;          /* kernel's id; -1: seen dead */
-    uint32_t first, last; /* chunks, index + 1: oldest one not given back (the encoder's), and the
-                             one being filled */
+    /* Next free slot and its chunk's tag; only this thread moves it, in one instruction. */
+    uint64_t cur;
+    uint32_t guard; /* enum mp_guard: events that do not take the fast path */
+    int32_t tid;    /* kernel's id; -1: seen dead */
+    /* Chunks, index + 1: oldest one not given back (the encoder's), and the one being filled. */
+    uint32_t first, last;
     /* 1 + the driver context of its events: CUPTI's number of it, or bits of its address with
      * interposition; 0: none */
     uint32_t gpu_context;

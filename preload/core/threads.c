@@ -165,8 +165,7 @@ static struct mp_thread *begin_record(void)
         mp_pool_give(mp_pool_index(&mp_process->pool, c));
         return NULL;
     }
-    t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED); /* all else is
-                                                                                        0 */
+    t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);
     t->guard = mp_thread_guard();
     c->thread = t->number;
     begin_chunk(t, NULL, c);

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct mp_call {
-    const void *params;   /* the call's struct of generated_cuda_meta.h; outputs are valid after
-                             success */
+    /* The call's struct of generated_cuda_meta.h; outputs are valid after success. */
+    const void *params;
     uint64_t *keep;       /* a word that lasts from the entry to the return */
     CUcontext context;    /* the current one at the return, or NULL */
     uint32_t context_uid; /* unique among live contexts; 0: none */

@@ -20,9 +20,9 @@
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
 
 static struct {
-    uint32_t ready, stopped, inside; /* NVML may be called; never again; callers in it now (futex)
-                                      */
-    uint32_t seek;                   /* for devices in use */
+    /* NVML may be called; never again; callers in it now (futex). */
+    uint32_t ready, stopped, inside;
+    uint32_t seek; /* for devices in use */
     void *device[MPF_GPUS];
     uint64_t last[MPF_GPUS][MPF_GPU_COUNT], due[MPF_GPUS];
 } s;

@@ -13,8 +13,9 @@ struct mp_operator {
     void *deleting; /* the operator delete, or sized free, at work has recorded this block's free */
     /* size of the current aligned operator new, which a C++ library rounds up */
     size_t aligned_bytes;
-    bool hooked; /* since this was cleared a hook of malloc's family has recorded what an operator
-                    new is to, or that of free has seen what an operator delete has */
+    /* Since this was cleared a hook of malloc's family has recorded what an operator new is to,
+     * or that of free has seen what an operator delete has. */
+    bool hooked;
 };
 extern __thread struct mp_operator mp_operator
     __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -139,11 +139,9 @@ int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 #define CLONE_NEWTIME 0x80
 #endif
 
-enum {
-    SINGLE = 1,
-    LAST_CHANCE = 2
-}; /* the kernel refuses it to a process of several threads; after
-      it the process can make no more threads */
+/* SINGLE: the kernel refuses the call in a process with several threads. LAST_CHANCE: after the
+ * call the process cannot create threads any more. */
+enum { SINGLE = 1, LAST_CHANCE = 2 };
 
 /* Ends memprof's threads, or sees to it that they are there.  Returns true if they have to be
  * started again. */

@@ -95,8 +95,8 @@ static bool open_dict(struct reader *r, uintptr_t dict, struct items *it)
     if (!peek(r, d[KEYS], k, sizeof k)) return false;
     it->next = 0;
     it->values = d[VALUES] ? d[VALUES] + r->py->layout.values_head : 0;
-    if (r->py->layout.lines == MP_PYTHON_LOCATIONS) { /* from 3.11 on: sizes as powers of two, a
-                                                         kind */
+    /* From 3.11 on: sizes as powers of two, a kind. */
+    if (r->py->layout.lines == MP_PYTHON_LOCATIONS) {
         it->words = k[1] >> 16 & 0xff ? 2 : 3;
         it->count = k[3];
         it->entries = d[KEYS] + 32 + ((uintptr_t)1 << (k[1] >> 8 & 31));

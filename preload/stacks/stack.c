@@ -28,10 +28,11 @@ struct set {
     size_t places;
 };
 static struct set few = { .places = 1 << 14 };
-static struct set many; /* takes the place of `few` once that is half full.  A program in an
-                           interpreter has several 100,000 stacks, which touch 8 MiB */
-static uint32_t added;  /* to `few` */
-static bool on;         /* stacks are taken */
+/* Takes the place of `few` once that is half full. A program in an interpreter has several
+ * 100,000 stacks, which touch 8 MiB. */
+static struct set many;
+static uint32_t added; /* to `few` */
+static bool on;        /* stacks are taken */
 
 /* Walkers of threads that take stacks all the time, by their records, mapped with a thread's first
  * stack.  Threads with a higher number have none. */

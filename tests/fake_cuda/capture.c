@@ -3,7 +3,8 @@
 
 static CUstream capturing;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-static _Thread_local unsigned thread_captures; /* captures begun by this thread, except relaxed ones */
+/* Captures begun by this thread, except relaxed ones. */
+static _Thread_local unsigned thread_captures;
 
 static bool forbids(const struct CUstream_st *stream)
 {

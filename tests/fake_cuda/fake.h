@@ -3,8 +3,8 @@
  *
  * One recursive lock (call.c) protects all of it, and everything here is called under it. CUDA's
  * opaque handles are pointers to the structs below. A destroyed handle is as invalid as a dangling
- * pointer, except for contexts, addresses and memory handles. Sizes are bytes. Functions that return
- * CUresult do the same as the driver call of that name. */
+ * pointer, except for contexts, addresses and memory handles. Sizes are bytes. Functions that
+ * return CUresult do the same as the driver call of that name. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -45,7 +45,8 @@ uint32_t fake_next_id(void);
 
 /* ---- api.c, entry.c: functions by their names ---- */
 
-void *fake_function(const char *name); /* by exact name, or NULL for a call that the stand-in does not have */
+/* By exact name, or NULL for a call that the stand-in does not have. */
+void *fake_function(const char *name);
 CUresult fake_entry(const char *symbol, void **out, int version, cuuint64_t flags,
                     CUdriverProcAddressQueryResult *status);
 

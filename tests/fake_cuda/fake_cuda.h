@@ -11,7 +11,8 @@
  * - FAKE_CUDA_NODE: their memory is this NUMA node of the host
  * - FAKE_CUPTI_BUSY: if set, another tool has subscribed to CUPTI
  * - FAKE_CUPTI_SEVERAL: if set, CUPTI is the one of CUDA 13.3, which can serve several tools
- * - FAKE_CUPTI_REFUSE: driver callbacks that CUPTI does not know: names or ids, separated by commas */
+ * - FAKE_CUPTI_REFUSE: driver callbacks that CUPTI does not know: names or ids, separated by commas
+ */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 

@@ -321,23 +321,24 @@ static void golden_bytes(void **state)
     (void)state;
     add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)3 << SHIFT, 0x1000, 0, 1);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* at an address that the thread freed */
+    /* At an address that the thread freed. */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);
     add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x2000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)5 << SHIFT, 0x1000, 0, 2);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* at an address that another thread freed */
+    /* At an address that another thread freed. */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);
     const long n = there_and_back();
     static const uint8_t rest[] = {
-        6,    0,  0,  0,  11, 3, 0, 0, /* events, shift, pairs */
-        6,    0,  0,  0,  6,  0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0,    0, 0, 2,
-        0,    0,  0,  0,  0,  0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 2, 0x81, 1, 1, /* ALLOC, FREE, predicted ALLOC of heap 1,
- * with their classes */
-        0,    1,  2,  0,  1,  0,                                              /* ops */
-        1,    4,  2,  1,  1,  1, /* thread 1 four times, 2 once, 1 once */
-        3,    2,  2,  4,         /* step 3 twice, 2 steps later four times */
-        0x81, 8,                 /* distance zigzag(0x100) */
-        0xf9, 7,                 /* distance zigzag(0x200 - 0x102) */
-        4,                       /* the address of the block before the last */
-        24,   24, 24, 24, 1,  2, /* sizes; ages */
+        6, 0, 0, 0, 11, 3, 0, 0, /* events, shift, pairs */
+        6, 0, 0, 0, 6, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 2,
+        /* ALLOC, FREE, predicted ALLOC of heap 1, with their classes */
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 2, 0x81, 1, 1, 0, 1, 2, 0, 1, 0, /* ops */
+        1, 4, 2, 1, 1, 1,     /* thread 1 four times, 2 once, 1 once */
+        3, 2, 2, 4,           /* step 3 twice, 2 steps later four times */
+        0x81, 8,              /* distance zigzag(0x100) */
+        0xf9, 7,              /* distance zigzag(0x200 - 0x102) */
+        4,                    /* the address of the block before the last */
+        24, 24, 24, 24, 1, 2, /* sizes; ages */
     };
     assert_int_equal(n, 2 * sizeof(struct mpf_clock) + sizeof rest);
     assert_memory_equal(body + 2 * sizeof(struct mpf_clock), rest, sizeof rest);

@@ -51,9 +51,9 @@ static void refs_regions_values_and_data(void **state)
         6, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0,
         26, 0, 5, 2, 1, 2, 8, 2, 3, 10, 0, 3, 16, 0, 4,             /* operation, heap, class */
         0, 1, 1, 2, 3, 4,                                           /* ops */
-        1, 2, 0xc8, 1, 4,                                           /* thread 1 twice, thread 200 four times */
-        1, 3, 0xe8, 7, 3,                                           /* step 1 thrice, 1000 steps later thrice */
-        0, 0xc6, 4, 0, 0x45,                                        /* no age: zigzag(0x123), zigzag(0x100 - 0x123) */
+        1, 2, 0xc8, 1, 4, /* thread 1 twice, thread 200 four times */
+        1, 3, 0xe8, 7, 3, /* step 1 thrice, 1000 steps later thrice */
+        0, 0xc6, 4, 0, 0x45, /* no age: zigzag(0x123), zigzag(0x100 - 0x123) */
         0x80, 8, 0x80, 0x20,                                        /* zigzag(0x200), 4096 */
         0, 0,                                                       /* the same address, 0 */
         0x84, 0x80, 0x80, 0x80, 0x30, 0,                            /* 3 << 32 | 4, 0 */

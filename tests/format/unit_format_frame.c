@@ -91,8 +91,8 @@ static void a_frame_without_a_checksum_is_damage(void **state)
     (void)state;
     struct mpf_frame f;
     write_frame(MPF_MAJOR);
-    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1); /* the same payload,
- * including its head */
+    /* The same payload, including its head. */
+    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1);
     assert_int_equal(mpf_frame_read(dctx, out, n, back, CAP, &f), MPF_ERR_DAMAGED);
 }
 

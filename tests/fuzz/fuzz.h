@@ -1,7 +1,7 @@
 /* Functions shared by the fuzz targets.
  *
- * A target is a libFuzzer program. LLVMFuzzerTestOneInput gets arbitrary bytes. The code that it calls
- * must end and stay within its bounds for any input. */
+ * A target is a libFuzzer program. LLVMFuzzerTestOneInput gets arbitrary bytes. The code that it
+ * calls must end and stay within its bounds for any input. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

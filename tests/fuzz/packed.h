@@ -1,8 +1,8 @@
-/* A log as the fuzzer of reports uses it: with uncompressed frames, so that mutated frames get valid
- * checksums when they are compressed.
+/* A log as the fuzzer of reports uses it: with uncompressed frames, so that mutated frames get
+ * valid checksums when they are compressed.
  *
- * The bytes are: the command that reads it (one byte), then the frames: kind (one byte), length (four
- * bytes, little-endian), body. */
+ * The bytes are: the command that reads it (one byte), then the frames: kind (one byte), length
+ * (four bytes, little-endian), body. */
 #ifndef PACKED_H
 #define PACKED_H
 

@@ -1,5 +1,5 @@
-/* A program that contains a tool which subscribes to CUPTI's callbacks, as PyTorch's profiler does. It
- * prints which callbacks the tool got. They must be the same with and without memprof.
+/* A program that contains a tool which subscribes to CUPTI's callbacks, as PyTorch's profiler does.
+ * It prints which callbacks the tool got. They must be the same with and without memprof.
  *
  * early: subscribes before cuInit.
  * late: subscribes after cuInit.

@@ -1,5 +1,5 @@
-/* A tool that subscribes to all callbacks and checks only their form. It tests the stand-ins and does
- * not use memprof.
+/* A tool that subscribes to all callbacks and checks only their form. It tests the stand-ins and
+ * does not use memprof.
  *
  * It writes these lines to the file TRACE_OUT:
  *   enter|exit THREAD CORRELATION NAME RESULT CONTEXT-UID

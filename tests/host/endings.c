@@ -25,7 +25,8 @@ static void work(long blocks)
 
 static void *rest(void *arg)
 {
-    pthread_join(*(pthread_t *)arg, NULL); /* the main thread has ended when this thread allocates */
+    /* The main thread has ended when this thread allocates. */
+    pthread_join(*(pthread_t *)arg, NULL);
     work(500);
     return NULL;
 }

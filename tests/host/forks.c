@@ -77,7 +77,8 @@ static pid_t make(const char *how)
     if (!strcmp(how, "vfork")) {
         pid = vfork();
         if (pid == 0) {
-            free(malloc(64)); /* the parent records this event, because the memory is the parent's */
+            /* The parent records this event, because the memory is the parent's. */
+            free(malloc(64));
             execv("/proc/self/exe", argv);
             _exit(1);
         }

@@ -1,5 +1,6 @@
 /* `range_names distinct N`: N different range names, and a block of 100 bytes in each.
- * `range_names odd`: unusual names that a reader might not handle, and a block of 100 bytes in each. */
+ * `range_names odd`: unusual names that a reader might not handle, and a block of 100 bytes in
+ * each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 enum { SESSIONS = 3, SESSION = 224, ENTRY = 5000, BUFFER = 100000 };
 
 static void *volatile newest;
-static volatile int sessions = SESSIONS; /* volatile: one call site, however the compiler unrolls
-                                          * the loop */
+/* Volatile: one call site, however the compiler unrolls the loop. */
+static volatile int sessions = SESSIONS;
 
 FRAME void make_session(void)
 {

@@ -159,8 +159,8 @@ static void row_munmap_two(void)
     char *p = map(4 * MIB, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
     mmap(p, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     mmap(p + 2 * MIB, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    munmap(p + MIB / 2, 2 * MIB);       /* half of the first mapping, the reservation, and a quarter
-                                         * of the last mapping */
+    /* Half of the first mapping, the reservation, and a quarter of the last mapping. */
+    munmap(p + MIB / 2, 2 * MIB);
 }
 static void row_munmap_fails(void) { if (munmap(map_rw(MIB) + 1, MIB) != -1) abort(); }
 static void row_mprotect_rw(void) { mprotect(map(4 * MIB, PROT_NONE, MAP_PRIVATE), MIB, PROT_READ | PROT_WRITE); }
@@ -184,8 +184,8 @@ static void row_sbrk_fails(void) { if (sbrk((intptr_t)1 << 60) != (void *)-1) ab
 static void row_brk(void)
 {
     char *p = sbrk(0);
-    if (brk(p + 3 * MIB) || brk(p + MIB) || brk(NULL)) abort();     /* the last call does not move
-                                                                     * the break */
+    /* The last call does not move the break. */
+    if (brk(p + 3 * MIB) || brk(p + MIB) || brk(NULL)) abort();
 }
 static void row_brk_fails(void) { if (brk((char *)sbrk(0) + ((size_t)1 << 60)) != -1) abort(); }
 static void row_mmap_private_file(void)

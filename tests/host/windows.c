@@ -3,8 +3,8 @@
  * steps N [fork]: N ranges "step". Each allocates 20 blocks of 1,000 bytes, and 20 of 2,000 are
  * allocated before each. In each step and after it every third live block is freed or resized. With
  * fork, a child that is forked in the last step continues with the blocks. For each block that is
- * live at the end, a line of stdout has its address, and when it was last allocated or resized (2 n:
- * in step n; 2 n + 1: after it).
+ * live at the end, a line of stdout has its address, and when it was last allocated or resized (2
+ * n: in step n; 2 n + 1: after it).
  *
  * signals N: four threads allocate, resize and free blocks while the main thread sends N signals
  * USR2.

@@ -25,7 +25,8 @@ void use(void)
     sdallocx(p, 200, 0);
 
     p = made(mallocx(20 << 10, 0), 20 << 10);
-    if (xallocx(p, 1 << 30, 0, 0) >= 1 << 30) abort(); /* cannot grow in place, so the block is unchanged */
+    /* Cannot grow in place, so the block is unchanged. */
+    if (xallocx(p, 1 << 30, 0, 0) >= 1 << 30) abort();
     if (xallocx(p, 20 << 10, 0, 0) < 20 << 10) abort();
     moved(p, 20 << 10, 20 << 10);
 

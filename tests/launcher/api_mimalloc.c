@@ -58,7 +58,8 @@ static void allocate(void)
     p = mi_realpath("/", NULL);
     made(p, strlen(p) + 1);
     books.allocations++; /* mimalloc's realpath copies the C library's result */
-    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort(); /* neither counts as a failed allocation */
+    /* Neither counts as a failed allocation. */
+    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort();
 }
 
 static void reallocate(void)
@@ -98,8 +99,8 @@ static void release(void)
 
 static void use_heaps(void)
 {
-    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new(); /* blocks of the allocator itself,
- * not of a program */
+    /* Blocks of the allocator itself, not of a program. */
+    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new();
     made(mi_heap_malloc(kept, 2000), 2000);
     made(mi_heap_calloc(kept, 10, 201), 2010);
     moved(mi_heap_realloc(kept, made(mi_heap_strdup(kept, "four"), 5), 600), 5, 600);

@@ -15,7 +15,8 @@ uint64_t double_lost;
 int double_active = 1;
 __thread uint32_t double_guard;
 uint64_t mp_clock_turn;
-__thread struct mp_thread *mp_self; /* NULL: every event takes the slow path, which is defined below */
+/* NULL: every event takes the slow path, which is defined below. */
+__thread struct mp_thread *mp_self;
 
 void double_reset(void)
 {

@@ -9,7 +9,8 @@ extern struct nvtx_core emit_core;
 extern struct nvtx_core2 emit_core2;
 extern struct nvtx_payload_extension emit_payload;
 extern struct nvtx_memory_extension emit_memory;
-extern uint16_t emitter_compatible; /* version of the extensions: that of the payload extension, unless a test sets it */
+/* Version of the extensions: that of the payload extension, unless a test sets it. */
+extern uint16_t emitter_compatible;
 
 /* Resets all functions to no-ops, then lets the library fill the tables. Returns the library's
  * result. */

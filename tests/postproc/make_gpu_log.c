@@ -251,7 +251,8 @@ static void waste(const char *path, bool thrifty)
     torch_capture(1, BASE + 1024 * MIB, 100 * MIB, 500);
     if (!thrifty) torch_capture(2, BASE + 2048 * MIB, 80 * MIB, 605);
     call(MPF_CALL_LIMIT, 690, thrifty ? 691 : 790, 0);
-    if (!thrifty) now += 1100 * MS; /* memory that is allocated only in the last second does not count */
+    /* Memory that is allocated only in the last second does not count. */
+    if (!thrifty) now += 1100 * MS;
     push(ROPE);
     pop();
     testlog_close(target, "exit");

@@ -1,6 +1,6 @@
 /* make_nasty_log PATH [NAME]: a log in which every name is a text that a terminal, a browser, a
- * spreadsheet or a parser would interpret, at every place where a log has names. With NAME all names
- * are that text.
+ * spreadsheet or a parser would interpret, at every place where a log has names. With NAME all
+ * names are that text.
  *
  * make_nasty_log --list: prints the texts, each followed by a zero byte. */
 #include <err.h>

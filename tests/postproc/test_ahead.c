@@ -15,7 +15,8 @@
 #include "ahead.h"
 #include "testlog.h"
 
-enum { EVENTS = 300000, NAMED = 7 }; /* more than half a MiB of log; each NAMED-th event is a name */
+/* More than half a MiB of log; each NAMED-th event is a name. */
+enum { EVENTS = 300000, NAMED = 7 };
 
 static char folder[] = "/tmp/memprof-test-XXXXXX", log_path[64];
 

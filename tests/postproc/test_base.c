@@ -142,7 +142,8 @@ static void an_array_stays_whole_when_it_cannot_grow(void **state)
     static size_t count = 1, cap;
     array = mpr_resize(NULL, 1, sizeof *array);
     array[0][0] = 'x';
-    count = cap = SIZE_MAX / sizeof *array / 2 + 1; /* twice as many elements exceed the largest size */
+    /* Twice as many elements exceed the largest size. */
+    count = cap = SIZE_MAX / sizeof *array / 2 + 1;
     assert_true(ENDS(MPR_GROW(array, count, cap)));
     assert_int_equal(cap, count);
     assert_int_equal(array[0][0], 'x');

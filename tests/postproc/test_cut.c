@@ -118,8 +118,8 @@ static void the_middle_is_cut(void **state)
     cuts("step > forward > torch:AddmmBackward0", 20, "step…:AddmmBackward0");
     cuts("\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64", 16,
          "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64"); /* no half characters */
-    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb"); /* marks stay with
- * their letter */
+    /* Marks stay with their letter. */
+    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb");
 }
 
 /* "<-" stays with the end of the caller. */

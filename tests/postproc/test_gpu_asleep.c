@@ -165,9 +165,10 @@ static void plug_in(void)
     module(0xb000, 0xc000, "/site-packages/vllm/cumem_allocator.abi3.so");
     module(0xd000, 0xe000, "/site-packages/torch/lib/libtorch_cuda.so");
     WORDS(1, MPF_OP_STACK, 0, 0x61, 0x1100, 0xb100, 0xb200, 0xd100, 0x3100, 0x7100);
-    WORDS(1, MPF_OP_STACK, 0, 0x62, 0x1100, 0xb100, 0x7100);         /* by Python */
-    WORDS(1, MPF_OP_STACK, 0, 0x63, 0x1100, 0xd100, 0x7100);         /* by libtorch itself */
-    WORDS(1, MPF_OP_STACK, 0, 0x64, 0x1100, 0x5100, 0xd100, 0x3100); /* by NCCL, which is notified of segments */
+    WORDS(1, MPF_OP_STACK, 0, 0x62, 0x1100, 0xb100, 0x7100); /* by Python */
+    WORDS(1, MPF_OP_STACK, 0, 0x63, 0x1100, 0xd100, 0x7100); /* by libtorch itself */
+    /* By NCCL, which is notified of segments. */
+    WORDS(1, MPF_OP_STACK, 0, 0x64, 0x1100, 0x5100, 0xd100, 0x3100);
     WORDS(1, MPF_OP_STACK, 0, 0x65, 0x1100, 0xb100, 0x3100, 0x7100); /* replaces cudaMalloc */
 }
 

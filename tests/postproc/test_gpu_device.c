@@ -107,7 +107,8 @@ static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
     begin();
     WORDS(1, MPF_OP_SAMPLE_GPU, U, 0, 100 * MIB, 1024 * MIB, 100 * MIB, 0);
     event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 700 * MIB);
-    event(1, MPF_OP_GPU_LEVEL, D, 0, 24 * MIB); /* a level of graphs that is larger than the driver's memory */
+    /* A level of graphs that is larger than the driver's memory. */
+    event(1, MPF_OP_GPU_LEVEL, D, 0, 24 * MIB);
     alloc(D, A, 600 * MIB);
     assert_int_equal(heap(D)->bytes, 1024 * MIB);
     assert_int_equal(gpu()->pool_bytes[0], 400 * MIB);

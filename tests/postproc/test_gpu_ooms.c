@@ -41,7 +41,8 @@ static void the_free_bytes_of_a_refusal_are_newer_than_a_sample(void **state)
     (void)state;
     begin();
     sample(10 * MIB, 4 * MIB);
-    refuse(1, 200 * MIB, 2, 78 * MIB, 0); /* of 80 MiB, which is within the difference of two readings */
+    /* Of 80 MiB, which is within the difference of two readings. */
+    refuse(1, 200 * MIB, 2, 78 * MIB, 0);
     assert_int_equal(gpu()->oom[0].snapshot.used, 2 * MIB);
     assert_int_equal(gpu()->oom[0].snapshot.others, 6 * MIB);
     sample(10 * MIB, 4 * MIB);

@@ -195,8 +195,8 @@ static void other_ranges_do_not(void **state)
         { MPR_GROUP_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forward", true, "inner" },
-        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" }, /* the
- * innermost frame */
+        /* The innermost frame. */
+        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" },
     };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const struct mpr_node *n =

@@ -83,7 +83,8 @@ static void an_instant_has_the_values_of_then(void **state)
     begin_threads(0, UINT64_MAX);
     event(1, 1, MPF_OP_ALLOC, 0x1000, 100);
     mpr_history_take(&history, 10);
-    event(11, 1, MPF_OP_ALLOC, 0x2000, 50); /* freed before the next instant, so it does not appear */
+    /* Freed before the next instant, so it does not appear. */
+    event(11, 1, MPF_OP_ALLOC, 0x2000, 50);
     event(12, 1, MPF_OP_FREE, 0x2000, 0);
     event(13, 2, MPF_OP_ALLOC, 0x3000, 7); /* a cell that appeared later has no earlier values */
     mpr_history_take(&history, 20);
@@ -297,7 +298,8 @@ static void estimates_are_no_more_than_there_is(void **state)
     sampled_block(2, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 10);
     for (uint64_t i = 3; i <= 40; i++) event(11, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
-    mpr_history_take(&history, 20); /* the counts are equal: the site did not change, but its share did */
+    /* The counts are equal: the site did not change, but its share did. */
+    mpr_history_take(&history, 20);
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
     static const struct mpr_history_value of_site[] = { { .bytes = 3 * SAMPLED, .blocks = 3 },
                                                         { .bytes = STANDS_FOR, .blocks = 17 } };

@@ -129,8 +129,9 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     struct mpr_segment_pool pool[] = {
         { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
         { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
-        { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs were destroyed, so it is a default pool now */
-        { .bytes = 100 * MIB, .graph = true },    /* with an unknown number */
+        /* Its graphs were destroyed, so it is a default pool now. */
+        { .pool = { 0, 3 }, .bytes = 100 * MIB },
+        { .bytes = 100 * MIB, .graph = true }, /* with an unknown number */
     };
     struct mpr_segments_device device = { .pool = pool, .pools = 4 };
     const struct mpr_segments segments = { .device = &device, .devices = 1 };

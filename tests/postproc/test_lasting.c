@@ -45,8 +45,8 @@ static void an_address_is_used_again(void **state)
     }
     mpr_lifetime_histogram_remove(&lasting, 1, 8, 1000000);
     mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000000);
-    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001); /* the end of the previous block was
- * not seen */
+    /* The end of the previous block was not seen. */
+    mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001);
     const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&lasting, CELL);
     assert_int_equal(tally.blocks, 1002);
     assert_int_equal(tally.freed, 1000);
@@ -62,7 +62,8 @@ static void the_median_is_the_middle_of_its_class(void **state)
     assert_true(mpr_lifetime_stats_median(&tally) == MPR_LIFETIME_UNKNOWN);
     tally.freed = 3;
     tally.life[0] = tally.life[11] = tally.life[20] = 1;
-    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512); /* class 11 starts at 1024 ns */
+    /* Class 11 starts at 1024 ns. */
+    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512);
     mpr_lifetime_stats_add(&sum, &tally);
     mpr_lifetime_stats_add(&sum, &tally);
     assert_int_equal(sum.freed, 6);

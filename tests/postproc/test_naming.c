@@ -39,10 +39,8 @@ static const char *name(struct mpr_arena *arena)
                                           "\1%u",
                                           "" };
     char text[100];
-    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6)); /* NOLINT:
- * the formats
- * are those
- * above */
+    /* The formats are those above. NOLINTNEXTLINE */
+    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6));
     return mpr_arena_text(arena, text);
 }
 

@@ -115,7 +115,7 @@ static void one_place_folds(void **state)
     assert_int_equal(line->row.bytes, 352 * MIB);
     assert_int_equal(line->row.blocks, 16);
     assert_int_equal(line->rows, 16);
-    assert_int_equal(line->row.own_peak, 352 * MIB);   /* at least the bytes that existed at once, */
+    assert_int_equal(line->row.own_peak, 352 * MIB); /* at least the bytes that existed at once, */
     assert_int_equal(line->own_peaks, 352 * MIB + 16); /* at most the sum */
     assert_int_equal(line->sibling_most, 0);
 }

@@ -8,7 +8,8 @@ enum { ADDRESSES = 64, THREADS = 4, NAMES = 3, PAGES = 48, PATHS = 1 + NAMES };
  * thread has open. */
 struct model {
     uint64_t size[ADDRESSES], peak, best[PATHS];
-    int owner[ADDRESSES], page_owner[PAGES]; /* 0: free; otherwise path + 1; -1 for reserved pages */
+    /* 0: free; otherwise path + 1; -1 for reserved pages. */
+    int owner[ADDRESSES], page_owner[PAGES];
     int path[THREADS];
     uint64_t page_peak, page_best[PATHS];
 };

@@ -2,8 +2,8 @@
  * host/shm, and without the call stacks and object files that only these had, so that it is small
  * enough to be kept with the tests. With SECONDS the copy ends there.
  *
- * The remaining events are unchanged: device memory, ranges, call stacks, samples, times. Other tests
- * have blocks of the host. */
+ * The remaining events are unchanged: device memory, ranges, call stacks, samples, times. Other
+ * tests have blocks of the host. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

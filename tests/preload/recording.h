@@ -16,9 +16,9 @@ struct books {
     uint64_t lost_total;            /* as reported by END */
     struct mpf_unwritten unwritten; /* of the last UNWRITTEN event, or of END */
     uint64_t last_time;
-    uint64_t after_sample;  /* number of blocks after the last SAMPLE_RSS */
-    uint64_t step[THREADS]; /* next expected number of each thread, whose
- * blocks have the sizes 1, 2, 3, ... */
+    uint64_t after_sample; /* number of blocks after the last SAMPLE_RSS */
+    /* Next expected number of each thread, whose blocks have the sizes 1, 2, 3, ... */
+    uint64_t step[THREADS];
     bool in_order, in_thread_order, ended;
 };
 

@@ -142,7 +142,8 @@ static void weigh(void)
         recorded_bytes += bytes;
     }
     if (fabs(estimate - truth) > SIGMAS * sqrt(variance)) _exit(95);
-    if (variance > truth * truth / 1000) _exit(96); /* with a larger variance the test could not fail */
+    /* With a larger variance the test could not fail. */
+    if (variance > truth * truth / 1000) _exit(96);
     if (thread.made.bytes - thread.freed.bytes + recorded_bytes != (uint64_t)truth) _exit(97);
 }
 

@@ -217,7 +217,8 @@ static void names_and_stacks_lost_once(void)
     use_a_name_and_a_stack();
     begin_frame(&fails);
     pthread_join(fails.thread, NULL);
-    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack(); /* so that all have one call site */
+    /* So that all have one call site. */
+    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack();
 }
 
 static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)

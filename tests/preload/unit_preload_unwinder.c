@@ -39,9 +39,9 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
  * use the same one. */
 static struct mp_walker walker;
 static unsigned kept;
-static enum mpf_cut cut;           /* the reason why the last walk ended */
-static bool root_is_marked = true; /* the C library marks a thread's first
- * function as having no caller */
+static enum mpf_cut cut; /* the reason why the last walk ended */
+/* The C library marks a thread's first function as having no caller. */
+static bool root_is_marked = true;
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
 {
     const struct mp_frame from = mp_frame_of_caller();

@@ -1,5 +1,5 @@
-/* `mixed FILE SEED [KEY=VALUE...]`: a random mix of situations that can break a recorder, defined by
- * the seed. It runs until FILE (truth.h) contains the request to stop, in phases: threads start,
+/* `mixed FILE SEED [KEY=VALUE...]`: a random mix of situations that can break a recorder, defined
+ * by the seed. It runs until FILE (truth.h) contains the request to stop, in phases: threads start,
  * allocate and end, while the main thread forks and loads libraries. Between two phases the main
  * thread is alone. `mixed FILE SEED child`: the program that its children execute.
  *

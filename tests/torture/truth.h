@@ -1,5 +1,5 @@
-/* The program's own counters of its memory, in a shared file mapping that survives any kill and that
- * memprof does not write.
+/* The program's own counters of its memory, in a shared file mapping that survives any kill and
+ * that memprof does not write.
  *
  * A lane is a row of counters for a thread or a signal handler. It records only in ranges of the
  * lane's name: "lane N" for blocks and "maps N" for mappings. Only one thread at a time writes to a
@@ -24,9 +24,10 @@ struct lane {
     uint64_t pid; /* its process, or 0 if the lane is unused */
     uint64_t word;
     struct held state[2];
-    uint64_t frees, inherited; /* of blocks: all frees, and those of blocks that the process inherited */
-    uint64_t orderly;          /* set if the process was about to end by itself */
-    uint64_t image;            /* the first lane of its process since fork or exec */
+    /* Of blocks: all frees, and those of blocks that the process inherited. */
+    uint64_t frees, inherited;
+    uint64_t orderly; /* set if the process was about to end by itself */
+    uint64_t image;   /* the first lane of its process since fork or exec */
 };
 struct truth {
     uint64_t lanes; /* number of lanes in use */

@@ -14,8 +14,8 @@ enum mpf_op {
 #define MPF_OP(code, name, class, text) MPF_OP_##name = code,
 #include "mpf/events.def"
 #undef MPF_OP
-    MPF_OP_CONT = 255, /* a slot that carries 16 bytes of the data of the DATA event before it;
-                          chunks only */
+    /* A slot that carries 16 bytes of the data of the DATA event before it; chunks only. */
+    MPF_OP_CONT = 255,
 };
 
 /* What happens to a block of the host or of PyTorch: the codes are in a row. */

@@ -6,26 +6,29 @@
 
 /* Driver calls that move device memory which no allocation names. */
 enum mpf_gpu_call {
-    MPF_CALL_CONTEXT = 1,  /* a context made or retained; with what CUPTI takes in it, inside the
-                              same call: it was subscribed before */
-    MPF_CALL_CONTEXT_GONE, /* destroyed, released or reset: `a` is the context, and what it held is
-                              gone */
-    MPF_CALL_LIMIT,        /* cuCtxSetLimit: `a` is the limit's number, `b` its value */
-    MPF_CALL_MODULE,       /* module or library loaded */
+    /* A context made or retained; with what CUPTI takes in it, inside the same call: it was
+     * subscribed before. */
+    MPF_CALL_CONTEXT = 1,
+    /* Destroyed, released or reset: `a` is the context, and what it held is gone. */
+    MPF_CALL_CONTEXT_GONE,
+    MPF_CALL_LIMIT,  /* cuCtxSetLimit: `a` is the limit's number, `b` its value */
+    MPF_CALL_MODULE, /* module or library loaded */
     MPF_CALL_MODULE_GONE,
     MPF_CALL_STREAM, /* stream made */
-    MPF_CALL_GRAPH,  /* graph instantiated: `a` is the exec's handle, `b` the graph's, `c` its nodes
-                      */
+    /* Graph instantiated: `a` is the exec's handle, `b` the graph's, `c` its nodes. */
+    MPF_CALL_GRAPH,
     MPF_CALL_GRAPH_UPDATE, /* exec updated: `a` */
     MPF_CALL_GRAPH_UPLOAD, /* exec uploaded: `a` */
     MPF_CALL_GRAPH_LAUNCH, /* first launch of an exec: `a` */
     MPF_CALL_GRAPH_GONE,   /* exec destroyed: `a` */
     MPF_CALL_GRAPH_TRIM,   /* cuDeviceGraphMemTrim */
     MPF_CALL_POOL,         /* stream-ordered pool made, trimmed or destroyed: `a` */
-    MPF_CALL_LAUNCH, /* a kernel's first launch: `a` is the growth of local memory in it (int64,
-                        bytes; since 1.11, 0 before) */
-    MPF_CALL_LOCAL,  /* since 1.11: no call and no GPU_ENTER, but local memory of kernels that
-                        earlier launches of the thread's context made grow: `a` (int64, bytes) */
+    /* A kernel's first launch: `a` is the growth of local memory in it (int64, bytes; since
+     * 1.11, 0 before). */
+    MPF_CALL_LAUNCH,
+    /* Since 1.11: no call and no GPU_ENTER, but local memory of kernels that earlier launches of
+     * the thread's context made grow: `a` (int64, bytes). */
+    MPF_CALL_LOCAL,
     MPF_CALLS
 };
 

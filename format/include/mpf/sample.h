@@ -16,9 +16,10 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                       MPF_RSS_HWM, /* high-water mark of the whole */
                       MPF_RSS_SWAP,
                       MPF_RSS_PRIVATE_DIRTY,
-                      MPF_RSS_PSS,     /* taken less often: MPF_UNKNOWN in between */
-                      MPF_RSS_MEMPROF, /* memprof's own resident memory, journal included (an
-                                          estimate: pages it has touched) */
+                      MPF_RSS_PSS, /* taken less often: MPF_UNKNOWN in between */
+                      /* Memprof's own resident memory, journal included (an estimate: pages it
+                       * has touched). */
+                      MPF_RSS_MEMPROF,
                       MPF_RSS_VM_SIZE, /* since 1.2: the address space, */
                       MPF_RSS_LIMIT_AS,
                       /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */

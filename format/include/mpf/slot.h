@@ -82,9 +82,9 @@ struct mpf_clock {
 
 /* Frames one after another that could not be written: their events are lost. */
 struct mpf_unwritten {
-    uint64_t error;    /* errno of the first of them */
-    uint64_t from, to; /* CLOCK_MONOTONIC ns: no event of the first is older, none of the last is
-                          newer */
+    uint64_t error; /* errno of the first of them */
+    /* CLOCK_MONOTONIC ns: no event of the first is older, none of the last is newer. */
+    uint64_t from, to;
     uint64_t events, bytes; /* events in them; bytes that they would have had in the log */
 };
 
@@ -97,13 +97,13 @@ struct mpf_file {
 struct mpf_identity {
     uint8_t boot[16];       /* of the kernel */
     uint64_t pidns, timens; /* inodes of its namespaces of process numbers and of time */
-    uint64_t started;       /* clock ticks since boot, as its namespace of time counts: field 22 of
-                               /proc/PID/stat */
+    /* Clock ticks since boot, as its namespace of time counts: field 22 of /proc/PID/stat. */
+    uint64_t started;
 };
 
 enum mpf_journal_flags {
-    MPF_JOURNAL_LOCKED = 1, /* byte 0 is locked (F_OFD_SETLK, one byte) as long as the memory of the
-                               process is there */
+    /* Byte 0 is locked (F_OFD_SETLK, one byte) as long as the memory of the process is there. */
+    MPF_JOURNAL_LOCKED = 1,
 };
 
 struct mpf_journal {
